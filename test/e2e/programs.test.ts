@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -163,3 +163,24 @@ for (const name of ['express.js', 'fastify.js']) {
     t.equal((await stored()).length, 3);
   });
 }
+
+t.test('the lines of docs/hooks.md ask before an upload, and report it', async t => {
+  const server = await Server.open(t);
+  const [block] = (await readGuide('hooks.md')).filter(({ kind }) => kind === 'sh upload');
+  const hook = await readFile(new URL('../../hooks/upload', import.meta.url), 'utf8');
+  const conf = join(server.folder, 'hook.conf');
+  await writeFile(conf, `socket=${server.socket('gate')}\n`);
+  await writeFile(join(server.folder, 'upload'), hook.replace('/etc/softquota/hook.conf', conf), {
+    mode: 0o755,
+  });
+  await mkdir(join(server.folder, 'packages/alice'), { recursive: true });
+  await writeFile(join(server.folder, 'app.tgz'), 'x');
+  const script = (block?.text ?? '')
+    .replace('$(npm root -g)/softquota/hooks', server.folder)
+    .replace('/srv/', `${server.folder}/`);
+  const upload = () => run('sh', ['-eu', '-c', script], { cwd: server.folder });
+  t.match(await upload(), { code: 0, stdout: '', stderr: '' });
+  t.equal(await server.usage('alice'), 5_000_000);
+  t.match(await upload(), { code: 1, stderr: /^Quota exceeded: alice uses 5 MB of 1 MB/ });
+  t.equal(await server.usage('alice'), 5_000_000);
+});

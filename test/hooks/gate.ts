@@ -60,6 +60,8 @@ export const silent: Answer = () => {};
 export class Gate {
   readonly socket: string;
   answer: Answer = allowed;
+  /** What /v1/changed is answered with. */
+  taking: Answer = response => response.writeHead(202, { 'Content-Length': 0 }).end();
   /** What /v1/offline-decisions is answered with. */
   takes = 202;
   readonly questions: Question[] = [];
@@ -118,7 +120,7 @@ export class Gate {
     };
     this.questions.push(question);
     if (path === '/v1/changed') {
-      response.writeHead(202, { 'Content-Length': 0 }).end();
+      this.taking(response, question);
       this.#heard += 1;
       this.#hearing.emit('change');
     } else if (path === '/v1/offline-decisions') {

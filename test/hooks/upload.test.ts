@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { plain, refused, warned } from './gate.ts';
+import { type Answer, Gate, plain, refused, warned } from './gate.ts';
 import { World } from './world.ts';
 
 async function handler(t: Test, conf = '') {
@@ -59,6 +59,13 @@ t.test('when nobody can tell, onError of hook.conf says what an upload may', asy
 t.test('arguments that make no question end with 1 and what is expected', async t => {
   const { world, upload } = await handler(t);
   for (const args of [
+    ['--done'],
+    ['--done', 'relative/path'],
+    ['--done', 'alice', 'size:git:lfs'],
+    ['--done', 'alice', 'size:git:lfs', '1.5'],
+    ['--done', 'alice', 'size:git:lfs', '-'],
+    ['--done', '--socket', 'trusted.sock', 'alice', 'size:git:lfs', '1'],
+    ['--done', 'alice', '/trusted.sock', 'alice', 'size:git:lfs', '1'],
     [],
     ['alice'],
     ['a', 'b', 'c'],
@@ -72,4 +79,61 @@ t.test('arguments that make no question end with 1 and what is expected', async 
     });
   }
   t.equal(world.gate.questions.length, 0);
+});
+
+/** A handler with a trusted socket beside the gate's, as the daemon has them. */
+async function trustedHandler(t: Test) {
+  const { world, upload } = await handler(t);
+  const trusted = await Gate.open(join(world.folder, 'trusted.sock'));
+  t.teardown(() => trusted.close());
+  return { world, trusted, upload };
+}
+
+t.test('what came is reported to the trusted socket, and a path to the gate', async t => {
+  const { world, trusted, upload } = await trustedHandler(t);
+  t.match(await upload('--done', 'jürgen & co', 'size:git:lfs', '5'), { code: 0, stdout: '', stderr: '' });
+  t.match(await upload('--done', 'alice', 'size:git:lfs', '-5'), { code: 0, stdout: '', stderr: '' });
+  t.same(
+    trusted.changes.map(({ method, parameters }) => [method, Object.fromEntries(parameters)]),
+    [
+      ['POST', { owner: 'jürgen & co', subject: 'size:git:lfs', delta: '5' }],
+      ['POST', { owner: 'alice', subject: 'size:git:lfs', delta: '-5' }],
+    ],
+  );
+  t.equal(world.gate.questions.length, 0);
+
+  const other = await Gate.open(join(world.folder, 'other.sock'));
+  t.teardown(() => other.close());
+  t.match(await upload('--done', '--socket', other.socket, 'alice', 'size:git:lfs', '7'), {
+    code: 0,
+    stderr: '',
+  });
+  t.equal(other.changes[0]?.parameters.get('delta'), '7');
+
+  t.match(await upload('--done', '/srv/packages/alice'), { code: 0, stdout: '', stderr: '' });
+  t.same([...(world.gate.changes[0]?.parameters ?? [])], [['path', '/srv/packages/alice']]);
+  t.equal(trusted.changes.length, 2);
+});
+
+t.test('a report that is not taken ends with 1 and the reason, and is sent once', async t => {
+  const { world, trusted, upload } = await trustedHandler(t);
+  const words = 'softquota: this upload could not be reported:';
+  const answers: readonly (readonly [Answer, string])[] = [
+    [plain(403, 'only the trusted\x1b socket\n'), `${words} the answer was 403.\nonly the trusted socket\n`],
+    [plain(503), `${words} the answer was 503.\n`],
+    [response => void response.destroy(), `${words} no answer at ${trusted.socket}.\n`],
+  ];
+  for (const [answer, stderr] of answers) {
+    trusted.taking = answer;
+    t.match(await upload('--done', 'alice', 'size:git:lfs', '5'), { code: 1, stdout: '', stderr });
+  }
+  t.equal(trusted.questions.length, answers.length);
+  await trusted.close();
+  t.match(await upload('--done', 'alice', 'size:git:lfs', '5'), { code: 1, stderr: /no answer at/ });
+  await writeFile(world.hookConf, `socket=${world.gate.socket}\ntimeout=30\n`);
+  const waiting = upload('--done', 'alice', 'size:git:lfs', '5');
+  const back = await Gate.open(trusted.socket);
+  t.teardown(() => back.close());
+  t.match(await waiting, { code: 0, stderr: '' }, 'a daemon that starts meanwhile gets it');
+  t.equal(back.changes.length, 1);
 });

@@ -195,10 +195,14 @@ call_again() {
 	done
 }
 
-# Whether the connection was refused, reset or closed without an answer.
+# What is called may arrive twice.
+repeatable=yes
+
+# Whether the connection was refused, reset or closed without an answer; where the call may arrive only once, whether
+# it was refused.
 is_lost() {
-	case $code in
-	7 | 52 | 55 | 56) ;;
+	case $code,$repeatable in
+	7,* | 52,yes | 55,yes | 56,yes) ;;
 	*) return 1 ;;
 	esac
 	case $took in
