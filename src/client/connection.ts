@@ -12,7 +12,7 @@ import { fieldsOf, stringOf } from './answers.ts';
 import { QuotaRequestError, QuotaUnavailableError } from './errors.ts';
 
 export interface GateCall {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Behind `/v1/`. */
   readonly address: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -73,7 +73,7 @@ export class GateConnection {
 
   #send({ method, address, parameters, isRepeatable }: GateCall, signal: AbortSignal): Promise<HttpAnswer> {
     const text = new URLSearchParams(parameters).toString();
-    const body = method === 'POST' ? text : null;
+    const body = method === 'POST' || method === 'PUT' ? text : null;
     return new Promise((resolve, reject) => {
       const asking = request(
         {

@@ -9,11 +9,13 @@ export type ReservationQuestion =
   | { readonly path: string; readonly subject?: string; readonly size: number; readonly seconds?: number };
 
 export interface QuotaReservation {
-  /** Null if the daemon could not be asked, and `onError` allowed the upload: then nothing is reserved. */
+  /** Null if nothing is reserved: in report mode beyond a limit, or because the daemon could not be asked. */
   readonly id: string | null;
   readonly expiresAt: Date | null;
-  /** Set if `id` is null: why the daemon could not be asked. */
+  /** Set if the daemon could not be asked, and `onError` allowed the upload. */
   readonly error: Error | null;
+  /** Keeps the room for so many seconds from now (600 unless given); gives the new end, null if nothing is reserved. */
+  renew(seconds?: number): Promise<Date | null>;
   /** Gives the room back. Does no harm if its time is over, or if it is called again. */
   release(): Promise<void>;
 }
@@ -36,17 +38,39 @@ export async function reserveRoom(
   if (answer.status === 413 && answer.decision === 'refused') {
     return { allowed: false, answer: readAnswer(answer.json, false) };
   }
+  // Allowed, and not counted: such as in report mode.
+  if (answer.status === 200 && answer.decision === 'allowed') return withoutRoom(null);
   if (answer.status !== 201) throw faultOf(answer);
   const { id, expires_at: expiresAt } = fieldsOf(answer.json);
   const name = stringOf(id);
   if (name === null) throw new QuotaUnavailableError('the daemon reserved room without an id');
-  const release = () => releaseRoom(connection, name);
-  return { allowed: true, reservation: { id: name, expiresAt: dateOf(expiresAt), error: null, release } };
+  return {
+    allowed: true,
+    reservation: {
+      id: name,
+      expiresAt: dateOf(expiresAt),
+      error: null,
+      renew: seconds => renewRoom(connection, name, seconds),
+      release: () => releaseRoom(connection, name),
+    },
+  };
 }
 
 /** Nothing is reserved, and the upload may start all the same. */
-export function withoutRoom(error: Error): ReservationAnswer {
-  return { allowed: true, reservation: { id: null, expiresAt: null, error, release: async () => {} } };
+export function withoutRoom(error: Error | null): ReservationAnswer {
+  const reservation = { id: null, expiresAt: null, error, renew: async () => null, release: async () => {} };
+  return { allowed: true, reservation };
+}
+
+async function renewRoom(connection: GateConnection, id: string, seconds = 600): Promise<Date | null> {
+  const answer = await connection.call({
+    method: 'PUT',
+    address: `reservations/${encodeURIComponent(id)}`,
+    parameters: { seconds: String(seconds) },
+    isRepeatable: true,
+  });
+  if (answer.status !== 200) throw faultOf(answer);
+  return dateOf(fieldsOf(answer.json).expires_at);
 }
 
 async function releaseRoom(connection: GateConnection, id: string): Promise<void> {

@@ -17,6 +17,9 @@ interface PlannedUpload {
   readonly size: number;
 }
 
+/** Half of the time for which room is reserved. */
+const renewEveryMs = 300_000;
+
 /** Does what QuotaClient.withQuota promises. */
 export async function actInRoom<Result>(
   { client, trusted, onUnavailable }: RoomKeeper,
@@ -44,12 +47,16 @@ export async function actInRoom<Result>(
       throw new TypeError(`stored: expected a whole number, not ${reported}`);
     bytes = reported;
   };
+  // As long as the upload takes; if this process ends, the room is free again after ten minutes at most.
+  const renewing = setInterval(() => void report(reservation.renew().then(() => {})), renewEveryMs);
   let result: Result;
   try {
     result = await action({ owner, stored });
   } catch (error) {
     await report(reservation.release());
     throw error;
+  } finally {
+    clearInterval(renewing);
   }
   const id = reservation.id === null ? {} : { reservation: reservation.id };
   await report(trusted ? client.changed({ owner, subject, delta: bytes, ...id }) : reservation.release());

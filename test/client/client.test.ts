@@ -1,5 +1,6 @@
 /** The client for programs: what it asks, what it makes of answers, and what it does without one. */
 
+import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import {
   type ClientOptions,
@@ -225,21 +226,30 @@ t.test('room is reserved and released', async t => {
   const asked = await client.reserve({ owner: 'alice', subject: packages, size: 5, seconds: 60 });
   if (!asked.allowed) throw new Error('refused');
   t.match(asked.reservation, { id: 'r/1', expiresAt: new Date('2026-11-23T05:10:00.000Z'), error: null });
+  gate.answer = plain(200, { id: 'r/1', expires_at: '2026-11-23T06:00:00.000Z' });
+  t.strictSame(await asked.reservation.renew(3600), new Date('2026-11-23T06:00:00.000Z'));
   gate.answer = response => response.writeHead(204).end();
   await asked.reservation.release();
   gate.answer = plain(404, { code: 'not_found', message: 'no such reservation' });
   await asked.reservation.release();
-  t.strictSame(gate.heard.slice(0, 2), [
+  t.strictSame(gate.heard.slice(0, 3), [
     {
       method: 'POST',
       path: '/v1/reservations',
       parameters: { owner: 'alice', subject: packages, size: '5', seconds: '60' },
     },
+    { method: 'PUT', path: '/v1/reservations/r%2F1', parameters: { seconds: '3600' } },
     { method: 'DELETE', path: '/v1/reservations/r%2F1', parameters: {} },
   ]);
   gate.answer = decision(false);
   const refused = await client.reserve({ owner: 'alice', subject: packages, size: 5 });
   t.match(refused, { allowed: false, answer: { allowed: false, message: /^Quota exceeded/ } });
+  gate.answer = decision(true, { would_refuse: true });
+  const reported = await client.reserve({ owner: 'alice', subject: packages, size: 5 });
+  if (!reported.allowed) throw new Error('refused');
+  t.match(reported.reservation, { id: null, error: null }, 'report mode reserves nothing');
+  await reported.reservation.release();
+  t.equal(await reported.reservation.renew(), null);
   gate.answer = plain(201, {});
   t.match(await client.reserve({ owner: 'alice', subject: packages, size: 5 }), {
     allowed: true,
@@ -284,6 +294,29 @@ t.test('withQuota runs the upload in reserved room, and reports what came', asyn
     'Quota exceeded: alice uses 3 MB of 2 MB (150 %).',
   );
   t.notOk(ran);
+});
+
+t.test('room is renewed for as long as an upload takes', async t => {
+  const { gate, client, faults } = await open(t);
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const renewed = new Promise<void>(resolve => {
+    gate.answer = (response, heard, request) => {
+      if (heard.method === 'DELETE') response.writeHead(204).end();
+      else (heard.method === 'PUT' ? plain(200, { id: 'r/1' }) : reserved)(response, heard, request);
+      if (heard.method === 'PUT') response.on('close', resolve);
+    };
+  });
+  await client.withQuota('alice', packages, 100, async () => {
+    mock.timers.tick(300_000);
+    await renewed;
+  });
+  mock.timers.tick(3_000_000);
+  t.strictSame(
+    gate.heard.map(({ method }) => method),
+    ['POST', 'PUT', 'DELETE'],
+  );
+  t.strictSame(faults, []);
 });
 
 t.test('an upload that is done stays done when the daemon is away before its report', async t => {
