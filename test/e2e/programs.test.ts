@@ -2,50 +2,21 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { until } from './ask.ts';
 import { readGuide } from './guide.ts';
+import { program } from './programs.ts';
 import { plainEnvironment, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 import { freePort } from './transports.ts';
 
 t.setTimeout(600_000);
 
-const guide = await readGuide('programs.md');
 const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
 const packages = 'size:assets:packages:all';
 const issues = 'size:assets:attachments:issues';
-
-/** A block of the page as a file, with the sockets and places that are here. */
-async function program(server: Server, name: string): Promise<string> {
-  const found = guide.find(({ kind }) => kind.split(' ')[1] === name);
-  if (found === undefined) throw new Error(`docs/programs.md has no ${name}`);
-  const folder = join(server.folder, 'program');
-  await mkdir(join(folder, 'node_modules'), { recursive: true });
-  const installed = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-  const links = { softquota: '.', express: 'node_modules/express', fastify: 'node_modules/fastify' };
-  if (name.endsWith('.js')) {
-    await writeFile(join(folder, 'package.json'), '{"type": "module"}');
-    for (const [link, path] of Object.entries(links)) {
-      await symlink(installed(path), join(folder, 'node_modules', link));
-    }
-  }
-  const file = join(folder, name);
-  const socket = (kind: 'gate' | 'trusted') => [`/run/softquota/${kind}.sock`, server.socket(kind)] as const;
-  const places = [socket('gate'), socket('trusted'), ['/srv/', `${server.folder}/`]] as const;
-  const text = places.reduce((all, [there, here]) => all.replaceAll(there, here), found.text);
-  // The client has the usual places by itself.
-  const options = (more: string) => `createClient({ socket: '${server.socket('gate')}', ${more}`;
-  const trusted = `createClient({ socket: '${server.socket('trusted')}', trusted`;
-  await writeFile(
-    file,
-    text.replace('createClient({ trusted', trusted).replace('createClient({ on', options('on')),
-  );
-  return file;
-}
 
 /** Makes alice use so many bytes of attachments. */
 async function uses(t: Test, server: Server, bytes: number): Promise<void> {
