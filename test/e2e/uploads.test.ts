@@ -13,15 +13,13 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { Clone } from './clone.ts';
-import { readGuide } from './guide.ts';
+import { proxies } from './proxies.ts';
 import { identity, type Run, run } from './run.ts';
 import { Server } from './server.ts';
-import { startCaddy, startNginx, transports } from './transports.ts';
+import { transports } from './transports.ts';
 
 t.setTimeout(600_000);
 
-const guide = await readGuide('uploads.md');
-const blocksOf = (kind: string) => guide.filter(block => block.kind === kind).map(block => block.text);
 const limit = 1_000_000;
 const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
 
@@ -85,34 +83,6 @@ const batch = z.object({
   operation: z.enum(['upload', 'download']),
   objects: z.array(z.object({ oid: z.string(), size: z.number() })),
 });
-
-const proxies = {
-  nginx: {
-    headers: 'original',
-    open: (t: Test, server: Server, forgePort: number, withBatch: boolean) => {
-      const [upstream = '', locations = '', lines = '', lfs = ''] = blocksOf('nginx').map(block =>
-        placed(block, server, forgePort),
-      );
-      const protectedPlace = `client_max_body_size 0; location / { ${lines} proxy_pass http://127.0.0.1:${forgePort}; proxy_set_header Host $http_host; }`;
-      const all = [locations, ...(withBatch ? [lfs] : []), protectedPlace].join('\n');
-      return startNginx(t, join(server.folder, 'nginx'), all, upstream);
-    },
-  },
-  caddy: {
-    headers: 'forwarded',
-    open: (t: Test, server: Server, forgePort: number) => {
-      const site = placed(blocksOf('caddy').join('\n'), server, forgePort);
-      return startCaddy(t, join(server.folder, 'caddy'), site);
-    },
-  },
-} as const;
-
-/** A configuration of the manual, with the sockets and ports that are here. */
-function placed(block: string, server: Server, forgePort: number): string {
-  return block
-    .replaceAll('/run/softquota/gate.sock', server.socket('gate'))
-    .replaceAll('127.0.0.1:3000', `127.0.0.1:${forgePort}`);
-}
 
 async function open(t: Test, name: keyof typeof proxies, { early = false, withBatch = false } = {}) {
   const { headers, open } = proxies[name];

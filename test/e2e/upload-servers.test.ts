@@ -1,0 +1,200 @@
+/**
+ * Servers of other people behind the documented proxies: an upload over the limit is refused before its first byte,
+ * and the client says who uses how much of what. Reading is never asked about.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Upload } from 'tus-js-client';
+import { iniOf, readGuide } from './guide.ts';
+import { writeImage } from './oci-image.ts';
+import { proxies } from './proxies.ts';
+import { type Run, run } from './run.ts';
+import { type Ini, Server } from './server.ts';
+import { startNginx } from './transports.ts';
+import { type OpenUploadServer, openDistribution, openTus, openVerdaccio } from './upload-servers.ts';
+
+t.setTimeout(600_000);
+
+const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
+
+/** The server behind nginx, with a quota of 1 MB. */
+async function open(t: Test, openServer: OpenUploadServer, ini: Ini) {
+  const server = await Server.open(t, { ini });
+  const folder = join(server.folder, 'uploads');
+  const port = await proxies.nginx.open(t, server, await openServer(t, folder));
+  /** Makes alice use so many bytes. */
+  const uses = async (bytes: number): Promise<void> => {
+    const body = { owner: 'alice', subject: 'size:assets:attachments:issues', unit: 'x', bytes };
+    t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+  };
+  return { server, folder, port, url: `http://127.0.0.1:${port}`, uses };
+}
+
+/** All files below a directory, as often as they are there. */
+async function files(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
+}
+
+t.test('Verdaccio: npm publish is refused and says why, npm install is never asked', async t => {
+  const { server, folder, port, url, uses } = await open(t, openVerdaccio, { gate: { PRESET: 'verdaccio' } });
+  const signUp = await fetch(`${url}/-/user/org.couchdb.user:alice`, {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: 'alice', password: 'correct horse' }),
+  });
+  const { token } = JSON.parse(await signUp.text());
+  const npm = async (directory: string, ...args: readonly string[]): Promise<Run> => {
+    const lines = [`registry=${url}/`, `//127.0.0.1:${port}/:_authToken=${token}`, 'fetch-retries=0'];
+    await writeFile(join(directory, '.npmrc'), `${lines.join('\n')}\nupdate-notifier=false\naudit=false\n`);
+    return run('npm', [...args, '--cache', join(server.folder, 'npm')], { cwd: directory });
+  };
+  const publish = async (version: string): Promise<Run> => {
+    const directory = join(server.folder, `tool-${version}`);
+    await mkdir(directory);
+    await writeFile(join(directory, 'package.json'), JSON.stringify({ name: '@alice/tool', version }));
+    return npm(directory, 'publish');
+  };
+  t.match(await publish('1.0.0'), { code: 0 });
+  await uses(1_200_000);
+  const before = await files(join(folder, 'storage'));
+  const refused = await publish('1.1.0');
+  t.not(refused.code, 0);
+  t.match(refused.stderr, words);
+  t.same(await files(join(folder, 'storage')), before, 'nothing was stored');
+
+  const user = join(server.folder, 'user');
+  await mkdir(user);
+  await writeFile(join(user, 'package.json'), '{}');
+  t.match(await npm(user, 'install', '@alice/tool'), { code: 0 });
+  t.match(
+    await npm(user, 'dist-tag', 'add', '@alice/tool@1.0.0', 'old'),
+    { code: 0 },
+    'a tag stores nothing',
+  );
+  t.match(await npm(user, 'unpublish', '@alice/tool', '--force'), { code: 0 }, 'she may make room');
+  await uses(900_000);
+  t.match(await publish('2.0.0'), { code: 0 });
+});
+
+t.test('docker-registry: skopeo is refused before a layer, and says why; pulling is never asked', async t => {
+  const { server, folder, port, uses } = await open(t, openDistribution, {
+    gate: { PRESET: 'distribution' },
+  });
+  const skopeo = (...args: readonly string[]): Promise<Run> =>
+    run('skopeo', ['--insecure-policy', ...args], { env: { HOME: server.folder } });
+  const push = async (name: string, tag: string): Promise<Run> => {
+    const image = join(server.folder, `image-${tag}`);
+    await writeImage(image, 300_000);
+    const to = `docker://127.0.0.1:${port}/${name}:${tag}`;
+    return skopeo('copy', '--dest-tls-verify=false', '--retry-times', '0', `oci:${image}:1`, to);
+  };
+  t.match(await push('alice/app', 'a'), { code: 0 });
+  await uses(1_200_000);
+  const before = await files(join(folder, 'storage'));
+  const refused = await push('alice/app', 'b');
+  t.not(refused.code, 0);
+  t.match(refused.stderr, words);
+  t.same(await files(join(folder, 'storage')), before, 'nothing was stored');
+  t.match(await push('bob/app', 'c'), { code: 0 });
+
+  const image = `docker://127.0.0.1:${port}/alice/app:a`;
+  const pulled = join(server.folder, 'pulled');
+  t.match(await skopeo('copy', '--src-tls-verify=false', image, `dir:${pulled}`), { code: 0 });
+  t.match(await skopeo('inspect', '--tls-verify=false', image), { code: 0 });
+  t.match(await skopeo('delete', '--tls-verify=false', image), { code: 0 }, 'she may make room');
+});
+
+/** A section that docs/uploads.md has for servers of one's own. */
+async function sectionOf(name: string): Promise<Ini> {
+  const blocks = (await readGuide('uploads.md')).filter(({ kind }) => kind === 'ini').map(iniOf);
+  const section = blocks.find(block => block[name] !== undefined)?.[name];
+  if (section === undefined) throw new Error(`docs/uploads.md has no section ${name}`);
+  return { [name]: section };
+}
+
+t.test('tus: an upload is refused where it begins, and one that has begun goes on', async t => {
+  const { folder, url, uses } = await open(t, openTus, await sectionOf('gate.tus'));
+  const content = randomBytes(200_000);
+  /** Uploads; a chunk at a time, `onChunk` after each. Resolves with the error. */
+  const upload = (owner: string, onChunk: () => Promise<void> = async () => {}): Promise<Error | null> =>
+    new Promise(resolve => {
+      const sending = new Upload(content, {
+        endpoint: `${url}/files/${owner}`,
+        chunkSize: 100_000,
+        retryDelays: null,
+        onError: error => resolve(error),
+        onSuccess: () => resolve(null),
+        onChunkComplete: (_, sent) => {
+          if (sent !== 100_000) return;
+          void sending
+            .abort()
+            .then(onChunk)
+            .then(() => sending.start());
+        },
+      });
+      sending.start();
+    });
+  t.equal(await upload('alice'), null);
+  const [first = ''] = (await files(join(folder, 'alice'))).filter(file => !file.endsWith('.json'));
+  t.ok((await readFile(first)).equals(content));
+  t.equal(await upload('alice', () => uses(1_200_000)), null, 'softly: what has begun ends well');
+  const before = await files(folder);
+  t.match((await upload('alice'))?.message, words);
+  t.same(await files(folder), before, 'nothing was stored');
+  t.equal(await upload('bob'), null);
+});
+
+t.test('WebDAV: storing and copying are refused, reading and deleting are not', async t => {
+  const openDav: OpenUploadServer = async (t, folder) => {
+    await mkdir(join(folder, 'dav'), { recursive: true });
+    const methods = 'dav_methods PUT DELETE MKCOL COPY MOVE; create_full_put_path on;';
+    return startNginx(t, folder, `location / { root ${folder}; ${methods} client_max_body_size 0; }`);
+  };
+  const ini = await sectionOf('gate.dav');
+  const { server, folder, url, uses } = await open(t, openDav, ini);
+  const file = join(server.folder, 'file');
+  await writeFile(file, randomBytes(300_000));
+  const curl = async (path: string, ...args: readonly string[]): Promise<string> =>
+    (await run('curl', ['-q', '-s', '-S', '-i', ...args, url + path])).stdout;
+  const copy = ['-X', 'COPY', '-H', `Destination: ${url}/dav/alice/b`];
+  t.match(await curl('/dav/alice/a', '-T', file), / 201 Created/);
+  t.match(await curl('/dav/alice/a', ...copy), /^HTTP\/1\.1 204/);
+  await uses(1_200_000);
+  const before = await files(join(folder, 'dav'));
+  t.match(await curl('/dav/alice/c', '-T', file), words);
+  t.match(await curl('/dav/alice/a', ...copy), words);
+  t.same(await files(join(folder, 'dav')), before, 'nothing was stored');
+  const sum = createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex');
+  const got = await fetch(`${url}/dav/alice/a`);
+  t.equal(
+    createHash('sha256')
+      .update(Buffer.from(await got.arrayBuffer()))
+      .digest('hex'),
+    sum,
+  );
+  t.match(await curl('/dav/alice/a', '-X', 'DELETE'), /^HTTP\/1\.1 204/);
+});
+
+t.test('PyPI packages: twine says why', async t => {
+  const openNothing: OpenUploadServer = (t, folder) => startNginx(t, folder, 'location / { return 404; }');
+  const { server, url, uses } = await open(t, openNothing, { gate: { PRESET: 'gitea' } });
+  await uses(1_200_000);
+  const about = 'Metadata-Version: 2.1\nName: tool\nVersion: 1.0\n';
+  await mkdir(join(server.folder, 'tool-1.0'));
+  await writeFile(join(server.folder, 'tool-1.0/PKG-INFO'), about);
+  t.match(await run('tar', ['-czf', 'tool-1.0.tar.gz', 'tool-1.0'], { cwd: server.folder }), { code: 0 });
+  const login = ['--non-interactive', '--disable-progress-bar', '-u', 'alice', '-p', 'x'];
+  const registry = ['--repository-url', `${url}/api/packages/alice/pypi`];
+  const twine = await run('twine', ['upload', ...login, ...registry, 'tool-1.0.tar.gz'], {
+    cwd: server.folder,
+    env: { HOME: server.folder, COLUMNS: '200' },
+  });
+  t.not(twine.code, 0);
+  t.match(twine.stdout + twine.stderr, words);
+});
