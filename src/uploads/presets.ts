@@ -33,8 +33,10 @@ const containers: PresetRoute = {
 const giteaPackagesThatGrowNothing: PresetRoute = {
   methods: ['PUT', 'POST'],
   urls: [
+    '/api/packages/{owner}/cargo/api/v1/crates/*/*/unyank',
     '/api/packages/{owner}/conan/v1/**/upload_urls',
     '/api/packages/{owner}/conan/**/packages/delete',
+    '/api/packages/{owner}/npm/-/npm/v1/security/**',
     '/api/packages/{owner}/npm/-/package/**/dist-tags/*',
     '/api/packages/{owner}/npm/**/-rev/*',
     '/api/packages/{owner}/swift',
@@ -80,6 +82,18 @@ const gitea: readonly PresetRoute[] = [
   { methods: ['POST'], urls: ['/{owner}/{repo}/settings/migrate/retry'], subject: 'size:all' },
 ];
 
+/** Only what no file can be stored under: the path of a project may have any number of names. */
+const gitlabPackagesThatGrowNothing: PresetRoute = {
+  methods: ['POST'],
+  urls: [
+    '/api/v4/projects/{owner}/**/packages/conan/**/upload_urls',
+    '/api/v4/projects/{owner}/**/packages/npm/-/npm/v1/security/**',
+    '/api/v4/projects/{owner}/**/packages/protection/rules',
+    '/api/v4/groups/{owner}/**/-/packages/npm/-/npm/v1/security/**',
+  ],
+  subject: 'none',
+};
+
 const git: readonly PresetRoute[] = [
   {
     methods: ['GET'],
@@ -108,6 +122,7 @@ const presetRoutes = {
   forgejo: gitea,
   gitlab: [
     { methods: ['PUT'], urls: ['/{owner}/**/gitlab-lfs/objects/*/{size}'], subject: lfs },
+    gitlabPackagesThatGrowNothing,
     {
       methods: ['PUT', 'POST'],
       // The project as a path; as a number it names no owner.
@@ -120,22 +135,35 @@ const presetRoutes = {
       urls: [
         '/api/v4/projects/{owner}/**/uploads',
         '/api/v4/projects/{owner}/**/wikis/attachments',
+        '/api/v4/projects/{owner}/**/issues/*/metric_images',
+        '/api/v4/projects/{owner}/**/alert_management_alerts/*/metric_images',
+        '/api/v4/groups/{owner}/**/wikis/attachments',
         '/{owner}/**/-/uploads',
         '/{owner}/**/uploads',
+        '/groups/{owner}/**/-/uploads',
       ],
       subject: issues,
     },
+    { methods: ['POST'], urls: ['/api/v4/projects/{owner}/**/{repo}/mirror/pull'], subject: 'repository' },
   ],
   gogs: [
     { methods: ['PUT'], urls: ['/{owner}/{repo}/info/lfs/objects/basic/*'], subject: lfs },
     { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository' },
     {
       methods: ['POST'],
-      urls: ['/api/v1/org/{owner}/repos', '/api/v1/admin/users/{owner}/repos'],
+      urls: [
+        '/api/v1/org/{owner}/repos',
+        '/api/v1/admin/users/{owner}/repos',
+        '/api/v1/repos/{owner}/{repo}/mirror-sync',
+      ],
       subject: 'repository',
     },
   ],
-  verdaccio: [{ methods: ['PUT'], urls: ['/@{owner}/*'], subject: packages }],
+  verdaccio: [
+    { methods: ['PUT'], urls: ['/@{owner}/*/-rev/*'], subject: 'none' },
+    // It takes a package with any two names behind it, too.
+    { methods: ['PUT'], urls: ['/@{owner}/*', '/@{owner}/*/**'], subject: packages },
+  ],
   distribution: [containers],
 } as const satisfies Readonly<Record<string, readonly PresetRoute[]>>;
 
