@@ -15,6 +15,7 @@ import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
 import { architecture } from './reference/modules.ts';
 import { openApi } from './reference/openapi.ts';
+import { uploadsReference } from './reference/uploads.ts';
 
 /** Each file, from the project's root, and what makes its text. */
 const generated: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -24,6 +25,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/configuration.md': configurationReference,
   'docs/doctor.md': doctorReference,
   'docs/errors.md': errorReference,
+  'docs/forges/uploads.md': uploadsReference,
   'docs/openapi.json': openApi,
   ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
   ...Object.fromEntries(stubbedHooks.map(name => [`hooks/stubs/${name}`, () => assembledStub(name)])),

@@ -3,6 +3,7 @@
  * before it lets an upload through. Pure functions over addresses and route tables.
  */
 
+export { gitRoutes, type PresetRoute, presetRoutes } from './preset-routes.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './presets.ts';
 export { repositoryPaths } from './repository.ts';
 export {
