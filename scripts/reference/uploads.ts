@@ -14,8 +14,8 @@ These are the requests that a reverse proxy asks softquota about, for each \`[ga
 the owner whose usage grows, and the kind of data. In a route, \`*\` is any name, \`**\` any number of names, and
 \`{size}\` the bytes that come. Routes are below \`[gate] BASE\`, except those of container registries (\`/v2/\`), which
 are at the root of the host. [uploads.md](../uploads.md) has the configuration of the proxy. Requests that only read
-or delete are never asked about. A push is asked about by [the hooks](hooks.md), and so is a change that the server itself makes by a push:
-edits in the browser, the API for files, merges, wiki pages.
+or delete are never asked about. A push is asked about by [the hooks](hooks.md), and so is a change that the server
+itself makes by a push: edits in the browser, the API for files, merges, wiki pages.
 
 What names no owner in its address cannot be asked about. softquota measures it afterwards, and refuses the next
 upload of an owner over the limit.

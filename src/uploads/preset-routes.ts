@@ -114,6 +114,8 @@ export const presetRoutes = {
         '/{owner}/**/{repo}/info/lfs/objects/*/{size}',
         '/{owner}/**/{repo}/info/lfs/objects/*',
         '/{owner}/**/{repo}/info/lfs/objects/basic/*',
+        // giftless, at its older addresses.
+        '/{owner}/{repo}/objects/storage/*',
       ],
       subject: lfs,
     },

@@ -1,0 +1,64 @@
+/** git-lfs with an LFS server of other people, giftless, behind the documented nginx: refused, allowed, downloaded. */
+
+import { randomBytes } from 'node:crypto';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { Clone } from './clone.ts';
+import { proxies } from './proxies.ts';
+import { identity, type Run, run } from './run.ts';
+import { Server } from './server.ts';
+import { openGiftless } from './upload-servers.ts';
+
+t.setTimeout(900_000);
+
+const words = /Quota exceeded: alice uses 1\.2\d* MB of 1 MB/;
+
+for (const withBatch of [true, false]) {
+  const asked = withBatch ? 'the question goes through softquota' : 'only objects are asked about';
+  t.test(`giftless, ${asked}: nothing is stored over the limit, and git-lfs says why`, async t => {
+    const server = await Server.open(t, { repositories: ['alice/app'], started: false });
+    const folder = join(server.folder, 'giftless');
+    const port = await openGiftless(t, folder);
+    await server.configure({
+      gate: { PRESET: 'lfs' },
+      ...(withBatch ? { lfs: { UPSTREAM: `http://127.0.0.1:${port}/` } } : {}),
+    });
+    await server.start();
+    const proxy = await proxies.nginx.open(t, server, port, withBatch);
+    const uses = async (bytes: number): Promise<void> => {
+      const body = { owner: 'alice', subject: 'size:assets:attachments:issues', unit: 'x', bytes };
+      t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+    };
+    const clone = await Clone.of(server, server.path('alice/app'));
+    await clone.git('config', 'lfs.url', `http://127.0.0.1:${proxy}/alice/app.git/info/lfs`);
+    for (const setting of ['install --local', 'track *.bin']) await clone.git('lfs', ...setting.split(' '));
+    await clone.git('config', 'lfs.locksverify', 'false');
+    await clone.git('config', 'lfs.transfer.maxretries', '1');
+    const lfs = (...args: readonly string[]): Promise<Run> =>
+      run('git', ['lfs', ...args], { cwd: clone.folder, env: identity });
+    const push = async (file: string): Promise<Run> => {
+      await writeFile(join(clone.folder, file), randomBytes(200_000));
+      await clone.git('add', '-A');
+      await clone.git('commit', '-q', '-m', file);
+      return lfs('push', 'origin', 'main');
+    };
+    const stored = async () =>
+      (await readdir(join(folder, 'storage'), { recursive: true, withFileTypes: true })).filter(entry =>
+        entry.isFile(),
+      ).length;
+
+    t.match(await push('a.bin'), { code: 0 });
+    t.equal(await stored(), 1);
+    await uses(1_200_000);
+    await rm(join(clone.folder, '.git/lfs/objects'), { recursive: true });
+    t.match(await lfs('fetch', 'origin', 'main'), { code: 0 }, 'downloading is never asked about');
+    const refused = await push('b.bin');
+    t.not(refused.code, 0);
+    t.match(refused.stderr, words);
+    t.equal(await stored(), 1);
+    await uses(100_000);
+    t.match(await push('c.bin'), { code: 0 });
+    t.equal(await stored(), 3);
+  });
+}
