@@ -41,7 +41,12 @@ const lost: ReadonlySet<string> = new Set([...neverSent, 'ECONNRESET', 'EPIPE'])
 export class GateConnection {
   readonly #socket: string;
   readonly #timeoutMs: number;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: mostConnections });
+  readonly #kept = new Agent({ keepAlive: true, maxSockets: mostConnections });
+  /**
+   * For what must not happen twice: the daemon may close a connection that stayed open at the moment in which it is used
+   * again, and nobody could tell whether the request was read.
+   */
+  readonly #fresh = new Agent({ maxSockets: mostConnections });
   #isClosed = false;
 
   constructor(socket: string, timeoutMs: number) {
@@ -68,7 +73,8 @@ export class GateConnection {
 
   close(): void {
     this.#isClosed = true;
-    this.#agent.destroy();
+    this.#kept.destroy();
+    this.#fresh.destroy();
   }
 
   #send({ method, address, parameters, isRepeatable }: GateCall, signal: AbortSignal): Promise<HttpAnswer> {
@@ -80,9 +86,7 @@ export class GateConnection {
           socketPath: this.#socket,
           path: `/v1/${address}${body === null && text !== '' ? `?${text}` : ''}`,
           method,
-          // The daemon may close a connection that stayed open at the moment in which it is used again: nobody could
-          // tell whether the request was read.
-          agent: isRepeatable ? this.#agent : false,
+          agent: isRepeatable ? this.#kept : this.#fresh,
           signal,
           headers: {
             Host: 'localhost',

@@ -181,9 +181,15 @@ t.test('the time-out bounds a call with all its tries', async t => {
 
 t.test('many calls at once share a bounded number of connections', async t => {
   const { gate, client } = await open(t);
-  const answers = await Promise.all(Array.from({ length: 1000 }, () => client.check(question)));
+  const each = <Answer>(call: () => Promise<Answer>) =>
+    Promise.all(Array.from({ length: 1000 }, () => call()));
+  const answers = await each(() => client.check(question));
   t.ok(answers.every(({ allowed, error }) => allowed && error === null));
   t.ok(gate.connections <= 64, `${gate.connections} connections`);
+  gate.answer = reserved;
+  const reservations = await each(() => client.reserve({ owner: 'alice', subject: packages, size: 1 }));
+  t.ok(reservations.every(({ allowed }) => allowed));
+  t.ok(gate.mostOpen <= 140, `${gate.mostOpen} connections at once`);
 });
 
 t.test('a report is sent once, unless nobody can have taken it', async t => {
