@@ -18,9 +18,6 @@ export class GateStub {
   readonly socket: string;
   readonly heard: Heard[] = [];
   connections = 0;
-  /** Connections that were open at once, at most. */
-  mostOpen = 0;
-  #open = 0;
   /** What each request is answered with. */
   answer: (response: ServerResponse, heard: Heard, request: IncomingMessage) => void;
   #server = createServer((request, response) => void this.#take(request, response));
@@ -44,13 +41,8 @@ export class GateStub {
   /** Listens; a server that was closed is replaced. */
   async listen(): Promise<void> {
     this.#server = createServer((request, response) => void this.#take(request, response));
-    this.#server.on('connection', socket => {
+    this.#server.on('connection', () => {
       this.connections += 1;
-      this.#open += 1;
-      this.mostOpen = Math.max(this.mostOpen, this.#open);
-      socket.once('close', () => {
-        this.#open -= 1;
-      });
     });
     await once(this.#server.listen(this.socket), 'listening');
   }
