@@ -81,7 +81,7 @@ for (const entry of [client, ...entries] as const) {
 
 /** The client's types, which name the files that they need as every compiler finds them. */
 async function writeTypes(): Promise<void> {
-  execFileSync('tsc', ['-p', join(root, 'src/client')], { stdio: 'inherit' });
+  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'src/client')], { stdio: 'inherit' });
   for (const name of globSync('client/*.d.ts', { cwd: outDir })) {
     const file = join(outDir, name);
     const text = await readFile(file, 'utf8');

@@ -150,9 +150,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
+/** System errors have it as a property of their own. */
 function codeOf(error: unknown): string {
-  return (
-    stringOf(fieldsOf(error).code) ??
-    (error instanceof Error ? (stringOf(Reflect.get(error, 'code')) ?? '') : '')
-  );
+  return stringOf(fieldsOf(error).code) ?? '';
 }

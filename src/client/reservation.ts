@@ -1,12 +1,18 @@
 /** Room that is reserved for an upload: it counts as used until it is released, reported, or its time ends. */
 
-import { dateOf, fieldsOf, type QuotaAnswer, readAnswer, stringOf } from './answers.ts';
+import { dateOf, fieldsOf, type QuotaAnswer, type QuotaSubject, readAnswer, stringOf } from './answers.ts';
 import { faultOf, type GateConnection } from './connection.ts';
 import { QuotaUnavailableError } from './errors.ts';
 
-export type ReservationQuestion =
-  | { readonly owner: string; readonly subject: string; readonly size: number; readonly seconds?: number }
-  | { readonly path: string; readonly subject?: string; readonly size: number; readonly seconds?: number };
+export type ReservationQuestion = (
+  | { readonly owner: string; readonly subject: QuotaSubject }
+  | { readonly path: string; readonly subject?: QuotaSubject }
+) & {
+  /** Bytes. */
+  readonly size: number;
+  /** 600 unless given, at most 3,600. */
+  readonly seconds?: number;
+};
 
 export interface QuotaReservation {
   /** Null if nothing is reserved: in report mode beyond a limit, or because the daemon could not be asked. */
