@@ -8,6 +8,8 @@ import type { GateServices } from './services.ts';
 
 /** So many units of an owner are measured soon after an upload; an owner has one of a kind, mostly. */
 const mostMeasured = 4;
+/** Whoever has many units waits no longer; what is not found here, the next sweep measures. */
+const mostLookedAt = 200;
 
 /** Decides, and keeps what is allowed in mind. */
 export function startUpload(
@@ -21,12 +23,7 @@ export function startUpload(
     Number.MAX_SAFE_INTEGER,
   );
   if (!admissions.isTracking) return ledger.decide(ownerName, subject, bytes);
-  let measured = 0;
-  for (const { kind, leaf, name } of ledger.units.unitsOf(ownerName)) {
-    if (kind !== 'walked' || leaf !== subject || measured === mostMeasured) continue;
-    measured += 1;
-    letThrough(name);
-  }
+  for (const path of ledger.units.walkedOf(ownerName, subject, mostMeasured, mostLookedAt)) letThrough(path);
   const known = parts.filter(part => part.bytes > 0);
   if (known.length === 0 && settings.precise) return ledger.decide(ownerName, subject);
   return admissions.admit({

@@ -42,4 +42,5 @@ export type ReadableUnits = Pick<
   | 'unitsVersion'
   | 'unowned'
   | 'walkedBefore'
+  | 'walkedOf'
 >;

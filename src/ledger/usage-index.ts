@@ -5,6 +5,7 @@
  */
 
 import type { OwnerRegistry } from '../documents/index.ts';
+import type { Subject } from '../quota/index.ts';
 import type { OwnerRecord, UnitRecord } from '../store/index.ts';
 import { Account, type AccountBook } from './account.ts';
 import { noRow } from './columns.ts';
@@ -88,6 +89,17 @@ export class UsageIndex {
   /** An owner's units, largest first. */
   unitsOf(ownerName: string): readonly UnitRecord[] {
     return [...(this.account(ownerName)?.units ?? [])].sort((a, b) => b.bytes - a.bytes);
+  }
+
+  /** The paths of some walked units of an owner and subject, among the first `mostLookedAt` of the owner. */
+  walkedOf(ownerName: string, subject: Subject, most: number, mostLookedAt: number): readonly string[] {
+    const found: string[] = [];
+    let lookedAt = 0;
+    for (const { kind, leaf, name } of this.account(ownerName)?.units ?? []) {
+      if (found.length === most || ++lookedAt > mostLookedAt) break;
+      if (kind === 'walked' && leaf === subject) found.push(name);
+    }
+    return found;
   }
 
   /** Tells whether walks of this host found units of an owner. */
