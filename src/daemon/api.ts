@@ -100,7 +100,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
         offlineDecisions: offlineDecisions.tally,
-        worker: worker.observed(config.hooks.keep),
+        worker: worker.observed({ isWanted: config.hooks.keep, collects: config.reclaim.run === 'gc' }),
         configWrittenAt: await file.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),

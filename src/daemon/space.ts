@@ -3,8 +3,12 @@
 import type { SpaceService, SpaceState } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { ReportedRepository } from '../gate/index.ts';
-import { type ReclaimRun, spaceReport } from '../wire/index.ts';
+import type { ObservedWorker } from '../health/index.ts';
+import { type ReclaimRun, reclaimRun, spaceReport } from '../wire/index.ts';
 import type { WorkerQueue } from './worker-queue.ts';
+
+const otherVersion = 'the worker is of another version than the daemon';
+const collectedShape = reclaimRun.pick({ freed_bytes: true, unreachable_bytes: true });
 
 export interface SpaceOptions {
   readonly queue: Pick<WorkerQueue, 'ask'>;
@@ -29,6 +33,7 @@ const keptMs = 300_000;
 const keptFaultMs = 10_000;
 const mostExplained = 100;
 const mostRuns = 2000;
+const mostFailing = 100;
 const noWorker =
   'no worker runs on this host: start softquota worker as the user that git runs as (systemctl enable --now softquota-worker)';
 
@@ -61,6 +66,20 @@ export class Space implements SpaceService {
   /** Something was pushed: the last report is not true any more. */
   pushed(path: string): void {
     if (this.#explained.get(path)?.state.is !== 'running') this.#explained.delete(path);
+  }
+
+  /** Sums over all repositories. */
+  observed(): Pick<ObservedWorker, 'failing' | 'unreachableBytes'> {
+    let unreachableBytes = 0;
+    let count = 0;
+    const first: { path: string; why: string }[] = [];
+    for (const { path, measured, fault } of this.#figures.values()) {
+      unreachableBytes += measured?.unreachableBytes ?? 0;
+      if (fault === null) continue;
+      count += 1;
+      if (first.length < mostFailing) first.push({ path, why: fault });
+    }
+    return { unreachableBytes, failing: { first, count } };
   }
 
   figures(path: string): ReportedRepository | null {
@@ -111,9 +130,7 @@ export class Space implements SpaceService {
       const parsed = spaceReport.safeParse(result);
       this.#keep(
         path,
-        parsed.success
-          ? { is: 'done', report: parsed.data }
-          : { is: 'failed', message: 'the worker is of another version than the daemon' },
+        parsed.success ? { is: 'done', report: parsed.data } : { is: 'failed', message: otherVersion },
       );
     } catch (error) {
       this.#keep(path, { is: 'failed', message: messageOf(error) });
@@ -137,12 +154,11 @@ export class Space implements SpaceService {
 
   async #reclaim(id: number, path: string): Promise<void> {
     try {
-      const { freed_bytes: freed } = await this.#options.queue.ask('reclaim', path, reclaimMs);
-      this.#ended(id, {
-        state: 'done',
-        freed_bytes: Number(freed),
-        unreachable_bytes: this.#figures.get(path)?.measured?.unreachableBytes ?? null,
-      });
+      const found = collectedShape.safeParse(await this.#options.queue.ask('reclaim', path, reclaimMs));
+      this.#ended(
+        id,
+        found.success ? { state: 'done', ...found.data } : { state: 'failed', message: otherVersion },
+      );
     } catch (error) {
       this.#ended(id, { state: 'failed', message: messageOf(error) });
     }

@@ -46,10 +46,10 @@ export class DaemonWorker implements WorkerLink {
     if (this.#isHere) this.#queue.pushed(path);
   }
 
-  /** `isWanted`: `[hooks] KEEP`. */
-  observed(isWanted: boolean): ObservedWorker {
+  /** `isWanted`: `[hooks] KEEP`; `collects`: `[reclaim] RUN = gc`. */
+  observed({ isWanted, collects }: Pick<ObservedWorker, 'isWanted' | 'collects'>): ObservedWorker {
     const { state = null, at = this.#startedAt } = this.#last ?? {};
-    return { isWanted, state, silentMs: performance.now() - at };
+    return { isWanted, collects, ...this.space.observed(), state, silentMs: performance.now() - at };
   }
 
   close(): void {

@@ -6,6 +6,7 @@
  * fails, or frees nothing, is tried less and less often.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
@@ -46,16 +47,27 @@ export interface ReclaimOptions {
   readonly roundEveryMs?: number;
 }
 
+/** What a collection came to. */
+export interface CollectedNow {
+  readonly freedBytes: number;
+  /** What became unreachable only lately, and stays. */
+  readonly unreachableBytes: number;
+}
+
 interface Known {
   signature: string | null;
   /** A measurement waits or runs. */
   isQueued: boolean;
+  /** On the monotonic clock: until then it is not measured again. */
+  restsUntil: number;
   /** When garbage is collected, on the monotonic clock; null: there is none. */
   dueAt: number | null;
   /** Collections in a row that failed or freed nothing. */
   vain: number;
   bitmapAt: number;
   collected: Collection | null;
+  /** As it was logged last. */
+  fault: string | null;
 }
 
 const roundMs = 600_000;
@@ -64,6 +76,7 @@ const measureMs = 600_000;
 const collectMs = 6 * 3_600_000;
 const explainMs = 60_000;
 const slowMs = 1000;
+const restPerWork = 4;
 const dayMs = 86_400_000;
 /** Beyond the expiry, so that what was counted as garbage is surely over it. */
 const slackMs = 60_000;
@@ -117,7 +130,7 @@ export class Reclaim {
   }
 
   /** Collects now, as far as the expiry allows; rejects with the reason where that cannot be. */
-  async collectNow(path: string): Promise<Collection> {
+  async collectNow(path: string): Promise<CollectedNow> {
     const known = this.#meet(path);
     return new Promise((resolve, reject) => {
       const work = () => this.#collect(path, known).then(resolve, reject);
@@ -145,10 +158,12 @@ export class Reclaim {
     const known: Known = {
       signature: null,
       isQueued: false,
+      restsUntil: Number.NEGATIVE_INFINITY,
       dueAt: null,
       vain: 0,
       bitmapAt: Number.NEGATIVE_INFINITY,
       collected: null,
+      fault: null,
     };
     this.#known.set(path, known);
     return known;
@@ -173,23 +188,32 @@ export class Reclaim {
   #measureSoon(path: string, known: Known, first = false): void {
     if (known.isQueued) return;
     known.isQueued = true;
-    void this.#queues.add(path, () => this.#measure(path, known), first);
+    void this.#rest(known).then(() => this.#queues.add(path, () => this.#measure(path, known), first));
+  }
+
+  /** Anybody can say again and again that somebody pushed. */
+  async #rest({ restsUntil }: Known): Promise<void> {
+    const restMs = restsUntil - performance.now();
+    if (restMs > 0) await delay(restMs, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
 
   #collectSoon(path: string, known: Known): void {
     known.dueAt = null;
     void this.#queues.add(path, async () => {
-      await this.#collect(path, known).catch(() => {}); // it is in the figures and the log
+      // It is in the figures and the log.
+      await this.#collect(path, known).catch(() => this.#planAgain(known));
     });
   }
 
   async #measure(path: string, known: Known): Promise<void> {
     known.isQueued = false;
+    const signature = await refsSignature(path);
+    if (signature !== null && signature === known.signature) return;
     // What changes from here on is measured again.
-    known.signature = await refsSignature(path);
+    known.signature = signature;
+    const begun = performance.now();
     try {
       const found = await this.#withView(path, measureMs, async (view, limits) => {
-        const begun = performance.now();
         const measured = await measure(view, limits);
         const tookMs = performance.now() - begun;
         if (tookMs > slowMs && begun - known.bitmapAt > dayMs) {
@@ -202,25 +226,36 @@ export class Reclaim {
       this.#planCollection(path, known, found);
     } catch (error) {
       if (this.#isStopped) return;
+      // It is tried again on the next round.
+      known.signature = null;
       this.#tellFault(path, known, error);
+    } finally {
+      const now = performance.now();
+      known.restsUntil = now + restPerWork * (now - begun);
     }
+  }
+
+  #planAgain(known: Known): void {
+    known.dueAt = performance.now() + this.#pauseOf(known);
+  }
+
+  /** Twice as long after each collection in vain. */
+  #pauseOf({ vain }: Known): number {
+    return Math.min((this.#options.expireMs + slackMs) * 2 ** Math.min(vain, 20), dayMs);
   }
 
   /** Something is collected at the earliest when all that is garbage now is older than the expiry. */
   #planCollection(path: string, known: Known, { stored, unreachableBytes }: Reachability): void {
-    const { run, expireMs } = this.#options;
-    if (run !== 'gc' || isOfGitLab(path)) return;
+    if (this.#options.run !== 'gc' || isOfGitLab(path)) return;
     const isWorth =
       unreachableBytes >= Math.max(leastGarbage, stored.bytes * leastShare) ||
       stored.loose > mostLoose ||
       stored.packs > mostPacks;
     if (!isWorth) known.dueAt = null;
-    else
-      known.dueAt ??=
-        performance.now() + Math.min((expireMs + slackMs) * 2 ** Math.min(known.vain, 20), dayMs);
+    else known.dueAt ??= performance.now() + this.#pauseOf(known);
   }
 
-  async #collect(path: string, known: Known): Promise<Collection> {
+  async #collect(path: string, known: Known): Promise<CollectedNow> {
     const { gitVersion, expireMs, log } = this.#options;
     try {
       const borrower = await borrowerOf(path, this.#known.keys(), new Pace(1, this.#stop.signal));
@@ -235,7 +270,7 @@ export class Reclaim {
       log.info({ path, freed: formatBytes(Math.max(0, freedBytes)) }, 'garbage is collected');
       this.#tell(path, known, after);
       this.#planCollection(path, known, after);
-      return known.collected;
+      return { freedBytes, unreachableBytes: after.unreachableBytes };
     } catch (error) {
       if (!this.#isStopped) {
         known.vain += 1;
@@ -269,16 +304,20 @@ export class Reclaim {
     }
   }
 
-  #tell(path: string, { collected }: Known, found: Reachability): void {
+  #tell(path: string, known: Known, found: Reachability): void {
+    const { collected } = known;
+    known.fault = null;
     const { stored, reachableBytes, unreachableBytes } = found;
     const measured = { objectBytes: stored.bytes, reachableBytes, unreachableBytes };
     this.#options.found({ path, at: Date.now(), measured, fault: null, collected });
   }
 
-  #tellFault(path: string, { collected }: Known, error: unknown): void {
+  #tellFault(path: string, known: Known, error: unknown): void {
     const fault = wordsOf(error);
-    this.#options.log.warn({ path, why: fault }, 'garbage is not measured or collected');
-    this.#options.found({ path, at: Date.now(), measured: null, fault, collected });
+    if (fault !== known.fault)
+      this.#options.log.warn({ path, why: fault }, 'garbage is not measured or collected');
+    known.fault = fault;
+    this.#options.found({ path, at: Date.now(), measured: null, fault, collected: known.collected });
   }
 }
 

@@ -61,7 +61,7 @@ export class TaskLoop {
   async #resultOf(kind: string, path: string): Promise<object> {
     if (kind === 'space') return this.#reclaim.explain(path);
     if (kind !== 'reclaim') throw new Error('the worker is of another version than the daemon');
-    const { freedBytes } = await this.#reclaim.collectNow(path);
-    return { freed_bytes: freedBytes };
+    const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(path);
+    return { freed_bytes: freedBytes, unreachable_bytes: unreachableBytes };
   }
 }

@@ -102,7 +102,7 @@ t.test('a collection is asked for, followed, and recorded', async t => {
   await says([figures(path, 0, { at, freed_bytes: 2_000_000, fault: null })]);
   await world.gate('POST', '/v1/worker/results', {
     id: asked[0].id,
-    outcome: { result: { freed_bytes: 2e6 } },
+    outcome: { result: { freed_bytes: 2e6, unreachable_bytes: 0 } },
   });
   t.match((await world.must(200, 'GET', '/admin/quota/reclaims')).json, [
     { id: 1, state: 'done', freed_bytes: 2_000_000, unreachable_bytes: 0 },

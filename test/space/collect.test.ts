@@ -148,3 +148,34 @@ t.test('sha256, shared permissions and a bitmap', async t => {
   t.ok((await measure(view, limits)).reachableBytes > 10_000);
   t.equal((await repository.server.git(['fsck', '--full'], path)).code, 0);
 });
+
+t.test('a collection that is stopped or killed at any moment loses nothing', async t => {
+  t.setTimeout(120_000);
+  const repository = await Repository.open(t);
+  for (let at = 0; at < 12; at++) await repository.commit({ [`f${at}`]: 20_000, same: 50_000 });
+  await repository.push('main', 'main:gone');
+  await repository.push(':gone', 'HEAD~6:refs/heads/main');
+  await repository.age();
+  const turns = process.env.SOFTQUOTA_LONG === undefined ? 12 : 200;
+  for (let turn = 0; turn < turns; turn++) {
+    const stop = new AbortController();
+    const view = await RepositoryView.open(repository.path);
+    // Every step of the collection is interrupted at some turn.
+    const timer = setTimeout(() => stop.abort(), turn * 8);
+    await collect(view, { ...options, limits: { ...limits, signal: stop.signal } }).catch(() => {});
+    clearTimeout(timer);
+    await view.close();
+    t.equal(await repository.fsck(), '', `turn ${turn}`);
+    t.same(
+      (await readdir(repository.path)).filter(name => name.startsWith('gc.pid')),
+      [],
+    );
+    await repository.push(turn % 2 === 0 ? 'main' : 'HEAD~6:refs/heads/main');
+  }
+  await repository.push('main');
+  const view = await repository.view(t);
+  await collect(view, options);
+  t.equal(await repository.fsck(), '');
+  for (const file of ['f11', 'same'])
+    await repository.git('-C', repository.path, 'cat-file', '-e', `main:${file}`);
+});
