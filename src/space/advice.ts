@@ -61,7 +61,8 @@ function bytesOf(text: string): Buffer {
 
 function pathCommands(path: string): readonly string[] {
   return [
-    `git filter-repo --invert-paths --path ${bashQuoted(path)}`,
+    // It takes what begins with a dash for an option.
+    `git filter-repo --invert-paths --path${path.startsWith('-') ? '=' : ' '}${bashQuoted(path)}`,
     "git push --force origin 'refs/heads/*:refs/heads/*' 'refs/tags/*:refs/tags/*'",
   ];
 }

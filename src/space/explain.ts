@@ -2,8 +2,9 @@
 
 import { type LargePath, largestPaths } from './largest-paths.ts';
 import { lfsObjects, type UnneededLfs, unneededLfs } from './lfs.ts';
-import { allTips, countOf, measure, type Reachability } from './measure.ts';
+import type { Reachability } from './measure.ts';
 import { type HoldingNamespace, type HoldingRef, holdingRefs } from './refs.ts';
+import { storedObjects } from './stored.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface SpaceFindings extends Omit<Reachability, 'stored'> {
@@ -28,18 +29,18 @@ const refsMs = 10_000;
 
 /** Bounded in memory whatever the repository holds, and in time by `limits`. */
 export async function explainSpace(view: RepositoryView, limits: RunLimits): Promise<SpaceFindings> {
-  const begun = performance.now();
-  const { stored, reachableBytes, unreachableBytes } = await measure(view, limits);
-  const tookMs = performance.now() - begun;
+  // As when it is measured: what is pushed meanwhile makes the unreachable bytes fewer.
+  const stored = await storedObjects(view.path, Date.now(), limits.signal);
   const lfs = await lfsObjects(view.path, limits.signal);
+  const begun = performance.now();
   const history = await largestPaths(view, limits, lfs !== null);
-  const reached = { bytes: reachableBytes, objects: await countOf(view, allTips, limits), tookMs };
+  const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
   const holders = await holdingRefs(view, reached, limits, performance.now() + refsMs);
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
   return {
     objectBytes: stored.bytes,
-    reachableBytes,
-    unreachableBytes,
+    reachableBytes: history.bytes,
+    unreachableBytes: Math.max(0, stored.bytes - history.bytes),
     objects: history.objects,
     indexBytesPerObject: overhead,
     packs: stored.packs,

@@ -16,6 +16,8 @@ export interface LargePath {
 export interface PathHistory {
   readonly paths: readonly LargePath[];
   readonly objects: number;
+  /** Of all of them. */
+  readonly bytes: number;
   /** Object ids of blobs that are short enough for pointers of git-lfs, up to a number. */
   readonly shortBlobs: readonly string[];
 }
@@ -35,6 +37,7 @@ export async function largestPaths(
   const sums = new Map<string, { bytes: number; versions: number }>();
   const shortBlobs: string[] = [];
   let objects = 0;
+  let bytes = 0;
   const format = '--batch-check=%(objecttype) %(objectsize:disk) %(objectsize) %(objectname) %(rest)';
   await view.lines(
     [
@@ -47,6 +50,7 @@ export async function largestPaths(
         /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+) ?(.*)$/s.exec(line) ?? [];
       if (type === undefined) return;
       objects += 1;
+      bytes += Number(disk);
       if (type !== 'blob') return;
       if (wantsShortBlobs && Number(size) < longestPointer && shortBlobs.length < mostShortBlobs)
         shortBlobs.push(name);
@@ -68,6 +72,7 @@ export async function largestPaths(
   );
   return {
     objects,
+    bytes,
     shortBlobs,
     paths: largest.map(([path, sum]) => ({
       path: decodePath(Buffer.from(path, 'latin1')),

@@ -31,27 +31,29 @@ export async function bytesOf(
     const args = ['rev-list', '--objects', '--use-bitmap-index', '--disk-usage', ...tips];
     return Number((await view.git(args, limits)).trim());
   }
+  return (await objectsOf(view, tips, limits)).bytes;
+}
+
+/** The same, with the number of the objects. */
+export async function objectsOf(
+  view: RepositoryView,
+  tips: readonly string[],
+  limits: RunLimits,
+): Promise<{ readonly bytes: number; readonly objects: number }> {
   let bytes = 0;
+  let objects = 0;
   await view.lines(
     [
-      { args: ['rev-list', '--objects', '--no-object-names', ...tips] },
+      { args: ['rev-list', '--objects', '--no-object-names', '--use-bitmap-index', ...tips] },
       { args: ['cat-file', '--buffer', '--batch-check=%(objectsize:disk)'], isLocal: true },
     ],
     limits,
     // An object that only an alternate has is said to be missing.
     line => {
-      bytes += /^\d+$/.test(line) ? Number(line) : 0;
+      if (!/^\d+$/.test(line)) return;
+      bytes += Number(line);
+      objects += 1;
     },
   );
-  return bytes;
-}
-
-/** The number of the objects that these arguments reach. */
-export async function countOf(
-  view: RepositoryView,
-  tips: readonly string[],
-  limits: RunLimits,
-): Promise<number> {
-  const args = ['rev-list', '--objects', '--use-bitmap-index', '--count', ...tips];
-  return Number((await view.git(args, limits)).trim());
+  return { bytes, objects };
 }

@@ -1,6 +1,7 @@
 /** The refs that alone hold much: what deleting each of them would free. */
 
-import { allTips, bytesOf, countOf } from './measure.ts';
+import { decodePath } from '../layout/index.ts';
+import { allTips, bytesOf, objectsOf } from './measure.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface HoldingRef {
@@ -34,7 +35,7 @@ interface Ref {
   readonly commit: string;
 }
 
-const quickMs = 300;
+const quickMs = 600;
 const mostRefs = 20;
 const mostMeasured = 40;
 const mostNamespaces = 10;
@@ -89,13 +90,13 @@ async function heldBy(
 ): Promise<Pick<HoldingRef, 'bytes' | 'objects'>> {
   const others = [`--exclude=${name}`, ...allTips];
   if (reached.tookMs < quickMs) {
+    const left = await objectsOf(view, others, limits);
     return {
-      bytes: Math.max(0, reached.bytes - (await bytesOf(view, others, limits))),
-      objects: Math.max(0, reached.objects - (await countOf(view, others, limits))),
+      bytes: Math.max(0, reached.bytes - left.bytes),
+      objects: Math.max(0, reached.objects - left.objects),
     };
   }
-  const own = [tip, '--not', `--exclude=${name}`, '--all', '--reflog'];
-  return { bytes: await bytesOf(view, own, limits), objects: await countOf(view, own, limits) };
+  return objectsOf(view, [tip, '--not', `--exclude=${name}`, '--all', '--reflog'], limits);
 }
 
 async function listRefs(
@@ -107,7 +108,8 @@ async function listRefs(
   let isCut = false;
   const format = '--format=%(HEAD) %(objectname) %(*objectname) %(refname)';
   await view.lines([{ args: ['for-each-ref', format] }], limits, line => {
-    const [, mark, own = '', peeled = '', name = ''] = /^(.) ([0-9a-f]+) ([0-9a-f]*) (.*)$/.exec(line) ?? [];
+    const [, mark, own = '', peeled = '', bytes = ''] = /^(.) ([0-9a-f]+) ([0-9a-f]*) (.*)$/.exec(line) ?? [];
+    const name = decodePath(Buffer.from(bytes, 'latin1'));
     if (refs.length >= mostListed) {
       isCut = true;
       return;
@@ -162,8 +164,9 @@ async function holdingNamespaces(
     const without = await bytesOf(view, [`--exclude=${name}*`, ...allTips], limits);
     found.push({ name, refs: count, bytes: Math.max(0, reachableBytes - without) });
   }
-  const withoutReflogs = await bytesOf(view, ['--all', '--indexed-objects'], limits);
-  const inReflogs = Math.max(0, reachableBytes - withoutReflogs);
-  if (inReflogs > 0) found.push({ name: 'reflogs', refs: 0, bytes: inReflogs });
+  if (view.hasReflogs) {
+    const without = await bytesOf(view, ['--all', '--indexed-objects'], limits);
+    found.push({ name: 'reflogs', refs: 0, bytes: Math.max(0, reachableBytes - without) });
+  }
   return found.filter(({ bytes }) => bytes > 0);
 }

@@ -20,6 +20,8 @@ import { UnusableRepository } from './unusable-repository.ts';
 export interface RunLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Somebody waits for it: else other programs go first. */
+  readonly isUrgent?: boolean;
 }
 
 /** Arguments of git; `isLocal`: objects of alternates are not there. */
@@ -38,6 +40,7 @@ export class RepositoryView {
   readonly settings: GitSettings;
   /** It borrows objects of other repositories. */
   readonly hasAlternates: boolean;
+  #hasReflogs = false;
   readonly #folder: string;
 
   private constructor(path: string, settings: GitSettings, hasAlternates: boolean, folder: string) {
@@ -71,12 +74,11 @@ export class RepositoryView {
   }
 
   /** What git prints; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
-  async git(args: readonly string[], { timeoutMs, signal }: RunLimits, input = ''): Promise<string> {
+  async git(args: readonly string[], { timeoutMs, signal, isUrgent }: RunLimits): Promise<string> {
     const { status, output, complaint } = await runProgram('git', args, {
       timeoutMs,
       signal,
-      input,
-      isNiced: true,
+      isNiced: isUrgent !== true,
       env: environment(this.#folder, 'whole'),
       mostBytes: mostOutput,
     });
@@ -88,7 +90,7 @@ export class RepositoryView {
   /** Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. */
   async lines(
     stages: readonly GitStage[],
-    { timeoutMs, signal }: RunLimits,
+    limits: RunLimits,
     take: (line: string) => void,
     input: string | Uint8Array = '',
   ): Promise<void> {
@@ -98,16 +100,15 @@ export class RepositoryView {
       rest = lines.pop() ?? '';
       for (const line of lines) take(line);
     };
-    await this.pieces(stages, { timeoutMs, signal }, split, input);
+    await this.#pieces(stages, limits, split, input);
     if (rest !== '') take(rest);
   }
 
-  /** The same with the bytes as they come. */
-  async pieces(
+  async #pieces(
     stages: readonly GitStage[],
-    { timeoutMs, signal }: RunLimits,
+    { timeoutMs, signal, isUrgent }: RunLimits,
     take: (piece: Buffer) => void,
-    input: string | Uint8Array = '',
+    input: string | Uint8Array,
   ): Promise<void> {
     const programs = stages.map(
       ({ args, isLocal = false }): Stage => ({
@@ -116,17 +117,25 @@ export class RepositoryView {
         env: environment(this.#folder, isLocal && this.hasAlternates ? 'local' : 'whole'),
       }),
     );
-    const ended = await pipePrograms(programs, { timeoutMs, signal, isNiced: true, input }, take);
+    const ended = await pipePrograms(
+      programs,
+      { timeoutMs, signal, isNiced: isUrgent !== true, input },
+      take,
+    );
     signal.throwIfAborted();
     for (const [index, { status, complaint }] of ended.entries())
       if (status !== 0) throw saidByGit(stages[index]?.args ?? [], status, complaint);
+  }
+
+  get hasReflogs(): boolean {
+    return this.#hasReflogs;
   }
 
   /** Takes in what reflogs name by now. */
   async refreshReflogs(): Promise<void> {
     const copy = join(this.#folder, 'whole/logs');
     await rm(copy, { recursive: true, force: true });
-    await copyReflogs(`${this.path}/logs`, copy);
+    this.#hasReflogs = await copyReflogs(`${this.path}/logs`, copy);
   }
 
   async close(): Promise<void> {

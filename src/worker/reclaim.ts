@@ -283,7 +283,7 @@ export class Reclaim {
 
   #explain(path: string): Promise<object> {
     return this.#withView(path, explainMs, async (view, limits) =>
-      spaceJson(await explainSpace(view, limits)),
+      spaceJson(await explainSpace(view, { ...limits, isUrgent: true })),
     );
   }
 

@@ -114,6 +114,20 @@ t.test('a ref that others hold too frees nothing, and hidden ones are named', as
   t.match(after.refs[0], { name: 'refs/pull/7/head' });
 });
 
+t.test('names of refs beyond ASCII, and files that look like options', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ '-x': 60_000 });
+  await repository.push('main');
+  await repository.git('checkout', '-q', '-b', 'größe/été');
+  await repository.commit({ b: 90_000 });
+  await repository.push('größe/été');
+  const { refs, paths } = await explained(repository);
+  t.match(refs[0], { name: 'refs/heads/größe/été', commits: 1 });
+  t.ok((refs[0]?.frees ?? 0) > 90_000);
+  t.same(refs[0]?.commands, ["git push origin --delete 'refs/heads/größe/été'"]);
+  t.equal(paths[1]?.commands[0], 'git filter-repo --invert-paths --path=-x');
+});
+
 t.test('an empty repository has nothing to say', async t => {
   const repository = await Repository.open(t);
   t.match(await explained(repository), { objects: 0, paths: [], refs: [], namespaces: [], lfs: null });
