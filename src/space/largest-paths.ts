@@ -47,7 +47,7 @@ export async function largestPaths(
     limits,
     line => {
       const [, type, disk, size, name = '', path = ''] =
-        /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+) ?(.*)$/s.exec(line) ?? [];
+        /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+)(?: (.*))?$/s.exec(line) ?? [];
       if (type === undefined) return;
       objects += 1;
       bytes += Number(disk);
