@@ -22,8 +22,8 @@ export function addReclaim(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('reclaim')))
     .summary('collect garbage now')
     .description(
-      'Has the worker (softquota worker) delete what nothing reaches any more in a repository, or in all that have\n' +
-        'something to delete, and waits for the end. What became unreachable within [reclaim] EXPIRE stays, since a push\n' +
+      'Has the worker (softquota worker) delete what nothing reaches any more in a repository, or in all that have ' +
+        'something to delete, and waits for the end. What became unreachable within [reclaim] EXPIRE stays, since a push ' +
         'that is under way may need it.',
     )
     .argument('[repository]', 'OWNER/REPOSITORY, or a path')

@@ -21,8 +21,8 @@ export function addWhy(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('why')))
     .summary('show what takes the space, and what would free it')
     .description(
-      "Shows an owner's repositories, and how much in them nothing reaches any more. With a repository: the files and\n" +
-        'the refs that take most over all of the history, what deleting each would free, and the lines that do it. The\n' +
+      "Shows an owner's repositories, and how much in them nothing reaches any more. With a repository: the files and " +
+        'the refs that take most over all of the history, what deleting each would free, and the lines that do it. The ' +
         'worker (softquota worker) looks through the repository for this.',
     )
     .argument('<owner[/repository]>', 'such as alice, or alice/project')
