@@ -67,7 +67,8 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   ],
   'in-time': ['text', 'layout'],
   githooks: ['bounded', 'text', 'layout', 'in-time'],
-  worker: ['layout', 'scan', 'githooks'],
+  space: ['bounded', 'text', 'layout'],
+  worker: ['bounded', 'text', 'layout', 'scan', 'githooks', 'space'],
   survey: ['bounded', 'text', 'quota', 'layout', 'config', 'githooks'],
   doctor: [
     'bounded',
@@ -116,6 +117,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'backup',
     'in-time',
     'githooks',
+    'space',
     'worker',
     'survey',
     'doctor',

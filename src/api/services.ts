@@ -10,8 +10,34 @@ import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../requests/index.ts';
 import type { Scanner } from '../scan/index.ts';
-import type { Finding, UnownedKind } from '../wire/index.ts';
+import type { Finding, ReclaimRun, SpaceReport, UnownedKind } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
+
+/** What the worker says of repositories, by their paths. */
+export interface SpaceService {
+  /** Null: nothing is known. Times are milliseconds since 1970. */
+  figures(path: string): {
+    readonly at: number;
+    readonly measured: { readonly reachableBytes: number; readonly unreachableBytes: number } | null;
+    readonly fault: string | null;
+    readonly collected: {
+      readonly at: number;
+      readonly freedBytes: number;
+      readonly fault: string | null;
+    } | null;
+  } | null;
+  /** Has the worker look, unless that was done lately. Throws `not_ready` where there is no worker. */
+  explain(path: string): SpaceState;
+  /** Has the worker collect. Throws `not_ready` where there is no worker. */
+  reclaim(path: string, repository: string): ReclaimRun;
+  /** The last ones, the newest first. */
+  runs(): readonly ReclaimRun[];
+}
+
+export type SpaceState =
+  | { readonly is: 'running' }
+  | { readonly is: 'done'; readonly report: SpaceReport }
+  | { readonly is: 'failed'; readonly message: string };
 
 export interface ApiServices extends FaultServices {
   readonly documents: Documents;
@@ -19,6 +45,7 @@ export interface ApiServices extends FaultServices {
   readonly scanner: Scanner;
   readonly identity: Identity;
   readonly events: Pick<Events, 'list' | 'listOf' | 'refusalsByDay'>;
+  readonly space: SpaceService;
   readonly history: Pick<History, 'of'>;
   readonly totals: Pick<Totals, 'lately'>;
   /** `[hooks] CONTACT`, as it is now. */

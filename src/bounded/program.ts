@@ -1,6 +1,7 @@
 /** Runs another program to its end, or to the end of its time. */
 
 import { spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import { SoftquotaError } from '../errors.ts';
 
 export interface ProgramOptions {
@@ -16,6 +17,10 @@ export interface ProgramOptions {
   readonly user?: { readonly uid: number; readonly gid: number };
   /** How much it may print on either stream. */
   readonly mostBytes?: number;
+  /** Runs it with the lowest priority. */
+  readonly isNiced?: boolean;
+  /** Asks the program to end (SIGTERM), and kills it if it does not within ten seconds. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Ended {
@@ -27,6 +32,7 @@ export interface Ended {
 }
 
 const mostPrinted = 1024 * 1024;
+const endingMs = 10_000;
 
 /**
  * Runs a program in a session of its own, so that it has no terminal into which it could type as us. Rejects
@@ -36,14 +42,17 @@ const mostPrinted = 1024 * 1024;
 export function runProgram(
   program: string,
   args: readonly string[],
-  { timeoutMs, env = {}, cwd = '/', input, user, mostBytes = mostPrinted }: ProgramOptions,
+  { timeoutMs, env = {}, cwd = '/', input, user, mostBytes = mostPrinted, isNiced, signal }: ProgramOptions,
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const { PATH = '' } = process.env;
     const child = spawn(program, args, { cwd, env: { PATH, ...env }, detached: true, ...user });
     const { stdin, stdout, stderr } = child;
+    if (isNiced === true) lowerPriority(child.pid);
+    const watched = endWith(signal, child.pid);
     const end = (fault: SoftquotaError): void => {
-      kill(child.pid);
+      killGroup(child.pid);
+      watched.end();
       for (const stream of [stdin, stdout, stderr]) stream.destroy();
       reject(fault);
     };
@@ -66,10 +75,12 @@ export function runProgram(
     const complaint = collect(stderr);
     child.on('error', error => {
       clearTimeout(timer);
+      watched.end();
       reject(error);
     });
     child.on('close', status => {
       clearTimeout(timer);
+      watched.end();
       resolve({
         status,
         output: Buffer.concat(output).toString(),
@@ -82,11 +93,37 @@ export function runProgram(
 }
 
 /** The program leads a group, which whatever it started belongs to. */
-function kill(pid: number | undefined): void {
+export function killGroup(pid: number | undefined, how: NodeJS.Signals = 'SIGKILL'): void {
   if (pid === undefined) return;
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(-pid, how);
   } catch {
     // It ended by itself meanwhile.
   }
+}
+
+export function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+/** Ends a program when the signal comes; `end` stops waiting for it. */
+export function endWith(signal: AbortSignal | undefined, pid: number | undefined): { end(): void } {
+  let overdue: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    killGroup(pid, 'SIGTERM');
+    overdue = setTimeout(() => killGroup(pid), endingMs);
+  };
+  if (signal?.aborted === true) stop();
+  else signal?.addEventListener('abort', stop, { once: true });
+  return {
+    end: () => {
+      clearTimeout(overdue);
+      signal?.removeEventListener('abort', stop);
+    },
+  };
 }

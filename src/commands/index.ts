@@ -23,6 +23,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   init: async () => (await import('./init.ts')).addInit,
   check: async () => (await import('./check.ts')).addCheck,
   usage: async () => (await import('./usage.ts')).addUsage,
+  why: async () => (await import('./why.ts')).addWhy,
+  reclaim: async () => (await import('./reclaim.ts')).addReclaim,
   scan: async () => (await import('./scan.ts')).addScan,
   rule: async () => (await import('./rule.ts')).addRule,
   group: async () => (await import('./group.ts')).addGroup,

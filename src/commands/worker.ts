@@ -4,6 +4,8 @@ import { type Command, Option } from 'commander';
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { Guard, type SharedPlace, writeShared } from '../githooks/index.ts';
+import type { Log } from '../log.ts';
+import type { WorkerOptions } from '../worker/index.ts';
 import type { Exit } from './exit.ts';
 import { type ConfigOption, configFrom, withConfigOption } from './settings.ts';
 
@@ -13,11 +15,12 @@ interface WorkerCommandOptions extends ConfigOption {
 
 export function addWorker(program: Command, exit: Exit): void {
   withConfigOption(program.command('worker'))
-    .summary('keep the hooks in every repository, as the user that git runs as')
+    .summary('keep the hooks and collect garbage in every repository, as the user that git runs as')
     .description(
       'Runs in the foreground as the user that git runs as, and never as root. With [hooks] KEEP = true it puts the\n' +
         'hooks into each repository that appears in the storage, within a second, and puts them back where something\n' +
-        'takes them out. It reports to the daemon on TRUSTED_SOCKET, and goes on while the daemon is away.\n' +
+        'takes them out. With [reclaim] RUN it measures what of each repository nothing reaches any more, and deletes it\n' +
+        'with RUN = gc. It reports to the daemon on TRUSTED_SOCKET, and goes on while the daemon is away.\n' +
         'It reads the configuration at its start. SIGTERM and SIGINT stop it.',
     )
     .addOption(
@@ -53,6 +56,7 @@ async function work(options: WorkerCommandOptions): Promise<number> {
     exclude: scan.exclude,
     isForge: forge?.kind === 'gitea' || forge?.kind === 'forgejo',
     guard: hooks.keep ? await guardFor(config, options.shared) : null,
+    reclaim: await reclaimFor(config, log),
     log,
   });
   const started = worker
@@ -62,6 +66,18 @@ async function work(options: WorkerCommandOptions): Promise<number> {
   await worker.close();
   await flush();
   return exitCodes.done;
+}
+
+async function reclaimFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<WorkerOptions['reclaim']> {
+  const { run, expireMs } = reclaim;
+  if (run === 'never') return null;
+  const { findGit } = await import('../space/index.ts');
+  const git = await findGit();
+  if (git.is === 'version') {
+    return { run, expireMs, gitVersion: git.version };
+  }
+  log.warn({ why: git.why }, 'unreachable objects are neither measured nor collected');
+  return null;
 }
 
 async function guardFor({ server }: Config, place: string | undefined): Promise<Guard> {

@@ -8,7 +8,7 @@ import type { ConfigEntry, ConfigFault } from './fault.ts';
 import { forgeSettings, notesOnForge, refuseCaseOfForge } from './forge.ts';
 import type { Key } from './key.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
-import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
+import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-policy.ts';
 import { requests } from './keys-requests.ts';
 import { log, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
@@ -77,6 +77,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     },
     requests: { enabled: take(requests.enabled), autoGrant: take(requests.autoGrant) },
     hooks: { contact: take(hooks.contact), keep: take(hooks.keep) },
+    reclaim: { run: take(reclaim.run), expireMs: take(reclaim.expire) },
     gate: {
       presets: take(gate.preset),
       base: take(gate.base),

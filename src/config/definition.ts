@@ -10,7 +10,7 @@ import type { Config } from './config.ts';
 import type { Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
-import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
+import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-policy.ts';
 import { requests } from './keys-requests.ts';
 import { log, security, server, store } from './keys-server.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
@@ -48,6 +48,11 @@ export const sections: readonly Section[] = [
   { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
   { name: 'forge', doc: 'The forge whose database is read.', keys: Object.values(forgeKeys) },
   { name: 'hooks', doc: 'The messages to pushers.', keys: Object.values(hooks) },
+  {
+    name: 'reclaim',
+    doc: 'What the worker does about what no ref reaches any more.',
+    keys: Object.values(reclaim),
+  },
   { name: 'gate', doc: 'What a reverse proxy asks before an upload.', keys: Object.values(gate) },
   {
     name: 'lfs',

@@ -116,6 +116,21 @@ export const hooks = {
   }),
 };
 
+const reclaimKey = keysOfSection('reclaim');
+
+export const reclaim = {
+  run: reclaimKey('RUN', kind.oneOf(['never', 'measure', 'gc']), {
+    text: 'measure',
+    doc: 'What the worker (`softquota worker`) does about what no ref reaches any more: `never` nothing; `measure` it measures it, and keeps bitmaps where measuring takes long; `gc` it also deletes it, once it is older than EXPIRE. Repositories of a GitLab are collected only on demand, since GitLab does that itself.',
+    of: config => config.reclaim.run,
+  }),
+  expire: reclaimKey('EXPIRE', kind.durationOfAtLeast(600_000, '10m'), {
+    text: '1h',
+    doc: 'How long something stays after nothing reaches it any more: a whole number and s, m, h, d or w, at least 10m. A push that is under way may still need it.',
+    of: config => config.reclaim.expireMs,
+  }),
+};
+
 const eventsKey = keysOfSection('events');
 
 export const events = {

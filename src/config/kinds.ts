@@ -232,6 +232,20 @@ export const duration: ValueType<number> = valueTypeOf(
   },
 );
 
+/** A span of time that is not shorter than this, in milliseconds. */
+export function durationOfAtLeast(shortestMs: number, shortest: string): ValueType<number> {
+  return {
+    ...duration,
+    parse: text => {
+      const parsed = duration.parse(text);
+      return parsed.ok && parsed.value < shortestMs
+        ? { ok: false, problem: `shorter than ${shortest}` }
+        : parsed;
+    },
+    expected: `Write at least ${shortest}: a whole number and s, m, h, d or w, such as 1h`,
+  };
+}
+
 /** A time table that comes at least once more. */
 export const cron: ValueType<string> = textKind(
   z

@@ -14,7 +14,7 @@ import type { Events, History, Totals } from '../overview/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
 import type { Current } from './current.ts';
 import type { OfflineDecisions } from './offline-decisions.ts';
-import type { WorkerReports } from './worker-state.ts';
+import type { DaemonWorker } from './worker-state.ts';
 
 /** What is asked and told by all that answers. */
 export interface ServedParts {
@@ -33,7 +33,7 @@ export interface ServedParts {
   readonly totals: Totals;
   readonly secretKeys: SecretKeys;
   readonly offlineDecisions: OfflineDecisions;
-  readonly workerReports: WorkerReports;
+  readonly worker: DaemonWorker;
   readonly log: Logger;
 }
 
@@ -76,12 +76,13 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const { current, forge, measuring, refusals, offlineDecisions, workerReports, ...asked } = parts;
+  const { current, forge, measuring, refusals, offlineDecisions, worker, ...asked } = parts;
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
     documents: ledger.documents,
     signIn,
+    space: worker.space,
     now: Date.now,
     scanner: measuring.scanner,
     contact: () => current.config.hooks.contact,
@@ -99,7 +100,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
         offlineDecisions: offlineDecisions.tally,
-        worker: workerReports.observed(config.hooks.keep),
+        worker: worker.observed({ isWanted: config.hooks.keep, collects: config.reclaim.run === 'gc' }),
         configWrittenAt: await file.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),

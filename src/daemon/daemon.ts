@@ -36,7 +36,7 @@ import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers } from './servers.ts';
 import { tellHooks } from './sizes.ts';
-import { WorkerReports } from './worker-state.ts';
+import { DaemonWorker } from './worker-state.ts';
 
 export interface DaemonOptions {
   readonly config: Config;
@@ -133,7 +133,19 @@ export class Daemon {
         totals,
         secretKeys,
         offlineDecisions,
-        workerReports: new WorkerReports(),
+        worker: new DaemonWorker({
+          isUnit: path => ledger.units.unit(path) !== undefined,
+          collected: figures => {
+            measuring.measureSoon(figures.path);
+            events.collected({
+              owner: ledger.units.unit(figures.path)?.owner ?? null,
+              repository: figures.path,
+              freedBytes: figures.collected?.freedBytes ?? 0,
+              fault: figures.collected?.fault ?? null,
+            });
+          },
+          now: Date.now,
+        }),
         log,
       });
       opened.push(servers);

@@ -82,6 +82,8 @@ export async function openServers(
   });
   const close = async () => {
     unwatch();
+    // A worker that waits for something to do would keep the gate open.
+    options.worker.close();
     await Promise.all(opened.map(each => each.close()));
   };
   try {
@@ -133,7 +135,7 @@ function gateServices({
   ledger,
   measuring,
   offlineDecisions,
-  workerReports,
+  worker,
   log,
 }: ServersOptions): GateServices {
   return {
@@ -145,7 +147,10 @@ function gateServices({
         null,
       ),
     locate: path => measuring.locate(path),
-    measureSoon: path => measuring.measureSoon(path),
+    measureSoon: path => {
+      measuring.measureSoon(path);
+      worker.pushed(path);
+    },
     letThrough: path => measuring.letThrough(path),
     contact: () => contactIn(current.config),
     uploads: uploadSettings(() => current.config),
@@ -160,7 +165,7 @@ function gateServices({
       log.info({ ...record, used, limit, group, rule }, what);
     },
     recordOfflineDecisions: report => offlineDecisions.record(report),
-    workerReported: state => workerReports.take(state),
+    worker,
     health: () => {
       const { rootsAway, status } = measuring;
       return {

@@ -213,7 +213,7 @@ export const doctorFindings = {
     severity: 'notice',
     meaning:
       'A repository has more than 6,700 loose objects or 50 packs, so no automatic gc has run for a long time.',
-    mend: 'run `git gc`',
+    mend: 'run `git gc`, or let the worker do it: `[reclaim] RUN = gc`',
   },
   signed_pushes: {
     severity: 'notice',

@@ -51,6 +51,7 @@ import {
   sourcesAddress,
 } from './unit-sources.ts';
 import { worker, workerNested } from './worker.ts';
+import { longestResultBytes, resultNested, workerResult, workerTasks } from './worker-tasks.ts';
 
 type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
 
@@ -80,6 +81,11 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/units', { methods: ['POST'], handle: units }],
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
   ['/v1/worker', { methods: ['POST'], handle: worker, nested: workerNested }],
+  ['/v1/worker/tasks', { methods: ['GET'], handle: workerTasks }],
+  [
+    '/v1/worker/results',
+    { methods: ['POST'], handle: workerResult, nested: resultNested, mostBodyBytes: longestResultBytes },
+  ],
   [sourcesAddress, { methods: ['GET', 'HEAD'], handle: sources }],
   [
     '/v1/claims',

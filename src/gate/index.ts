@@ -18,7 +18,11 @@ export type {
   LocatedUnit,
   OfflineReport,
   RefusalRecord,
+  ReportedRepository,
+  TaskOutcome,
   UploadSettings,
+  WorkerLink,
   WorkerState,
+  WorkerTasks,
 } from './services.ts';
 export { publishSizes, sizesFile } from './sizes-file.ts';

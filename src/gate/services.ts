@@ -85,6 +85,52 @@ export interface WorkerState {
     /** Guards that were taken out or replaced, and put back. */
     readonly putBack: { readonly count: number; readonly last: string | null };
   } | null;
+  /** Those whose figures are new. */
+  readonly repositories: readonly ReportedRepository[];
+}
+
+/** What of a repository is reachable, by the worker. Times are milliseconds since 1970. */
+export interface ReportedRepository {
+  readonly path: string;
+  readonly at: number;
+  /** Null: it could not be measured. */
+  readonly measured: {
+    readonly objectBytes: number;
+    readonly reachableBytes: number;
+    readonly unreachableBytes: number;
+  } | null;
+  readonly fault: string | null;
+  /** The last collection of garbage since the worker started. */
+  readonly collected: {
+    readonly at: number;
+    readonly freedBytes: number;
+    readonly fault: string | null;
+  } | null;
+}
+
+/** What the worker is to do. */
+export interface WorkerTasks {
+  /** Repositories into which something was pushed. */
+  readonly pushed: readonly string[];
+  readonly asked: readonly {
+    readonly id: string;
+    readonly kind: 'space' | 'reclaim';
+    readonly path: string;
+  }[];
+}
+
+export type TaskOutcome =
+  | { readonly is: 'done'; readonly result: Readonly<Record<string, unknown>> }
+  | { readonly is: 'fault'; readonly why: string };
+
+/** The git user's worker, as the gate meets it. */
+export interface WorkerLink {
+  /** Gives what this start of the daemon is called. */
+  reported(state: WorkerState): string;
+  /** Resolves as soon as there is a task, with none when the time is over. */
+  tasks(waitMs: number): Promise<WorkerTasks>;
+  /** False: nobody waits for that task. */
+  ended(id: string, outcome: TaskOutcome): boolean;
 }
 
 export interface GateServices {
@@ -130,7 +176,7 @@ export interface GateServices {
   refused(record: RefusalRecord): void;
   /** Records a report; false if it is not accepted because that unit, or too many units, sent one just now. */
   recordOfflineDecisions(report: OfflineReport): boolean;
-  workerReported(state: WorkerState): void;
+  readonly worker: WorkerLink;
   health(): Health;
   /** A mistake of ours. */
   unforeseen(error: unknown): void;

@@ -1,16 +1,28 @@
-/** `/v1/worker`: the git user's worker tells how it stands. Only for the record; no decision depends on it. */
+/**
+ * `/v1/worker`: the git user's worker tells how it stands, and what of repositories is reachable. Only for the
+ * record; no decision depends on it.
+ */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import type { Reply } from './answer.ts';
 import { required } from './parameters.ts';
 import type { Parameters } from './request.ts';
-import type { GateServices, WorkerState } from './services.ts';
+import type { GateServices, ReportedRepository, WorkerState } from './services.ts';
 
-export const workerNested = { names: new Set(['report']), mostValues: 1000 } as const;
+export const workerNested = { names: new Set(['report']), mostValues: 5000 } as const;
 
 const count = z.int().min(0);
 const path = z.string().max(4096);
+const why = z.string().max(4096);
+
+const repository = z.object({
+  path,
+  at: count,
+  measured: z.object({ object_bytes: count, reachable_bytes: count, unreachable_bytes: count }).nullable(),
+  fault: why.nullable(),
+  collected: z.object({ at: count, freed_bytes: z.int(), fault: why.nullable() }).nullable(),
+});
 
 const shape = z.object({
   version: z.string().max(100),
@@ -21,33 +33,55 @@ const shape = z.object({
       repositories: count,
       unguarded: z.object({
         count,
-        first: z.array(z.object({ path, why: z.string().max(4096) })).max(100),
+        first: z.array(z.object({ path, why })).max(100),
       }),
       put_back: z.object({ count, last: path.nullable() }),
     })
     .nullable(),
+  repositories: z.array(repository).max(500).default([]),
 });
 
+/** `daemon` in the answer is another after each start of the daemon, which then wants all repositories anew. */
 export function worker(services: GateServices, parameters: Parameters): Reply {
-  services.workerReported(stateIn(required(parameters, 'report')));
-  return { status: 202, json: () => ({}), text: () => 'taken\n' };
+  const daemon = services.worker.reported(stateIn(required(parameters, 'report')));
+  return { status: 202, json: () => ({ daemon }), text: () => 'taken\n' };
 }
 
 function stateIn(text: string): WorkerState {
+  const { hooks, repositories, ...state } = jsonIn('report', text, shape);
+  const figures = repositories.map(figuresIn);
+  if (hooks === null) return { ...state, hooks: null, repositories: figures };
+  const { put_back: putBack, ...others } = hooks;
+  return { ...state, hooks: { ...others, putBack }, repositories: figures };
+}
+
+function figuresIn({ measured, collected, ...figures }: z.output<typeof repository>): ReportedRepository {
+  return {
+    ...figures,
+    measured: measured && {
+      objectBytes: measured.object_bytes,
+      reachableBytes: measured.reachable_bytes,
+      unreachableBytes: measured.unreachable_bytes,
+    },
+    collected: collected && {
+      at: collected.at,
+      freedBytes: collected.freed_bytes,
+      fault: collected.fault,
+    },
+  };
+}
+
+/** A parameter that is JSON of this shape; throws `bad_parameter`. */
+export function jsonIn<Output>(name: string, text: string, schema: z.ZodType<Output>): Output {
   let given: unknown;
   try {
     given = JSON.parse(text);
   } catch {
-    throw new SoftquotaError('bad_parameter', 'report is not a JSON object');
+    throw new SoftquotaError('bad_parameter', `${name} is not a JSON object`);
   }
-  const parsed = shape.safeParse(given);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const where = ['report', ...(issue?.path ?? [])].join('.');
-    throw new SoftquotaError('bad_parameter', `${where}: ${issue?.message ?? 'not as expected'}`);
-  }
-  const { hooks, ...state } = parsed.data;
-  if (hooks === null) return { ...state, hooks: null };
-  const { put_back: putBack, ...others } = hooks;
-  return { ...state, hooks: { ...others, putBack } };
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = [name, ...(issue?.path ?? [])].join('.');
+  throw new SoftquotaError('bad_parameter', `${where}: ${issue?.message ?? 'not as expected'}`);
 }

@@ -128,7 +128,7 @@ export const daemonFindings = {
   worker_missing: {
     severity: 'wrong',
     meaning:
-      '`[hooks] KEEP` is true, and no worker has reported for half a minute. New repositories get hooks only from a template.',
+      '`[hooks] KEEP` is true or `[reclaim] RUN` is gc, and no worker has reported for half a minute. New repositories get hooks only from a template, and what is deleted frees no space.',
     mend: '`systemctl enable --now softquota-worker`, or run `softquota worker` as the user that git runs as',
   },
   worker_outdated: {
@@ -140,6 +140,17 @@ export const daemonFindings = {
     severity: 'wrong',
     meaning: 'The worker runs with a configuration from before `[hooks] KEEP = true`, so it keeps no hooks.',
     mend: '`systemctl restart softquota-worker`',
+  },
+  garbage: {
+    severity: 'notice',
+    meaning:
+      'Much in repositories is reachable from no ref, and nothing deletes it: the owners deleted branches, and their usage stays the same.',
+    mend: '`[reclaim] RUN = gc`, or `softquota reclaim` now and then; see [reclaim.md](reclaim.md)',
+  },
+  garbage_failing: {
+    severity: 'wrong',
+    meaning: 'The worker cannot measure or collect what is unreachable in a repository.',
+    mend: "fix what the message names, in git's words; the worker then continues by itself",
   },
   repository_unguarded: {
     severity: 'wrong',

@@ -2,15 +2,14 @@
 
 import { lintIn } from '../policy/index.ts';
 import { counted, formatBytes, printable } from '../text/index.ts';
-import { version } from '../version.ts';
 import type { Finding } from '../wire/index.ts';
-import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
+import { daemonFindings } from './catalog.ts';
 import { forgeFindings } from './forge.ts';
+import { listed, makeFinding } from './make-finding.ts';
 import { commandLine, quoted } from './mend.ts';
 import {
   doesNotAnswer,
   hungDisks,
-  type Listed,
   longWalks,
   notKept,
   type Observed,
@@ -20,6 +19,7 @@ import {
   sharedName,
   type TroubledPlace,
 } from './observed.ts';
+import { workerFindings } from './worker.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
   return [
@@ -30,7 +30,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...sources(observed),
     ...forgeFindings(observed),
     ...hooks(observed),
-    ...workers(observed),
+    ...workerFindings(observed),
     ...settings(observed),
     ...places(observed),
     ...owners(observed),
@@ -48,17 +48,19 @@ function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
     root: `mount the file system, or restore the missing data; if the present state is intended: ${scan} --accept-moved  # removes the missing units`,
   };
   return [
-    ...(ledger.walks.lastSweep === null ? [finding('never_swept', 'no sweep has finished yet', scan)] : []),
-    ...(ledger.storeAway === null ? [] : [finding('store_away', notKept(ledger.storeAway), mends.store)]),
+    ...(ledger.walks.lastSweep === null
+      ? [makeFinding('never_swept', 'no sweep has finished yet', scan)]
+      : []),
+    ...(ledger.storeAway === null ? [] : [makeFinding('store_away', notKept(ledger.storeAway), mends.store)]),
     ...hungDisks(hangs).map(hang =>
-      finding(
+      makeFinding(
         'disk_hangs',
         doesNotAnswer(hang),
         `find its server: ${commandLine('findmnt', '--mountpoint', hang.mountedAt)}; when the disk answers, it is measured again by itself`,
       ),
     ),
     ...rootsAway.map(root =>
-      finding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
+      makeFinding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
     ),
   ];
 }
@@ -73,7 +75,7 @@ function hostFindings({ fleet, now }: Observed): Finding[] {
     ...(away === null
       ? []
       : [
-          finding(
+          makeFinding(
             'shared_away',
             sharedAway(away),
             'start the server at [store] HOST; the daemon then continues by itself',
@@ -82,7 +84,7 @@ function hostFindings({ fleet, now }: Observed): Finding[] {
     ...(divergence === null
       ? []
       : [
-          finding(
+          makeFinding(
             'policy_diverged',
             divergence.message,
             'softquota store repair --known  # restores the policy in force here; --stored uses the policy in the store',
@@ -91,17 +93,17 @@ function hostFindings({ fleet, now }: Observed): Finding[] {
     ...(nameTaken === null
       ? []
       : [
-          finding(
+          makeFinding(
             'host_id_taken',
             sharedName(nameTaken),
             'set [server] HOST_ID in app.ini to a name that no other host has, then restart the daemon',
           ),
         ]),
-    ...fleet.advice.map(({ message, mend }) => finding('shared_store', message, mend)),
+    ...fleet.advice.map(({ message, mend }) => makeFinding('shared_store', message, mend)),
     ...unwalked(fleet),
     ...unnamed(fleet),
     ...silent.map(({ host, seenAt }) =>
-      finding(
+      makeFinding(
         'host_silent',
         `the host ${printable(host)} has sent nothing since ${new Date(seenAt).toISOString()}; the usage that it last reported still counts`,
         `start its daemon; if the host no longer exists: ${forgetting(host)}`,
@@ -118,7 +120,7 @@ function unwalked({ elsewhere, hosts, state }: ObservedFleet): Finding[] {
           ? 'wait some seconds; if this does not change: start the host that walked it, or run softquota host forget ID'
           : 'start the server at [store] HOST; the daemon then continues by itself';
       return [
-        finding(
+        makeFinding(
           'shared_unwalked',
           `it is not known which host walks ${name}, so this host does not walk it`,
           mend,
@@ -129,7 +131,7 @@ function unwalked({ elsewhere, hosts, state }: ObservedFleet): Finding[] {
     if (host === undefined || host.isAlive) return [];
     const since = new Date(host.seenAt).toISOString();
     return [
-      finding(
+      makeFinding(
         'shared_unwalked',
         `the host ${printable(walker)}, which walks ${name}, has sent nothing since ${since}: changes there are not measured`,
         `start its daemon; if the host no longer exists: ${forgetting(walker)}`,
@@ -140,7 +142,7 @@ function unwalked({ elsewhere, hosts, state }: ObservedFleet): Finding[] {
 
 function unnamed({ unshared }: ObservedFleet): Finding[] {
   return unshared.map(({ path, type, section }) =>
-    finding(
+    makeFinding(
       'shared_unnamed',
       `${printable(path)} is on a file system of type ${type}: if another host also mounts it, its data counts twice`,
       `set [${section}] SHARED in app.ini to the same name on all hosts that mount it, then reload the daemon`,
@@ -162,7 +164,7 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
   const found: Finding[] = [];
   if (storages === 0) {
     found.push(
-      finding(
+      makeFinding(
         'no_storage',
         'no storage is configured, so nothing is measured',
         'set [storage.repos] PATH in app.ini, then reload the daemon',
@@ -170,11 +172,11 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
     );
   }
   if (sweepError !== null) {
-    found.push(finding('sweep_failed', `the last sweep failed: ${printable(sweepError)}`, scan));
+    found.push(makeFinding('sweep_failed', `the last sweep failed: ${printable(sweepError)}`, scan));
   }
   if (sweptAgoMs !== null && sweptAgoMs > sweepsMissed * sweepEveryMs) {
     const minutes = Math.round(sweptAgoMs / 60_000);
-    found.push(finding('sweep_overdue', `the last sweep ended ${minutes} minutes ago`, scan));
+    found.push(makeFinding('sweep_overdue', `the last sweep ended ${minutes} minutes ago`, scan));
   }
   const ahead = ledger.units.measuredAfter(now + aheadMs);
   const [first] = ahead;
@@ -182,7 +184,7 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
     const others = ahead.length === 1 ? '' : ` and ${ahead.length - 1} more`;
     const when = new Date(first.measuredAt).toISOString();
     found.push(
-      finding(
+      makeFinding(
         'measured_ahead',
         `${printable(first.name)}${others}: measured at ${when}, which is in the future`,
         `timedatectl set-ntp true && ${scan}`,
@@ -194,7 +196,7 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
 
 function slowWalks(observed: Observed): Finding[] {
   return longWalks(observed).map(({ path, milliseconds }) =>
-    finding(
+    makeFinding(
       'long_walk',
       `the walk of ${printable(path)} has taken ${Math.round(milliseconds / 1000)} seconds, and makes progress`,
       'nothing, if the unit is very large; otherwise find out why its disk is slow',
@@ -209,7 +211,7 @@ function sources({ ledger, trustedSocket }: Observed): Finding[] {
       .map(({ name, reportedAt, staleAfterMs }) => {
         const address = `http://localhost/v1/sources/${encodeURIComponent(name)}`;
         const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
-        return finding(
+        return makeFinding(
           'source_stale',
           `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
             `every ${staleAfterMs / 1000} s: its figures are stale`,
@@ -217,7 +219,7 @@ function sources({ ledger, trustedSocket }: Observed): Finding[] {
         );
       }),
     ...ledger.sources.lost.map(({ file, why }) =>
-      finding(
+      makeFinding(
         'source_lost',
         `${printable(file)}, which has the figures of a source, cannot be read: ${printable(why)}`,
         'run the reporting program again: its next report replaces this file',
@@ -231,7 +233,7 @@ function hooks({ unpublished, offlineDecisions }: Observed): Finding[] {
   if (unpublished !== null) {
     const { since, reason } = unpublished;
     found.push(
-      finding(
+      makeFinding(
         'unpublished',
         `the list of refused owners for hooks has not been written since ${new Date(since).toISOString()}: ${printable(reason)}`,
         'give only the daemon write permission for the directory of [server] SOCKET, then reload the daemon',
@@ -241,7 +243,7 @@ function hooks({ unpublished, offlineDecisions }: Observed): Finding[] {
   if (offlineDecisions !== null) {
     const { letThrough, refused, lastAt } = offlineDecisions;
     found.push(
-      finding(
+      makeFinding(
         'offline_decisions',
         `${counted(letThrough + refused, 'push was', 'pushes were')} decided without the daemon, ` +
           `the last at ${new Date(lastAt).toISOString()}: ${letThrough} allowed, ${refused} refused`,
@@ -252,65 +254,10 @@ function hooks({ unpublished, offlineDecisions }: Observed): Finding[] {
   return found;
 }
 
-/** Its reports come every five seconds. */
-const workerSilentMs = 30_000;
-
-function workers({ worker }: Observed): Finding[] {
-  const { isWanted, state, silentMs } = worker;
-  if (!isWanted) return [];
-  if (silentMs > workerSilentMs) {
-    return [
-      finding(
-        'worker_missing',
-        `no worker has reported for ${Math.round(silentMs / 1000)} seconds, so new repositories get no hooks`,
-        'systemctl enable --now softquota-worker  # or run softquota worker as the user that git runs as',
-      ),
-    ];
-  }
-  if (state === null) return [];
-  const restart = 'systemctl restart softquota-worker';
-  const outdated =
-    state.version === version
-      ? []
-      : [
-          finding(
-            'worker_outdated',
-            `the worker is version ${printable(state.version)}, the daemon ${version}`,
-            restart,
-          ),
-        ];
-  if (state.hooks === null) {
-    return [
-      ...outdated,
-      finding('worker_idle', 'the worker was started before [hooks] KEEP = true was set', restart),
-    ];
-  }
-  const { unguarded, putBack } = state.hooks;
-  return [
-    ...outdated,
-    ...listed(unguarded, ({ path, why }) =>
-      finding(
-        'repository_unguarded',
-        `${printable(path)} has no working hooks, and the worker cannot put them in: ${printable(why)}`,
-        'fix this; the worker then continues by itself',
-      ),
-    ),
-    ...(putBack.count === 0
-      ? []
-      : [
-          finding(
-            'hooks_replaced',
-            `the hooks were taken out or replaced ${counted(putBack.count, 'time', 'times')}, and put back, the last in ${printable(putBack.last ?? '')}`,
-            'nothing, if the forge did this; docs/forges/hooks.md tells what makes it leave them alone',
-          ),
-        ]),
-  ];
-}
-
 function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed): Finding[] {
   return [
     ...lostSecrets.map(name =>
-      finding(
+      makeFinding(
         'secret_lost',
         `the client secret of the source ${printable(name)} cannot be read with any key of [security] SECRET_KEY`,
         'add the key that it was encrypted with after the other keys, and restart the daemon; or enter the secret again',
@@ -319,7 +266,7 @@ function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed):
     ...(configWrittenAt === null
       ? []
       : [
-          finding(
+          makeFinding(
             'config_changed',
             `app.ini was changed at ${new Date(configWrittenAt).toISOString()}, and the daemon still uses the version before`,
             `kill -HUP ${pid}`,
@@ -328,7 +275,7 @@ function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed):
     ...(restartKeys.length === 0
       ? []
       : [
-          finding(
+          makeFinding(
             'restart_needed',
             `these keys were changed and take effect after a restart: ${restartKeys.join(', ')}`,
             'restart the daemon',
@@ -342,23 +289,23 @@ function places({ unread, faults, rulers, leftovers, rootsAway, uid }: Observed)
   const away = unread.first.filter(isAway).length;
   const others = { first: unread.first.filter(place => !isAway(place)), count: unread.count - away };
   return [
-    ...listed(others, place => finding('unread', trouble(place), readingMend(place, uid))),
+    ...listed(others, place => makeFinding('unread', trouble(place), readingMend(place, uid))),
     ...listed(faults, place =>
-      finding(
+      makeFinding(
         'unit_fault',
         trouble(place),
         `rename it, or correct the file or setting that names its owner; then: ${scan}`,
       ),
     ),
     ...listed(rulers, place =>
-      finding(
+      makeFinding(
         'ruler_fails',
         `${trouble(place)}; its last known bytes count`,
         `see what the directory has: ${commandLine('getfattr', '-d', '-m', '-', '--', place.path)}  # getfattr is in the package attr; or set RULER = walk`,
       ),
     ),
     ...listed(leftovers, ({ path, bytes, modifiedAt }) =>
-      finding(
+      makeFinding(
         'leftover',
         `${printable(path)}: ${formatBytes(bytes)} that git began on ${new Date(modifiedAt).toISOString().slice(0, 10)} and never finished`,
         `${commandLine('rm', '-rf', '--', path)} && ${scan}`,
@@ -375,17 +322,6 @@ function readingMend({ path, why }: TroubledPlace, uid: number): string {
   return `see why: ${commandLine('ls', '-la', path)}; then: ${scan}`;
 }
 
-/** Thousands of findings have one cause, and would hide all others. */
-const mostTold = 20;
-
-function listed<Item>({ first, count }: Listed<Item>, tell: (item: Item) => Finding): Finding[] {
-  const told = first.slice(0, mostTold).map(tell);
-  const last = told.at(-1);
-  if (last === undefined || count <= told.length) return told;
-  const message = `… and ${count - told.length} more like these`;
-  return [...told, { ...last, message, mend: 'fix these first; then the next ones are listed' }];
-}
-
 function trouble({ path, why }: TroubledPlace): string {
   return `${printable(path)}: ${why}`;
 }
@@ -396,7 +332,7 @@ function owners({ ledger, renames }: Observed): Finding[] {
     ...ledger.units
       .ownersTooLarge()
       .map(name =>
-        finding(
+        makeFinding(
           'sum_too_large',
           `the sum of ${printable(name)}'s units exceeds 2^53 - 1 bytes`,
           `see the units: ${commandLine('softquota', 'usage', '--', name)}`,
@@ -405,7 +341,7 @@ function owners({ ledger, renames }: Observed): Finding[] {
     ...ledger.units
       .spellings()
       .map(names =>
-        finding(
+        makeFinding(
           'same_owner',
           `these names count for the same owner: ${names.map(printable).join(', ')}`,
           'rename a directory, or set [users] CASE = keep if only the case of letters differs',
@@ -421,7 +357,7 @@ function renamed({ from, to, units, groups, newGroups, isOnlyFound }: ObservedRe
         commandLine('softquota', 'user', 'set-groups', '--', to, ...new Set([...newGroups, ...groups])),
         commandLine('softquota', 'user', 'delete', '--', from),
       ];
-  return finding(
+  return makeFinding(
     'owner_renamed',
     `${printable(from)} seems to have been renamed to ${printable(to)} on the disk: ` +
       `${counted(units, 'unit belongs', 'units belong')} to ${printable(to)} now, and ${printable(from)}, who has none left, ` +
@@ -432,10 +368,6 @@ function renamed({ from, to, units, groups, newGroups, isOnlyFound }: ObservedRe
 
 function policy({ ledger, defaultGroups }: Observed): Finding[] {
   return lintIn(ledger.documents.snapshot, { ...ledger.settings, defaultGroups }).map(({ code, message }) =>
-    finding(code, message, daemonFindings[code].mend.replaceAll('`', '')),
+    makeFinding(code, message, daemonFindings[code].mend.replaceAll('`', '')),
   );
-}
-
-function finding(code: DaemonFindingCode, message: string, mend: string): Finding {
-  return { code, severity: daemonFindings[code].severity, message, mend };
 }

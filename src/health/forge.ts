@@ -2,7 +2,8 @@
 
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
+import type { DaemonFindingCode } from './catalog.ts';
+import { makeFinding } from './make-finding.ts';
 import { forgeAway, type Observed, type ObservedForge } from './observed.ts';
 import { unownedKinds } from './unowned.ts';
 
@@ -29,11 +30,11 @@ export function forgeFindings({
   if (forge === null) return [];
   const { fault, readingSince, refused, absent } = forge;
   return [
-    ...(fault === null ? [] : [finding(forgeFindingCodes[fault.code], forgeAway(fault), fault.mend)]),
+    ...(fault === null ? [] : [makeFinding(forgeFindingCodes[fault.code], forgeAway(fault), fault.mend)]),
     ...(readingSince === null || now - readingSince < longReadingMs
       ? []
       : [
-          finding(
+          makeFinding(
             'forge_slow',
             `the reading of the forge's database has taken ${Math.round((now - readingSince) / 60_000)} minutes`,
             'find out what its database is busy with; the last known figures are used meanwhile',
@@ -42,7 +43,7 @@ export function forgeFindings({
     ...refused
       .slice(0, mostNamed)
       .map(({ name, why }) =>
-        finding(
+        makeFinding(
           'forge_owner_refused',
           `${printable(name)} of the forge cannot be taken over: ${printable(why)}`,
           'rename or delete the owner of softquota who is in the way',
@@ -51,7 +52,7 @@ export function forgeFindings({
     ...(absent === 0
       ? []
       : [
-          finding(
+          makeFinding(
             'forge_owners_absent',
             `${formatCount(absent)} owners at once are not in the forge's database any more, so none of them is deleted`,
             'correct [forge] if it is another database; else delete them: softquota user delete NAME',
@@ -59,15 +60,11 @@ export function forgeFindings({
         ]),
     ...unownedKinds(forge, forge.kind === 'gitlab' ? ledger.units.unowned : none).map(
       ({ what, count, bytes, mend }) =>
-        finding(
+        makeFinding(
           'forge_unowned',
           `${formatBytes(bytes)} in the forge belong to nobody: ${formatCount(count)} ${what}`,
           mend,
         ),
     ),
   ];
-}
-
-function finding(code: DaemonFindingCode, message: string, mend: string): Finding {
-  return { code, severity: daemonFindings[code].severity, message, mend };
 }

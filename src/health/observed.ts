@@ -124,10 +124,16 @@ export interface Observed {
   readonly now: number;
 }
 
-/** The worker that keeps repositories guarded. */
+/** The worker that keeps repositories guarded, and collects garbage. */
 export interface ObservedWorker {
   /** `[hooks] KEEP`. */
   readonly isWanted: boolean;
+  /** `[reclaim] RUN = gc`. */
+  readonly collects: boolean;
+  /** In all repositories, as far as it was measured. */
+  readonly unreachableBytes: number;
+  /** Repositories that cannot be measured or collected. */
+  readonly failing: Listed<TroubledPlace>;
   /** Its last report; null if there was none. */
   readonly state: {
     readonly version: string;

@@ -1,5 +1,6 @@
 /** Takes in what happens, has it kept for as long as is wanted, and finds it again. */
 
+import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
@@ -37,6 +38,16 @@ export interface EventsQuery {
   readonly limit: number;
 }
 
+/** A collection of garbage in a repository. */
+export interface CollectedGarbage {
+  /** Null: nobody's. */
+  readonly owner: string | null;
+  readonly repository: string;
+  readonly freedBytes: number;
+  /** Why nothing was deleted. */
+  readonly fault: string | null;
+}
+
 export interface EventsPage<Kind extends Event = Event> {
   /** Newest first. */
   readonly events: readonly Kind[];
@@ -49,12 +60,15 @@ const dayMs = 24 * hourMs;
 const daysTold = 14;
 const daysAtOnce = 1000;
 /** More than one hour of one host can have. */
+/** Collections that free less are no events. */
+const leastFreedBytes = 1_000_000;
 const mostOfAnHour = 10_000;
 
 export class Events {
   readonly #options: EventsOptions;
   readonly #tally: Tally;
   readonly #crossings: Crossings;
+  readonly #ids = new EventIds('c');
   #keepMs: number;
   #flushing: NodeJS.Timeout | null = null;
   #cleaning: NodeJS.Timeout | null = null;
@@ -104,6 +118,22 @@ export class Events {
     };
     this.#tally.add(refusal, refused, now());
     this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
+  }
+
+  /** The worker collected garbage, or failed to. */
+  collected({ owner, repository, freedBytes, fault }: CollectedGarbage): void {
+    if (fault === null && freedBytes < leastFreedBytes) return;
+    const { ledger, now, host } = this.#options;
+    const record = owner === null ? undefined : ledger.documents.owners.named(owner);
+    const event = {
+      id: this.#ids.next(),
+      kind: 'reclaim',
+      at: now(),
+      ownerId: record?.id ?? null,
+      ownerKey: record?.key ?? null,
+      text: JSON.stringify({ owner, repository, host, freed: freedBytes, fault }),
+    };
+    ledger.eventLog.enqueue({ events: [event] });
   }
 
   /**

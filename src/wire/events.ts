@@ -4,7 +4,15 @@ import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
 import { bytes } from './bytes.ts';
 
-export const eventKinds = ['refusal', 'threshold', 'policy', 'sign-in', 'request', 'allowance'] as const;
+export const eventKinds = [
+  'refusal',
+  'threshold',
+  'policy',
+  'sign-in',
+  'request',
+  'allowance',
+  'reclaim',
+] as const;
 
 const common = {
   id: z.string(),
@@ -174,6 +182,21 @@ export const allowanceEvent = z
       'Somebody gave an owner extra bytes without a request, or ended an allowance; with `by` null it ended at its time.',
   });
 
+export const reclaimEvent = z
+  .object({
+    ...common,
+    kind: z.literal('reclaim'),
+    owner: z.string().nullable(),
+    repository: z.string().meta({ description: 'Its path.' }),
+    host: z.string(),
+    freed: z.number().int().meta({ description: 'Bytes.' }),
+    fault: z.string().nullable().meta({ description: "Why it failed, in git's words; null: it did not." }),
+  })
+  .meta({
+    id: 'ReclaimEvent',
+    description: 'The worker deleted what nothing reaches in a repository, or failed to.',
+  });
+
 export const event = z
   .discriminatedUnion('kind', [
     refusalEvent,
@@ -182,6 +205,7 @@ export const event = z
     signInEvent,
     requestEvent,
     allowanceEvent,
+    reclaimEvent,
   ])
   .meta({ id: 'Event' });
 
@@ -194,6 +218,7 @@ export const ownEvent = z
 
 export type OwnEvent = z.infer<typeof ownEvent>;
 export type RefusalEvent = z.infer<typeof refusalEvent>;
+export type ReclaimEvent = z.infer<typeof reclaimEvent>;
 export type SignInEvent = z.infer<typeof signInEvent>;
 export type RequestEvent = z.infer<typeof requestEvent>;
 export type AllowanceEvent = z.infer<typeof allowanceEvent>;

@@ -118,6 +118,16 @@ export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
 export { type Session, type SessionRow, session, sessionRow, signIn, signInLink } from './sessions.ts';
 export { type OfferedSource, offeredSource } from './sign-in.ts';
 export { type SignInFaultCode, signInFaults } from './sign-in-faults.ts';
+export {
+  type ReclaimRun,
+  type RepositorySpace,
+  reclaimOrder,
+  reclaimRun,
+  type SpaceAnswer,
+  type SpaceReport,
+  spaceAnswer,
+  spaceReport,
+} from './space.ts';
 export { type CreatedToken, createdToken, type NewToken, newToken, type Token, token } from './tokens.ts';
 export {
   type OwnerReport,

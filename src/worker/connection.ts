@@ -1,29 +1,120 @@
-/** The worker's connection to the daemon: it reports on TRUSTED_SOCKET, and goes on where nobody answers. */
+/** The worker's connection to the daemon, on TRUSTED_SOCKET. The worker goes on where nobody answers. */
 
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { reportJson, type WorkerReport } from './report.ts';
 
 const answerMs = 5000;
+const waitSeconds = 20;
+const mostAnswer = 4 * 1024 * 1024;
 
-/** Sends a report; resolves with why it was not taken, or null. Never rejects. */
-export function sendReport(socketPath: string, report: WorkerReport): Promise<string | null> {
-  const body = JSON.stringify({ report: reportJson(report) });
-  return new Promise(resolve => {
-    const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
-    const asked = request(
-      { socketPath, path: '/v1/worker', method: 'POST', headers, agent: false },
-      response => {
-        // Nothing in the answer but its status is of interest.
-        response.destroy();
+export type ReportOutcome =
+  /** `daemon` is another after each start of the daemon. */
+  { readonly taken: true; readonly daemon: string } | { readonly taken: false; readonly why: string };
+
+export interface Tasks {
+  readonly pushed: readonly string[];
+  readonly asked: readonly { readonly id: string; readonly kind: string; readonly path: string }[];
+}
+
+interface Question {
+  readonly path: string;
+  readonly body?: object;
+  readonly answerMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends a report. Never rejects. */
+export async function sendReport(socketPath: string, report: WorkerReport): Promise<ReportOutcome> {
+  try {
+    const { status, json } = await ask(socketPath, {
+      path: '/v1/worker',
+      body: { report: reportJson(report) },
+      answerMs,
+    });
+    if (status !== 202) return { taken: false, why: `the daemon answers with ${status}` };
+    return { taken: true, daemon: textIn(json, 'daemon') };
+  } catch (error) {
+    return { taken: false, why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Waits for something to do; rejects where the daemon is away, or the signal comes. */
+export async function nextTasks(socketPath: string, signal: AbortSignal): Promise<Tasks> {
+  const { status, json } = await ask(socketPath, {
+    path: `/v1/worker/tasks?wait=${waitSeconds}`,
+    answerMs: (waitSeconds + 10) * 1000,
+    signal,
+  });
+  if (status !== 200) throw new Error(`the daemon answers with ${status}`);
+  const { pushed, asked } = fieldsOf(json);
+  return {
+    pushed: listOf(pushed).filter(path => typeof path === 'string'),
+    asked: listOf(asked).map(task => ({
+      id: textIn(task, 'id'),
+      kind: textIn(task, 'kind'),
+      path: textIn(task, 'path'),
+    })),
+  };
+}
+
+/** Sends what came of a task. Who does not take it does not wait for it any more. */
+export async function sendResult(
+  socketPath: string,
+  id: string,
+  outcome: { readonly result: object } | { readonly fault: string },
+): Promise<void> {
+  await ask(socketPath, { path: '/v1/worker/results', body: { id, outcome }, answerMs }).catch(() => {});
+}
+
+function ask(
+  socketPath: string,
+  { path, body, answerMs: patienceMs, signal }: Question,
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  const text = body === undefined ? null : JSON.stringify(body);
+  const headers =
+    text === null ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
+  const method = text === null ? 'GET' : 'POST';
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath, path, method, headers, agent: false, signal }, response => {
+      collected(response).then(json => {
         clearTimeout(overdue);
-        resolve(response.statusCode === 202 ? null : `the daemon answers with ${response.statusCode}`);
-      },
-    );
-    const overdue = setTimeout(() => asked.destroy(new Error('the daemon does not answer')), answerMs);
+        resolve({ status: response.statusCode ?? 0, json });
+      }, reject);
+    });
+    const overdue = setTimeout(() => asked.destroy(new Error('the daemon does not answer')), patienceMs);
     asked.on('error', error => {
       clearTimeout(overdue);
-      resolve(error.message);
+      reject(error);
     });
-    asked.end(body);
+    asked.end(text ?? undefined);
   });
+}
+
+async function collected(response: IncomingMessage): Promise<unknown> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of response) {
+    const bytes = Buffer.from(piece);
+    length += bytes.length;
+    if (length > mostAnswer) throw new Error('the daemon answers with too much');
+    pieces.push(bytes);
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString());
+  } catch {
+    return null;
+  }
+}
+
+function fieldsOf(json: unknown): Readonly<Record<string, unknown>> {
+  return typeof json === 'object' && json !== null ? { ...json } : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function textIn(json: unknown, name: string): string {
+  const value = fieldsOf(json)[name];
+  return typeof value === 'string' ? value : '';
 }

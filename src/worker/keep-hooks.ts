@@ -7,19 +7,11 @@
  * again and again for some seconds.
  */
 
-import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../errors.ts';
 import { type Guard, type Guarded, hooksSignature } from '../githooks/index.ts';
-import {
-  isWithin,
-  type Layout,
-  outermost,
-  resolveLayout,
-  type StorageSettings,
-  walkedRoots,
-} from '../layout/index.ts';
+import { isWithin, type StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
-import { Directories } from '../scan/index.ts';
+import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
 import type { JobReport } from './report.ts';
 
@@ -52,7 +44,6 @@ interface Young {
 /** Milliseconds after a repository appeared. */
 const looksAfter = [0, 100, 300, 600, 1000, 2000, 5000, 15_000, 60_000];
 const passEveryMs = 200;
-const layoutEveryMs = 10_000;
 /** Of the time of one core: half at first, a fifth for what is new, a twentieth for going round. */
 const restAtFirst = 1;
 const restForNew = 4;
@@ -68,10 +59,7 @@ export class KeepHooks {
   readonly #known = new Map<string, Known>();
   readonly #young = new Map<string, Young>();
   readonly #stop = new AbortController();
-  #layout: Layout | null = null;
-  /** On the monotonic clock. */
-  #layoutAt = Number.NEGATIVE_INFINITY;
-  #directories: readonly Directories[] = [];
+  readonly #finder: RepositoryFinder;
   /** Roots below which a repository of a forge was seen. */
   readonly #forgeRoots = new Set<string>();
   #sharedFault: string | null = null;
@@ -81,13 +69,21 @@ export class KeepHooks {
 
   constructor(options: KeepHooksOptions) {
     this.#options = options;
+    const { storages, exclude } = options;
+    this.#finder = new RepositoryFinder({
+      storages,
+      exclude,
+      found: paths => this.#meet(paths),
+      gone: path => this.#forget(path),
+      isStopped: () => this.#isStopped,
+    });
   }
 
   /** Resolves once every repository that is there now has been looked after. New ones do not wait for that. */
   async start(): Promise<void> {
     const { signal } = this.#stop;
     const pace = new Pace(restForNew, signal);
-    await this.#findNew(pace);
+    await this.#finder.pass(pace);
     const first = [...this.#young.keys()];
     this.#young.clear();
     const watching = this.#watch(pace);
@@ -124,36 +120,8 @@ export class KeepHooks {
   async #watch(pace: Pace): Promise<void> {
     while (!this.#isStopped) {
       await pace.pause(passEveryMs);
-      await this.#findNew(pace);
+      await this.#finder.pass(pace);
       await this.#lookAfterYoung(pace);
-    }
-  }
-
-  /** The directories above the repositories, as the storage lies now; a root that is missing may come. */
-  #resolve(): void {
-    const now = performance.now();
-    if (now - this.#layoutAt < layoutEveryMs) return;
-    this.#layoutAt = now;
-    const { storages, exclude } = this.#options;
-    const layout = resolveLayout(storages, exclude);
-    if (isDeepStrictEqual(layout, this.#layout)) return;
-    this.#layout = layout;
-    const roots = outermost(walkedRoots(layout).filter(({ state }) => state === 'present'));
-    this.#directories = roots.map(root => new Directories(layout, root));
-  }
-
-  async #findNew(pace: Pace): Promise<void> {
-    this.#resolve();
-    for (const directories of this.#directories) {
-      const steps = directories.pass();
-      for (let step = steps.next(); !this.#isStopped; step = steps.next()) {
-        this.#meet(directories.takeFound());
-        if (step.done === true) {
-          for (const path of step.value.gone) this.#forget(path);
-          break;
-        }
-        await pace.step();
-      }
     }
   }
 
@@ -252,8 +220,7 @@ export class KeepHooks {
   }
 
   #rememberForge(path: string): void {
-    for (const { path: root } of this.#layout?.roots ?? [])
-      if (isWithin(path, root)) this.#forgeRoots.add(root);
+    for (const root of this.#finder.rootsAround(path)) this.#forgeRoots.add(root);
   }
 }
 

@@ -11,17 +11,61 @@ export interface JobReport {
   readonly putBack: { readonly count: number; readonly last: string | null };
 }
 
+/** The last collection of garbage in a repository. Times are milliseconds since 1970. */
+export interface Collection {
+  readonly at: number;
+  /** Below 0 where pushes brought more meanwhile. */
+  readonly freedBytes: number;
+  /** Why nothing was deleted, in git's own words where it is git that failed; null: it succeeded. */
+  readonly fault: string | null;
+}
+
+/** What of a repository is reachable. */
+export interface RepositoryFigures {
+  readonly path: string;
+  readonly at: number;
+  /** Null: it could not be measured. */
+  readonly measured: {
+    readonly objectBytes: number;
+    readonly reachableBytes: number;
+    readonly unreachableBytes: number;
+  } | null;
+  readonly fault: string | null;
+  readonly collected: Collection | null;
+}
+
 export interface WorkerReport {
   readonly version: string;
   readonly pid: number;
   readonly uid: number;
   /** Null where `[hooks] KEEP` is false. */
   readonly hooks: JobReport | null;
+  /** Those whose figures are new. */
+  readonly repositories: readonly RepositoryFigures[];
 }
 
 /** As JSON, in snake_case. */
-export function reportJson({ hooks, ...worker }: WorkerReport): object {
-  if (hooks === null) return { ...worker, hooks: null };
+export function reportJson({ hooks, repositories: figures, ...worker }: WorkerReport): object {
+  const others = { ...worker, repositories: figures.map(figuresJson) };
+  if (hooks === null) return { ...others, hooks: null };
   const { repositories, unguarded, putBack } = hooks;
-  return { ...worker, hooks: { repositories, unguarded, put_back: putBack } };
+  return { ...others, hooks: { repositories, unguarded, put_back: putBack } };
+}
+
+export function figuresJson({ path, at, measured, fault, collected }: RepositoryFigures): object {
+  return {
+    path,
+    at,
+    measured: measured && {
+      object_bytes: measured.objectBytes,
+      reachable_bytes: measured.reachableBytes,
+      unreachable_bytes: measured.unreachableBytes,
+    },
+    fault,
+    collected: collected && {
+      at: collected.at,
+      freed_bytes: collected.freedBytes,
+      fault: collected.fault,
+    },
+  };
 }

@@ -98,6 +98,11 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   listUsage: get('/admin/quota/usage?sort=total&limit=1'),
   getUsage: get('/admin/quota/usage/alice'),
 
+  getSpace: get('/admin/quota/space?user=alice'),
+  getSpaceOfCaller: get('/user/quota/space', 'alice'),
+  getSpaceOfOrganization: get('/orgs/acme/quota/space', 'alice'),
+  startReclaim: post('/admin/quota/reclaims', {}),
+  listReclaims: get('/admin/quota/reclaims'),
   getQuotaOfCaller: get('/user/quota', 'alice'),
   checkQuotaOfCaller: get('/user/quota/check?subject=size:all', 'alice'),
   listArtifactsOfCaller: get('/user/quota/artifacts', 'alice'),

@@ -78,6 +78,7 @@ t.test(
     const allowed: Readonly<Record<string, string>> = {
       'api/built.ts': 'the web UI of this package',
       'bounded/file.ts': 'this module',
+      'bounded/pipe.ts': 'this module',
       'bounded/program.ts': 'this module',
       'commands/files.ts': 'the file that whoever runs the command names, or standard input',
       'commands/job.ts': 'the process that does the work, which is left behind when a disk hangs',

@@ -1,7 +1,7 @@
 /** Other programs: what they say, and that they end. */
 
 import t from 'tap';
-import { runProgram } from '../../src/bounded/index.ts';
+import { pipePrograms, runProgram } from '../../src/bounded/index.ts';
 
 const timeoutMs = 30_000;
 
@@ -39,4 +39,45 @@ t.test('it has no terminal of ours, and the user that it is to run as', async t 
   t.equal(session, pid, 'it leads a session');
   t.equal(uid, '65534');
   t.equal(terminal, 'none');
+});
+
+t.test('what is asked to end ends by itself, and may clean up', async t => {
+  const stop = new AbortController();
+  const script = 'trap "echo cleaned; exit 7" TERM; sleep 1000 & wait';
+  const ended = runProgram('sh', ['-c', script], {
+    timeoutMs,
+    signal: stop.signal,
+    isNiced: true,
+  });
+  setImmediate(() => stop.abort());
+  const { status, output } = await ended;
+  t.ok(status === null || (status === 7 && /cleaned/.test(output)), `${status}: ${output}`);
+});
+
+t.test('programs that read each other give all that the last one prints, and how each ended', async t => {
+  const env = {};
+  const stage = (script: string) => ({ program: 'sh', args: ['-c', script], env });
+  const pieces: Buffer[] = [];
+  const take = (piece: Buffer) => pieces.push(piece);
+  const ended = await pipePrograms(
+    [stage('cat; echo first >&2; exit 3'), stage('tr a-z A-Z')],
+    { timeoutMs, input: 'abc\n' },
+    take,
+  );
+  t.same(ended, [
+    { status: 3, complaint: 'first' },
+    { status: 0, complaint: '' },
+  ]);
+  t.equal(Buffer.concat(pieces).toString(), 'ABC\n');
+  const late = pipePrograms([stage('yes'), stage('sleep 1000')], { timeoutMs: 300 }, take);
+  await t.rejects(late, { code: 'not_ready' });
+  await t.rejects(
+    pipePrograms([stage('yes')], { timeoutMs }, () => {
+      throw new Error('enough');
+    }),
+    { message: 'enough' },
+  );
+  await t.rejects(pipePrograms([{ program: '/no/such/program', args: [], env }], { timeoutMs }, take), {
+    code: 'ENOENT',
+  });
 });

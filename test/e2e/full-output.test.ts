@@ -51,6 +51,8 @@ async function linesOf(t: Test, server: Server): Promise<readonly (readonly stri
     ['usage'],
     ['usage', 'alice'],
     ['usage', '--json'],
+    ['why', 'alice'],
+    ['reclaim'],
     ['scan'],
     ['rule', 'create', 'small', '--limit', '1M', '--subject', 'size:all'],
     ['rule', 'list'],

@@ -74,7 +74,9 @@ t.test('every command with --json prints keys in snake_case', async t => {
   const examples: Readonly<Record<string, readonly string[]>> = {
     scan: ['--verify'],
     check: ['alice'],
+    reclaim: [],
     usage: ['alice'],
+    why: ['alice'],
     'policy simulate': [policy],
     'policy import': [policy],
     'policy lint': [],

@@ -121,7 +121,14 @@ export async function openWorld(
       if (told.takesOffline) told.offlineDecisions.push(report);
       return told.takesOffline;
     },
-    workerReported: state => told.workers.push(state),
+    worker: {
+      reported: state => {
+        told.workers.push(state);
+        return 'this start';
+      },
+      tasks: async () => ({ pushed: ['/srv/git/a/b.git'], asked: [] }),
+      ended: id => id === 'known',
+    },
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),
   };

@@ -6,6 +6,11 @@ import { version } from '../../src/version.ts';
 import { World, walk } from '../ledger/world.ts';
 
 const none = { first: [], count: 0 };
+const idle: Pick<Observed['worker'], 'collects' | 'unreachableBytes' | 'failing'> = {
+  collects: false,
+  unreachableBytes: 0,
+  failing: none,
+};
 
 async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Observed> {
   const ledger = await new World(t).open();
@@ -27,7 +32,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     sweptAgoMs: 0,
     sweepEveryMs: 900_000,
     unpublished: null,
-    worker: { isWanted: false, state: null, silentMs: 0 },
+    worker: { isWanted: false, ...idle, state: null, silentMs: 0 },
     offlineDecisions: null,
     sweepError: null,
     configWrittenAt: null,
@@ -386,9 +391,9 @@ t.test(
 t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
   const seen = await observed(t);
   const hooks = { unguarded: none, putBack: { count: 0, last: null } };
-  const told = (worker: Observed['worker']) =>
-    findings({ ...seen, worker }).filter(({ code }) =>
-      /worker|repository_unguarded|hooks_replaced/.test(code),
+  const told = (worker: Omit<Observed['worker'], keyof typeof idle> & Partial<typeof idle>) =>
+    findings({ ...seen, worker: { ...idle, ...worker } }).filter(({ code }) =>
+      /worker|garbage|repository_unguarded|hooks_replaced/.test(code),
     );
   t.same(told({ isWanted: false, state: null, silentMs: 99_000 }), [], 'nobody wants one');
   t.same(told({ isWanted: true, state: null, silentMs: 20_000 }), [], 'the daemon has just started');
@@ -421,4 +426,23 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
       { code: 'hooks_replaced', severity: 'notice', message: /2 times.*the last in \/srv\/git\/a\/b\.git/ },
     ],
   );
+});
+
+t.test('much garbage is named where nothing collects it, and so is a collection that fails', async t => {
+  const seen = await observed(t);
+  const told = (worker: Partial<typeof idle>, silentMs = 0) =>
+    findings({
+      ...seen,
+      worker: { isWanted: false, ...idle, ...worker, state: { version, hooks: null }, silentMs },
+    }).filter(({ code }) => /worker|garbage/.test(code));
+  t.same(told({ unreachableBytes: 999_999_999 }), []);
+  t.match(told({ unreachableBytes: 2_500_000_000 }), [{ code: 'garbage', message: /^2\.5 GB/ }]);
+  t.same(told({ unreachableBytes: 2_500_000_000, collects: true }), []);
+  t.match(told({ collects: true }, 31_000), [
+    { code: 'worker_missing', message: /nothing that is deleted frees space/ },
+  ]);
+  const place = { path: '/srv/git/a/\u001bb.git', why: 'git repack: no space' };
+  t.match(told({ failing: { first: [place], count: 1 } }), [
+    { code: 'garbage_failing', message: /a\/\\u\{1b\}b\.git: .*git repack: no space/ },
+  ]);
 });

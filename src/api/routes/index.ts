@@ -23,6 +23,7 @@ import { ruleRoutes } from './rules.ts';
 import { scanRoutes } from './scans.ts';
 import { sessionRoutes } from './sessions.ts';
 import { signInRoutes } from './sign-in.ts';
+import { spaceRoutes } from './space.ts';
 import { tokenRoutes } from './tokens.ts';
 import { trialRoutes } from './trials.ts';
 import { usageRoutes } from './usage.ts';
@@ -45,6 +46,7 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...policyRoutes(services),
     ...trialRoutes(services),
     ...scanRoutes(services),
+    ...spaceRoutes(services),
     ...eventRoutes(services),
     ...userRoutes(services),
     ...memberRoutes(services),

@@ -15,6 +15,7 @@ const kinds = [
   ['sign-in', 'sign-ins'],
   ['request', 'requests for more space'],
   ['allowance', 'extra space'],
+  ['reclaim', 'collected garbage'],
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 
 const pageSize = 50;

@@ -130,6 +130,15 @@ export function What({ event }: { readonly event: Event }) {
           </p>
         </>
       );
+    case 'reclaim':
+      return (
+        <>
+          <span class={`mark ${event.fault === null ? 'good' : 'bad'}`}>
+            {event.fault === null ? 'freed' : 'not collected'}
+          </span>{' '}
+          {reclaimWords(event)}
+        </>
+      );
   }
 }
 
@@ -163,6 +172,11 @@ function refusalWords(event: Of<'refusal'>): string {
   const who = event.actor === null ? '' : ` by ${printable(event.actor)}`;
   const several = event.others ? ', several owners or users' : '';
   return `${subjectWords(event.subject)}, ${counted(event.count, 'time', 'times')}${who}${several}; ${useWords(event)}`;
+}
+
+function reclaimWords({ repository, freed, fault }: Of<'reclaim'>): string {
+  const what = fault === null ? formatBytes(Math.max(0, freed)) : printable(fault);
+  return `${what} in ${printable(repository)}`;
 }
 
 function levelWords({ direction, from, to: now }: Of<'threshold'>): string {

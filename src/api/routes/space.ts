@@ -1,0 +1,197 @@
+/** `/space` and `/reclaims`: what takes the space inside repositories, and collecting garbage there. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { printable } from '../../text/index.ts';
+import {
+  knownName,
+  type RepositorySpace,
+  reclaimOrder,
+  reclaimRun,
+  type SpaceAnswer,
+  spaceAnswer,
+  text,
+} from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices, SpaceState } from '../services.ts';
+import { unitName } from '../unit-name.ts';
+import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
+
+const mostRepositories = 1000;
+
+interface RepositoryUnit {
+  readonly path: string;
+  /** The part of the path that varies. */
+  readonly name: string;
+  readonly bytes: number;
+}
+
+const repo = text.optional().meta({
+  description: 'A repository, by its name or its path; left out: only the figures of all repositories.',
+});
+
+export function spaceRoutes(services: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'getSpace',
+      method: 'get',
+      path: '/admin/quota/space',
+      tag: 'owners',
+      summary: "What takes the space of an owner's repositories, and what would free how much",
+      description:
+        'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.',
+      access: administrators.read,
+      query: z.strictObject({ user: knownName.min(1), repo }),
+      faults: [404, 503],
+      answer: { status: 200, description: 'The space', schema: spaceAnswer },
+      handle: ({ query }) => spaceOf(services, query.user, query.repo),
+    }),
+    ...ownRoutes(services, callersOwn(services)),
+    ...ownRoutes(services, organizationsOwn(services)),
+    route({
+      id: 'startReclaim',
+      method: 'post',
+      path: '/admin/quota/reclaims',
+      tag: 'operation',
+      summary: 'Collect garbage now',
+      description: 'What became unreachable within `[reclaim] EXPIRE` stays.',
+      access: administrators.write,
+      body: reclaimOrder.default({}),
+      faults: [404, 503],
+      answer: {
+        status: 202,
+        description: 'The collections, which run in the background',
+        schema: z.array(reclaimRun),
+      },
+      handle: ({ body }) =>
+        unitsFor(services, body.repository).map(({ path, name }) => services.space.reclaim(path, name)),
+    }),
+    route({
+      id: 'listReclaims',
+      method: 'get',
+      path: '/admin/quota/reclaims',
+      tag: 'operation',
+      summary: 'Running and recent collections of garbage that somebody asked for',
+      access: administrators.read,
+      answer: { status: 200, description: 'The newest first', schema: z.array(reclaimRun) },
+      handle: () => [...services.space.runs()],
+    }),
+  ];
+}
+
+function ownRoutes<Params extends z.ZodObject>(
+  services: ApiServices,
+  { of, path, tag, access, params, owner }: Whose<Params>,
+): readonly Route[] {
+  return [
+    route({
+      id: `getSpaceOf${of}`,
+      method: 'get',
+      path: `${path}/space`,
+      tag,
+      access,
+      params,
+      summary: 'What takes the space of the repositories, and what would free how much',
+      description:
+        'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.',
+      query: z.strictObject({ repo }),
+      faults: [404, 503],
+      answer: { status: 200, description: 'The space', schema: spaceAnswer },
+      handle: (input, { caller }) => spaceOf(services, owner(input.params, caller).name, input.query.repo),
+    }),
+  ];
+}
+
+function spaceOf(services: ApiServices, owner: string, repository: string | undefined): SpaceAnswer {
+  const units = repositoriesOf(services, owner);
+  const unit = repository === undefined ? null : named(units, owner, repository);
+  const shown = units.slice(0, mostRepositories).map(each => figuresOf(services, each));
+  const state: SpaceState | null = unit === null ? null : services.space.explain(unit.path);
+  return {
+    owner: services.ledger.ownerUsage(owner).name,
+    stored_bytes: units.reduce((sum, { bytes }) => sum + bytes, 0),
+    unreachable_bytes: units.reduce((sum, { path }) => sum + unreachableIn(services, path), 0),
+    repositories: unit === null ? shown : [figuresOf(services, unit)],
+    state: state?.is ?? 'none',
+    report: state?.is === 'done' ? state.report : null,
+    message: state?.is === 'failed' ? state.message : null,
+  };
+}
+
+/** An owner's repositories on this host, the largest first. */
+function repositoriesOf({ ledger, scanner }: ApiServices, owner: string): readonly RepositoryUnit[] {
+  const roots = scanner.places().map(({ path }) => path);
+  return ledger.units
+    .unitsOf(owner)
+    .filter(({ kind, leaf }) => kind === 'walked' && isGit(leaf))
+    .map(unit => ({
+      path: unit.id,
+      name: unitName({ kind: 'walked', name: unit.id }, roots),
+      bytes: unit.bytes,
+    }));
+}
+
+function isGit(leaf: string): boolean {
+  return leaf.startsWith('size:repos:') || leaf === 'size:assets:wiki';
+}
+
+function figuresOf({ space }: ApiServices, { path, name, bytes }: RepositoryUnit): RepositorySpace {
+  const found = space.figures(path);
+  const measured = found?.measured ?? null;
+  const collected = found?.collected ?? null;
+  return {
+    name,
+    stored_bytes: bytes,
+    reachable_bytes: measured?.reachableBytes ?? null,
+    unreachable_bytes: measured?.unreachableBytes ?? null,
+    measured_at: found === null || measured === null ? null : new Date(found.at).toISOString(),
+    fault: found?.fault ?? null,
+    collected: collected && {
+      at: new Date(collected.at).toISOString(),
+      freed_bytes: collected.freedBytes,
+      fault: collected.fault,
+    },
+  };
+}
+
+function unreachableIn({ space }: ApiServices, path: string): number {
+  return space.figures(path)?.measured?.unreachableBytes ?? 0;
+}
+
+/** Which of the repositories is meant: `one`, `one.git`, `alice/one`, or a path. Throws `not_found`. */
+function named(units: readonly RepositoryUnit[], owner: string, repository: string): RepositoryUnit {
+  const wanted = withoutSuffix(repository);
+  const isIt = ({ path, name }: RepositoryUnit): boolean => {
+    const own = withoutSuffix(name);
+    return withoutSuffix(path) === wanted || own === wanted || own === `${owner}/${wanted}`;
+  };
+  const found = units.find(isIt) ?? units.find(({ name }) => withoutSuffix(name).endsWith(`/${wanted}`));
+  if (found !== undefined) return found;
+  throw new SoftquotaError(
+    'not_found',
+    `${printable(owner)} has no repository ${printable(repository)} on this host`,
+  );
+}
+
+function withoutSuffix(name: string): string {
+  return name.replace(/\.git$/, '');
+}
+
+/** The repository that is named, or all with something to collect. Throws `not_found`. */
+function unitsFor(services: ApiServices, repository: string | undefined): readonly RepositoryUnit[] {
+  const { ledger, space } = services;
+  if (repository === undefined) {
+    const all: RepositoryUnit[] = [];
+    for (const { id, kind, owner, leaf, bytes } of ledger.units.units) {
+      if (kind !== 'walked' || owner === null || !isGit(leaf)) continue;
+      if (all.length < mostRepositories && (space.figures(id)?.measured?.unreachableBytes ?? 0) > 0)
+        all.push({ path: id, name: id, bytes });
+    }
+    return all;
+  }
+  const unit = repository.startsWith('/') ? ledger.units.unitAt(repository) : null;
+  if (unit !== null && isGit(unit.leaf)) return [{ path: unit.id, name: unit.id, bytes: unit.bytes }];
+  const [owner = '', ...rest] = repository.split('/');
+  return [named(repositoriesOf(services, owner), owner, rest.join('/'))];
+}

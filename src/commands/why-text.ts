@@ -1,0 +1,125 @@
+/** What takes the space, in words. */
+
+import { formatBytes, formatCount, printable } from '../text/index.ts';
+import type { RepositorySpace, SpaceAnswer, SpaceReport } from '../wire/index.ts';
+import { formatTime } from './output.ts';
+import { table } from './table.ts';
+
+const shownCommands = 3;
+
+/** An owner's repositories, as whole lines. */
+export function repositoriesText({
+  owner,
+  stored_bytes: stored,
+  unreachable_bytes: unreachable,
+  repositories,
+}: SpaceAnswer): string {
+  const head = `${printable(owner)} stores ${formatBytes(stored)} in repositories; of it unreachable: ${formatBytes(unreachable)}.\n`;
+  if (repositories.length === 0) return head;
+  const rows = repositories.map(each => [
+    each.name,
+    formatBytes(each.stored_bytes),
+    each.unreachable_bytes === null ? '-' : formatBytes(each.unreachable_bytes),
+    each.fault === null ? formatTime(each.measured_at) : printable(each.fault),
+  ]);
+  return `${head}\n${table(
+    [
+      { title: 'REPOSITORY' },
+      { title: 'STORED', align: 'right' },
+      { title: 'UNREACHABLE', align: 'right' },
+      { title: 'MEASURED' },
+    ],
+    rows,
+  )}`;
+}
+
+/** One repository, as whole lines. */
+export function reportText({ repositories, report }: SpaceAnswer): string {
+  const [repository] = repositories;
+  if (repository === undefined || report === null) return '';
+  const parts = [
+    headText(repository, report),
+    pathsText(report),
+    refsText(report),
+    namespacesText(report),
+    lfsText(report),
+    ...(report.cut ? ['Not everything could be looked at within the time.\n'] : []),
+  ];
+  return parts.filter(part => part !== '').join('\n');
+}
+
+function headText({ name, stored_bytes: stored }: RepositorySpace, report: SpaceReport): string {
+  const lines = [
+    `${name} takes ${formatBytes(stored)}: ${formatBytes(report.reachable_bytes)} reachable, ${formatBytes(report.unreachable_bytes)} unreachable.`,
+    ...(report.unreachable_bytes > 0
+      ? ['What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.']
+      : []),
+    ...(report.kept_bytes > 0 ? [`.keep files hold packs of ${formatBytes(report.kept_bytes)}.`] : []),
+    ...(report.leftover_bytes > 0
+      ? [`Leftovers of broken pushes and collections take ${formatBytes(report.leftover_bytes)}.`]
+      : []),
+  ];
+  return lines.map(line => `${printable(line)}\n`).join('');
+}
+
+function pathsText({ paths }: SpaceReport): string {
+  if (paths.length === 0) return '';
+  const rows = paths.map(({ path, frees, versions, in_default_branch: isThere }) => [
+    path,
+    formatCount(versions),
+    isThere ? 'yes' : 'no',
+    formatBytes(frees),
+  ]);
+  const titles = [
+    { title: 'FILE, OVER ALL VERSIONS' },
+    { title: 'VERSIONS', align: 'right' },
+    { title: 'STILL THERE' },
+    { title: 'FREES', align: 'right' },
+  ] as const;
+  return `${table(titles, rows)}${advice(
+    'To remove a file from all of the history, in a fresh clone:',
+    paths.map(({ commands }) => commands),
+  )}`;
+}
+
+function refsText({ refs }: SpaceReport): string {
+  if (refs.length === 0) return '';
+  const rows = refs.map(ref => [
+    ref.default_branch ? `${ref.name} (default branch)` : ref.name,
+    formatCount(ref.commits),
+    formatBytes(ref.frees),
+  ]);
+  const titles = [
+    { title: 'REF, WHAT IT ALONE HOLDS' },
+    { title: 'COMMITS', align: 'right' },
+    { title: 'FREES', align: 'right' },
+  ] as const;
+  return `${table(titles, rows)}${advice(
+    'To delete a ref:',
+    refs.map(({ commands }) => commands),
+  )}`;
+}
+
+/** The lines to copy of the first ones; all of them are in the JSON. */
+function advice(words: string, all: readonly (readonly string[])[]): string {
+  const lines = all.filter(commands => commands.length > 0).slice(0, shownCommands);
+  if (lines.length === 0) return '';
+  return `${[words, ...new Set(lines.flatMap(([first = '']) => [`  ${first}`])), ...new Set(lines.flatMap(([, ...rest]) => rest.map(line => `  ${line}`)))].join('\n')}\n`;
+}
+
+function namespacesText({ namespaces }: SpaceReport): string {
+  return namespaces
+    .map(({ name, refs, bytes }) => {
+      const what = name === 'reflogs' ? 'Reflogs' : `${formatCount(refs)} refs in ${printable(name)}`;
+      return `${what} alone hold ${formatBytes(bytes)}.\n`;
+    })
+    .join('');
+}
+
+function lfsText({ lfs }: SpaceReport): string {
+  if (lfs === null || lfs.count === 0) return '';
+  const first = lfs.largest
+    .slice(0, shownCommands)
+    .map(({ oid, bytes }) => `  ${oid} ${formatBytes(bytes)}\n`);
+  return `${formatCount(lfs.count)} LFS objects of ${formatBytes(lfs.bytes)} belong to no file of any version:\n${first.join('')}softquota never deletes them, and git lfs prune frees only clones: an administrator deletes them in lfs/objects.\n`;
+}

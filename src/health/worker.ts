@@ -1,0 +1,98 @@
+/** Findings about the git user's worker, and about what it found. */
+
+import { counted, formatBytes, printable } from '../text/index.ts';
+import { version } from '../version.ts';
+import type { Finding } from '../wire/index.ts';
+import { listed, makeFinding } from './make-finding.ts';
+import type { Observed, ObservedWorker } from './observed.ts';
+
+/** Its reports come every five seconds. */
+const workerSilentMs = 30_000;
+
+export function workerFindings({ worker }: Pick<Observed, 'worker'>): Finding[] {
+  const { isWanted, collects, state, silentMs } = worker;
+  if (!isWanted && !collects) return garbage(worker);
+  if (silentMs > workerSilentMs) {
+    return [
+      makeFinding(
+        'worker_missing',
+        `no worker has reported for ${Math.round(silentMs / 1000)} seconds, so ${missed(worker)}`,
+        'systemctl enable --now softquota-worker  # or run softquota worker as the user that git runs as',
+      ),
+    ];
+  }
+  if (state === null) return garbage(worker);
+  const restart = 'systemctl restart softquota-worker';
+  const outdated =
+    state.version === version
+      ? []
+      : [
+          makeFinding(
+            'worker_outdated',
+            `the worker is version ${printable(state.version)}, the daemon ${version}`,
+            restart,
+          ),
+        ];
+  if (!isWanted) return [...outdated, ...garbage(worker)];
+  if (state.hooks === null) {
+    return [
+      ...outdated,
+      ...garbage(worker),
+      makeFinding('worker_idle', 'the worker was started before [hooks] KEEP = true was set', restart),
+    ];
+  }
+  const { unguarded, putBack } = state.hooks;
+  return [
+    ...outdated,
+    ...garbage(worker),
+    ...listed(unguarded, ({ path, why }) =>
+      makeFinding(
+        'repository_unguarded',
+        `${printable(path)} has no working hooks, and the worker cannot put them in: ${printable(why)}`,
+        'fix this; the worker then continues by itself',
+      ),
+    ),
+    ...(putBack.count === 0
+      ? []
+      : [
+          makeFinding(
+            'hooks_replaced',
+            `the hooks were taken out or replaced ${counted(putBack.count, 'time', 'times')}, and put back, the last in ${printable(putBack.last ?? '')}`,
+            'nothing, if the forge did this; docs/forges/hooks.md tells what makes it leave them alone',
+          ),
+        ]),
+  ];
+}
+
+/** What goes undone without a worker. */
+function missed({ isWanted, collects }: ObservedWorker): string {
+  return [
+    ...(isWanted ? ['new repositories get no hooks'] : []),
+    ...(collects ? ['nothing that is deleted frees space'] : []),
+  ].join(', and ');
+}
+
+/** Less is left for the administrator to notice. */
+const muchGarbageBytes = 1_000_000_000;
+
+function garbage({ collects, unreachableBytes, failing }: ObservedWorker): Finding[] {
+  const isMuch = !collects && unreachableBytes >= muchGarbageBytes;
+  return [
+    ...(isMuch
+      ? [
+          makeFinding(
+            'garbage',
+            `${formatBytes(unreachableBytes)} in repositories are reachable from no ref, and nothing deletes them`,
+            'set [reclaim] RUN = gc and restart the worker, or run softquota reclaim now and then',
+          ),
+        ]
+      : []),
+    ...listed(failing, ({ path, why }) =>
+      makeFinding(
+        'garbage_failing',
+        `${printable(path)}: what is unreachable cannot be measured or collected: ${printable(why)}`,
+        'fix what the message names; the worker tries again by itself',
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,56 @@
+/** The whole report about one repository: what takes the space, and what would free how much. */
+
+import { type LargePath, largestPaths } from './largest-paths.ts';
+import { lfsObjects, type UnneededLfs, unneededLfs } from './lfs.ts';
+import type { Reachability } from './measure.ts';
+import { type HoldingNamespace, type HoldingRef, holdingRefs } from './refs.ts';
+import { storedObjects } from './stored.ts';
+import type { RepositoryView, RunLimits } from './view.ts';
+
+export interface SpaceFindings extends Omit<Reachability, 'stored'> {
+  readonly objectBytes: number;
+  readonly objects: number;
+  /** What the index of a pack takes for each object, which is freed with it. */
+  readonly indexBytesPerObject: number;
+  readonly packs: number;
+  readonly looseObjects: number;
+  readonly keptBytes: number;
+  readonly leftoverBytes: number;
+  readonly paths: readonly LargePath[];
+  readonly refs: readonly HoldingRef[];
+  readonly namespaces: readonly HoldingNamespace[];
+  /** Null: the repository has no LFS store of its own. */
+  readonly lfs: UnneededLfs | null;
+  /** Not everything could be looked at within the time. */
+  readonly isCut: boolean;
+}
+
+const refsMs = 10_000;
+
+/** Bounded in memory whatever the repository holds, and in time by `limits`. */
+export async function explainSpace(view: RepositoryView, limits: RunLimits): Promise<SpaceFindings> {
+  // As when it is measured: what is pushed meanwhile makes the unreachable bytes fewer.
+  const stored = await storedObjects(view.path, Date.now(), limits.signal);
+  const lfs = await lfsObjects(view.path, limits.signal);
+  const begun = performance.now();
+  const history = await largestPaths(view, limits, lfs !== null);
+  const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
+  const holders = await holdingRefs(view, reached, limits, performance.now() + refsMs);
+  const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
+  return {
+    objectBytes: stored.bytes,
+    reachableBytes: history.bytes,
+    unreachableBytes: Math.max(0, stored.bytes - history.bytes),
+    objects: history.objects,
+    indexBytesPerObject: overhead,
+    packs: stored.packs,
+    looseObjects: stored.loose,
+    keptBytes: stored.keptBytes,
+    leftoverBytes: stored.leftoverBytes,
+    paths: history.paths,
+    refs: holders.refs,
+    namespaces: holders.namespaces,
+    lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs, limits),
+    isCut: holders.isCut,
+  };
+}

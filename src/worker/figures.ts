@@ -1,0 +1,50 @@
+/** The figures of all repositories, and which of them the daemon does not have yet. */
+
+import { figuresJson, type RepositoryFigures } from './report.ts';
+
+/** Characters as JSON; the daemon takes 64 KiB with all else of a report. */
+const mostReported = 30_000;
+const mostAtOnce = 200;
+
+export class Figures {
+  readonly #all = new Map<string, RepositoryFigures>();
+  readonly #unsent = new Set<string>();
+
+  put(figures: RepositoryFigures): void {
+    this.#all.set(figures.path, figures);
+    this.#unsent.add(figures.path);
+  }
+
+  forget(path: string): void {
+    this.#all.delete(path);
+    this.#unsent.delete(path);
+  }
+
+  /** The daemon is another, and has none. */
+  sendAllAgain(): void {
+    for (const path of this.#all.keys()) this.#unsent.add(path);
+  }
+
+  get hasUnsent(): boolean {
+    return this.#unsent.size > 0;
+  }
+
+  /** The next that fit into a report. */
+  next(): readonly RepositoryFigures[] {
+    const found: RepositoryFigures[] = [];
+    let length = 0;
+    for (const path of this.#unsent) {
+      const figures = this.#all.get(path);
+      if (figures === undefined) continue;
+      length += JSON.stringify(figuresJson(figures)).length;
+      if (found.length > 0 && (length > mostReported || found.length === mostAtOnce)) break;
+      found.push(figures);
+    }
+    return found;
+  }
+
+  /** The daemon has them; what changed meanwhile is sent again. */
+  sent(figures: readonly RepositoryFigures[]): void {
+    for (const each of figures) if (this.#all.get(each.path) === each) this.#unsent.delete(each.path);
+  }
+}
