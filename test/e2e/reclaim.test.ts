@@ -30,6 +30,7 @@ async function withWorker(
       },
     ],
     exclude: [],
+    isForge: false,
     guard: null,
     reclaim: { expireMs: hourMs, gitVersion: { major: 2, minor: 39 }, ...reclaim },
     log: { info: () => {}, warn: () => {} },
