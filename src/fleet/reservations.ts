@@ -20,7 +20,7 @@ export interface FleetReservationsOptions {
 }
 
 /** A hook waits for the answer: when it is over, this host decides alone. */
-const answerMs = 500;
+const answerMs = 1000;
 const late = Symbol('late');
 /** As long as a reservation lasts at most, by the monotonic clock. */
 const forgottenMs = 3_600_000;

@@ -21,7 +21,12 @@ judge_until=
 judge_push() {
 	find_manner && takes_away || return 1
 	if claim_turn; then
-		if find_refs && weigh_both && compare; then
+		if ! find_refs || ! weigh_both; then
+			reason='because git cannot tell here'
+			[ -z "$judge_until" ] || ! clock || [ "$now" -lt "$judge_until" ] || reason="within $judge_timeout s"
+			judgement="it could not be found out $reason if this push makes the repository smaller; delete branches"
+			judgement="$judgement and tags first, with pushes of their own: these are never refused."
+		elif compare; then
 			judged=yes
 			return 0
 		fi
@@ -44,8 +49,6 @@ find_manner() {
 	[ ${#input} -le 1000000 ] && [ -z "${GIT_NAMESPACE-}" ] || return 1
 	milliseconds "$judge_timeout"
 	! clock || judge_until=$((now + ms / 10))
-	judgement='it could not be found out if this push makes the repository smaller, because git failed on the server;'
-	judgement="$judgement delete branches and tags first, with pushes of their own: these are never refused."
 }
 
 # Whether the push deletes a ref, or updates one in such a way that something may become unreachable. Where git cannot
@@ -82,7 +85,7 @@ bounded() {
 	limit=$judge_timeout
 	if [ -n "$judge_until" ] && clock; then
 		left=$((judge_until - now))
-		[ "$left" -gt 0 ] || return 137
+		[ "$left" -gt 0 ] || return 1
 		limit=$((left / 100)).$((left % 100 / 10))$((left % 10))
 	fi
 	{
@@ -104,8 +107,11 @@ bounded() {
 # anything but a commit in a branch.
 find_refs() {
 	listed=$(
-		bounded '' git for-each-ref --format='%(objectname) %(refname) %(if)%(symref)%(then)=%(else)%(if)%(worktreepath)%(then)+%(end)%(end)'
+		bounded '' git for-each-ref --format='%(objectname) %(refname) %(if)%(symref)%(then)=%(end)'
 	) || return 1
+	# A bare repository itself has nothing checked out.
+	# shellcheck disable=SC2016 # the $ is awk's
+	checked_out=$(become git worktree list --porcelain | become awk '$1 == "branch" { print $2 }')
 	detached=
 	head=$(become git symbolic-ref -q HEAD) || detached="$(become git rev-parse -q --verify HEAD) HEAD"
 	refs=$listed${listed:+${detached:+$nl}}$detached
@@ -116,7 +122,7 @@ find_refs() {
 	) || return 1
 	# shellcheck disable=SC2016 # the $ is awk's
 	refs_after=$(
-		printf '%s\n--\n%s\n--\n%s\n--\n%s\n' "$refs" "$(server_settings)" "$kinds" "$input" |
+		printf '%s\n--\n%s\n--\n%s\n--\n%s\n--\n%s\n' "$refs" "$(server_settings)" "$kinds" "$checked_out" "$input" |
 			(export softquota_head="$head" && become awk '
 				function is_hidden(ref, n) {
 					for (n = 0; n < hiding; n++) if (ref == hidden[n] || index(ref, hidden[n] "/") == 1) return 1
@@ -126,7 +132,7 @@ find_refs() {
 				$0 == "--" { part++; next }
 				NF == 0 { next }
 				part == 0 && $3 == "=" { symbolic[$2] = 1; next }
-				part == 0 { value[$2] = $1; if ($3 == "+" && $2 != head) stays[$2] = 1; next }
+				part == 0 { value[$2] = $1; next }
 				part == 1 {
 					isOff = NF > 1 && tolower($2) ~ /^(false|no|off|0)$/
 					if ($1 == "receive.denydeletes") keepsAll = !isOff
@@ -140,6 +146,7 @@ find_refs() {
 					next
 				}
 				part == 2 { kind[$1] = $2; next }
+				part == 3 { stays[$1] = 1; next }
 				# What git makes of two names for one ref is not followed up.
 				$3 in symbolic { exit 1 }
 				$2 ~ /^0+$/ {
@@ -185,10 +192,6 @@ weigh_both() {
 	IFS=$nl
 	for line in $weights; do
 		case $line in
-		*' late')
-			judgement="it could not be found out within $judge_timeout s if this push makes the repository smaller;"
-			judgement="$judgement delete branches and tags first, with pushes of their own: these are never refused."
-			;;
 		*[!a-z0-9\ ]* | *' ') ;;
 		'before '*) before=${line#before } ;;
 		'after '*) after=${line#after } ;;
@@ -198,12 +201,10 @@ weigh_both() {
 	[ -n "$before" ] && [ -n "$after" ]
 }
 
-# What the objects take that the list $1 of OBJECT REF reaches, and that no other repository has; `late` where the time
-# is over before that is known.
+# What the objects take that the list $1 of OBJECT REF reaches, and that no other repository has.
 weigh() {
 	tips=$(printf '%s\n' "$1" | become cut -d ' ' -f 1)
 	bounded "$tips$nl$others" git --no-replace-objects rev-list --objects --disk-usage --use-bitmap-index --stdin
-	[ $? -ne 137 ] || echo late
 }
 
 # Whether the push makes the repository smaller, and brings no more than that allows.
@@ -244,6 +245,7 @@ END
 		list=$(become find "$GIT_QUARANTINE_PATH" -type f ! -name '*.idx' ! -name '*.rev' ! -name '*.keep' -exec ls -ln {} +) &&
 			printf '%s\n' "$list" | (become awk '{ sum += $5 } END { printf "%.0f", sum }')
 	) 2>/dev/null
+	judgement='it could not be found out how much this push brings.'
 	[ -n "$brought" ] || return 1
 	# What it brings may be there a second time, as what git completes the pack with.
 	most=$((before * 2))
