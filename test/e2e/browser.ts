@@ -68,7 +68,7 @@ export class Tab {
   readonly requests: string[] = [];
   /**
    * The things that a person would find in red in the console: errors, warnings, what the page's own policy
-   * blocked, what did not come.
+   * blocked, what did not come, but for what the page itself no longer waits for.
    */
   readonly complaints: string[] = [];
 
@@ -77,9 +77,10 @@ export class Tab {
     page.setDefaultTimeout(patienceMs);
     page
       .on('request', request => this.requests.push(request.url()))
-      .on('requestfailed', request =>
-        this.complaints.push(`${request.url()}: ${request.failure()?.errorText}`),
-      )
+      .on('requestfailed', request => {
+        const reason = request.failure()?.errorText;
+        if (reason !== 'net::ERR_ABORTED') this.complaints.push(`${request.url()}: ${reason}`);
+      })
       .on('pageerror', error => this.complaints.push(String(error)))
       .on('console', message => {
         if (['error', 'warn', 'assert'].includes(message.type())) this.complaints.push(message.text());

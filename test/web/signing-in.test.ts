@@ -20,7 +20,7 @@ async function linkFor(server: Server, user: string): Promise<string> {
 
 /** All that is red in the console but what the daemon answered, and what was left before it had answered. */
 function complaintsOf(tab: Tab): readonly string[] {
-  return tab.complaints.filter(complaint => !/status of 4\d\d|ERR_ABORTED/.test(complaint));
+  return tab.complaints.filter(complaint => !/status of 4\d\d/.test(complaint));
 }
 
 for (const [way, open] of Object.entries(await waysIn('web.md'))) {
