@@ -3,6 +3,10 @@
 import t from 'tap';
 import { WorkerQueue } from '../../src/daemon/worker-queue.ts';
 
+// The daemon has other things that keep it running; the times of a queue do not.
+const running = setInterval(() => {}, 60_000);
+t.teardown(() => clearInterval(running));
+
 t.test('a worker that waits gets a task as soon as there is one', async t => {
   const queue = new WorkerQueue();
   t.teardown(() => queue.close());
