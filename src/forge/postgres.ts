@@ -55,9 +55,14 @@ class PostgresDatabase implements ForgeDatabase {
   }
 
   async columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    // A part of a divided table may have the table's former name, but only some of its rows.
     const rows = await this.#query(
       `SELECT table_name, column_name FROM information_schema.columns
-       WHERE table_schema = ANY (current_schemas(false)) AND table_name = ANY ($1)`,
+       WHERE table_schema = ANY (current_schemas(false)) AND table_name = ANY ($1)
+       AND (table_schema, table_name) NOT IN (
+         SELECT nspname, relname FROM pg_catalog.pg_inherits
+         JOIN pg_catalog.pg_class ON pg_class.oid = inhrelid
+         JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace)`,
       [tables],
     );
     const found = new Map<string, Set<string>>();

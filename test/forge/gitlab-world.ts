@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { must } from '../e2e/run.ts';
 import type { Rows, Tables } from './made.ts';
 
-/** As GitLab 18 has them in db/structure.sql, but for columns that say nothing of owners and bytes. */
+/**
+ * As db/structure.sql of GitLab 17.11 or 18.0 has them (commit 0016ea0586af of the mirror gitlabhq/gitlabhq), but for
+ * columns that say nothing of owners and bytes. That of the middle of 2021 (commit 92de056eb4d8) has each column that
+ * is read, too. All numbers are bigint here, also where GitLab has an integer.
+ */
 export const gitlabTables: Tables = {
   namespaces: {
     id: 'key',
@@ -66,7 +70,7 @@ export const gitlabTables: Tables = {
   schema_migrations: { version: 'text' },
 };
 
-/** The table of artifacts is divided; its parts are where a reader has no rights of its own. */
+/** The table of artifacts is divided since 16.10; its parts are where a reader has no rights of its own. */
 export const dividedArtifacts = `
   CREATE SCHEMA gitlab_partitions_dynamic;
   CREATE TABLE p_ci_job_artifacts (id bigint NOT NULL, project_id bigint NOT NULL, size bigint,
@@ -75,7 +79,7 @@ export const dividedArtifacts = `
   CREATE TABLE gitlab_partitions_dynamic.ci_job_artifacts_101 PARTITION OF p_ci_job_artifacts FOR VALUES IN (101);
 `;
 
-/** As it was before. */
+/** As it was before 16.10. */
 export const wholeArtifacts = `
   CREATE TABLE ci_job_artifacts (id bigint PRIMARY KEY, project_id bigint NOT NULL, size bigint, file_type int,
     partition_id bigint NOT NULL);
@@ -129,8 +133,8 @@ const uploads = [
   { model: 'Project', id: 1, size: 11 },
   { model: 'Namespace', id: 9, size: 220 },
   { model: 'User', id: 12, size: 3300 },
-  { model: 'PersonalSnippet', id: 1, size: 44_000 },
-  { model: 'ProjectSnippet', id: 2, size: 550_000 },
+  { model: 'Snippet', id: 1, size: 44_000 },
+  { model: 'Snippet', id: 2, size: 550_000 },
   { model: 'Appearance', id: 1, size: 7 },
 ];
 

@@ -68,13 +68,10 @@ export async function countUploads(
       case 'Project':
         return ownerOfRepository(whose, id);
       case 'Namespace':
-      case 'Group':
         return rowOfOwner(namespaces.ownerIdOf(id));
       case 'User':
         return rowOfOwner(namespaces.ownerIdOfUser(id));
       case 'Snippet':
-      case 'PersonalSnippet':
-      case 'ProjectSnippet':
         return rowOfOwner(snippets.get(id));
       default:
         return 'no repository';

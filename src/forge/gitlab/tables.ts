@@ -1,8 +1,8 @@
-/** The tables of GitLab, as far as they are read. GitLab 14 to 18 have them; see docs/forges. */
+/** The tables of GitLab, as far as they are read; docs/forges says with which versions they were compared. */
 
 import type { NeededColumns } from '../schema.ts';
 
-/** GitLab divided the table of artifacts, and gave it another name, in version 17. */
+/** GitLab divided the table of artifacts in version 16.10; the former one is a part of it since then. */
 export const artifactTables = ['p_ci_job_artifacts', 'ci_job_artifacts'] as const;
 
 export const gitlabTables = {
