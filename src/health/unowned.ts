@@ -26,7 +26,10 @@ function wordsOf(kind: string, reason: string): Words {
     case 'artifacts_orphaned':
       return {
         what: 'artifacts of repositories that no longer exist',
-        mend: kind === 'gitlab' ? 'gitlab-rake gitlab:cleanup:orphan_job_artifact_files' : seeDocs(kind),
+        mend:
+          kind === 'gitlab'
+            ? 'nothing: GitLab removes their rows some time after the project'
+            : seeDocs(kind),
       };
     case 'packages_orphaned':
       return {
@@ -74,7 +77,7 @@ export function unownedKinds(
       what: 'directories in storage of which nobody knows the owner',
       mend:
         forge?.kind === 'gitlab'
-          ? 'compare with gitlab-rake gitlab:cleanup:list_orphans before anything is deleted'
+          ? 'ask gitlab-rails console with ProjectRepository.find_project before anything is deleted; see docs/forges/gitlab.md'
           : 'softquota doctor names some; correct [storage.*] OWNER, or remove what is not needed',
     },
   ];

@@ -88,7 +88,7 @@ t.test('each repository counts for its owner, and goes with a transfer and a ren
     bytes: left + told,
     kinds: [
       ...gitlabUnowned.map(({ reason, count, bytes }) => ({ kind: reason, count, bytes, mend: /./ })),
-      { kind: 'directories_without_owner', count: 1, bytes: left, mend: /list_orphans/ },
+      { kind: 'directories_without_owner', count: 1, bytes: left, mend: /find_project/ },
     ],
   });
 
