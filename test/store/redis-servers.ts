@@ -67,9 +67,24 @@ interface Options {
   readonly sentinel?: string;
 }
 
+/** Starts something on a port that is free, and on another one if somebody else was quicker. */
+async function onFreePort<Started>(start: (port: number) => Promise<Started>): Promise<Started> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start(await freePort());
+    } catch (error) {
+      if (attempt === 5 || !String(error).includes('Address already in use')) throw error;
+    }
+  }
+}
+
 /** Persists as a server with data should: what is acknowledged is in its append-only file. */
-export async function startServer(t: Test, options: Options): Promise<Server> {
-  const port = options.port ?? (await freePort());
+export function startServer(t: Test, options: Options): Promise<Server> {
+  const { port } = options;
+  return port === undefined ? onFreePort(free => startAt(t, free, options)) : startAt(t, port, options);
+}
+
+async function startAt(t: Test, port: number, options: Options): Promise<Server> {
   const directory = join(options.directory, String(port));
   mkdirSync(directory, { recursive: true });
   const own =
@@ -236,11 +251,12 @@ export async function startSentinels(t: Test, password?: string): Promise<Watche
 /** Three masters, and a replica for each. */
 export async function startCluster(t: Test): Promise<Servers> {
   const directory = folder(t);
-  const start = async () => {
-    const bus = String(await freePort());
-    const settings = ['--cluster-enabled', 'yes', '--cluster-port', bus, '--cluster-node-timeout', '2000'];
-    return startServer(t, { directory, settings: [...settings, '--repl-diskless-sync-delay', '0'] });
-  };
+  const start = () =>
+    onFreePort(async port => {
+      const bus = String(await freePort());
+      const settings = ['--cluster-enabled', 'yes', '--cluster-port', bus, '--cluster-node-timeout', '2000'];
+      return startServer(t, { directory, port, settings: [...settings, '--repl-diskless-sync-delay', '0'] });
+    });
   const [first, ...others] = [await start(), ...(await Promise.all([1, 2, 3, 4, 5].map(start)))];
   if (first === undefined) throw new Error('no server');
   const servers: Servers['servers'] = [first, ...others];
