@@ -28,11 +28,10 @@ export function fill(path: string, bytes: number): void {
   writeFileSync(path, Buffer.alloc(bytes, 'x'));
 }
 
-/** What `find` and `sort` count: every regular file once. */
+/** What `find` and `sort` count: every regular file once. A file may go meanwhile, as where git collects garbage. */
 export function independentCount(path: string, ...expression: string[]): { bytes: number; files: number } {
-  const found = execFileSync('find', [path, ...expression, '-type', 'f', '-printf', '%D:%i %s\n'], {
-    maxBuffer: 2 ** 30,
-  });
+  const args = [path, '-ignore_readdir_race', ...expression, '-type', 'f', '-printf', '%D:%i %s\n'];
+  const found = execFileSync('find', args, { maxBuffer: 2 ** 30 });
   const sizes = new Map(
     found
       .toString()
