@@ -42,7 +42,7 @@ ${names.map(name => `export const ${name} = http.${name};`).join('\n')}`;
   },
 };
 
-/** What `softquota/client` is. */
+/** The entry of `softquota/client`. */
 const client = 'client/index';
 
 /** The entries that together need every package, and the files that their licenses go into. */

@@ -23,7 +23,7 @@ upload of an owner over the limit.
 
 interface Server {
   readonly title: string;
-  /** What grows storage and cannot be asked about. */
+  /** The requests that grow storage and cannot be asked about. */
   readonly unasked: readonly string[];
 }
 

@@ -13,7 +13,7 @@ import type { Scanner } from '../scan/index.ts';
 import type { Finding, ReclaimRun, SpaceReport, UnownedKind } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
-/** What the worker says of repositories, by their paths. */
+/** The worker's reports about repositories, by their paths. */
 export interface SpaceService {
   /** Null: nothing is known. Times are milliseconds since 1970. */
   figures(path: string): {
@@ -63,7 +63,7 @@ export interface ApiServices extends FaultServices {
   readonly autoCreate: boolean;
   /** Faults of this installation, as far as the daemon knows them. */
   findings(): Promise<readonly Finding[]>;
-  /** What is stored and belongs to nobody. */
+  /** The stored data that belongs to nobody. */
   unowned(): readonly UnownedKind[];
   /** Milliseconds since 1970. */
   now(): number;

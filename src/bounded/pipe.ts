@@ -51,7 +51,7 @@ export async function pipePrograms(
   }, timeoutMs);
   running[0]?.child.stdin.on('error', () => {}); // what it did not read, it did not need
   running[0]?.child.stdin.end(input);
-  // What breaks off between two programs shows in how they end.
+  // If the connection between two programs breaks, their exit statuses show it.
   const pipes = running
     .slice(1)
     .map(({ child }, index) => pipeline(running[index]?.child.stdout ?? [], child.stdin).catch(() => {}));

@@ -29,7 +29,7 @@ export function createClient(options: ClientOptions = {}): QuotaClient {
   }
   const connection = new GateConnection(socket, timeoutMs);
 
-  /** What `onError` says where the daemon cannot be asked; anything else is thrown on. */
+  /** Decides by `onError` if the daemon cannot be asked; throws any other error on. */
   const decided = async <Answer>(asked: Promise<Answer>, allow: Fallback<Answer>, deny: Fallback<Answer>) => {
     try {
       return await asked;

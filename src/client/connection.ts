@@ -132,7 +132,7 @@ async function collect(response: IncomingMessage): Promise<HttpAnswer> {
   };
 }
 
-/** What an answer means that is neither a decision nor the success that was expected. */
+/** Makes an error of an answer that is neither a decision nor the expected success. */
 export function faultOf({ status, json }: HttpAnswer): QuotaRequestError | QuotaUnavailableError {
   const { message, code } = fieldsOf(json);
   const words = stringOf(message) ?? `the daemon answered with status ${status}`;

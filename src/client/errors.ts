@@ -23,7 +23,7 @@ export class QuotaRequestError extends Error {
   override readonly name = 'QuotaRequestError';
   /** The HTTP status. */
   readonly status: number;
-  /** As in docs/errors.md, such as `unknown_path`; empty if the daemon named none. */
+  /** A code of docs/errors.md, such as `unknown_path`; empty if the daemon named none. */
   readonly code: string;
 
   constructor(status: number, code: string, message: string) {

@@ -15,7 +15,7 @@ export interface ClientOptions {
   /** Milliseconds for a call with all its tries, from 100 to 60,000; 2,000 unless given. */
   readonly timeoutMs?: number;
   /**
-   * What `check`, `reserve` and `withQuota` do if the daemon does not answer: allow the upload (unless given
+   * Decides for `check`, `reserve` and `withQuota` if the daemon does not answer: allow the upload (unless given
    * otherwise), deny it, or throw QuotaUnavailableError.
    */
   readonly onError?: 'allow' | 'deny' | 'throw';

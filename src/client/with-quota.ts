@@ -47,7 +47,7 @@ export async function actInRoom<Result>(
       throw new TypeError(`stored: expected a whole number, not ${reported}`);
     bytes = reported;
   };
-  // As long as the upload takes; if this process ends, the room is free again after ten minutes at most.
+  // The room is kept as long as the upload takes; if this process ends, the room is free again after ten minutes at most.
   const renewing = setInterval(() => void report(reservation.renew().then(() => {})), renewEveryMs);
   let result: Result;
   try {

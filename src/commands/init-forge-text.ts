@@ -29,7 +29,7 @@ export function forgeText(forge: ForgeReport | null, enable: string | null): str
 /** Null if app.ini has `[forge]` already. */
 export function enableForge(forge: ForgeReport, file: string, root: string): string | null {
   if (forge.database !== null) return null;
-  // Of GitLab, whose database it is depends on the storage sections, too.
+  // The owners of GitLab's repositories depend on the storage sections, too.
   if (forge.config === null || forge.kind === 'gitlab') {
     const old = shellQuoted(`${file}.old`);
     return `mv ${shellQuoted(file)} ${old} && softquota init ${shellQuoted(root)} --forge-config ${forge.config === null ? 'FILE' : shellQuoted(forge.config)} --config ${shellQuoted(file)}`;

@@ -26,7 +26,7 @@ export interface ForgeReport {
   readonly schema_version: number | null;
   /** Why its figures do not count; null if they do. */
   readonly fault: FaultReport | null;
-  /** What keeps the daemon from reading what this user can read, each with its fix. */
+  /** The reasons why the daemon cannot read files that this user can read, each with its fix. */
   readonly rights: readonly { readonly message: string; readonly mend: string }[];
   /** Stored bytes that have no owner in the database. */
   readonly unowned: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[];
@@ -64,7 +64,7 @@ export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promi
   }
 }
 
-/** What the daemon's user may not read. */
+/** The files that the daemon's user may not read. */
 export async function withRights(
   report: ForgeReport,
   config: Config,

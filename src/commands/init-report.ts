@@ -33,7 +33,7 @@ export interface InitReport {
   readonly evidence: readonly string[];
   readonly advice: readonly string[];
   readonly repositories: number;
-  /** What is known of the forge's database; null without a forge. */
+  /** The state of the forge's database; null without a forge. */
   readonly forge: ForgeReport | null;
   readonly scan: ScanReport;
   readonly owners: number;

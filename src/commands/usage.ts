@@ -120,7 +120,7 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
 
 /** Says which part of the limit is for a time only. */
 function allowanceLines({ allowance, allowances }: OwnerReport): readonly string[] {
-  // Of no limit, and of limit 0, they are no part.
+  // There is no share of a missing limit, or of limit 0.
   if (allowance === undefined) return [];
   return allowances.map(
     ({ bytes, until, why }) =>

@@ -1,4 +1,4 @@
-/** What takes the space, in words. */
+/** Writes in words which files and refs take the space. */
 
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import type { RepositorySpace, SpaceAnswer, SpaceReport } from '../wire/index.ts';

@@ -54,7 +54,7 @@ export interface Config {
   readonly requests: { readonly enabled: boolean; readonly autoGrant: AutoGrantSetting | null };
   /** `contact` is one line. `keep`: the worker keeps repositories guarded. */
   readonly hooks: { readonly contact: string | null; readonly keep: boolean };
-  /** What the worker does about unreachable objects, and how long these stay. */
+  /** The worker's task with unreachable objects, and how long these stay. */
   readonly reclaim: { readonly run: 'never' | 'measure' | 'gc'; readonly expireMs: number };
   /** What a reverse proxy asks. */
   readonly gate: {

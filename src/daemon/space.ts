@@ -57,7 +57,7 @@ export class Space implements SpaceService {
       const before = this.#figures.get(figures.path);
       const at = figures.collected?.at ?? 0;
       this.#figures.set(figures.path, figures);
-      // What was collected before this start is known.
+      // The collections before this start are known.
       if (at >= this.#startedAt && at !== before?.collected?.at) this.#options.collected(figures);
     }
     this.#prune();

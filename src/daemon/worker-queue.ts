@@ -1,4 +1,4 @@
-/** What the worker is asked to do, and what came of it. The worker asks for it; nothing here waits for a disk. */
+/** The worker's tasks and their results. The worker asks for tasks; nothing here waits for a disk. */
 
 import { randomBytes } from 'node:crypto';
 import { SoftquotaError } from '../errors.ts';

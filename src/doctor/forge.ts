@@ -40,7 +40,7 @@ export async function checkForge({ loaded, context }: Installation, heard: boole
     if (!(error instanceof ForgeFault)) throw error;
     const code = forgeFindingCodes[error.code];
     const isOther = error.code === 'rights' && user !== null && user.uid !== context.uid && context.uid !== 0;
-    // What this user may not read, the daemon's may.
+    // The daemon's user may read files that this user may not.
     if (isOther) return { findings, missed: [...missed, "the forge's database"] };
     return { findings: [...findings, findingOf(code, printable(error.message), error.mend)], missed };
   }

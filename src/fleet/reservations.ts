@@ -22,7 +22,7 @@ export interface FleetReservationsOptions {
 /** A hook waits for the answer: when it is over, this host decides alone. */
 const answerMs = 1000;
 const late = Symbol('late');
-/** As long as a reservation lasts at most, by the monotonic clock. */
+/** The longest time of a reservation, by the monotonic clock. */
 const forgottenMs = 3_600_000;
 
 export class FleetReservations implements SharedReservations {

@@ -43,7 +43,7 @@ export interface ForgeSyncOptions {
 /** A part of a reading that is about users and organizations. */
 type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
 
-/** As many as a reading tells at a time: each commit of fewer writes the same pages of the store again. */
+/** The number that a reading tells at a time: each commit of fewer writes the same pages of the store again. */
 const ownersAtOnce = 1000;
 const longestRestMs = 60_000;
 const leastStaleAfterMs = 3_600_000;

@@ -1,4 +1,4 @@
-/** What the forge's database says of repositories: which are public, and whose they are if no path says it. */
+/** Which repositories are public by the forge's database, and who owns those whose path names no owner. */
 
 import { isAmong, ownerIdIn, type PlaceOwnerColumns, type RepositoryNames } from '../forge/index.ts';
 import type { Leaf } from '../quota/index.ts';
@@ -41,7 +41,7 @@ export class ForgeVisibility {
 
 /**
  * The name by which a forge's database knows a repository: `owner/name` in lower case, for `…/owner/name.git`.
- * Of GitLab's hashed directories the kind and the hash, `@hashed/…`: a project's wiki and its designs lie beside
+ * Returns the kind and the hash of GitLab's hashed directories, `@hashed/…`: a project's wiki and its designs lie beside
  * it.
  */
 export function repositoryNameOf(path: string): string {

@@ -2,7 +2,7 @@
  * Decides which parts of a database are read again, by its marks.
  *
  * A part is read at once after a change if that is cheap. One that takes long rests for several times as long
- * as it took: longer where only a mark of the whole database has changed, as any sign-in changes it.
+ * as it took, and longer if only the mark of the whole database has changed, which any sign-in does.
  */
 
 import type { ChangeMarks } from './database.ts';

@@ -41,7 +41,7 @@ export type Chunk =
 export interface RepositoryNames {
   /** Hashes of the names of public repositories, ascending. */
   readonly publicHashes: Float64Array;
-  /** Whose they are, where their paths do not say it. */
+  /** The owners of repositories whose paths name none. */
   readonly owners: PlaceOwnerColumns | null;
   /** Names of repositories that have become public, private or another one's; null: too many to name. */
   readonly changed: readonly string[] | null;

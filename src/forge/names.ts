@@ -35,7 +35,7 @@ export interface PlaceOwnerColumns {
   readonly ownerIds: Float64Array<ArrayBuffer>;
 }
 
-/** Whose repositories are, by the hashes of their names: sixteen bytes each. */
+/** The owners of repositories by the hashes of their names, sixteen bytes each. */
 export class PlaceOwners {
   #hashes: number[] = [];
   #ownerIds: number[] = [];

@@ -1,4 +1,4 @@
-/** What is known of a forge's database, part by part, and brought up to date. */
+/** Reads a forge's database part by part, and keeps the result up to date. */
 
 import type { ForgeDatabase } from './database.ts';
 import type { ForgeSchema, RowOwners } from './forge-schema.ts';

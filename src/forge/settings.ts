@@ -7,7 +7,7 @@ export type ForgeKind = (typeof forgeKinds)[number];
 /** How an object that an owner has several times counts: once, or each time, as Forgejo's own quota does. */
 export type CountRule = 'once' | 'as-forgejo';
 
-/** Who owns what is in a subgroup of GitLab: the top-level group, or the subgroup itself. */
+/** The owner of projects in a subgroup of GitLab: the top-level group, or the subgroup itself. */
 export type OwnerLevel = 'top' | 'namespace';
 
 export interface ForgeSettings {

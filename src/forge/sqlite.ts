@@ -102,8 +102,8 @@ class SqliteDatabase implements ForgeDatabase {
       try {
         const statement = this.#db.prepare(sql);
         statement.setReturnArrays(true);
-        // With arrays, node:sqlite still declares objects.
-        return statement.all(...values) as unknown as Row[];
+        const rows: readonly unknown[] = statement.all(...values);
+        return rows.filter(row => Array.isArray(row));
       } catch (error) {
         if (!isBusy(error) || performance.now() > until) throw faultOf(this.#path, error);
         Atomics.wait(pause, 0, 0, pauseMs);

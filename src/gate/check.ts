@@ -40,7 +40,7 @@ export function answerCheck(services: GateServices, parameters: Parameters): Rep
   return services.locate(asked.path).then(unit => answerQuestion(services, asked.about(unit)));
 }
 
-/** What is asked, with the unit that a path led to. */
+/** The question, with the unit that a path led to. */
 export async function askedQuestion(services: GateServices, parameters: Parameters): Promise<Question> {
   const asked = askedIn(services, parameters);
   return asked.question ?? asked.about(await services.locate(asked.path));
@@ -117,7 +117,7 @@ function actionOf({ ledger }: GateServices, question: Question): Action | null {
     ownerName,
     subject,
     parts: [{ id: pushId(push), bytes: sizeBytes === 0 ? ledger.admissions.unknownBytes : sizeBytes }],
-    // Of what is not walked here, only the growth is seen.
+    // This host sees only the growth of units that it does not walk.
     ...(unit === null || unit.isElsewhere === true
       ? { end: 'grown', unit: null }
       : { end: 'landed', unit: unit.path }),
@@ -194,7 +194,7 @@ function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: Quot
   };
 }
 
-/** What is counted beside what is stored, where anything is. */
+/** The bytes that count besides the stored ones; left out where they are 0. */
 function onItsWay(decision: OwnerDecision['decision']): object {
   if (decision.by !== 'rule') return {};
   const { reserved, incoming, underWay } = decision;

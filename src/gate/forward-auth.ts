@@ -110,7 +110,7 @@ function decideOn(
   });
 }
 
-/** What is sent to the same address again takes its own place, as does an LFS object of a batch. */
+/** An upload to the same address again takes its own place, as an LFS object of a batch does. */
 function partId({ target, method }: Asked): string {
   const oid = /\/objects\/([0-9a-f]{64})(?:[/?]|$)/.exec(target)?.[1];
   return oid === undefined ? `forward ${hash('sha256', `${method} ${target}`, 'base64url')}` : `lfs ${oid}`;

@@ -89,7 +89,7 @@ export interface WorkerState {
   readonly repositories: readonly ReportedRepository[];
 }
 
-/** What of a repository is reachable, by the worker. Times are milliseconds since 1970. */
+/** The reachable bytes of a repository, by the worker. Times are milliseconds since 1970. */
 export interface ReportedRepository {
   readonly path: string;
   readonly at: number;
@@ -108,7 +108,7 @@ export interface ReportedRepository {
   } | null;
 }
 
-/** What the worker is to do. */
+/** The worker's next tasks. */
 export interface WorkerTasks {
   /** Repositories into which something was pushed. */
   readonly pushed: readonly string[];

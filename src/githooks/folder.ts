@@ -270,7 +270,7 @@ export class ChangedMeanwhile extends SoftquotaError {
   }
 }
 
-/** What file systems answer that have no second names for a file. */
+/** The errors of file systems that have no hard links. */
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK']);
 
 function isSame(before: BoundedFile, now: BoundedFile): boolean {

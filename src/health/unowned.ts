@@ -57,7 +57,7 @@ function lfsMend(kind: string, program: string): string {
   }
 }
 
-/** What the database of the forge has no owner of, and directories of this host whose owner nobody knows. */
+/** Data without an owner in the forge's database, and directories of this host whose owner nobody knows. */
 export function unownedKinds(
   forge: Pick<ObservedForge, 'kind' | 'unowned'> | null,
   directories: { readonly count: number; readonly bytes: number },

@@ -64,7 +64,7 @@ export function workerFindings({ worker }: Pick<Observed, 'worker'>): Finding[] 
   ];
 }
 
-/** What goes undone without a worker. */
+/** The tasks that nobody does without a worker. */
 function missed({ isWanted, collects }: ObservedWorker): string {
   return [
     ...(isWanted ? ['new repositories get no hooks'] : []),

@@ -32,7 +32,7 @@ import type { UsageIndex } from './usage-index.ts';
 export interface Action {
   readonly ownerName: string;
   readonly subject: Subject;
-  /** What it brings. The owner's earlier parts with the same ids are those of an earlier try, and go. */
+  /** The parts that it brings. The owner's earlier parts with the same ids are those of an earlier try, and go. */
   readonly parts: readonly { readonly id: string; readonly bytes: number }[];
   readonly end: ReservationEnd;
   /** The unit that it goes to, where that is known. */
@@ -45,7 +45,7 @@ export interface Admission extends OwnerDecision {
   readonly reservations: readonly Reservation[];
 }
 
-/** What the shared store is asked to reserve. */
+/** A request to the shared store to reserve bytes. */
 export type SharedRequest = Omit<ReserveRequest, 'host'>;
 
 export interface SharedReservations {

@@ -102,7 +102,10 @@ export class AllowanceEnds {
       const reason = messageOf(error);
       if (reason === this.#trouble) return true;
       this.#trouble = reason;
-      log.warn({ reason }, 'an allowance has ended and counts no more; its record stays for now');
+      log.warn(
+        { reason },
+        'an allowance has ended and counts no more; its record goes when the store can be written',
+      );
       return true;
     }
   }

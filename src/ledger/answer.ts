@@ -10,9 +10,9 @@ export interface OwnerUsage {
   /** As first seen; as asked for one never heard of. */
   readonly name: string;
   readonly type: OwnerRecord['type'];
-  /** As measured and reported. */
+  /** The measured and reported bytes. */
   readonly usage: Usage;
-  /** What is on its way besides; null: nothing, or it is not asked for. */
+  /** The bytes on their way besides; null: none, or nobody asked for them. */
   readonly reserved: Reserved | null;
   /**
    * When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was

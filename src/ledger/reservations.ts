@@ -71,7 +71,7 @@ export class Reservations {
   readonly #books = new Map<string, Book>();
   /** Those that are reported, by id. */
   readonly #claims = new Map<string, string>();
-  /** Of units that bytes go to, the owners who have reservations there. */
+  /** The owners who have reservations, by the units that the bytes go to. */
   readonly #ownersByUnit = new Map<string, Set<string>>();
   /** By unit, the bytes that walks have seen of pushes whose end nobody has told yet. */
   readonly #seenByUnit = new Map<string, number>();

@@ -19,7 +19,7 @@ export class UsageIndex {
   readonly #units: UnitTable;
   #accountsOpened = 0;
   #unitsVersion = 0;
-  /** Of units without an owner. */
+  /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
   /**

@@ -225,7 +225,7 @@ function decisionsOf(
 ): readonly (readonly [Leaf, Decision])[] | null {
   try {
     const owner = ledger.ownerUsage(ownerKey);
-    // What is only reserved may never come.
+    // Reserved bytes may never come.
     const decide = ledger.deciderFor({ ...owner, reserved: null });
     return leaves.map(leaf => [leaf, decide(leaf)]);
   } catch (error) {

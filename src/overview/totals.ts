@@ -145,7 +145,7 @@ export class Totals {
 
   #standingOf(owner: OwnerUsage): Standing {
     const { settings } = this.#ledger;
-    // What is only reserved is nobody's state.
+    // Reserved bytes change nobody's state.
     const decide = this.#ledger.deciderFor({ ...owner, reserved: null });
     let highest = belowAll;
     for (const leaf of leaves) highest = Math.max(highest, nextLevel(settings, decide(leaf), belowAll));

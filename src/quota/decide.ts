@@ -33,7 +33,7 @@ export interface QuotaSettings {
   readonly uncovered: 'default' | 'deny';
   /** Tells whether the bytes about to be added count. */
   readonly precise: boolean;
-  /** What actions under way may add beyond a limit, where `precise` is false; null: any amount. */
+  /** The bytes that actions under way may add beyond a limit if `precise` is false; null: any amount. */
   readonly burstBytes: number | null;
   /** With `report` the asker lets everything through; it is decided the same. */
   readonly mode: 'enforce' | 'report';
@@ -233,7 +233,7 @@ function isBurst(settings: QuotaSettings): boolean {
   return settings.burstBytes !== null && !settings.precise;
 }
 
-/** What a rule counts, and what its limit leaves. */
+/** The bytes that a rule counts, and those that its limit leaves. */
 interface Counted extends Pick<Ruled, 'used' | 'reserved' | 'underWay'> {
   readonly headroom: number;
 }

@@ -19,7 +19,7 @@ export interface Reserved {
   readonly expected: readonly ReservedBytes[];
 }
 
-/** What an action meets: the bytes that are stored, those on their way, and those that it brings. */
+/** All bytes that bear on an action: those stored, those on their way, and those that it brings. */
 export interface Load {
   readonly usage: Usage;
   /** Null: none, which is the usual case. */

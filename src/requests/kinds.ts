@@ -25,7 +25,7 @@ const request = z.strictObject({
       /** Granted by `[requests] AUTO_GRANT`. */
       automatic: z.boolean(),
       words: z.string(),
-      /** What was granted; null if nothing was. */
+      /** The granted bytes and time; null if nothing was granted. */
       granted: z.strictObject({ allowance: z.string(), bytes: whole, until: whole }).nullable(),
     })
     .nullable(),

@@ -17,7 +17,7 @@ export function everyRequest(snapshot: Snapshot): Iterable<RequestEntry> {
   return snapshot.all(requestKind);
 }
 
-/** Of two, the later one first; equal ones always in the same order. */
+/** Puts the later one first, and equal ones always in the same order. */
 export function latestFirst([idA, a]: RequestEntry, [idB, b]: RequestEntry): number {
   return b.askedAt - a.askedAt || (idA < idB ? -1 : 1);
 }

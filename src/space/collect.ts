@@ -1,7 +1,7 @@
 /**
  * Deletes the objects that nothing needs, as `git gc` does, without what the repository's configuration says.
  *
- * What became unreachable lately stays, in a cruft pack that knows since when: a running push may need it. Only
+ * Objects that became unreachable lately stay, in a cruft pack that knows since when: a running push may need it. Only
  * what was unreachable and untouched for longer than the expiry is deleted. Refs and reflogs stay as they are.
  */
 
@@ -17,7 +17,7 @@ export interface Collected {
 }
 
 export interface CollectOptions {
-  /** What is unreachable for less long stays. At least ten minutes. */
+  /** Objects that are unreachable for a shorter time stay. At least ten minutes. */
   readonly expireMs: number;
   readonly gitVersion: GitVersion;
   readonly limits: RunLimits;
@@ -38,7 +38,7 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
   const unlock = await lockForGc(view.path);
   if (unlock === null) throw new UnusableRepository('another gc is running there');
   try {
-    // As late as can be: what a reflog names from here on was reached when this began.
+    // This comes as late as possible: what a reflog names from here on was reached when this began.
     await view.refreshReflogs();
     await view.git(['repack', '-d', '-l', '-q', ...unreachable(gitVersion, expire)], limits);
     await view.git(['prune', `--expire=${expire}`], limits);

@@ -10,7 +10,7 @@ import type { RepositoryView, RunLimits } from './view.ts';
 export interface SpaceFindings extends Omit<Reachability, 'stored'> {
   readonly objectBytes: number;
   readonly objects: number;
-  /** What the index of a pack takes for each object, which is freed with it. */
+  /** The bytes of each object in the index of a pack, which are freed with it. */
   readonly indexBytesPerObject: number;
   readonly packs: number;
   readonly looseObjects: number;
@@ -29,7 +29,7 @@ const refsMs = 10_000;
 
 /** Bounded in memory whatever the repository holds, and in time by `limits`. */
 export async function explainSpace(view: RepositoryView, limits: RunLimits): Promise<SpaceFindings> {
-  // As when it is measured: what is pushed meanwhile makes the unreachable bytes fewer.
+  // A push meanwhile makes the unreachable bytes fewer, as in the measurement.
   const stored = await storedObjects(view.path, Date.now(), limits.signal);
   const lfs = await lfsObjects(view.path, limits.signal);
   const begun = performance.now();

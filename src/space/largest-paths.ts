@@ -16,7 +16,7 @@ export interface LargePath {
 export interface PathHistory {
   readonly paths: readonly LargePath[];
   readonly objects: number;
-  /** Of all of them. */
+  /** The bytes of all of them. */
   readonly bytes: number;
   /** Object ids of blobs that are short enough for pointers of git-lfs, up to a number. */
   readonly shortBlobs: readonly string[];

@@ -6,7 +6,7 @@ import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 
-/** As git has it: a lock of another host is believed for so long. */
+/** A lock of another host is believed for so long, as git does. */
 const staleMs = 12 * 3_600_000;
 
 /** Takes `gc.pid`; gives what lets it go, or null where another collection is under way. */

@@ -79,7 +79,7 @@ export async function holdingRefs(
 }
 
 /**
- * What only this ref reaches. Between commits git compares only the trees at the border, and so takes a file that
+ * Counts the objects that only this ref reaches. Between commits git compares only the trees at the border, and so takes a file that
  * came back from an older version for new; where all can be gone through quickly, the difference is exact.
  */
 async function heldBy(
@@ -138,7 +138,7 @@ async function ownCommits(
   const args = ['rev-list', '--topo-order', '--parents', ...tips];
   await view.lines([{ args }], limits, line => {
     const [commit = '', ...parents] = line.split(' ');
-    // What a reflog alone reaches is no ref's.
+    // Objects that only a reflog reaches belong to no ref.
     const by = reachedBy.get(commit) ?? several;
     reachedBy.delete(commit);
     if (by !== several) counts.set(by, (counts.get(by) ?? 0) + 1);

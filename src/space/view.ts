@@ -73,7 +73,7 @@ export class RepositoryView {
     }
   }
 
-  /** What git prints; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
+  /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
   async git(args: readonly string[], { timeoutMs, signal, isUrgent }: RunLimits): Promise<string> {
     const { status, output, complaint } = await runProgram('git', args, {
       timeoutMs,

@@ -140,7 +140,7 @@ export interface SharedLimit extends CountedLimit {
   readonly ownBytes: number;
 }
 
-/** What a host wants to reserve. */
+/** The bytes that a host wants to reserve. */
 export interface ReserveRequest {
   readonly host: string;
   readonly ownerKey: string;
@@ -155,7 +155,7 @@ export interface ReserveRequest {
   readonly refusesReached: boolean;
 }
 
-/** What the other hosts have of an owner, stored and reserved. */
+/** The bytes of an owner on the other hosts, stored and reserved. */
 export interface OthersReserved {
   readonly usage: Usage;
   readonly reserved: readonly ReservedBytes[];

@@ -1,7 +1,7 @@
 /**
  * GitLab: repositories under the hash of their project's number, `@hashed/aa/bb/HASH.git`.
  *
- * Whose they are is in GitLab's database, which is asked where its configuration is found. Older versions also
+ * GitLab's database names their owners, and is asked if its configuration is found. Older versions also
  * wrote the project's full path into each repository's config, as gitlab.fullpath; the whole path is taken for
  * the owner's name, so that each project is one.
  */

@@ -114,7 +114,7 @@ function storeLines(stores: Survey['stores']): string[] {
   return [...lines, ...comment(reporting), ''];
 }
 
-/** What cannot be read would keep the daemon from being ready: its lines begin with a semicolon. */
+/** Lines about unreadable storage begin with a semicolon, because they would keep the daemon from being ready. */
 function forgeLines({ kind, config, database, fault }: ForgeSection): string[] {
   const lines = [
     '[forge]',

@@ -48,7 +48,7 @@ export interface Recognised {
   /** Physical paths of repositories that are the server's own, and say nothing of how it tells owners. */
   readonly own?: readonly string[];
   readonly stores: readonly StorePlace[];
-  /** What has a database that knows the owners of all stores. */
+  /** The forges whose database knows the owners of all stores. */
   readonly forge?: ForgeFound;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Ready-made routes: the requests by which storage grows at servers that are in use, from their route tables.
  *
- * What a hook asks about at a push, an edit in the browser included, is not here, so that nobody is asked
+ * Pushes, and edits in the browser, are asked about by a hook and are not here, so that nobody is asked
  * twice; git's own routes are asked only with EARLY. What names no owner in its address (new repositories,
  * forks, transfers, artifacts) cannot be asked here; docs/forges/uploads.md lists it for each server.
  */
@@ -93,7 +93,7 @@ const gitlabPackagesThatGrowNothing: PresetRoute = {
   subject: 'none',
 };
 
-/** What git asks before a push; only with EARLY. */
+/** The request of git before a push; only with EARLY. */
 export const gitRoutes: readonly PresetRoute[] = [
   {
     methods: ['GET'],

@@ -1,4 +1,4 @@
-/** What takes the space inside repositories, and what would free how much. */
+/** The answers about the files and refs that take the space inside repositories, and what removing them frees. */
 
 import { z } from 'zod';
 import { bytes } from './bytes.ts';

@@ -47,10 +47,10 @@ export interface ReclaimOptions {
   readonly roundEveryMs?: number;
 }
 
-/** What a collection came to. */
+/** The result of a collection. */
 export interface CollectedNow {
   readonly freedBytes: number;
-  /** What became unreachable only lately, and stays. */
+  /** The bytes that became unreachable only lately, and stay. */
   readonly unreachableBytes: number;
 }
 
@@ -66,7 +66,7 @@ interface Known {
   vain: number;
   bitmapAt: number;
   collected: Collection | null;
-  /** As it was logged last. */
+  /** The fault that was logged last. */
   fault: string | null;
 }
 
@@ -138,7 +138,7 @@ export class Reclaim {
     });
   }
 
-  /** What takes the space; in the form in which the API shows it. */
+  /** The report about a repository's space, in the form in which the API shows it. */
   async explain(path: string): Promise<object> {
     if (this.#explaining.size >= mostExplained)
       throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
@@ -209,7 +209,7 @@ export class Reclaim {
     known.isQueued = false;
     const signature = await refsSignature(path);
     if (signature !== null && signature === known.signature) return;
-    // What changes from here on is measured again.
+    // Changes from here on are measured again.
     known.signature = signature;
     const begun = performance.now();
     try {

@@ -6,7 +6,7 @@ import { systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 
 const files = ['HEAD', 'packed-refs', 'reftable/tables.list'];
-/** Of a repository with more, only this many are looked at; it is measured after pushes all the same. */
+/** The most refs that are looked at; a repository with more is measured after pushes all the same. */
 const mostDirectories = 2000;
 
 /** Null: the repository is gone, or cannot be read. */

@@ -20,7 +20,7 @@ export interface Collection {
   readonly fault: string | null;
 }
 
-/** What of a repository is reachable. */
+/** The reachable bytes of a repository. */
 export interface RepositoryFigures {
   readonly path: string;
   readonly at: number;

@@ -35,7 +35,7 @@ export class TaskLoop {
       try {
         this.#take(await nextTasks(this.#socket, signal));
       } catch {
-        // Whether the daemon is there is told by the reports.
+        // The reports tell if the daemon is there.
         await delay(retryMs, undefined, { signal }).catch(() => {});
       }
     }

@@ -94,7 +94,7 @@ t.test('a new repository is guarded while nobody does anything, also after the d
   t.notMatch(worker.said(), /internal error/);
 });
 
-t.test('root is refused, with what to do', { skip: !isRoot }, async t => {
+t.test('root is refused, with what to do', async t => {
   const server = await Server.open(t, { started: false });
   const { code, stderr } = await run(process.execPath, [launcher, 'worker', '--config', server.config]);
   t.equal(code, 77);

@@ -91,7 +91,7 @@ t.test(`over the limit a repository never grows (SOFTQUOTA_SEED=${seed})`, async
     )();
   }
 
-  /** What one push is told to do. */
+  /** The arguments of one push. */
   function order(): readonly string[] {
     const flags = [...(random(10) < 7 ? ['--force'] : []), ...(random(10) < 2 ? ['--atomic'] : [])];
     const chosen = refs.filter(() => random(10) < 5);

@@ -32,7 +32,7 @@ async function full(t: Test): Promise<World> {
   return world;
 }
 
-/** What git would do with the push that replaces `old` by `fresh`. */
+/** The arguments of a push that replaces `old` by `fresh`. */
 const replacement = ['--force', ':old', 'fresh'];
 
 async function stays(t: Test, world: World, args: readonly string[] = replacement): Promise<void> {
@@ -126,7 +126,7 @@ t.test('a push of which nothing was done promises nothing', async t => {
 
 t.test('what was promised holds until the quota allows a push', async t => {
   const world = await full(t);
-  // As where the client goes away between two refs.
+  // This leaves the same state as a client that goes away between two refs.
   const update = join(world.bare, 'hooks/update');
   await world.script(update, '#!/bin/sh\n[ "$1" != refs/heads/old ]\n');
   await world.push(replacement);

@@ -256,7 +256,7 @@ t.test('two such pushes at once cannot count on the same deletion', async t => {
   await world.git('reset', '-q', '--hard', 'HEAD~1');
   world.gate.answer = refused(refusal, 'any');
   const before = Number(await reachable(world));
-  // What runs after ours holds each push until both have been judged or one was refused.
+  // The hook after ours holds each push until both have been judged or one was refused.
   await world.script(
     join(world.bare, 'hooks/pre-receive.d/99-wait'),
     `#!/bin/sh\ntouch ${world.folder}/waits\nwhile [ ! -e ${world.folder}/go ]; do sleep 0.05; done\n`,

@@ -139,7 +139,11 @@ t.test('while the store is away an allowance still ends, and its record goes lat
   ledger.allowanceEnds.reconsider();
   t.equal(await ended, 'alice');
   await ledger.allowanceEnds.close();
-  t.ok(warned.includes('an allowance has ended and counts no more; its record stays for now'));
+  t.ok(
+    warned.includes(
+      'an allowance has ended and counts no more; its record goes when the store can be written',
+    ),
+  );
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
   store.write = write;
   const id = ledger.ownerUsage('alice').id ?? 0;

@@ -28,7 +28,7 @@ export function fill(path: string, bytes: number): void {
   writeFileSync(path, Buffer.alloc(bytes, 'x'));
 }
 
-/** What `find` and `sort` count: every regular file once. A file may go meanwhile, as where git collects garbage. */
+/** Counts every regular file once, by `find`. A file may go meanwhile, such as at a garbage collection. */
 export function independentCount(path: string, ...expression: string[]): { bytes: number; files: number } {
   const args = [path, '-ignore_readdir_race', ...expression, '-type', 'f', '-printf', '%D:%i %s\n'];
   const found = execFileSync('find', args, { maxBuffer: 2 ** 30 });

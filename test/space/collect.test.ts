@@ -174,7 +174,7 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
   }
   await repository.push('main');
   const view = await repository.view(t);
-  // What a git that was stopped is still removing can make the next one fail, which the worker tries again.
+  // A git that was stopped may still be removing its pack, and the next one fails: the worker tries that again.
   await collect(view, options).catch(() => collect(view, options));
   t.equal(await repository.fsck(), '');
   for (const file of ['f11', 'same'])

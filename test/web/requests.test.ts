@@ -1,4 +1,4 @@
-/** Who is refused asks for more, an administrator answers, and what was given ends to the second: in Chromium. */
+/** In Chromium: a refused user asks for more, an administrator answers, and the allowance ends to the second. */
 
 import t from 'tap';
 import { World } from '../api/world.ts';

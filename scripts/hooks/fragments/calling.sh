@@ -195,10 +195,10 @@ call_again() {
 	done
 }
 
-# What is called may arrive twice.
+# The call may arrive twice.
 repeatable=yes
 
-# Whether the connection was refused, reset or closed without an answer; where the call may arrive only once, whether
+# Returns 0 if the connection was refused, reset or closed without an answer; where the call may arrive only once, whether
 # it was refused.
 is_lost() {
 	case $code,$repeatable in

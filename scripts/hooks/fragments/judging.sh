@@ -5,7 +5,7 @@
 # after are one list. Git may do less than was judged: it cannot lock a ref, a hook refuses one, or the client goes
 # away in between. So the next push is held to what the last one promised, until the quota allows a push again.
 
-# What the last push that went on so promised: a line with the bytes that would stay, and with those that it was itself
+# The promise of the last push that went on so: a line with the bytes that would stay, and with those that it was itself
 # held to, then a line OLD NEW REF for each of its refs.
 promise=softquota-promise
 # The push that is under way so: a line with the host since it started, its space of process numbers, and the number of
@@ -51,7 +51,7 @@ find_manner() {
 	! clock || judge_until=$((now + ms / 10))
 }
 
-# Whether the push deletes a ref, or updates one in such a way that something may become unreachable. Where git cannot
+# Returns 0 if the push deletes a ref, or updates one in such a way that something may become unreachable. Where git cannot
 # tell, it may.
 takes_away() {
 	# shellcheck disable=SC2016 # the $ is awk's
@@ -66,7 +66,7 @@ takes_away() {
 	reaches_more "$tips"
 }
 
-# Whether the objects $1 reach anything that the options behind it, or ^OBJECT among them, leave out. Where git cannot
+# Returns 0 if the objects $1 reach anything that the options behind it, or ^OBJECT among them, leave out. Where git cannot
 # tell, they do.
 reaches_more() {
 	objects=$1
@@ -170,7 +170,7 @@ find_refs() {
 	)
 }
 
-# What the settings that git itself goes by deny and hide, also those of the user and of the system.
+# Prints the settings by which git itself denies and hides refs, also those of the user and of the system.
 server_settings() {
 	(
 		export PATH="/usr/local/bin:/usr/bin:/bin:$PATH"
@@ -201,13 +201,13 @@ weigh_both() {
 	[ -n "$before" ] && [ -n "$after" ]
 }
 
-# What the objects take that the list $1 of OBJECT REF reaches, and that no other repository has.
+# Prints the bytes of all objects that the list $1 of OBJECT REF reaches, and that no other repository has.
 weigh() {
 	tips=$(printf '%s\n' "$1" | become cut -d ' ' -f 1)
 	bounded "$tips$nl$others" git --no-replace-objects rev-list --objects --disk-usage --use-bitmap-index --stdin
 }
 
-# Whether the push makes the repository smaller, and brings no more than that allows.
+# Returns 0 if the push makes the repository smaller, and brings no more than that allows.
 compare() {
 	# shellcheck disable=SC2016 # the $ is awk's
 	promised=$(become awk '
@@ -333,7 +333,7 @@ claim_turn() {
 	return 1
 }
 
-# Whether a push is under way so: as long as git's process lives that takes it. Where that is not known, or elsewhere,
+# Returns 0 while a push is under way so: as long as git's process lives that takes it. Where that is not known, or elsewhere,
 # it is for a minute.
 has_turn() {
 	[ -f "$under_way" ] || return 1

@@ -62,7 +62,7 @@ take() {
 	esac
 }
 
-# Whether $2, the setting $1, is a number of seconds from 0.1 to 60; else it is the fault.
+# Returns 0 if $2, the setting $1, is a number of seconds from 0.1 to 60; else sets $fault.
 is_seconds() {
 	case $2 in
 	*[!0-9.]* | *.*.* | *.) ;;

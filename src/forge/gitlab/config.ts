@@ -12,7 +12,7 @@ import { textOfConfig } from '../config-text.ts';
 import { ForgeFault } from '../fault.ts';
 import { databaseYaml, type Setting } from './database-yaml.ts';
 
-/** As GitLab's package has them, unless something is written. */
+/** The defaults of GitLab's package. */
 const packaged = {
   host: '/var/opt/gitlab/postgresql',
   username: 'gitlab',

@@ -1,5 +1,5 @@
 /**
- * What hosts reserve of a limit together, in one step each.
+ * Reserves bytes of a limit for several hosts together, in one step each.
  *
  * `PREFIX:share:{OWNER}:reserved` lies beside the shares of the owner, so that a script reads both. The host that asks
  * knows its own bytes best, and those of its own reservations: of what lies here, only the other hosts' count.

@@ -1,4 +1,4 @@
-/** What a request for more is filled in with: the space that usage and growth call for, and the figures. */
+/** The values that fill a request for more: the space that usage and growth call for, and the figures. */
 
 import { formatBytes, formatUse, writeSize } from '../../../src/text/index.ts';
 import type { Growth, OwnReport, Verdict } from '../../../src/wire/index.ts';
@@ -7,7 +7,7 @@ import type { TypedMore } from '../parts/typed-more.ts';
 
 const usualDays = 30;
 const daySeconds = 86_400;
-/** Of the limit, where neither usage nor growth calls for more. */
+/** The share of the limit to ask for if neither usage nor growth calls for more. */
 const leastPart = 0.1;
 
 type ProposalFigures = Pick<OwnReport, 'auto_grant' | 'decisions'>;

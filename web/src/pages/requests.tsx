@@ -1,4 +1,4 @@
-/** What owners ask for beyond their limits, for administrators to grant or to decline. */
+/** The page of requests for more space, which administrators grant or decline. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

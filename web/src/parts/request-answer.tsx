@@ -1,4 +1,4 @@
-/** What became of a request for more space. */
+/** The answer to a request for more space. */
 
 import type { SpaceRequest } from '../../../src/wire/index.ts';
 import { Size, Time } from './figures.tsx';

@@ -2,7 +2,7 @@
 
 import { parseSize } from '../../../src/text/index.ts';
 
-/** As it is typed. */
+/** The typed text. */
 export interface TypedMore {
   readonly size: string;
   /** `2027-01-31`. */
