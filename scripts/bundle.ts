@@ -2,8 +2,8 @@
  * Bundles src/ into dist/, with the packages that it needs and their licenses.
  *
  * Each entry is built for itself: it does its work when it is loaded, so no file may import it for something
- * that both need, as the bundler would have it if it saw them together. What the commands load when they run is
- * in files of its own. `bin` comes last: if it is there, all of them are.
+ * that both need, as the bundler would have it if it saw them together. What the commands load when they run
+ * is in files of its own. `bin` comes last: if it is there, all of them are.
  *
  * The client for programs is built in the same way, with its types beside it.
  */
@@ -22,12 +22,15 @@ const outDir = join(root, 'dist');
 /** Built by Vite from web/. */
 const others = ['web', 'swagger'];
 
-/** Names of node:http whose values come from Node's own HTTP client, which is loaded with them: nothing here uses it. */
+/**
+ * Names of node:http whose values come from Node's own HTTP client, which is loaded with them: nothing here
+ * uses it.
+ */
 const ofClient: ReadonlySet<string> = new Set(['CloseEvent', 'MessageEvent', 'WebSocket']);
 
 /**
- * Takes what is used of node:http without importing it: an import looks at all that it exports, and so loads Node's
- * HTTP client, a tenth of the time in which a daemon starts.
+ * Takes what is used of node:http without importing it: an import looks at all that it exports, and so loads
+ * Node's HTTP client, a tenth of the time in which a daemon starts.
  */
 const plainHttp: Plugin = {
   name: 'plain-http',

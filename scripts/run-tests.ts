@@ -2,11 +2,12 @@
  * Runs the tests and closes with one line, `N passed, N failed`.
  *
  * In: paths of test files; `--unit` for those that need neither root nor packages; or nothing for all. Exit: 0 all
- * passed, 1 not. A run in which no test was counted has failed, and one in which the unit tests cover too little.
+ * passed, 1 not. A run in which no test was counted has failed, and one in which the unit tests cover too
+ * little.
  *
- * Each file runs in a process of its own, without tap's runner: that would load its own modules into every program
- * that the tests start, and would measure coverage in a way that makes the unit tests four times as slow. Node itself
- * writes down what the unit tests cover.
+ * Each file runs in a process of its own, without tap's runner: that would load its own modules into every
+ * program that the tests start, and would measure coverage in a way that makes the unit tests four times as
+ * slow. Node itself writes down what the unit tests cover.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -53,8 +54,8 @@ process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = passed > 0 && failed === 0 ? 0 : 1;
 
 /**
- * Runs each file by itself, some at a time, the long ones first, so that none of them is left alone at the end.
- * Node notes what those in `covered` cover.
+ * Runs each file by itself, some at a time, the long ones first, so that none of them is left alone at the
+ * end. Node notes what those in `covered` cover.
  */
 async function runAll(paths: readonly string[], covered: ReadonlySet<string>): Promise<void> {
   const { busy, waiting } = inOrder(paths);

@@ -1,8 +1,8 @@
 /**
  * Tests that need neither root nor a package of Debian's, and the coverage that they keep.
  *
- * In each of these modules all tests are such, but for those that are named: they mount file systems, change users,
- * or run git or Redis.
+ * In each of these modules all tests are such, but for those that are named: they mount file systems, change
+ * users, or run git or Redis.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -41,7 +41,9 @@ interface Lines {
   readonly lines: { readonly total: number; readonly covered: number };
 }
 
-/** Where Node writes down what a test covers, if it finds this in NODE_V8_COVERAGE, and where tap reads it. */
+/**
+ * Where Node writes down what a test covers, if it finds this in NODE_V8_COVERAGE, and where tap reads it.
+ */
 export const coverageDirectory = fileURLToPath(new URL('.tap/coverage', root));
 const summary = fileURLToPath(new URL('.tap/report/coverage-summary.json', root));
 
@@ -52,8 +54,8 @@ export function forgetCoverage(): void {
 }
 
 /**
- * Adds up what the unit tests covered since it was forgotten. `report` has a line for each module; `isEnough` is false where
- * all of them together are below the floor.
+ * Adds up what the unit tests covered since it was forgotten. `report` has a line for each module; `isEnough`
+ * is false where all of them together are below the floor.
  */
 export function unitCoverage(): { readonly report: string; readonly isEnough: boolean } {
   execFileSync('tap', ['report', '--coverage-report=json-summary'], { cwd: root, stdio: 'ignore' });

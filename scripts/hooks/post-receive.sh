@@ -7,8 +7,8 @@
 # Out:  nothing: the push is done, and a daemon that is away measures at its next sweep.
 # Exit: 0; else the first status other than 0 of the hooks after this one.
 #
-# git runs it, or a stub in the repository reads it. `softquota hooks install` replaces both. Hooks of your own go
-# into the repository's hooks/post-receive.d/; they run after this one.
+# git runs it, or a stub in the repository reads it. `softquota hooks install` replaces both. Hooks of your
+# own go into the repository's hooks/post-receive.d/; they run after this one.
 
 # shellcheck disable=SC2034 # settings that only the asking hooks use
 set -u
@@ -29,8 +29,8 @@ nl='
 
 # fragment: sizing
 
-# Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it notices
-# that.
+# Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it
+# notices that.
 main() {
 	trap - EXIT
 	if is_doubled; then
@@ -38,8 +38,8 @@ main() {
 		exit $?
 	fi
 	read_input
-	# Nobody waits for this: it goes on behind the push, and ends by itself. Settings that cannot be taken were told
-	# before the push. What was decided without the daemon is told where it takes this.
+	# Nobody waits for this: it goes on behind the push, and ends by itself. Settings that cannot be taken were
+	# told before the push. What was decided without the daemon is told where it takes this.
 	(
 		let_go
 		read_conf || read_repository

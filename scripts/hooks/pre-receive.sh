@@ -12,8 +12,8 @@
 #       nobody could tell and onError is deny, or because the name of a ref is too deep; else the first
 #       status other than 0 of the hooks after this one.
 #
-# git runs it, or a stub in the repository reads it. `softquota hooks install` replaces both. Hooks of your own go
-# into the repository's hooks/pre-receive.d/; they run after this one.
+# git runs it, or a stub in the repository reads it. `softquota hooks install` replaces both. Hooks of your
+# own go into the repository's hooks/pre-receive.d/; they run after this one.
 
 set -u
 name=pre-receive
@@ -53,10 +53,10 @@ brings_objects() {
 	return 1
 }
 
-# Reads what becomes of the refs, and sets $created and $updated to how many; $characters, which the
-# names of the created ones have together; $nested to yes where one of these has more than ten levels;
-# $deep to a name of more than 50 levels that is to be written; and $pulls to yes where all are refs/pull/NUMBER/head.
-# No program runs for a ref, and no pattern is matched that could try one way after the other.
+# Reads what becomes of the refs, and sets $created and $updated to how many; $characters, which the names of
+# the created ones have together; $nested to yes where one of these has more than ten levels; $deep to a name
+# of more than 50 levels that is to be written; and $pulls to yes where all are refs/pull/NUMBER/head. No
+# program runs for a ref, and no pattern is matched that could try one way after the other.
 read_refs() {
 	read_input
 	zeros=0000000000000000000000000000000000000000
@@ -120,8 +120,8 @@ may_grow() {
 	[ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ] || brings_back
 }
 
-# Returns 0 if refs are written to objects that no ref reaches, which are still there from before they were deleted, or
-# that a push under way is about to delete.
+# Returns 0 if refs are written to objects that no ref reaches, which are still there from before they were
+# deleted, or that a push under way is about to delete.
 brings_back() {
 	[ $((created + updated)) -gt 0 ] || return 1
 	# Until that push has ended nobody knows what it takes away.
@@ -131,8 +131,9 @@ brings_back() {
 	reaches_more "$tips" --not --all --alternate-refs
 }
 
-# Sets $size to the bytes that this push brings: those of the files that git holds, of the refs' own files where
-# $created and $updated count them, and, where git keeps logs of refs, of a line for each. Empty if that cannot be told.
+# Sets $size to the bytes that this push brings: those of the files that git holds, of the refs' own files
+# where $created and $updated count them, and, where git keeps logs of refs, of a line for each. Empty if that
+# cannot be told.
 measure_push() {
 	size=
 	[ -n "${GIT_QUARANTINE_PATH-}" ] || return 0
@@ -167,16 +168,17 @@ measure_push() {
 	set +f
 }
 
-# Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes refs/pull/NUMBER/head
-# into the repository, and whoever opens it stores nothing of their own there. Neither the refs nor the variable are
-# enough alone, and the variable counts only where the forge's hook runs this one: the forge's file lies beside it.
+# Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes
+# refs/pull/NUMBER/head into the repository, and whoever opens it stores nothing of their own there. Neither
+# the refs nor the variable are enough alone, and the variable counts only where the forge's hook runs this
+# one: the forge's file lies beside it.
 is_internal() {
 	[ "$pulls" = yes ] && [ "${GITEA_INTERNAL_PUSH-}" = true ] && is_in_folder && [ -f "${0%/*}/gitea" ]
 }
 
-# Sets $owner and $subject by the path of the project in GitLab, whose repositories have no owner in their path, and
-# $other_line to what the list has for them. $owner is empty elsewhere. Gitaly sets the variables, and nobody who
-# pushes can. It runs this hook by a path that is not in the repository.
+# Sets $owner and $subject by the path of the project in GitLab, whose repositories have no owner in their
+# path, and $other_line to what the list has for them. $owner is empty elsewhere. Gitaly sets the variables,
+# and nobody who pushes can. It runs this hook by a path that is not in the repository.
 read_gitlab() {
 	owner=
 	case $0 in
@@ -191,10 +193,10 @@ read_gitlab() {
 	other_line=owner$tab$owner$tab$subject$tab
 }
 
-# Sets $who to the user who pushes, for the record; no decision depends on it. sshd sets LOGNAME and SSH_CONNECTION
-# after what a client sends; a web server sets REMOTE_USER, and a request cannot; gitolite, Gitea and
-# Forgejo, Gogs, GitLab and soft-serve set a variable of their own, beside one for the repository.
-# A name that the gate would not accept is left out.
+# Sets $who to the user who pushes, for the record; no decision depends on it. sshd sets LOGNAME and
+# SSH_CONNECTION after what a client sends; a web server sets REMOTE_USER, and a request cannot; gitolite,
+# Gitea and Forgejo, Gogs, GitLab and soft-serve set a variable of their own, beside one for the repository. A
+# name that the gate would not accept is left out.
 actor() {
 	who=${LOGNAME-}
 	[ -n "${SSH_CONNECTION-}" ] || who=${REMOTE_USER:-$who}
@@ -218,8 +220,8 @@ put_on_record() {
 	printf '%s\t%s\t%s\t%s\n' "$now" "$offline" "$why" "$who" >>"$record"
 }
 
-# Ends with the exit status $1. A signed push leaves its certificate among the objects even if it is
-# refused: git writes it before this hook runs. And the daemon keeps room for a push that another hook refuses. As no
+# Ends with the exit status $1. A signed push leaves its certificate among the objects even if it is refused:
+# git writes it before this hook runs. And the daemon keeps room for a push that another hook refuses. As no
 # post-receive runs then, the daemon is told here.
 leave() {
 	if [ "$1" -ne 0 ] && [ -n "${GIT_PUSH_CERT-}$push" ]; then
@@ -232,9 +234,9 @@ leave() {
 	exit "$1"
 }
 
-# Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it notices
-# that. With --early, receive-pack/git asks before the objects of a push have arrived: no other hook runs, and an
-# allowed push is not recorded, because this hook then runs again.
+# Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it
+# notices that. With --early, receive-pack/git asks before the objects of a push have arrived: no other hook
+# runs, and an allowed push is not recorded, because this hook then runs again.
 main() {
 	trap - EXIT
 	early=no

@@ -3,8 +3,8 @@
 #                 upload --done [--socket SOCKET] OWNER SUBJECT BYTES
 #                 upload --done PATH
 #
-# For upload handlers. Before an upload it asks the daemon whether an owner may store more of a kind of data. With
-# --done, after it, it reports what came.
+# For upload handlers. Before an upload it asks the daemon whether an owner may store more of a kind of data.
+# With --done, after it, it reports what came.
 #
 # In:   OWNER, a user or an organization; SUBJECT, such as size:git:lfs; SIZE, the bytes that
 #       are about to be added, where they are known; BYTES, the bytes that came, or with - before them that went;
@@ -43,8 +43,8 @@ need_whole() {
 	esac
 }
 
-# Reports to the daemon with the parameters "$@". A report of bytes must not arrive twice: it is sent again only
-# where nobody was there to take it, which only curl tells.
+# Reports to the daemon with the parameters "$@". A report of bytes must not arrive twice: it is sent again
+# only where nobody was there to take it, which only curl tells.
 report() {
 	call_again "$timeout" POST changed "$@"
 	[ -z "$fault" ] || say "error in the hook's settings: $fault. Please tell the administrator."

@@ -1,4 +1,6 @@
-/** docs/forges/uploads.md: the requests of each preset that are asked about, and what cannot be asked about. */
+/**
+ * docs/forges/uploads.md: the requests of each preset that are asked about, and what cannot be asked about.
+ */
 
 import {
   gitRoutes,

@@ -21,9 +21,9 @@ export interface EndedStage {
 const mostComplaint = 64 * 1024;
 
 /**
- * Gives what the last program prints to `take`, a piece at a time, and resolves with how each ended. Nothing is
- * collected, so the memory does not depend on the length of the output. Rejects with the system's error where a
- * program cannot be started, with `not_ready` where the time is over, and with what `take` throws.
+ * Gives what the last program prints to `take`, a piece at a time, and resolves with how each ended. Nothing
+ * is collected, so the memory does not depend on the length of the output. Rejects with the system's error
+ * where a program cannot be started, with `not_ready` where the time is over, and with what `take` throws.
  */
 export async function pipePrograms(
   stages: readonly Stage[],

@@ -43,8 +43,8 @@ export class GateConnection {
   readonly #timeoutMs: number;
   readonly #kept = new Agent({ keepAlive: true, maxSockets: mostConnections });
   /**
-   * For what must not happen twice: the daemon may close a connection that stayed open at the moment in which it is used
-   * again, and nobody could tell whether the request was read.
+   * For what must not happen twice: the daemon may close a connection that stayed open at the moment in which
+   * it is used again, and nobody could tell whether the request was read.
    */
   readonly #fresh = new Agent({ maxSockets: mostConnections });
   #isClosed = false;
@@ -54,7 +54,9 @@ export class GateConnection {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Rejects with QuotaUnavailableError if there is no answer in time. Any answer is one, whatever its status. */
+  /**
+   * Rejects with QuotaUnavailableError if there is no answer in time. Any answer is one, whatever its status.
+   */
   async call(call: GateCall): Promise<HttpAnswer> {
     const overdue = AbortSignal.timeout(this.#timeoutMs);
     for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {

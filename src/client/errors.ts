@@ -1,4 +1,7 @@
-/** The errors of the client. Each class has one reason, so that a program can tell them apart with `instanceof`. */
+/**
+ * The errors of the client. Each class has one reason, so that a program can tell them apart with
+ * `instanceof`.
+ */
 
 import type { QuotaAnswer } from './answers.ts';
 
@@ -18,7 +21,10 @@ export class QuotaUnavailableError extends Error {
   override readonly name = 'QuotaUnavailableError';
 }
 
-/** The daemon does not take what was sent, such as a subject that it does not know. The same again will fail, too. */
+/**
+ * The daemon does not take what was sent, such as a subject that it does not know. The same again will fail,
+ * too.
+ */
 export class QuotaRequestError extends Error {
   override readonly name = 'QuotaRequestError';
   /** The HTTP status. */

@@ -15,8 +15,8 @@ export interface ClientOptions {
   /** Milliseconds for a call with all its tries, from 100 to 60,000; 2,000 unless given. */
   readonly timeoutMs?: number;
   /**
-   * Decides for `check`, `reserve` and `withQuota` if the daemon does not answer: allow the upload (unless given
-   * otherwise), deny it, or throw QuotaUnavailableError.
+   * Decides for `check`, `reserve` and `withQuota` if the daemon does not answer: allow the upload (unless
+   * given otherwise), deny it, or throw QuotaUnavailableError.
    */
   readonly onError?: 'allow' | 'deny' | 'throw';
   /** Called each time when the daemon does not answer, such as to log it. */
@@ -69,8 +69,8 @@ export interface QuotaClient {
   /** Reports what changed. Rejects if the daemon did not take it, whatever `onError` is. */
   changed(change: PathChange | OwnerChange): Promise<void>;
   /**
-   * Reserves room, runs `action` and gives its result; then releases the room, and with `trusted` reports the bytes.
-   * Rejects with QuotaExceededError if the quota refuses, and then `action` does not run.
+   * Reserves room, runs `action` and gives its result; then releases the room, and with `trusted` reports the
+   * bytes. Rejects with QuotaExceededError if the quota refuses, and then `action` does not run.
    */
   withQuota<Result>(
     owner: string,

@@ -1,4 +1,6 @@
-/** Room that is reserved for an upload: it counts as used until it is released, reported, or its time ends. */
+/**
+ * Room that is reserved for an upload: it counts as used until it is released, reported, or its time ends.
+ */
 
 import { dateOf, fieldsOf, type QuotaAnswer, type QuotaSubject, readAnswer, stringOf } from './answers.ts';
 import { faultOf, type GateConnection } from './connection.ts';
@@ -20,7 +22,10 @@ export interface QuotaReservation {
   readonly expiresAt: Date | null;
   /** Set if the daemon could not be asked, and `onError` allowed the upload. */
   readonly error: Error | null;
-  /** Keeps the room for so many seconds from now (600 unless given); gives the new end, null if nothing is reserved. */
+  /**
+   * Keeps the room for so many seconds from now (600 unless given); gives the new end, null if nothing is
+   * reserved.
+   */
   renew(seconds?: number): Promise<Date | null>;
   /** Gives the room back. Does no harm if its time is over, or if it is called again. */
   release(): Promise<void>;

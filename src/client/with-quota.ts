@@ -29,8 +29,8 @@ export async function actInRoom<Result>(
   const asked = await client.reserve({ owner, subject, size });
   if (!asked.allowed) throw new QuotaExceededError(asked.answer);
   const { reservation } = asked;
-  // The upload is done, or has failed: a report that is lost now changes neither. The reservation ends by itself, and
-  // the next walk finds the bytes.
+  // The upload is done, or has failed: a report that is lost now changes neither. The reservation ends by
+  // itself, and the next walk finds the bytes.
   const report = (reporting: Promise<void>): Promise<void> =>
     reporting.catch((error: unknown) => {
       onUnavailable(
@@ -47,7 +47,8 @@ export async function actInRoom<Result>(
       throw new TypeError(`stored: expected a whole number, not ${reported}`);
     bytes = reported;
   };
-  // The room is kept as long as the upload takes; if this process ends, the room is free again after ten minutes at most.
+  // The room is kept as long as the upload takes; if this process ends, the room is free again after ten
+  // minutes at most.
   const renewing = setInterval(() => void report(reservation.renew().then(() => {})), renewEveryMs);
   let result: Result;
   try {

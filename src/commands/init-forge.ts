@@ -88,8 +88,8 @@ export function forgeSection(report: ForgeReport): ForgeSection {
 }
 
 /**
- * A container's app.ini names the paths inside, and one in /etc may say nothing of the working directory: then
- * the file lies beside the data. Null: the one that app.ini names.
+ * A container's app.ini names the paths inside, and one in /etc may say nothing of the working directory:
+ * then the file lies beside the data. Null: the one that app.ini names.
  */
 function addressFor(
   kind: ForgeKind,

@@ -1,9 +1,9 @@
 /**
  * Reservations survive a restart: whoever took one goes on with the upload meanwhile.
  *
- * They are in a file of DATA_PATH, a line each, written at most once a second and when the daemon ends. A daemon
- * that is killed loses those of the last second. Where the file cannot be written or read, the log says so, and
- * the daemon answers all the same.
+ * They are in a file of DATA_PATH, a line each, written at most once a second and when the daemon ends. A
+ * daemon that is killed loses those of the last second. Where the file cannot be written or read, the log
+ * says so, and the daemon answers all the same.
  */
 
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** The space inside repositories, as the worker says: figures, reports, and collections that somebody asked for. */
+/**
+ * The space inside repositories, as the worker says: figures, reports, and collections that somebody asked
+ * for.
+ */
 
 import type { SpaceService, SpaceState } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';

@@ -52,7 +52,9 @@ export class WorkerQueue {
     });
   }
 
-  /** Resolves with what there is to do, as soon as there is something, or with nothing when the time is over. */
+  /**
+   * Resolves with what there is to do, as soon as there is something, or with nothing when the time is over.
+   */
   async tasks(waitMs: number): Promise<WorkerTasks> {
     // A worker that asks again has given up its question before.
     this.#wake?.();

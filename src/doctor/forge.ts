@@ -1,6 +1,6 @@
 /**
- * The forge's configuration and database, as far as they can be looked at without the daemon: whether its user
- * may read them, and whether the database answers and has the tables.
+ * The forge's configuration and database, as far as they can be looked at without the daemon: whether its
+ * user may read them, and whether the database answers and has the tables.
  */
 
 import { statSync } from 'node:fs';
@@ -46,7 +46,9 @@ export async function checkForge({ loaded, context }: Installation, heard: boole
   }
 }
 
-/** Findings about the files that a user has to read, to read the forge's database: empty if all can be read. */
+/**
+ * Findings about the files that a user has to read, to read the forge's database: empty if all can be read.
+ */
 export async function forgeReadFindings(
   forge: ForgeSettings,
   user: HookUser,

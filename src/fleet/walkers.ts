@@ -135,7 +135,8 @@ export class Walkers {
     this.#freeSince.set(name, since);
     if (!this.#own.has(name)) {
       // A store that was emptied does not know of hosts that have ended, one of which may have walked it:
-      // what that one said of it counts until it is forgotten. If it comes back, it has time to take it again.
+      // what that one said of it counts until it is forgotten. If it comes back, it has time to take it
+      // again.
       const listed = new Set((await store.hosts()).map(each => each.host));
       if ([...ledger.shares.others].some(other => !listed.has(other))) {
         this.#freeSince.set(name, performance.now());

@@ -36,14 +36,18 @@ export interface ForgeSyncOptions {
   readonly patterns: Patterns;
   /** Begins their schedule. */
   schedule(patterns: Patterns, tick: () => void): Pick<Schedule, 'close' | 'interval'>;
-  /** Repositories have become public or private, or another one's: those at the paths that `mayHave` takes. */
+  /**
+   * Repositories have become public or private, or another one's: those at the paths that `mayHave` takes.
+   */
   visibilityChanged(mayHave: (path: string) => boolean): void;
 }
 
 /** A part of a reading that is about users and organizations. */
 type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
 
-/** The number that a reading tells at a time: each commit of fewer writes the same pages of the store again. */
+/**
+ * The number that a reading tells at a time: each commit of fewer writes the same pages of the store again.
+ */
 const ownersAtOnce = 1000;
 const longestRestMs = 60_000;
 const leastStaleAfterMs = 3_600_000;
@@ -173,8 +177,8 @@ export class ForgeSync {
   }
 
   /**
-   * Accounts come into force before figures, so that a renamed owner keeps its groups all the time. At the very
-   * first reading figures come first: there are no groups to keep, and many accounts take longer.
+   * Accounts come into force before figures, so that a renamed owner keeps its groups all the time. At the
+   * very first reading figures come first: there are no groups to keep, and many accounts take longer.
    */
   async #take(reading: AsyncGenerator<Chunk, ReadResult, void>): Promise<ReadResult> {
     const [link] = this.#options.ledger.documents.snapshot.all(forgeLinkKind);

@@ -11,12 +11,15 @@ const link = z.strictObject({
   isAdmin: z.boolean(),
 });
 
-/** `owner` is an owner's id; the rest is as the forge last had it, so that only what changes there is taken over. */
+/**
+ * `owner` is an owner's id; the rest is as the forge last had it, so that only what changes there is taken
+ * over.
+ */
 export type ForgeLink = Readonly<z.infer<typeof link>>;
 
 /**
- * By the forge's own id. The next reading makes lost ones anew by the names, so they are volatile: they are in no
- * backup, and the audit log shows what they lead to instead.
+ * By the forge's own id. The next reading makes lost ones anew by the names, so they are volatile: they are
+ * in no backup, and the audit log shows what they lead to instead.
  */
 export const forgeLinkKind: Kind<ForgeLink> = {
   name: 'forge_link',

@@ -40,9 +40,9 @@ export class ForgeVisibility {
 }
 
 /**
- * The name by which a forge's database knows a repository: `owner/name` in lower case, for `…/owner/name.git`.
- * Returns the kind and the hash of GitLab's hashed directories, `@hashed/…`: a project's wiki and its designs lie beside
- * it.
+ * The name by which a forge's database knows a repository: `owner/name` in lower case, for
+ * `…/owner/name.git`. Returns the kind and the hash of GitLab's hashed directories, `@hashed/…`: a project's
+ * wiki and its designs lie beside it.
  */
 export function repositoryNameOf(path: string): string {
   const hashed =

@@ -1,5 +1,6 @@
 /**
- * The forge reader: reads from a forge's own database who owns what, and the bytes that no walk can attribute.
+ * The forge reader: reads from a forge's own database who owns what, and the bytes that no walk can
+ * attribute.
  *
  * It only reads: in short statements, streamed and put together on a thread of its own. A reading tells what
  * is new since the one before; after a fault the next reading connects anew.

@@ -13,8 +13,8 @@ export interface ThreadSettings {
 }
 
 /**
- * How a reading goes: `new` reads what marks say has changed, `full` everything, and `anew` everything as if it
- * were the first time, so that all of it is told again.
+ * How a reading goes: `new` reads what marks say has changed, `full` everything, and `anew` everything as if
+ * it were the first time, so that all of it is told again.
  */
 export type ReadMode = 'new' | 'full' | 'anew';
 

@@ -1,10 +1,10 @@
 /**
  * A forge's SQLite file, opened for reading only.
  *
- * With `journal_mode = DELETE` an open cursor makes the forge's next write wait, and fail after half a second.
- * So each statement is short and read to its end at once, and no transaction spans two of them: the size of a
- * page follows the time that the page before took. With `WAL` readers keep nobody waiting, but the same
- * statements are quick enough.
+ * With `journal_mode = DELETE` an open cursor makes the forge's next write wait, and fail after half a
+ * second. So each statement is short and read to its end at once, and no transaction spans two of them: the
+ * size of a page follows the time that the page before took. With `WAL` readers keep nobody waiting, but the
+ * same statements are quick enough.
  */
 
 import { existsSync, statSync } from 'node:fs';

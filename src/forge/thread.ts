@@ -173,7 +173,10 @@ function newDue({ accountTables, repositoryTables, byteParts }: ForgeSchema): Du
   return new DueParts<string>(tables, () => performance.now());
 }
 
-/** A forge that is in use has an administrator: these are the tables of another one, or of one that is being restored. */
+/**
+ * A forge that is in use has an administrator: these are the tables of another one, or of one that is being
+ * restored.
+ */
 function noOwners(): ForgeFault {
   return new ForgeFault(
     'schema',

@@ -31,8 +31,8 @@ export interface Question {
 }
 
 /**
- * Answers at once, unless a path that is not known yet has to be looked up on the disk, or several hosts have to
- * agree on what a push may bring.
+ * Answers at once, unless a path that is not known yet has to be looked up on the disk, or several hosts have
+ * to agree on what a push may bring.
  */
 export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
   const asked = askedIn(services, parameters);
@@ -54,8 +54,8 @@ export interface KnownCheck extends AnsweredCheck {
 }
 
 /**
- * Does the same from memory alone; null: a path has to be looked up, or others to be asked, and nothing has been
- * done yet.
+ * Does the same from memory alone; null: a path has to be looked up, or others to be asked, and nothing has
+ * been done yet.
  */
 export function answerKnownCheck(services: GateServices, parameters: Parameters): KnownCheck | null {
   const { path, question } = askedIn(services, parameters);

@@ -2,9 +2,9 @@
  * `/v1/forward-auth`: a reverse proxy asks about each request before it lets it through.
  *
  * What starts no upload is let through with an empty 200. A refusal is a 403 in one form that git-lfs, npm,
- * twine and container clients show: the reason in a header, as the phrase of the status, and in JSON; git gets
- * plain text. Where nothing can be decided, `[gate] ON_ERROR` says what the proxy is told, so that a fault here
- * stops nobody who is not meant to be stopped.
+ * twine and container clients show: the reason in a header, as the phrase of the status, and in JSON; git
+ * gets plain text. Where nothing can be decided, `[gate] ON_ERROR` says what the proxy is told, so that a
+ * fault here stops nobody who is not meant to be stopped.
  */
 
 import { hash } from 'node:crypto';

@@ -1,8 +1,9 @@
 /**
  * How a hook may judge a push that is refused: one that makes the repository smaller goes on.
  *
- * The data that such a push takes away stays on the disk until the server's next garbage collection, beside all
- * that it brings. So far over the limit that the disk would hold twice what it should, it must not bring more than it frees.
+ * The data that such a push takes away stays on the disk until the server's next garbage collection, beside
+ * all that it brings. So far over the limit that the disk would hold twice what it should, it must not bring
+ * more than it frees.
  */
 
 import { type Decision, isLeaf, isRepository, type Subject } from '../quota/index.ts';

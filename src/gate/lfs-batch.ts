@@ -3,8 +3,9 @@
  *
  * A client tells there what it wants to upload before it sends anything. The question goes on to the server,
  * which knows who asks and what it has already; only if the server would take something, the owner's quota is
- * asked about that. A refusal is an error of git-lfs's own, so that `git lfs push` shows the reason, and sends
- * no object. Every other answer of the server is passed on as it is. The objects themselves do not come here.
+ * asked about that. A refusal is an error of git-lfs's own, so that `git lfs push` shows the reason, and
+ * sends no object. Every other answer of the server is passed on as it is. The objects themselves do not come
+ * here.
  */
 
 import {
@@ -83,8 +84,8 @@ interface LfsObject {
 }
 
 /**
- * The objects that the server would take; none: nothing is about to be uploaded. Its answer tells them, whatever
- * the client wrote.
+ * The objects that the server would take; none: nothing is about to be uploaded. Its answer tells them,
+ * whatever the client wrote.
  */
 function objectsToUpload({ status, body }: Passed): readonly LfsObject[] {
   if (status !== 200) return [];

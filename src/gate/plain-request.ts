@@ -108,7 +108,9 @@ export function plainAnswer(reply: Reply, isText: boolean, keptEnd: string): Pla
   };
 }
 
-/** The end of a head; `keptSeconds` as in the header Keep-Alive, null: the connection ends behind the answer. */
+/**
+ * The end of a head; `keptSeconds` as in the header Keep-Alive, null: the connection ends behind the answer.
+ */
 export function headEnd(keptSeconds: number | null): string {
   const kept = keptSeconds === null ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keptSeconds}`;
   return `\r\nConnection: ${kept}\r\n\r\n`;

@@ -1,11 +1,11 @@
 /**
- * Answers that are ready: a check that was allowed is put into words once, and sent again as it is for as long
- * as all that it rests on is the same.
+ * Answers that are ready: a check that was allowed is put into words once, and sent again as it is for as
+ * long as all that it rests on is the same.
  *
  * Each time, the owner's usage is read from the ledger's memory anew and compared, and so are policy and
- * settings; the unit, too, where units have come, gone or changed hands meanwhile. Nothing has to be told of a
- * change, so no old decision is ever given. What is refused is never kept: each refusal is recorded, and its
- * words depend on more.
+ * settings; the unit, too, where units have come, gone or changed hands meanwhile. Nothing has to be told of
+ * a change, so no old decision is ever given. What is refused is never kept: each refusal is recorded, and
+ * its words depend on more.
  */
 
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';

@@ -2,7 +2,8 @@
  * `/v1/reservations`: room for an upload, from before it begins until its bytes are known.
  *
  * It is decided as a check is. What is reserved counts as used until it is released, until what came was
- * reported, or until its time ends. Whoever may connect may reserve, and only who has the id may do more with it.
+ * reported, or until its time ends. Whoever may connect may reserve, and only who has the id may do more with
+ * it.
  */
 
 import { randomBytes } from 'node:crypto';

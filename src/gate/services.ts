@@ -174,7 +174,9 @@ export interface GateServices {
   notUnderstood(why: string): void;
   /** For the record. */
   refused(record: RefusalRecord): void;
-  /** Records a report; false if it is not accepted because that unit, or too many units, sent one just now. */
+  /**
+   * Records a report; false if it is not accepted because that unit, or too many units, sent one just now.
+   */
   recordOfflineDecisions(report: OfflineReport): boolean;
   readonly worker: WorkerLink;
   health(): Health;

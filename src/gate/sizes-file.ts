@@ -1,6 +1,6 @@
 /**
- * The file by which hooks know that sizes count: it exists beside the socket while they do. So nobody measures a
- * push for nothing, and nobody asks the daemon for it.
+ * The file by which hooks know that sizes count: it exists beside the socket while they do. So nobody
+ * measures a push for nothing, and nobody asks the daemon for it.
  */
 
 import { closeSync, openSync, rmSync } from 'node:fs';
@@ -12,8 +12,8 @@ export function sizesFile(socket: string): string {
 }
 
 /**
- * Makes the file or removes it. At once, so that no push is asked about in between by another rule. Throws the
- * system's error.
+ * Makes the file or removes it. At once, so that no push is asked about in between by another rule. Throws
+ * the system's error.
  */
 export function publishSizes(socket: string, doCount: boolean): void {
   const file = sizesFile(socket);

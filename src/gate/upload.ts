@@ -1,6 +1,6 @@
 /**
- * Uploads that nobody reports: where sizes count, their room is kept until the owner's usage has grown by them, or
- * their time ends.
+ * Uploads that nobody reports: where sizes count, their room is kept until the owner's usage has grown by
+ * them, or their time ends.
  */
 
 import type { Action, OwnerDecision } from '../ledger/index.ts';

@@ -1,6 +1,6 @@
 /**
- * `/v1/worker`: the git user's worker tells how it stands, and what of repositories is reachable. Only for the
- * record; no decision depends on it.
+ * `/v1/worker`: the git user's worker tells how it stands, and what of repositories is reachable. Only for
+ * the record; no decision depends on it.
  */
 
 import { z } from 'zod';
@@ -41,7 +41,9 @@ const shape = z.object({
   repositories: z.array(repository).max(500).default([]),
 });
 
-/** `daemon` in the answer is another after each start of the daemon, which then wants all repositories anew. */
+/**
+ * `daemon` in the answer is another after each start of the daemon, which then wants all repositories anew.
+ */
 export function worker(services: GateServices, parameters: Parameters): Reply {
   const daemon = services.worker.reported(stateIn(required(parameters, 'report')));
   return { status: 202, json: () => ({ daemon }), text: () => 'taken\n' };

@@ -1,4 +1,6 @@
-/** Directories that somebody named, opened without following what other users may have put on the way to them. */
+/**
+ * Directories that somebody named, opened without following what other users may have put on the way to them.
+ */
 
 import { constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { SoftquotaError, systemCode } from '../errors.ts';
@@ -16,8 +18,8 @@ const sticky = 0o1000;
 const mostLinks = 40;
 
 /**
- * Splits an absolute path behind the last directory up to which only root and this process's user decide where it
- * leads. Links are followed up to there; below it, none may be.
+ * Splits an absolute path behind the last directory up to which only root and this process's user decide
+ * where it leads. Links are followed up to there; below it, none may be.
  */
 export function placeOf(directory: string): PlaceBelow {
   let base = '';
@@ -49,7 +51,10 @@ export function placeOf(directory: string): PlaceBelow {
   return { base: base || '/', below: parts.join('/') };
 }
 
-/** The entry, where nobody but root and this process's user can replace it; null else, and where it is not there. */
+/**
+ * The entry, where nobody but root and this process's user can replace it; null else, and where it is not
+ * there.
+ */
 function trustedEntry(directory: string, name: string): Stats | null {
   try {
     beforeLook(`${directory}/${name}`);

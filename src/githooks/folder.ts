@@ -161,7 +161,9 @@ export class Folder {
     await this.replace(temporary, name);
   }
 
-  /** Does the same as write, but only where `name` still is what was seen there; else throws ChangedMeanwhile. */
+  /**
+   * Does the same as write, but only where `name` still is what was seen there; else throws ChangedMeanwhile.
+   */
   async writeOver(seen: BoundedFile, name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
     const temporary = `.softquota-${randomBytes(8).toString('hex')}`;
     await this.create(temporary, bytes, belonging);
@@ -176,8 +178,8 @@ export class Folder {
   }
 
   /**
-   * Does the same as git does: the lock NAME.lock holds the new bytes, and becomes the file. Throws EEXIST where
-   * another program has the lock, and ChangedMeanwhile where `name` is no longer what was seen there.
+   * Does the same as git does: the lock NAME.lock holds the new bytes, and becomes the file. Throws EEXIST
+   * where another program has the lock, and ChangedMeanwhile where `name` is no longer what was seen there.
    */
   async writeLocked(seen: BoundedFile, name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
     const lock = `${name}.lock`;

@@ -1,6 +1,6 @@
 /**
- * Guarding one repository after the other, as often as somebody likes to look: what is in place costs some looks at
- * the disk and starts no program.
+ * Guarding one repository after the other, as often as somebody likes to look: what is in place costs some
+ * looks at the disk and starts no program.
  */
 
 import type { Stats } from 'node:fs';
@@ -41,7 +41,10 @@ export interface Guarded {
   readonly why: string | null;
 }
 
-/** git writes the configuration of a new repository some times in a row, and fails where somebody has its lock. */
+/**
+ * git writes the configuration of a new repository some times in a row, and fails where somebody has its
+ * lock.
+ */
 const quietMs = 200;
 /** A repository that has no configuration after that time does not get one any more. */
 const unfinishedMs = 60_000;
@@ -92,8 +95,8 @@ export class Guard {
   }
 
   /**
-   * Writes the file that all stubs run again, where that was taken away or changed, and looks anew who can have stubs.
-   * The package's own stays as it is. Rejects where it cannot be written.
+   * Writes the file that all stubs run again, where that was taken away or changed, and looks anew who can
+   * have stubs. The package's own stays as it is. Rejects where it cannot be written.
    */
   async keepShared(): Promise<void> {
     this.#choice.forget();
@@ -101,8 +104,8 @@ export class Guard {
   }
 
   /**
-   * Puts in what is missing. `isForge`: other repositories beside it are a forge's. A fault is a value. Nothing is
-   * written through a link, nor into a repository of another user.
+   * Puts in what is missing. `isForge`: other repositories beside it are a forge's. A fault is a value.
+   * Nothing is written through a link, nor into a repository of another user.
    */
   async guard(path: string, isForge: boolean): Promise<Guarded> {
     try {
@@ -143,7 +146,10 @@ export class Guard {
   }
 }
 
-/** Tells whether git has written the configuration; also where it never will, which adding the settings then names. */
+/**
+ * Tells whether git has written the configuration; also where it never will, which adding the settings then
+ * names.
+ */
 function isQuiet(repository: Folder): boolean {
   // A clock that was wrong may have left a time in the future.
   const age = ({ mtimeMs }: Stats) => Math.abs(Date.now() - mtimeMs);
@@ -152,7 +158,9 @@ function isQuiet(repository: Folder): boolean {
   return config.kind !== 'absent' || age(repository.stats) >= unfinishedMs;
 }
 
-/** Tells whether git runs hooks of this version there, and whether out of a folder that a forge's hook runs. */
+/**
+ * Tells whether git runs hooks of this version there, and whether out of a folder that a forge's hook runs.
+ */
 async function isGuardedBy(repository: Folder): Promise<{ isGuarded: boolean; inFolder: boolean }> {
   const hooks = await runFolder(repository);
   if (hooks === null) return { isGuarded: false, inFolder: false };

@@ -107,9 +107,10 @@ export function parseLastFor(text: string): string {
  * Puts both hooks into each repository, and the socket's path where they look for it. Doing it
  * again changes nothing; an older version of ours is replaced in its place.
  *
- * A repository gets stubs that run one shared file, where nobody else may change that file and its owner can read
- * it; else whole hooks. They are no links: one that git cannot reach is passed over without a word, while a stub
- * says so, and runs the hooks after it. A fault of one repository keeps none of the others from getting them.
+ * A repository gets stubs that run one shared file, where nobody else may change that file and its owner can
+ * read it; else whole hooks. They are no links: one that git cannot reach is passed over without a word,
+ * while a stub says so, and runs the hooks after it. A fault of one repository keeps none of the others from
+ * getting them.
  */
 export async function installHooks(
   repositories: readonly string[],
@@ -165,8 +166,8 @@ export async function installHooks(
 const mostAttempts = 5;
 
 /**
- * Looks at all that is there before anything of it is changed, and looks again where another program changes it
- * meanwhile. `isForge`: it is known to be a forge's.
+ * Looks at all that is there before anything of it is changed, and looks again where another program changes
+ * it meanwhile. `isForge`: it is known to be a forge's.
  */
 export async function installInto(
   repository: Folder,

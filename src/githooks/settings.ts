@@ -141,8 +141,9 @@ export async function writeSettings(repository: Folder, changes: SettingChanges)
 const mostAttempts = 5;
 
 /**
- * Writes the config file anew as `edit` gives it, under config.lock as git does, which is held no longer than the
- * writing takes. Rejects with `conflict` where another program has the lock, or changes the file again and again.
+ * Writes the config file anew as `edit` gives it, under config.lock as git does, which is held no longer than
+ * the writing takes. Rejects with `conflict` where another program has the lock, or changes the file again
+ * and again.
  */
 async function changeConfig(
   repository: Folder,
@@ -165,8 +166,8 @@ async function changeConfig(
 }
 
 /**
- * Writes the settings where no socket is set yet: one that somebody chose for this repository stays. A configuration
- * that has none of ours gets them at its end, without starting git.
+ * Writes the settings where no socket is set yet: one that somebody chose for this repository stays. A
+ * configuration that has none of ours gets them at its end, without starting git.
  */
 export async function addSettings(
   repository: Folder,

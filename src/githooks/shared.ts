@@ -1,9 +1,9 @@
 /**
  * The one file that the stubs in repositories run, instead of a whole hook in each.
  *
- * A stub runs with the rights of the user who takes pushes. So only the owner of the repository and root may be
- * able to change that file, or any directory above it, and the owner must be able to read it. Where that is not
- * so, the repositories have whole hooks.
+ * A stub runs with the rights of the user who takes pushes. So only the owner of the repository and root may
+ * be able to change that file, or any directory above it, and the owner must be able to read it. Where that
+ * is not so, the repositories have whole hooks.
  */
 
 import { constants, lstatSync, readFileSync, type Stats } from 'node:fs';
@@ -81,7 +81,8 @@ async function fileFault(file: string, uid: number): Promise<string | null> {
   } catch {
     return `${printable(file)} does not exist, or cannot be reached`;
   }
-  // A link on the way could be changed by who may write the directory that it is in: no link, no such question.
+  // A link on the way could be changed by who may write the directory that it is in: no link, no such
+  // question.
   if (physical !== file) return `${printable(file)} leads to ${printable(physical)}`;
   for (let path = file; ; path = dirname(path)) {
     const stats = lstatSync(path);
@@ -126,7 +127,9 @@ export class StubChoice {
 
   readonly #keepsStubs: boolean;
 
-  /** `directory`: where somebody wants it to be; undefined: the package's own, unless stubs run another one. */
+  /**
+   * `directory`: where somebody wants it to be; undefined: the package's own, unless stubs run another one.
+   */
   constructor(directory: SharedPlace | undefined) {
     this.#directory = directory ?? packageShared();
     this.#keepsStubs = directory === undefined;
@@ -150,8 +153,8 @@ export class StubChoice {
   }
 
   /**
-   * The place for repositories that do not exist yet: `none` where any of those that do has whole hooks. Without any,
-   * root does not know whose they will be, so that everybody has to be able to read it.
+   * The place for repositories that do not exist yet: `none` where any of those that do has whole hooks.
+   * Without any, root does not know whose they will be, so that everybody has to be able to read it.
    */
   async placeForNew(): Promise<SharedPlace> {
     const directory = this.#directory;
@@ -163,9 +166,10 @@ export class StubChoice {
 }
 
 /**
- * Makes a directory of shared hooks that have to lie elsewhere than the package, such as beside the repositories
- * that a container sees, and gives its path without links. Each file is replaced at once. Rejects with `usage` where
- * the path is not absolute, with `conflict` where others than root may have put a link on the way.
+ * Makes a directory of shared hooks that have to lie elsewhere than the package, such as beside the
+ * repositories that a container sees, and gives its path without links. Each file is replaced at once.
+ * Rejects with `usage` where the path is not absolute, with `conflict` where others than root may have put a
+ * link on the way.
  */
 export async function writeShared(directory: string): Promise<string> {
   if (!directory.startsWith('/')) {

@@ -1,7 +1,9 @@
 /**
- * The directory that a forge has git copy into its new repositories, so that they are guarded before the first push.
+ * The directory that a forge has git copy into its new repositories, so that they are guarded before the
+ * first push.
  *
- * A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook runs.
+ * A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook
+ * runs.
  */
 
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
@@ -44,8 +46,8 @@ export interface TemplateOptions {
 }
 
 /**
- * Writes a template for each of the roots below which `installHooks` found repositories of a forge, and for those
- * that are known to be a forge's.
+ * Writes a template for each of the roots below which `installHooks` found repositories of a forge, and for
+ * those that are known to be a forge's.
  */
 export async function writeForgeTemplates(
   roots: readonly string[],
@@ -99,7 +101,10 @@ export async function removeForgeTemplates(roots: readonly string[]): Promise<re
   return removed;
 }
 
-/** Does something in a directory below another, then removes what has become empty; false where it is not there. */
+/**
+ * Does something in a directory below another, then removes what has become empty; false where it is not
+ * there.
+ */
 async function removeBelow(
   path: string,
   names: readonly string[],

@@ -1,4 +1,7 @@
-/** All findings that a daemon can have about itself, by their codes. The manual (docs/doctor.md) shows this text. */
+/**
+ * All findings that a daemon can have about itself, by their codes. The manual (docs/doctor.md) shows this
+ * text.
+ */
 
 import type { FindingCode } from '../quota/index.ts';
 

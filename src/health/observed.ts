@@ -30,7 +30,9 @@ export interface ObservedFleet {
   /** Empty while the store is away. */
   readonly advice: readonly ServerAdvice[];
   readonly hosts: readonly HostRecord[];
-  /** The shared storages that this host does not walk, each with the host that does; null if none is known. */
+  /**
+   * The shared storages that this host does not walk, each with the host that does; null if none is known.
+   */
   readonly elsewhere: readonly { readonly name: string; readonly walker: string | null }[];
   /** Storage roots without SHARED on file systems that other hosts may mount. */
   readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
@@ -98,7 +100,9 @@ export interface Observed {
   readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;
   /** Owners who have nothing left, and whose directories all belong to a new owner. */
   readonly renames: readonly ObservedRename[];
-  /** Milliseconds since the last sweep of this process ended, by the monotonic clock; null before the first. */
+  /**
+   * Milliseconds since the last sweep of this process ended, by the monotonic clock; null before the first.
+   */
   readonly sweptAgoMs: number | null;
   /** The time between two scheduled sweeps. */
   readonly sweepEveryMs: number;
@@ -109,7 +113,9 @@ export interface Observed {
   readonly offlineDecisions: OfflineTally | null;
   /** Why the last sweep failed; null if it did not. */
   readonly sweepError: string | null;
-  /** The time when app.ini changed after the daemon read it, in milliseconds since 1970; null if it did not. */
+  /**
+   * The time when app.ini changed after the daemon read it, in milliseconds since 1970; null if it did not.
+   */
   readonly configWrittenAt: number | null;
   /** `[section] KEY` of each change that takes effect after a restart. */
   readonly restartKeys: readonly string[];

@@ -63,6 +63,8 @@ export interface Unit {
   readonly owner: string | null;
   readonly ownerFault?: string;
   readonly leaf: Leaf;
-  /** The extended attribute in which the file system keeps the unit's bytes; absent for one that is walked. */
+  /**
+   * The extended attribute in which the file system keeps the unit's bytes; absent for one that is walked.
+   */
   readonly attribute?: string;
 }

@@ -2,9 +2,9 @@
  * Lets actions start, and reserves what they bring until it is measured.
  *
  * An action is decided and its bytes are reserved in one step, so that many at once cannot together pass a
- * limit. With several hosts, the shared store takes that step: a host decides by its own usage and reservations,
- * which it knows best, and by those of the others as the store has them. Where the store does not answer in time,
- * the host decides alone by what it knows.
+ * limit. With several hosts, the shared store takes that step: a host decides by its own usage and
+ * reservations, which it knows best, and by those of the others as the store has them. Where the store does
+ * not answer in time, the host decides alone by what it knows.
  */
 
 import type { Standing } from '../quota/index.ts';
@@ -32,7 +32,10 @@ import type { UsageIndex } from './usage-index.ts';
 export interface Action {
   readonly ownerName: string;
   readonly subject: Subject;
-  /** The parts that it brings. The owner's earlier parts with the same ids are those of an earlier try, and go. */
+  /**
+   * The parts that it brings. The owner's earlier parts with the same ids are those of an earlier try, and
+   * go.
+   */
   readonly parts: readonly { readonly id: string; readonly bytes: number }[];
   readonly end: ReservationEnd;
   /** The unit that it goes to, where that is known. */
@@ -97,8 +100,8 @@ export class Admissions {
   }
 
   /**
-   * The bytes that an action counts with whose size nobody knows: with BURST as many as that, so that one alone is
-   * never refused for what it may bring.
+   * The bytes that an action counts with whose size nobody knows: with BURST as many as that, so that one
+   * alone is never refused for what it may bring.
    */
   get unknownBytes(): number {
     const { precise, burstBytes } = this.#options.ledger.settings;

@@ -1,9 +1,9 @@
 /**
- * Ends allowances at their time: tells the watchers that decisions have become others, takes the record out, and
- * has an event say so.
+ * Ends allowances at their time: tells the watchers that decisions have become others, takes the record out,
+ * and has an event say so.
  *
- * No decision depends on it, since an allowance that has ended counts no more at once. Where hosts share a quota
- * each of them does the same; whoever comes first writes, and the others find nothing left to do.
+ * No decision depends on it, since an allowance that has ended counts no more at once. Where hosts share a
+ * quota each of them does the same; whoever comes first writes, and the others find nothing left to do.
  */
 
 import type { Documents } from '../documents/index.ts';

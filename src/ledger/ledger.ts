@@ -189,8 +189,8 @@ export class Ledger {
   }
 
   /**
-   * Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly; without
-   * what is reserved.
+   * Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly;
+   * without what is reserved.
    */
   *owners(keyPart = ''): Generator<OwnerUsage> {
     for (const [owner, account] of this.#usage.ownersWithAccounts()) {

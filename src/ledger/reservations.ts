@@ -1,8 +1,8 @@
 /**
  * Bytes that are promised to actions and not measured yet, by owner. Only memory.
  *
- * A reservation ends when its bytes are measured or reported, when it is released, or with its time, whichever
- * is first. How its bytes are found again depends on who took it:
+ * A reservation ends when its bytes are measured or reported, when it is released, or with its time,
+ * whichever is first. How its bytes are found again depends on who took it:
  *
  * - `reported`: whoever took it says when the bytes are there, or that they never come.
  * - `landed`: a hook says that the push is over; then it ends with the next walk of the unit, which sees all. What
@@ -222,8 +222,8 @@ export class Reservations {
   }
 
   /**
-   * A walk of the unit that began at `seq` has seen all that was there, unless some of it is held. The unit grew by
-   * so many bytes; 0 where that is not known.
+   * A walk of the unit that began at `seq` has seen all that was there, unless some of it is held. The unit
+   * grew by so many bytes; 0 where that is not known.
    */
   measured(unit: string, seq: number, grownBytes: number, isHeld: boolean): void {
     const owners = this.#ownersByUnit.get(unit);

@@ -82,8 +82,8 @@ export class Walks {
   }
 
   /**
-   * A unit as it is known after a start: what the last whole sweep found as it was is not written again, and so
-   * was measured when that sweep began, at the earliest. What it could not read is marked as partial.
+   * A unit as it is known after a start: what the last whole sweep found as it was is not written again, and
+   * so was measured when that sweep began, at the earliest. What it could not read is marked as partial.
    */
   loaded(unit: UnitRecord): UnitRecord {
     const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;

@@ -2,10 +2,11 @@
  * Records when owners reach a threshold or the limit, and when they are back below it.
  *
  * Each kind of data has a level. Kinds that change from one level to another together, because of the same
- * rule, are one event. Levels are stored, so that a restart records nothing again. While quotas are switched off, all
- * levels stay the same.
+ * rule, are one event. Levels are stored, so that a restart records nothing again. While quotas are switched
+ * off, all levels stay the same.
  *
- * If hosts share a quota, only one host at a time records; another host continues from the last recorded levels.
+ * If hosts share a quota, only one host at a time records; another host continues from the last recorded
+ * levels.
  */
 
 import { EventIds } from '../documents/index.ts';

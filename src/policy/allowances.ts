@@ -1,8 +1,8 @@
 /**
  * Allowances: extra bytes for an owner on top of what the rules say, which end by themselves.
  *
- * An allowance that has ended counts no more, whether or not its record is still there. Owners are identified by
- * their ids, as with groups.
+ * An allowance that has ended counts no more, whether or not its record is still there. Owners are identified
+ * by their ids, as with groups.
  */
 
 import { randomBytes } from 'node:crypto';

@@ -39,8 +39,8 @@ export class Policy {
   }
 
   /**
-   * The allowances of an owner that have not ended at `now()`, the same object until one of them ends; null: none.
-   * The clock is read only for owners who have some.
+   * The allowances of an owner that have not ended at `now()`, the same object until one of them ends; null:
+   * none. The clock is read only for owners who have some.
    */
   allowanceOf(ownerId: number | null, now: () => number): ActiveAllowance | null {
     this.#hasAllowances ??= !isNone(this.#snapshot.all(allowanceKind));

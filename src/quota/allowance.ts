@@ -1,8 +1,9 @@
 /**
  * Allowances in a decision: extra bytes of an owner on top of what the rules say.
  *
- * They raise every limit that limits: whoever is given 2 GB more may store 2 GB more, whichever of the rules is
- * the tightest. A limit of 0 stays 0, since it says that the owner may not store this at all, and not how much.
+ * They raise every limit that limits: whoever is given 2 GB more may store 2 GB more, whichever of the rules
+ * is the tightest. A limit of 0 stays 0, since it says that the owner may not store this at all, and not how
+ * much.
  */
 
 import type { ActiveAllowance, CompiledGroup } from './policy.ts';

@@ -127,8 +127,8 @@ interface NoMatch {
 export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
 
 /**
- * Decides. The answer depends neither on the order of groups nor on that of rules. `addingBytes`, 0 or
- * more, count only where `settings.precise` or `settings.burstBytes` says so. Throws `sum_too_large` where the
+ * Decides. The answer depends neither on the order of groups nor on that of rules. `addingBytes`, 0 or more,
+ * count only where `settings.precise` or `settings.burstBytes` says so. Throws `sum_too_large` where the
  * bytes that a covering rule counts pass 2^53 - 1.
  */
 export function decide(

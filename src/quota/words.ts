@@ -70,7 +70,9 @@ function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly b
   return used === limit && reserved === 0 ? 'Quota reached' : 'Not enough quota left';
 }
 
-/** Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null if there is none. */
+/**
+ * Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null if there is none.
+ */
 export function warning(ownerName: string, decision: Decision): string | null {
   if (decision.warnPercent === null) return null;
   return `Quota warning: ${use(printable(ownerName), decision)}.${extra(decision)}`;

@@ -1,4 +1,6 @@
-/** The answers to requests: granted, which makes an allowance in the same transaction, or declined with words. */
+/**
+ * The answers to requests: granted, which makes an allowance in the same transaction, or declined with words.
+ */
 
 import type { Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
@@ -20,8 +22,8 @@ export interface Grant {
 }
 
 /**
- * Grants a request. Throws `not_found`, `conflict` where it was answered or the owner has as many allowances as
- * can be, and `invalid` where there cannot be such an allowance.
+ * Grants a request. Throws `not_found`, `conflict` where it was answered or the owner has as many allowances
+ * as can be, and `invalid` where there cannot be such an allowance.
  */
 export function grantRequest(transaction: Transaction, id: string, granted: Grant): RequestEntry {
   const { changes } = transaction;

@@ -34,7 +34,8 @@ const dayMs = 86_400_000;
 
 /**
  * Makes a request, and grants it where `autoGrant` does. Throws `not_found` where there is no such owner,
- * `invalid` with every fault, `conflict` where a request is open, `too_often` where too many were made of late.
+ * `invalid` with every fault, `conflict` where a request is open, `too_often` where too many were made of
+ * late.
  */
 export function ask(
   transaction: Transaction,

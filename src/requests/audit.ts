@@ -3,7 +3,9 @@
 import type { AuditContext } from '../documents/index.ts';
 import type { RequestDocument } from './kinds.ts';
 
-/** Says what the event of a step tells. Of a granted request it has what was granted, not what was asked for. */
+/**
+ * Says what the event of a step tells. Of a granted request it has what was granted, not what was asked for.
+ */
 export function auditRequest(
   owner: AuditContext['owner'],
   action: 'asked' | 'granted' | 'declined' | 'withdrawn',

@@ -17,8 +17,8 @@ export interface AutoGrant {
 const dayMs = 86_400_000;
 
 /**
- * Gives until when a request is granted by itself; null: it is not, and waits for an administrator. `before` are
- * the owner's requests before it.
+ * Gives until when a request is granted by itself; null: it is not, and waits for an administrator. `before`
+ * are the owner's requests before it.
  */
 export function automaticUntil(
   { bytes, forMs, everyMs }: AutoGrant,

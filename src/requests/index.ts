@@ -1,8 +1,8 @@
 /**
  * Requests for more than the limit: asking, granting and declining.
  *
- * A granted request is an allowance, made in the same transaction. Each step is an event. Who may answer whom is
- * for those who know the callers to say.
+ * A granted request is an allowance, made in the same transaction. Each step is an event. Who may answer whom
+ * is for those who know the callers to say.
  */
 
 export { declineRequest, type Grant, grantRequest } from './answer.ts';

@@ -1,4 +1,6 @@
-/** A report in the form in which it goes to the daemon and to people: each figure with the lines that free it. */
+/**
+ * A report in the form in which it goes to the daemon and to people: each figure with the lines that free it.
+ */
 
 import { encodePath } from '../layout/index.ts';
 import { printable, shellQuoted } from '../text/index.ts';

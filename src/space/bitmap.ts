@@ -5,8 +5,8 @@ import { UnusableRepository } from './unusable-repository.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 /**
- * Covers all packs by one bitmap. Loose objects that something reaches go into a pack before; nothing is deleted that
- * is not in a pack. Where git cannot do that, everything stays as it is.
+ * Covers all packs by one bitmap. Loose objects that something reaches go into a pack before; nothing is
+ * deleted that is not in a pack. Where git cannot do that, everything stays as it is.
  */
 export async function writeBitmap(
   view: RepositoryView,

@@ -1,8 +1,9 @@
 /**
  * Deletes the objects that nothing needs, as `git gc` does, without what the repository's configuration says.
  *
- * Objects that became unreachable lately stay, in a cruft pack that knows since when: a running push may need it. Only
- * what was unreachable and untouched for longer than the expiry is deleted. Refs and reflogs stay as they are.
+ * Objects that became unreachable lately stay, in a cruft pack that knows since when: a running push may need
+ * it. Only what was unreachable and untouched for longer than the expiry is deleted. Refs and reflogs stay as
+ * they are.
  */
 
 import { type GitVersion, isAtLeast } from './git-version.ts';

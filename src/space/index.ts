@@ -1,6 +1,6 @@
 /**
- * The space inside repositories: measures what refs reach, deletes what nothing needs, and says what would free how
- * much.
+ * The space inside repositories: measures what refs reach, deletes what nothing needs, and says what would
+ * free how much.
  *
  * git runs on files of strangers here, so it never reads a repository's configuration, has no network and no
  * terminal, and ends in bounded time. Nothing but a collection changes anything.

@@ -15,7 +15,9 @@ const mostObjects = 200_000;
 const mostNamed = 20;
 const oidPattern = /^[0-9a-f]{64}$/;
 
-/** The objects of `REPOSITORY/lfs`, by their ids; null: there is no store, or it is too large to go through. */
+/**
+ * The objects of `REPOSITORY/lfs`, by their ids; null: there is no store, or it is too large to go through.
+ */
 export async function lfsObjects(
   path: string,
   signal: AbortSignal,

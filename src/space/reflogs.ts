@@ -10,7 +10,10 @@ const mostFiles = 100_000;
 const mostBytes = 64 * 1024 * 1024;
 const mostDepth = 60;
 
-/** Returns whether there are any. Rejects with a `UnusableRepository` where they are too many or too long to be copied. */
+/**
+ * Returns whether there are any. Rejects with a `UnusableRepository` where they are too many or too long to
+ * be copied.
+ */
 export async function copyReflogs(from: string, to: string): Promise<boolean> {
   const left = { files: mostFiles, bytes: mostBytes };
   await copy(from, to, left, mostDepth);

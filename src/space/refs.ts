@@ -79,8 +79,9 @@ export async function holdingRefs(
 }
 
 /**
- * Counts the objects that only this ref reaches. Between commits git compares only the trees at the border, and so takes a file that
- * came back from an older version for new; where all can be gone through quickly, the difference is exact.
+ * Counts the objects that only this ref reaches. Between commits git compares only the trees at the border,
+ * and so takes a file that came back from an older version for new; where all can be gone through quickly,
+ * the difference is exact.
  */
 async function heldBy(
   view: RepositoryView,

@@ -99,8 +99,8 @@ export function openStore(settings: StoreSettings): Promise<Store & HistoryStore
 }
 
 /**
- * Opens what hosts share; its client is loaded only then. Rejects with `store_refused` where what lies there is
- * another program's, or of a newer softquota, or not for us.
+ * Opens what hosts share; its client is loaded only then. Rejects with `store_refused` where what lies there
+ * is another program's, or of a newer softquota, or not for us.
  */
 export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
   const { RedisStore } = await import('./redis/store.ts');

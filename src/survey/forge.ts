@@ -1,6 +1,6 @@
 /**
- * Gitea, Forgejo and Gogs: repositories as OWNER/REPOSITORY.git, wikis as OWNER/REPOSITORY.wiki.git, and stores of
- * files named after their content or a number, which only the forge's database knows the owners of.
+ * Gitea, Forgejo and Gogs: repositories as OWNER/REPOSITORY.git, wikis as OWNER/REPOSITORY.wiki.git, and
+ * stores of files named after their content or a number, which only the forge's database knows the owners of.
  *
  * Recognised by the forge's app.ini where one leads here, else by the names of its directories, else by its
  * hooks.

@@ -1,9 +1,9 @@
 /**
  * GitLab: repositories under the hash of their project's number, `@hashed/aa/bb/HASH.git`.
  *
- * GitLab's database names their owners, and is asked if its configuration is found. Older versions also
- * wrote the project's full path into each repository's config, as gitlab.fullpath; the whole path is taken for
- * the owner's name, so that each project is one.
+ * GitLab's database names their owners, and is asked if its configuration is found. Older versions also wrote
+ * the project's full path into each repository's config, as gitlab.fullpath; the whole path is taken for the
+ * owner's name, so that each project is one.
  */
 
 import { dirname, join } from 'node:path';
@@ -91,8 +91,8 @@ function byForge(root: string): Proposal {
 }
 
 /**
- * The package's own file, if it is of this data; that of a container, which is in `config` beside the data; or
- * that of an installation from source.
+ * The package's own file, if it is of this data; that of a container, which is in `config` beside the data;
+ * or that of an installation from source.
  */
 function configurationOf(
   given: string,

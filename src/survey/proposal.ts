@@ -114,7 +114,9 @@ function storeLines(stores: Survey['stores']): string[] {
   return [...lines, ...comment(reporting), ''];
 }
 
-/** Lines about unreadable storage begin with a semicolon, because they would keep the daemon from being ready. */
+/**
+ * Lines about unreadable storage begin with a semicolon, because they would keep the daemon from being ready.
+ */
 function forgeLines({ kind, config, database, fault }: ForgeSection): string[] {
   const lines = [
     '[forge]',

@@ -51,8 +51,8 @@ const storesMs = 10_000;
 
 /**
  * Surveys an absolute path. Throws `usage` where no template could name it or it is no directory of
- * repositories, or `forgeConfig` is of another forge, `not_found` where it holds none, `not_permitted` where it may not be looked into, `not_ready`
- * where its disk does not answer.
+ * repositories, or `forgeConfig` is of another forge, `not_found` where it holds none, `not_permitted` where
+ * it may not be looked into, `not_ready` where its disk does not answer.
  */
 export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
   if (hangs(given)) throw hung(given);

@@ -1,6 +1,6 @@
 /**
- * Uploads: finds out from a request what it would grow, and whose usage that is, for a reverse proxy that asks
- * before it lets an upload through. Pure functions over addresses and route tables.
+ * Uploads: finds out from a request what it would grow, and whose usage that is, for a reverse proxy that
+ * asks before it lets an upload through. Pure functions over addresses and route tables.
  */
 
 export { gitRoutes, type PresetRoute, presetRoutes } from './preset-routes.ts';

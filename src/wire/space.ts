@@ -1,4 +1,6 @@
-/** The answers about the files and refs that take the space inside repositories, and what removing them frees. */
+/**
+ * The answers about the files and refs that take the space inside repositories, and what removing them frees.
+ */
 
 import { z } from 'zod';
 import { bytes } from './bytes.ts';

@@ -1,4 +1,6 @@
-/** Work on repositories, one at a time on each disk: two at once would only make the heads of the disk jump. */
+/**
+ * Work on repositories, one at a time on each disk: two at once would only make the heads of the disk jump.
+ */
 
 import { stat } from 'node:fs/promises';
 import { encodePath } from '../layout/index.ts';
@@ -13,7 +15,10 @@ export class DiskQueues {
   readonly #running = new Map<number, Promise<void>>();
   #isClosed = false;
 
-  /** Runs the work once all before it on that disk is done; `first`: before what waits. Its faults are its own. */
+  /**
+   * Runs the work once all before it on that disk is done; `first`: before what waits. Its faults are its
+   * own.
+   */
   async add(path: string, run: () => Promise<void>, first = false): Promise<void> {
     const disk = await stat(encodePath(path)).then(
       ({ dev }) => dev,

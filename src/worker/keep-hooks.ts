@@ -1,10 +1,11 @@
 /**
- * Keeps repositories guarded: finds new ones in the storage, puts hooks in, and puts back what somebody takes out.
+ * Keeps repositories guarded: finds new ones in the storage, puts hooks in, and puts back what somebody takes
+ * out.
  *
- * It looks at the directories above the repositories some times a second, which tells of new ones, and goes round
- * the hooks of all known repositories. Both take a small part of a core: with many thousands of repositories a
- * round takes longer. Git and forges still write into a new repository when it appears, so it is looked after
- * again and again for some seconds.
+ * It looks at the directories above the repositories some times a second, which tells of new ones, and goes
+ * round the hooks of all known repositories. Both take a small part of a core: with many thousands of
+ * repositories a round takes longer. Git and forges still write into a new repository when it appears, so it
+ * is looked after again and again for some seconds.
  */
 
 import { messageOf } from '../errors.ts';
@@ -79,7 +80,9 @@ export class KeepHooks {
     });
   }
 
-  /** Resolves once every repository that is there now has been looked after. New ones do not wait for that. */
+  /**
+   * Resolves once every repository that is there now has been looked after. New ones do not wait for that.
+   */
   async start(): Promise<void> {
     const { signal } = this.#stop;
     const pace = new Pace(restForNew, signal);
@@ -198,7 +201,8 @@ export class KeepHooks {
       log.warn({ path }, 'the hooks were taken out or replaced; they are back');
       changed();
     } else if (found.put) log.info({ path }, 'the hooks are put in');
-    // What is not guarded is tried again each time; what changed meanwhile, also by this, is looked at once more.
+    // What is not guarded is tried again each time; what changed meanwhile, also by this, is looked at once
+    // more.
     const after = isGuarded ? await hooksSignature(path).catch(() => null) : null;
     const settled = after === signature ? signature : null;
     if (this.#take(known, settled, { isGuarded, why: whyOf(found) })) {

@@ -1,9 +1,9 @@
 /**
  * The job that knows what of each repository is reachable, and collects garbage where that is wanted.
  *
- * It measures a repository after its refs have changed: at once where the daemon tells of a push, and else on the
- * next round. What became unreachable is collected once it is older than the expiry. A repository whose collection
- * fails, or frees nothing, is tried less and less often.
+ * It measures a repository after its refs have changed: at once where the daemon tells of a push, and else on
+ * the next round. What became unreachable is collected once it is older than the expiry. A repository whose
+ * collection fails, or frees nothing, is tried less and less often.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';

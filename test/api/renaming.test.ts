@@ -185,8 +185,8 @@ async function openInGroup(t: Test) {
   await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
   for (const name of ['bob', 'carol']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
   await measure(world);
-  // Only a pass of the watch finds this one, and so that pass has found the others. What comes and goes between two
-  // passes is left to a sweep.
+  // Only a pass of the watch finds this one, and so that pass has found the others. What comes and goes
+  // between two passes is left to a sweep.
   repository(world, 'dora/app');
   await until(async () => ((await world.call('GET', '/admin/users/dora')).status === 200 ? true : null));
   return { world, git };

@@ -1,4 +1,6 @@
-/** The client for programs before a real daemon: room for many uploads at once, reports, a restart in between. */
+/**
+ * The client for programs before a real daemon: room for many uploads at once, reports, a restart in between.
+ */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** git-lfs with an LFS server of other people, giftless, behind the documented nginx: refused, allowed, downloaded. */
+/**
+ * git-lfs with an LFS server of other people, giftless, behind the documented nginx: refused, allowed,
+ * downloaded.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * `softquota init` on the data directory of a real Gitea: from there to the figures of every owner, what no walk
- * can tell included, in one command.
+ * `softquota init` on the data directory of a real Gitea: from there to the figures of every owner, what no
+ * walk can tell included, in one command.
  */
 
 import { chmod, chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** The programs of docs/programs.md as they stand there, before a daemon that answers, is away, is slow, restarts. */
+/**
+ * The programs of docs/programs.md as they stand there, before a daemon that answers, is away, is slow,
+ * restarts.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** The worker, the daemon and the commands together: what is deleted is freed, and people see what takes the space. */
+/**
+ * The worker, the daemon and the commands together: what is deleted is freed, and people see what takes the
+ * space.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { readdir, utimes, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Servers of other people behind the documented proxies: an upload over the limit is refused before its first byte,
- * and the client says who uses how much of what. Reading is never asked about.
+ * Servers of other people behind the documented proxies: an upload over the limit is refused before its first
+ * byte, and the client says who uses how much of what. Reading is never asked about.
  */
 
 import { createHash, randomBytes } from 'node:crypto';

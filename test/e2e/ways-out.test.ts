@@ -1,11 +1,11 @@
 /**
  * The ways to make a repository smaller that manuals publish, each done by an owner over the limit, over ssh.
  *
- * They are from the manuals of git-filter-repo and of git itself, and from what GitHub, GitLab and Bitbucket advise
- * to those whose repositories are too large. BFG is not among them, because no package has it; it rewrites as
- * `filter-repo --strip-blobs-bigger-than` does, and is pushed in the same way. Where a manual pushes the branches
- * first and the tags behind them, they are pushed together: the first push alone would make nothing smaller, which
- * is what it is told.
+ * They are from the manuals of git-filter-repo and of git itself, and from what GitHub, GitLab and Bitbucket
+ * advise to those whose repositories are too large. BFG is not among them, because no package has it; it
+ * rewrites as `filter-repo --strip-blobs-bigger-than` does, and is pushed in the same way. Where a manual
+ * pushes the branches first and the tags behind them, they are pushed together: the first push alone would
+ * make nothing smaller, which is what it is told.
  */
 
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -141,14 +141,20 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** The shell blocks of the page for those who are refused, each by the heading and the line that it stands under. */
+/**
+ * The shell blocks of the page for those who are refused, each by the heading and the line that it stands
+ * under.
+ */
 async function waysInGuide(): Promise<readonly Way[]> {
   const page = await readFile(new URL('../../docs/refused.md', import.meta.url), 'utf8');
   const found = [...page.matchAll(/([^\n]+)\n\n```sh\n([\s\S]*?)```/g)];
   return found.map(([, above = '', script = '']) => ({ name: `docs/refused.md: ${above}`, script }));
 }
 
-/** A bare repository with a large file in the middle of its history, a branch and a tag; alice is over her limit. */
+/**
+ * A bare repository with a large file in the middle of its history, a branch and a tag; alice is over her
+ * limit.
+ */
 async function prepare(server: Server): Promise<string> {
   const seed = join(server.folder, 'seed');
   const git = (...args: readonly string[]) => must('git', ['-C', seed, ...args]);

@@ -1,4 +1,6 @@
-/** A daemon beside a Gitea: what its database says counts, and what changes there is known by the next poll. */
+/**
+ * A daemon beside a Gitea: what its database says counts, and what changes there is known by the next poll.
+ */
 
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';

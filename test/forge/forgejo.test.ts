@@ -1,4 +1,7 @@
-/** A Forgejo of made rows, on three databases: each owner has what the one who made them counted, by both rules. */
+/**
+ * A Forgejo of made rows, on three databases: each owner has what the one who made them counted, by both
+ * rules.
+ */
 
 import { createHash } from 'node:crypto';
 import t from 'tap';
@@ -122,7 +125,9 @@ const once = {
   },
 };
 
-/** Each row, packages for the owner of the repository that they are linked to, and all but expired artifacts. */
+/**
+ * Each row, packages for the owner of the repository that they are linked to, and all but expired artifacts.
+ */
 const asForgejo = {
   Alice: { 'size:git:lfs': 2000, 'size:assets:attachments:issues': 300 },
   acme: {

@@ -1,4 +1,6 @@
-/** A GitLab with made rows and repositories that git made, and what each owner has there by its maker's count. */
+/**
+ * A GitLab with made rows and repositories that git made, and what each owner has there by its maker's count.
+ */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
@@ -7,9 +9,9 @@ import { must } from '../e2e/run.ts';
 import type { Rows, Tables } from './made.ts';
 
 /**
- * As db/structure.sql of GitLab 17.11 or 18.0 has them (commit 0016ea0586af of the mirror gitlabhq/gitlabhq), but for
- * columns that say nothing of owners and bytes. That of the middle of 2021 (commit 92de056eb4d8) has each column that
- * is read, too. All numbers are bigint here, also where GitLab has an integer.
+ * As db/structure.sql of GitLab 17.11 or 18.0 has them (commit 0016ea0586af of the mirror gitlabhq/gitlabhq),
+ * but for columns that say nothing of owners and bytes. That of the middle of 2021 (commit 92de056eb4d8) has
+ * each column that is read, too. All numbers are bigint here, also where GitLab has an integer.
  */
 export const gitlabTables: Tables = {
   namespaces: {

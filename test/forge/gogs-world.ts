@@ -73,7 +73,9 @@ interface LfsRow {
   readonly size: number;
 }
 
-/** More than a page of one repository; an object that two of an owner's have; one of two owners; and orphans. */
+/**
+ * More than a page of one repository; an object that two of an owner's have; one of two owners; and orphans.
+ */
 const lfs: readonly LfsRow[] = [
   ...Array.from({ length: 2500 }, (_, at) => ({ repository: 3, object: `site ${at}`, size: 10 + at })),
   { repository: 1, object: 'twice', size: 1000 },

@@ -1,6 +1,6 @@
 /**
- * Beside a real Gitea: whatever is stored, renamed, transferred and deleted there counts rightly a moment later.
- * Only the long run builds one.
+ * Beside a real Gitea: whatever is stored, renamed, transferred and deleted there counts rightly a moment
+ * later. Only the long run builds one.
  */
 
 import { spawn } from 'node:child_process';

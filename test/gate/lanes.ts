@@ -1,4 +1,7 @@
-/** Two gates with the same to answer from, of which one has `node:http` read all requests: both are asked the same. */
+/**
+ * Two gates with the same to answer from, of which one has `node:http` read all requests: both are asked the
+ * same.
+ */
 
 import diagnostics from 'node:diagnostics_channel';
 import type { Server } from 'node:http';

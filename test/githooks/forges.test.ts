@@ -1,4 +1,6 @@
-/** Hooks in the repositories of forges, which replace the hooks of a repository and run folders beside them. */
+/**
+ * Hooks in the repositories of forges, which replace the hooks of a repository and run folders beside them.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';

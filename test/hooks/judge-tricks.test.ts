@@ -1,6 +1,6 @@
 /**
- * Tricks to grow over the limit, and what keeps them from it: a client that makes git do only a part of what was judged,
- * and settings and places that have git refuse a part.
+ * Tricks to grow over the limit, and what keeps them from it: a client that makes git do only a part of what
+ * was judged, and settings and places that have git refuse a part.
  */
 
 import { existsSync } from 'node:fs';
@@ -13,7 +13,10 @@ import { World } from './world.ts';
 
 const refusal = 'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).\n';
 
-/** A world with 100 kB in main and 300 kB in another branch, whose owner is over the limit; `fresh` is new and 200 kB. */
+/**
+ * A world with 100 kB in main and 300 kB in another branch, whose owner is over the limit; `fresh` is new and
+ * 200 kB.
+ */
 async function full(t: Test): Promise<World> {
   const world = await World.open(t);
   const branch = async (name: string, bytes: number) => {

@@ -174,7 +174,8 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
   }
   await repository.push('main');
   const view = await repository.view(t);
-  // A git that was stopped may still be removing its pack, and the next one fails: the worker tries that again.
+  // A git that was stopped may still be removing its pack, and the next one fails: the worker tries that
+  // again.
   await collect(view, options).catch(() => collect(view, options));
   t.equal(await repository.fsck(), '');
   for (const file of ['f11', 'same'])

@@ -1,4 +1,7 @@
-/** What is said to free so much frees so much: each kind of advice is taken, and the disk says what came of it. */
+/**
+ * What is said to free so much frees so much: each kind of advice is taken, and the disk says what came of
+ * it.
+ */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** A repository whose files a stranger wrote: nothing of it runs, nothing else is read, and everything ends. */
+/**
+ * A repository whose files a stranger wrote: nothing of it runs, nothing else is read, and everything ends.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';

@@ -117,7 +117,8 @@ async function startAt(t: Test, port: number, options: Options): Promise<Server>
     const gone = once(ending, 'exit');
     ending.kill('SIGCONT');
     ending.kill(signal);
-    // Redis does not end while it writes its first append-only file, as after a resync, and forgets the signal.
+    // Redis does not end while it writes its first append-only file, as after a resync, and forgets the
+    // signal.
     const again = setInterval(() => ending.kill(signal), 500);
     await gone;
     clearInterval(again);

@@ -1,4 +1,6 @@
-/** In Chromium: a refused user asks for more, an administrator answers, and the allowance ends to the second. */
+/**
+ * In Chromium: a refused user asks for more, an administrator answers, and the allowance ends to the second.
+ */
 
 import t from 'tap';
 import { World } from '../api/world.ts';

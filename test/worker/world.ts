@@ -46,7 +46,10 @@ export class World {
     this.#heard.setMaxListeners(0);
   }
 
-  /** `shared`: the directory below the server's of the one file that stubs run; `isForge`: the repositories are its. */
+  /**
+   * `shared`: the directory below the server's of the one file that stubs run; `isForge`: the repositories
+   * are its.
+   */
   static async open(t: Test, shared: string | null = null, { isForge = false } = {}): Promise<World> {
     const server = await Server.open(t);
     const gate = await Gate.open(server.path('gate.sock'));

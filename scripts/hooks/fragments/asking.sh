@@ -142,9 +142,10 @@ decide_offline() {
 	[ "$offline" = 'let through' ]
 }
 
-# Asks the gate with the parameters "$@" (NAME=VALUE) about $1, such as "this push". Returns 0 if it may go on, else
-# 1; tell_answer shows why. $2 is the line that decide_offline looks up. If the daemon did not decide, $offline is the
-# decision, else it is empty. The status and the header must agree; the text is only shown.
+# Asks the gate with the parameters "$@" (NAME=VALUE) about $1, such as "this push". Returns 0 if it may go
+# on, else 1; tell_answer shows why. $2 is the line that decide_offline looks up. If the daemon did not
+# decide, $offline is the decision, else it is empty. The status and the header must agree; the text is only
+# shown.
 ask() {
 	thing=$1
 	line=$2

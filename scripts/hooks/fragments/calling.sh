@@ -10,9 +10,9 @@ milliseconds() {
 
 # Calls the gate. $1 are the seconds that it may take, $2 is the method, $3 what follows /v1/ in the address,
 # and each further argument is a parameter NAME=VALUE. Sets $answer to all that came, and $head to what of it
-# stands before the text; $status to the answer's, `none` where it has none that can be understood; $code to an
-# exit status as curl has them; and $took to the seconds that it took. The programs other than curl start more
-# quickly. What they cannot do, curl does, and they are not tried twice.
+# stands before the text; $status to the answer's, `none` where it has none that can be understood; $code to
+# an exit status as curl has them; and $took to the seconds that it took. The programs other than curl start
+# more quickly. What they cannot do, curl does, and they are not tried twice.
 call() {
 	limit=$1
 	method=$2
@@ -56,8 +56,8 @@ call_curl() {
 
 unreserved=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._~-
 
-# Sets $query to the parameters "$@". Returns 1 where one holds anything but printable characters that are usual
-# in names: only curl encodes the others.
+# Sets $query to the parameters "$@". Returns 1 where one holds anything but printable characters that are
+# usual in names: only curl encodes the others.
 encode() {
 	query=
 	for parameter; do
@@ -93,9 +93,9 @@ encode() {
 	done
 }
 
-# Asks by the program that installation found, with $query. It has no limit of its own that holds in every case
-# (a full queue of connections, an answer that comes byte by byte), so that a sleep beside it ends it. An answer
-# is cut off after 64 KiB. Leaves $code at 127 where the program cannot be used.
+# Asks by the program that installation found, with $query. It has no limit of its own that holds in every
+# case (a full queue of connections, an answer that comes byte by byte), so that a sleep beside it ends it. An
+# answer is cut off after 64 KiB. Leaves $code at 127 where the program cannot be used.
 call_quickly() {
 	clock || return 0
 	began=$now
@@ -147,8 +147,8 @@ call_quickly() {
 	esac
 }
 
-# Kills the process $1 after $limit seconds; ends with all that it started when it is sent USR1. TERM may be ignored
-# where git was started. A program that is about to start misses any signal but KILL.
+# Kills the process $1 after $limit seconds; ends with all that it started when it is sent USR1. TERM may be
+# ignored where git was started. A program that is about to start misses any signal but KILL.
 end_late() {
 	trap 'kill -KILL $!; wait; exit' USR1
 	become sleep "$limit" &
@@ -168,8 +168,8 @@ clock() {
 	now=$((now * 100 + 1$hundredths - 100))
 }
 
-# Does the same as call, but a connection that is refused, reset or closed without an answer is tried again until
-# the time is over. A crowd of hooks does not come back all at once: the pauses grow, and no two
+# Does the same as call, but a connection that is refused, reset or closed without an answer is tried again
+# until the time is over. A crowd of hooks does not come back all at once: the pauses grow, and no two
 # processes begin with the same.
 call_again() {
 	milliseconds "$1"
@@ -198,8 +198,8 @@ call_again() {
 # The call may arrive twice.
 repeatable=yes
 
-# Returns 0 if the connection was refused, reset or closed without an answer; where the call may arrive only once, whether
-# it was refused.
+# Returns 0 if the connection was refused, reset or closed without an answer; where the call may arrive only
+# once, whether it was refused.
 is_lost() {
 	case $code,$repeatable in
 	7,* | 52,yes | 55,yes | 56,yes) ;;

@@ -1,7 +1,7 @@
 have_input=no
 
-# What git says on stdin, read when somebody first needs it. A program is started only for many refs: the shell reads
-# byte by byte.
+# What git says on stdin, read when somebody first needs it. A program is started only for many refs: the
+# shell reads byte by byte.
 read_input() {
 	[ "$have_input" = no ] || return 0
 	input=
@@ -41,9 +41,9 @@ is_in_folder() {
 	return 1
 }
 
-# Whether hooks/$name.d has this hook as well, which then does its work: a forge may replace this file, and leaves
-# that folder alone. Only the repository's own hook leaves it the work: a hook of the whole server, by core.hooksPath,
-# does not trust what somebody put into a repository.
+# Whether hooks/$name.d has this hook as well, which then does its work: a forge may replace this file, and
+# leaves that folder alone. Only the repository's own hook leaves it the work: a hook of the whole server, by
+# core.hooksPath, does not trust what somebody put into a repository.
 is_doubled() {
 	case $0 in
 	"hooks/$name" | "./hooks/$name" | "$PWD/hooks/$name") ;;

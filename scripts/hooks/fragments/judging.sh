@@ -1,23 +1,24 @@
-# Judges a refused push by what stays: bytes that the refs of the repository reach afterwards against before. A push
-# that takes more away than it brings is the way out for an owner over the limit, so it may go on.
+# Judges a refused push by what stays: bytes that the refs of the repository reach afterwards against before.
+# A push that takes more away than it brings is the way out for an owner over the limit, so it may go on.
 #
-# Nobody gets more than that out of it. One such push at a time is under way in a repository, and the refs before and
-# after are one list. Git may do less than was judged: it cannot lock a ref, a hook refuses one, or the client goes
-# away in between. So the next push is held to what the last one promised, until the quota allows a push again.
+# Nobody gets more than that out of it. One such push at a time is under way in a repository, and the refs
+# before and after are one list. Git may do less than was judged: it cannot lock a ref, a hook refuses one, or
+# the client goes away in between. So the next push is held to what the last one promised, until the quota
+# allows a push again.
 
-# The promise of the last push that went on so: a line with the bytes that would stay, and with those that it was itself
-# held to, then a line OLD NEW REF for each of its refs.
+# The promise of the last push that went on so: a line with the bytes that would stay, and with those that it
+# was itself held to, then a line OLD NEW REF for each of its refs.
 promise=softquota-promise
-# The push that is under way so: a line with the host since it started, its space of process numbers, and the number of
-# git's process, 0 where it is not known.
+# The push that is under way so: a line with the host since it started, its space of process numbers, and the
+# number of git's process, 0 where it is not known.
 under_way=softquota-judging
 
 judged=no
 # Hundredths of a second since the system started; empty: each step may take judgeTimeout.
 judge_until=
 
-# Returns 0 if the refused push may go on; end_judging is called when all other hooks have run. Else $notice has what
-# is to be said behind the refusal.
+# Returns 0 if the refused push may go on; end_judging is called when all other hooks have run. Else $notice
+# has what is to be said behind the refusal.
 judge_push() {
 	find_manner && takes_away || return 1
 	if claim_turn; then
@@ -36,8 +37,8 @@ judge_push() {
 	return 1
 }
 
-# Sets $manner to how the answer lets the push be judged: `any`, or `less` where it must not bring more bytes than it
-# frees, because what it frees stays on the disk for a while. Returns 1 where it is not judged.
+# Sets $manner to how the answer lets the push be judged: `any`, or `less` where it must not bring more bytes
+# than it frees, because what it frees stays on the disk for a while. Returns 1 where it is not judged.
 find_manner() {
 	case $offline$head$nl in
 	refused*) manner=less ;;
@@ -51,8 +52,8 @@ find_manner() {
 	! clock || judge_until=$((now + ms / 10))
 }
 
-# Returns 0 if the push deletes a ref, or updates one in such a way that something may become unreachable. Where git cannot
-# tell, it may.
+# Returns 0 if the push deletes a ref, or updates one in such a way that something may become unreachable.
+# Where git cannot tell, it may.
 takes_away() {
 	# shellcheck disable=SC2016 # the $ is awk's
 	tips=$(printf '%s\n' "$input" | become awk '
@@ -66,8 +67,8 @@ takes_away() {
 	reaches_more "$tips"
 }
 
-# Returns 0 if the objects $1 reach anything that the options behind it, or ^OBJECT among them, leave out. Where git cannot
-# tell, they do.
+# Returns 0 if the objects $1 reach anything that the options behind it, or ^OBJECT among them, leave out.
+# Where git cannot tell, they do.
 reaches_more() {
 	objects=$1
 	shift
@@ -78,7 +79,8 @@ reaches_more() {
 	[ -n "$found" ]
 }
 
-# Runs a program of the system with the text $1 on stdin, and ends it when judgeTimeout is over. Returns its status.
+# Runs a program of the system with the text $1 on stdin, and ends it when judgeTimeout is over. Returns its
+# status.
 bounded() {
 	fed=$1
 	shift
@@ -101,10 +103,10 @@ bounded() {
 	return "$code"
 }
 
-# Sets $refs to a line OBJECT REF for each ref and for a detached HEAD, $refs_after to the same as it will be, and
-# $others to ^OBJECT for what the repositories hold that this one borrows objects from. What git will not do counts as
-# not done: another value than the pusher says, what the settings deny or hide, a branch that is checked out, and
-# anything but a commit in a branch.
+# Sets $refs to a line OBJECT REF for each ref and for a detached HEAD, $refs_after to the same as it will be,
+# and $others to ^OBJECT for what the repositories hold that this one borrows objects from. What git will not
+# do counts as not done: another value than the pusher says, what the settings deny or hide, a branch that is
+# checked out, and anything but a commit in a branch.
 find_refs() {
 	listed=$(
 		bounded '' git for-each-ref --format='%(objectname) %(refname) %(if)%(symref)%(then)=%(end)'
@@ -179,8 +181,8 @@ server_settings() {
 	) 2>/dev/null
 }
 
-# Sets $before and $after to the bytes on the disk of all objects that the refs reach. Both at once, as the time is
-# short.
+# Sets $before and $after to the bytes on the disk of all objects that the refs reach. Both at once, as the
+# time is short.
 weigh_both() {
 	weights=$(
 		printf 'before %s\n' "$(weigh "$refs")" &
@@ -256,7 +258,8 @@ END
 	return 1
 }
 
-# Names refs that the push leaves alone and that hold a history of their own, such as tags of the one that it replaces.
+# Names refs that the push leaves alone and that hold a history of their own, such as tags of the one that it
+# replaces.
 name_others() {
 	# shellcheck disable=SC2016 # the $ is awk's
 	held=$(
@@ -278,8 +281,8 @@ name_others() {
 			"$held" "push, such as by: git push --force origin 'refs/heads/*' 'refs/tags/*'"
 }
 
-# Ends the judging of a push that may go on, after the other hooks ended with the status $1: writes down what stays.
-# Returns that status, or 1 where that cannot be written.
+# Ends the judging of a push that may go on, after the other hooks ended with the status $1: writes down what
+# stays. Returns that status, or 1 where that cannot be written.
 end_judging() {
 	[ "$judged" = yes ] || return "$1"
 	if [ "$1" -eq 0 ]; then
@@ -333,8 +336,8 @@ claim_turn() {
 	return 1
 }
 
-# Returns 0 while a push is under way so: as long as git's process lives that takes it. Where that is not known, or elsewhere,
-# it is for a minute.
+# Returns 0 while a push is under way so: as long as git's process lives that takes it. Where that is not
+# known, or elsewhere, it is for a minute.
 has_turn() {
 	[ -f "$under_way" ] || return 1
 	find_host

@@ -1,5 +1,5 @@
-# From the repository's own config file: no other is read, no include followed. The shell reads what git itself
-# writes; git is started only where the file has anything else.
+# From the repository's own config file: no other is read, no include followed. The shell reads what git
+# itself writes; git is started only where the file has anything else.
 read_repository() {
 	found=
 	if ! read_plainly; then
@@ -19,9 +19,9 @@ read_repository() {
 	set +f
 }
 
-# Sets $found to the settings, a line "KEY VALUE" each, as git would. Returns 1 where the file is too long to be read
-# byte by byte, or has anything that git may read in another way: a continued line, quotes, a comment behind a value,
-# another spelling of the section.
+# Sets $found to the settings, a line "KEY VALUE" each, as git would. Returns 1 where the file is too long to
+# be read byte by byte, or has anything that git may read in another way: a continued line, quotes, a comment
+# behind a value, another spelling of the section.
 read_plainly() {
 	[ -f config ] && [ -r config ] || return 1
 	section=no

@@ -1,6 +1,6 @@
-# Sets $push to a name of this push if the daemon counts sizes, else to nothing: the first ref that is written, and
-# what it is set to. pre-receive and post-receive are told the same refs, in the same order. The daemon keeps a file
-# beside its socket while it counts sizes, so that nobody else has to measure.
+# Sets $push to a name of this push if the daemon counts sizes, else to nothing: the first ref that is
+# written, and what it is set to. pre-receive and post-receive are told the same refs, in the same order. The
+# daemon keeps a file beside its socket while it counts sizes, so that nobody else has to measure.
 name_push() {
 	push=
 	[ -e "${socket%.sock}.sizes" ] || return 0

@@ -1,5 +1,5 @@
-# Lets go of all descriptors that git, or who started git, left open: call it in a subshell that goes on behind
-# the push.
+# Lets go of all descriptors that git, or who started git, left open: call it in a subshell that goes on
+# behind the push.
 let_go() {
 	exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 }
@@ -8,7 +8,8 @@ let_go() {
 push=
 
 # Tells the daemon that the repository has changed, and that the push is over. The repository is the working
-# directory, named by its physical path. Run it in the background: it tries for up to ten seconds. Sets what call sets.
+# directory, named by its physical path. Run it in the background: it tries for up to ten seconds. Sets what
+# call sets.
 tell_change() {
 	call_again 10 POST changed "path=$PWD" ${push:+"push=$push"}
 }

@@ -57,8 +57,9 @@ export function momentOf(iso: string | null | undefined): number | null {
 }
 
 /**
- * Throws `not_permitted` where a caller would give more to themselves: to their own user, to an organization that
- * they own, or on a request that they made. The administrator of the host is no user, and so gives to anybody.
+ * Throws `not_permitted` where a caller would give more to themselves: to their own user, to an organization
+ * that they own, or on a request that they made. The administrator of the host is no user, and so gives to
+ * anybody.
  */
 export function mustNotGiveThemselves(
   { identity }: Pick<ApiServices, 'identity'>,

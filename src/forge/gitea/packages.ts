@@ -29,7 +29,10 @@ export async function countPackages(db: ForgeDatabase, whose: RowOwners, rule: C
   return blobs.sums();
 }
 
-/** Rows of owners by the ids of versions. Forgejo counts a package for the owner of the repository that it is linked to. */
+/**
+ * Rows of owners by the ids of versions. Forgejo counts a package for the owner of the repository that it is
+ * linked to.
+ */
 async function ownersByVersion(
   db: ForgeDatabase,
   { owners, repositories }: RowOwners,

@@ -1,6 +1,6 @@
 /**
- * Reads from GitLab's own configuration where its database is: from `gitlab.rb` of a package or a container, or
- * from `database.yml` of an installation from source.
+ * Reads from GitLab's own configuration where its database is: from `gitlab.rb` of a package or a container,
+ * or from `database.yml` of an installation from source.
  *
  * `gitlab.rb` is a program, which is not run: values that are written as text or numbers are read, others are
  * named.

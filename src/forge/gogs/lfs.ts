@@ -1,4 +1,6 @@
-/** Counts the LFS objects of Gogs, whose rows have no id: pages go by repository, and by object inside one. */
+/**
+ * Counts the LFS objects of Gogs, whose rows have no id: pages go by repository, and by object inside one.
+ */
 
 import type { ForgeDatabase, Row } from '../database.ts';
 import type { RowOwners } from '../forge-schema.ts';

@@ -27,8 +27,8 @@
  *     PREFIX:mark:{NUMBER}   hash    HOST -> its mark, in a Cluster: see marks.ts
  *
  * Anything in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
- * neither spaces nor braces, and the hash tags are what they seem: all but shares, reservations and marks lie in
- * one slot, each owner's shares and reservations in one.
+ * neither spaces nor braces, and the hash tags are what they seem: all but shares, reservations and marks lie
+ * in one slot, each owner's shares and reservations in one.
  *
  * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy`,
  * `{PREFIX}:documents` and `{PREFIX}:volatile`, and reads and writes all else but `{PREFIX}:staged:*`.

@@ -1,9 +1,9 @@
 /**
  * Reserves bytes of a limit for several hosts together, in one step each.
  *
- * `PREFIX:share:{OWNER}:reserved` lies beside the shares of the owner, so that a script reads both. The host that asks
- * knows its own bytes best, and those of its own reservations: of what lies here, only the other hosts' count.
- * Times are Redis's own. What nobody takes out goes with its time, and the last with the key.
+ * `PREFIX:share:{OWNER}:reserved` lies beside the shares of the owner, so that a script reads both. The host
+ * that asks knows its own bytes best, and those of its own reservations: of what lies here, only the other
+ * hosts' count. Times are Redis's own. What nobody takes out goes with its time, and the last with the key.
  */
 
 import { leaves } from '../../quota/index.ts';

@@ -18,8 +18,8 @@ export interface Proposal extends TypedMore {
 }
 
 /**
- * For thirty days from now, or as long as is granted at once: what is over the limit, and what comes to it at the
- * present growth.
+ * For thirty days from now, or as long as is granted at once: what is over the limit, and what comes to it at
+ * the present growth.
  */
 export function proposal(report: ProposalFigures, growth: Growth | null, now: number): Proposal {
   const { auto_grant: autoGrant } = report;

@@ -1,6 +1,6 @@
 /**
- * One owner: its usage, what can be added and why, its repositories and other data, and everything that can be changed about
- * it.
+ * One owner: its usage, what can be added and why, its repositories and other data, and everything that can
+ * be changed about it.
  */
 
 import { useQuery } from '@tanstack/preact-query';
