@@ -2,13 +2,8 @@
  * docs/forges/uploads.md: the requests of each preset that are asked about, and what cannot be asked about.
  */
 
-import {
-  gitRoutes,
-  type PresetName,
-  type PresetRoute,
-  presetNames,
-  presetRoutes,
-} from '../../src/uploads/index.ts';
+import { type PresetName, presetNames } from '../../src/layout/index.ts';
+import { gitRoutes, type PresetRoute, presetRoutes } from '../../src/layout/uploads/preset-routes.ts';
 
 const introduction = `# Uploads by server
 

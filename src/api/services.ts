@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
-import type { AutoGrant } from '../requests/index.ts';
+import type { AutoGrant } from '../policy/index.ts';
 import type { Scanner } from '../scan/index.ts';
 import type { Finding, ReclaimRun, SpaceReport, UnownedKind } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';

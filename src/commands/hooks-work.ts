@@ -1,6 +1,7 @@
 /** The work of `softquota hooks`, which a process of its own does: a disk may keep it waiting for ever. */
 
 import { resolve } from 'node:path';
+import { survey } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import {
   commonStatus,
@@ -24,7 +25,6 @@ import {
   writeShared,
 } from '../githooks/index.ts';
 import type { Parts } from '../in-time/index.ts';
-import { survey } from '../survey/index.ts';
 import { printable } from '../text/index.ts';
 import { distributeJson, installJson, statusJson, withdrawJson } from './hooks-json.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';

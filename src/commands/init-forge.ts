@@ -3,10 +3,9 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Config } from '../config/index.ts';
-import { forgeReadFindings } from '../doctor/index.ts';
+import { type ForgeFound, type ForgeSection, forgeReadFindings } from '../doctor/index.ts';
 import { ForgeFault, type ForgeKind, type ForgeSettings, probeForge, sqliteFileOf } from '../forge/index.ts';
 import { beforeFollow } from '../layout/index.ts';
-import type { ForgeFound, ForgeSection } from '../survey/index.ts';
 import { shellQuoted } from '../text/index.ts';
 
 export interface FaultReport {

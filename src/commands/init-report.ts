@@ -3,7 +3,7 @@
  * the next steps.
  */
 
-import type { FoundStore, RecognisedLayout } from '../survey/index.ts';
+import type { FoundStore, RecognisedLayout } from '../doctor/index.ts';
 import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';

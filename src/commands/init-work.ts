@@ -1,7 +1,6 @@
 /** The work of `softquota init`, which a process of its own does: a disk may keep it waiting for ever. */
 
 import type { Config } from '../config/index.ts';
-import { exitCodes, SoftquotaError } from '../errors.ts';
 import {
   configText,
   proposeTotal,
@@ -9,7 +8,8 @@ import {
   survey,
   surveyPlaces,
   wellKnownPlaces,
-} from '../survey/index.ts';
+} from '../doctor/index.ts';
+import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { localAdminClient } from './client.ts';
 import { type Measured, measureFirst } from './first-measure.ts';

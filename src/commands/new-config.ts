@@ -17,10 +17,10 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
+import { type ConfigPlaces, type SystemAccount, systemAccounts } from '../doctor/index.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { beforeFollow } from '../layout/index.ts';
 import { longestPathBytes } from '../service/index.ts';
-import { type ConfigPlaces, type SystemAccount, systemAccounts } from '../survey/index.ts';
 import { whereIs } from './settings.ts';
 
 export interface NewPlaces extends ConfigPlaces {

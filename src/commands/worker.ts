@@ -71,7 +71,7 @@ async function work(options: WorkerCommandOptions): Promise<number> {
 async function reclaimFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<WorkerOptions['reclaim']> {
   const { run, expireMs } = reclaim;
   if (run === 'never') return null;
-  const { findGit } = await import('../space/index.ts');
+  const { findGit } = await import('../worker/index.ts');
   const git = await findGit();
   if (git.is === 'version') {
     return { run, expireMs, gitVersion: git.version };

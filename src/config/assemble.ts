@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { inAskingOrder, type UploadRoute } from '../uploads/index.ts';
+import { inAskingOrder, type UploadRoute } from '../layout/index.ts';
 import type { Config } from './config.ts';
 import type { ConfigEntry, ConfigFault } from './fault.ts';
 import { forgeSettings, notesOnForge, refuseCaseOfForge } from './forge.ts';

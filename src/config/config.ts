@@ -1,9 +1,8 @@
 /** The configuration as the other rooms see it: typed, complete, frozen to its bottom. */
 
 import type { ForgeSettings } from '../forge/index.ts';
-import type { StorageSettings } from '../layout/index.ts';
+import type { PresetName, StorageSettings, UploadRoute } from '../layout/index.ts';
 import type { QuotaSettings } from '../quota/index.ts';
-import type { PresetName, UploadRoute } from '../uploads/index.ts';
 
 export interface Config {
   /** Absolute; null where only the environment spoke. */

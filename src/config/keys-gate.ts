@@ -7,7 +7,7 @@ import {
   presetNames,
   routeSubject,
   type UrlTemplate,
-} from '../uploads/index.ts';
+} from '../layout/index.ts';
 import type { Config } from './config.ts';
 import { type Key, keysOfSection } from './key.ts';
 import * as kind from './kinds.ts';

@@ -3,12 +3,11 @@
 import { ApiServer, type ApiServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import type { Fleet } from '../fleet/index.ts';
-import type { ForgeSync } from '../forge-sync/index.ts';
 import type { Refusals } from '../gate/index.ts';
 import { findings, type ObservedFleet, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { Measuring } from '../measuring/index.ts';
+import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';

@@ -14,15 +14,14 @@ import {
   type RefusedConfig,
 } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
-import { type ForgeSync, forgeLinkKinds } from '../forge-sync/index.ts';
 import { Refusals } from '../gate/index.ts';
 import type { ObservedForge } from '../health/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
-import { Measuring } from '../measuring/index.ts';
+import { type ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
-import { requestKinds } from '../requests/index.ts';
+import { requestKinds } from '../policy/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openStore, openUnitSources } from '../store/index.ts';
 import { version } from '../version.ts';

@@ -1,8 +1,8 @@
 /** The reader of a forge's database, where the configuration names one. */
 
 import type { Config } from '../config/index.ts';
-import { ForgeSync } from '../forge-sync/index.ts';
 import { forgeSource, type Ledger } from '../ledger/index.ts';
+import { ForgeSync } from '../measuring/index.ts';
 import { type Patterns, startSchedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 

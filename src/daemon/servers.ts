@@ -4,12 +4,12 @@ import type { Config } from '../config/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
-import type { Logger } from '../service/index.ts';
 import {
   type ConnectionShares,
   connectionShares,
   enoughDescriptors,
   inheritedSockets,
+  type Logger,
   openFilesLimit,
   type SocketName,
   type SocketPlace,

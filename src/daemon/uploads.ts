@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/index.ts';
 import type { UploadSettings } from '../gate/index.ts';
-import { inAskingOrder, lfsBatchRoutes, repositoryPaths, routesOf } from '../uploads/index.ts';
+import { inAskingOrder, lfsBatchRoutes, repositoryPaths, routesOf } from '../layout/index.ts';
 
 /** Gives the settings of a configuration; made once for each. */
 export function uploadSettings(current: () => Config): () => UploadSettings {

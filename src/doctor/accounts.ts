@@ -1,6 +1,6 @@
 /** Names of users and groups, as the host's own files have them: a directory service may know more. */
 
-import { systemAccounts } from '../survey/index.ts';
+import { systemAccounts } from './survey/accounts.ts';
 
 export function userName(uid: number): string | null {
   return systemAccounts().users.find(user => user.uid === uid)?.name ?? null;

@@ -9,10 +9,10 @@
 
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Upload, uploadsOf } from '../layout/index.ts';
 import type { OwnerDecision } from '../ledger/index.ts';
 import { type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { type Upload, uploadsOf } from '../uploads/index.ts';
 import { requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 import { startUpload } from './upload.ts';

@@ -16,9 +16,9 @@ import {
 } from 'node:http';
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
+import { uploadsOf } from '../layout/index.ts';
 import { refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { uploadsOf } from '../uploads/index.ts';
 import { bodyOf } from './request.ts';
 import type { GateServices } from './services.ts';
 import { startUpload } from './upload.ts';

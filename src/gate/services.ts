@@ -1,9 +1,9 @@
 /** The parts of the daemon that the gate needs. */
 
+import type { Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Claimed, Synchronization } from '../oauth/index.ts';
 import type { Decision, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
-import type { Upload, UploadRoute } from '../uploads/index.ts';
 
 /** A unit that is known, or was found on the disk, or is about to be made. */
 export interface LocatedUnit {

@@ -7,9 +7,15 @@
 
 import type { Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { assignedGroups, forgetAllowances, forgetAssignments, hasAllowances } from '../policy/index.ts';
+import {
+  assignedGroups,
+  forgetAllowances,
+  forgetAssignments,
+  forgetRequests,
+  hasAllowances,
+  requestsOf,
+} from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
-import { forgetRequests, requestsOf } from '../requests/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type Profile, profileKind } from './kinds.ts';

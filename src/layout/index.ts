@@ -1,5 +1,6 @@
 /**
- * Finds units by storage templates: which directories are units, who owns them, and of which leaf they are.
+ * Says whose a place is: finds units by storage templates, with their owners and leaves, and what a request to a
+ * server would grow, by its address.
  *
  * A layout is plain data. All functions that use the disk are synchronous and meant for worker threads; what
  * they find is returned as a value, never thrown.
@@ -33,4 +34,8 @@ export {
   type Visibility,
 } from './unit.ts';
 export { leavesOf } from './units.ts';
+export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
+export { repositoryPaths } from './uploads/repository.ts';
+export { inAskingOrder, routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';
+export { parseUrlTemplate, type UrlTemplate } from './uploads/template.ts';
 export { beforeLook, DiskHangs, isLooking, lookAt, saysHangs, watchLooks } from './watched.ts';

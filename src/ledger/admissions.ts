@@ -7,7 +7,6 @@
  * not answer in time, the host decides alone by what it knows.
  */
 
-import type { Standing } from '../quota/index.ts';
 import {
   addBytes,
   bytesUnder,
@@ -18,6 +17,7 @@ import {
   type Reserved,
   type ReservedBytes,
   reservedUnder,
+  type Standing,
   type Subject,
   type Usage,
 } from '../quota/index.ts';

@@ -1,5 +1,6 @@
 /**
- * The policy that administrators set: rules, groups and memberships, as documents.
+ * The policy that administrators set, as documents: rules, groups, memberships and allowances, and the requests of
+ * owners for more.
  *
  * `Policy` reads a snapshot or a change set, so that a change can be examined before it is made.
  */
@@ -33,4 +34,16 @@ export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKi
 export { lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
+export { declineRequest, grantRequest } from './requests/answer.ts';
+export { ask, withdraw } from './requests/ask.ts';
+export type { AutoGrant } from './requests/auto-grant.ts';
+export { requestKinds } from './requests/kinds.ts';
+export {
+  everyRequest,
+  forgetRequests,
+  latestFirst,
+  mustBeRequest,
+  type RequestEntry,
+  requestsOf,
+} from './requests/list.ts';
 export { createRule, deleteRule, editRule, type RuleEdit, ruleFaults, ruleNamed, rulesIn } from './rules.ts';

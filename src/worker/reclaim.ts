@@ -10,17 +10,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
-import {
-  collect,
-  explainSpace,
-  type GitVersion,
-  measure,
-  type Reachability,
-  RepositoryView,
-  spaceJson,
-  UnusableRepository,
-  writeBitmap,
-} from '../space/index.ts';
 import { formatBytes } from '../text/index.ts';
 import { borrowerOf } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
@@ -28,6 +17,14 @@ import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
 import { refsSignature } from './refs-signature.ts';
 import type { Collection, RepositoryFigures } from './report.ts';
+import { spaceJson } from './space/advice.ts';
+import { writeBitmap } from './space/bitmap.ts';
+import { collect } from './space/collect.ts';
+import { explainSpace } from './space/explain.ts';
+import type { GitVersion } from './space/git-version.ts';
+import { measure, type Reachability } from './space/measure.ts';
+import { UnusableRepository } from './space/unusable-repository.ts';
+import { RepositoryView } from './space/view.ts';
 
 export interface ReclaimOptions {
   readonly storages: readonly StorageSettings[];

@@ -108,7 +108,7 @@ t.test(
       'service/descriptors.ts': '/proc and /dev/null',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
       'store/units/files.ts': "the daemon's own, in DATA_PATH",
-      'survey/accounts.ts': '/etc/passwd and /etc/group',
+      'doctor/survey/accounts.ts': '/etc/passwd and /etc/group',
       'version.ts': "this package's own",
     };
     const imports = /^import (?:type )?\{([^}]*)\} from 'node:(fs|fs\/promises|child_process)';/gm;

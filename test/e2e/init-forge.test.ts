@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
+import { emptyFolder, file, repository } from '../doctor/survey/world.ts';
 import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
 import {
   dividedArtifacts,
@@ -20,7 +21,6 @@ import {
 import { gogsExpected, gogsRows, gogsTables, writeAttachments } from '../forge/gogs-world.ts';
 import { madeSql, openMade } from '../forge/made.ts';
 import { startPostgres } from '../forge/servers.ts';
-import { emptyFolder, file, repository } from '../survey/world.ts';
 import { ask, until } from './ask.ts';
 import { anyPort, Daemon, launcher } from './daemon.ts';
 import { must, type Run, run } from './run.ts';

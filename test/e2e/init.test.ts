@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { ownerRow } from '../../src/wire/index.ts';
-import { emptyFolder, layouts, makeTree, repository, sizesOf, totalsOf } from '../survey/world.ts';
+import { emptyFolder, layouts, makeTree, repository, sizesOf, totalsOf } from '../doctor/survey/world.ts';
 import { ask } from './ask.ts';
 import { anyPort, Daemon, launcher } from './daemon.ts';
 import { must, type Run, run } from './run.ts';

@@ -2,9 +2,9 @@
 
 import t from 'tap';
 import type { UploadSettings } from '../../src/gate/index.ts';
+import { repositoryPaths, routesOf } from '../../src/layout/index.ts';
 import { assign, createGroup } from '../../src/policy/index.ts';
 import type { RuleSubject } from '../../src/quota/index.ts';
-import { repositoryPaths, routesOf } from '../../src/uploads/index.ts';
 import { type Asked, openWorld, type World } from './world.ts';
 
 const uploads: UploadSettings = {

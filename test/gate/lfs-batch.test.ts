@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { lfsBatchRoutes } from '../../src/uploads/index.ts';
+import { lfsBatchRoutes } from '../../src/layout/index.ts';
 import { type Answer, openWorld, type World } from './world.ts';
 
 interface Upstream {

@@ -7,11 +7,11 @@ import { chmod, chown, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { hookFileAt } from '../../src/doctor/hook-file.ts';
+import { survey } from '../../src/doctor/index.ts';
 import { Folder } from '../../src/githooks/folder.ts';
 import { hooksPathFinder } from '../../src/githooks/hooks-path.ts';
 import { hooksStatus, installHooks, isProtected, removeHooks } from '../../src/githooks/index.ts';
 import { readSettings } from '../../src/githooks/settings.ts';
-import { survey } from '../../src/survey/index.ts';
 import { run } from '../hooks/world.ts';
 import { Server } from './server.ts';
 

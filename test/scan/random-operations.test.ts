@@ -24,8 +24,7 @@ import { type Numbers, numbersFrom, oneOf } from '../numbers.ts';
 import { type Ground, makeGround } from './git-ground.ts';
 import { type Catcher, operations } from './git-operations.ts';
 import { passTick } from './late.ts';
-import type { Book } from './world.ts';
-import { fill, independentCount, scanning, storage, temporary } from './world.ts';
+import { type Book, fill, independentCount, scanning, storage, temporary } from './world.ts';
 
 const isLong = process.env.SOFTQUOTA_LONG === '1';
 const rounds = isLong ? 400 : 12;

@@ -3,8 +3,7 @@
 import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
-import type { AllowanceDocument } from '../../policy/index.ts';
-import type { AutoGrant, RequestEntry } from '../../requests/index.ts';
+import type { AllowanceDocument, AutoGrant, RequestEntry } from '../../policy/index.ts';
 import type { Allowance, OwnReport, SpaceRequest } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
 

@@ -9,7 +9,7 @@ import {
   latestFirst,
   mustBeRequest,
   type RequestEntry,
-} from '../../requests/index.ts';
+} from '../../policy/index.ts';
 import {
   declineOrder,
   givenId,

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
-import { ask, requestsOf, withdraw } from '../../requests/index.ts';
+import { ask, requestsOf, withdraw } from '../../policy/index.ts';
 import { givenId, newRequest, spaceRequest } from '../../wire/index.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';

@@ -3,8 +3,7 @@
 import { FaultList, SoftquotaError } from '../../errors.ts';
 import type { SourceFields, NewSource as WantedSource } from '../../oauth/index.ts';
 import { printable } from '../../text/index.ts';
-import type { NewSource, SourceEdit } from '../../wire/index.ts';
-import { mappingIn } from '../../wire/index.ts';
+import { mappingIn, type NewSource, type SourceEdit } from '../../wire/index.ts';
 
 /** Throws `invalid` with the places of a mapping's faults. */
 export function wantedSource(body: NewSource): WantedSource {

@@ -1,0 +1,50 @@
+/** The accounts and groups of this host, as /etc/passwd and /etc/group have them. */
+
+import { readFileSync } from 'node:fs';
+import { systemCode } from '../../errors.ts';
+
+export interface SystemAccount {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+export interface Accounts {
+  readonly users: readonly SystemAccount[];
+  readonly groups: readonly { readonly name: string; readonly gid: number }[];
+}
+
+/** From the texts of passwd(5) and group(5); lines that are neither are passed over. */
+export function parseAccounts(passwd: string, group: string): Accounts {
+  return {
+    users: fieldsOf(passwd).flatMap(([name = '', , uid = '', gid = '', , home = '']) =>
+      isNumber(uid) && isNumber(gid) ? [{ name, uid: Number(uid), gid: Number(gid), home }] : [],
+    ),
+    groups: fieldsOf(group).flatMap(([name = '', , gid = '']) =>
+      isNumber(gid) ? [{ name, gid: Number(gid) }] : [],
+    ),
+  };
+}
+
+/** Those of this host; where a file cannot be read, none. */
+export function systemAccounts(): Accounts {
+  return parseAccounts(textOf('/etc/passwd'), textOf('/etc/group'));
+}
+
+function fieldsOf(text: string): string[][] {
+  return text.split('\n').map(line => line.split(':'));
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return '';
+  }
+}

@@ -1,0 +1,67 @@
+/** Looking at directories: what is not there, or may not be looked at, is no exception here. */
+
+import { realpathSync, statSync } from 'node:fs';
+import { relative } from 'node:path';
+import { readBounded } from '../../bounded/index.ts';
+import { systemCode } from '../../errors.ts';
+import { beforeFollow, saysHangs } from '../../layout/index.ts';
+
+/** Tells whether there is a directory, or a link to one. */
+export function isDirectory(path: string): boolean {
+  return ifReadable(path, () => statSync(path).isDirectory()) ?? false;
+}
+
+/** Where a path really is; itself where that cannot be told. */
+export function physical(path: string): string {
+  return ifReadable(path, () => realpathSync(path)) ?? path;
+}
+
+/**
+ * A small file's text; null where there is none that can be read. With `follow`, also of one that a link
+ * leads to.
+ */
+export function fileText(path: string, { follow = false } = {}): string | null {
+  const file = ifReadable(path, () => readBounded(path, { follow }));
+  return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;
+}
+
+/** Tells whether something is there, or may be there, that this user has no permission to read. */
+export function isClosed(path: string): boolean {
+  try {
+    beforeFollow(path);
+    readBounded(path, { follow: true, mostBytes: 1 });
+    return false;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return code === 'EACCES' || code === 'EPERM';
+  }
+}
+
+/** Tells whether a place is a directory or lies in it, links resolved. */
+export function liesIn(path: string, directory: string): boolean {
+  const way = relative(physical(directory), physical(path));
+  return way !== '..' && !way.startsWith('../..');
+}
+
+/** Tells whether the disk at a path does not answer. */
+export function hangs(path: string): boolean {
+  try {
+    beforeFollow(path);
+    return false;
+  } catch (error) {
+    if (!saysHangs(error)) throw error;
+    return true;
+  }
+}
+
+/** Null for every failure of the system. */
+function ifReadable<T>(path: string, look: () => T): T | null {
+  try {
+    beforeFollow(path);
+    return look();
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return null;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * GitLab: repositories under the hash of their project's number, `@hashed/aa/bb/HASH.git`.
+ *
+ * GitLab's database names their owners, and is asked if its configuration is found. Older versions also wrote
+ * the project's full path into each repository's config, as gitlab.fullpath; the whole path is taken for the
+ * owner's name, so that each project is one.
+ */
+
+import { dirname, join } from 'node:path';
+import { fileText, isClosed, isDirectory, liesIn } from './directories.ts';
+import { type ForgeFound, type Proposal, type Recognised, type StorePlace, section } from './recognised.ts';
+
+const noHooks =
+  'GitLab does not run the hooks of a repository: usage is measured and reported, and no push is refused, except by its global hook (docs/forges/hooks.md).';
+
+const below = ['', 'repositories', 'git-data/repositories'];
+
+export interface GitlabOptions {
+  /** Its own configuration file, where somebody named it. */
+  readonly named: string | null;
+  /** Its database cannot say whose a repository is. */
+  readonly isForgeAway: boolean;
+}
+
+export function gitlab(
+  given: string,
+  owner: string,
+  { named, isForgeAway }: GitlabOptions,
+): Recognised | null {
+  const root = below.map(name => join(given, name)).find(place => isDirectory(join(place, '@hashed')));
+  if (root === undefined) return null;
+  const hashed = [`${root}/@hashed/*/*/{repo}.git`];
+  const wikis = [
+    `${root}/@hashed/*/*/{repo}.wiki.git`,
+    ...(isDirectory(join(root, '@groups')) ? [`${root}/@groups/*/*/{repo}.wiki.git`] : []),
+  ];
+  const fullpath = { by: 'git-config', key: 'gitlab.fullpath' } as const;
+  const everything = { by: 'fixed', name: owner } as const;
+  const { configFile, passedOver } = configurationOf(given, root, named);
+  const isForges = configFile !== null && !isForgeAway;
+  return {
+    layout: 'gitlab',
+    root,
+    evidence: [
+      `${join(root, '@hashed')} is GitLab's hashed storage`,
+      ...(configFile === null ? [] : [`${configFile} says where the database of GitLab is`]),
+    ],
+    forge: { kind: 'gitlab', configFile, passedOver, databases: [] },
+    proposals: [
+      ...(isForges ? [byForge(root)] : []),
+      {
+        storages: [section('repos', hashed, fullpath), section('wiki', wikis, fullpath)],
+        told: 'name their project as gitlab.fullpath in their config',
+        advice: [
+          noHooks,
+          'gitlab.fullpath contains "group/project", so each project is an owner of its own, and the limit applies to each project.',
+          'A wiki whose config does not name it has no owner, and is never refused.',
+          'Newer versions of GitLab remove gitlab.fullpath from the configs: run softquota doctor after an upgrade.',
+        ],
+      },
+    ],
+    fallback: {
+      storages: [section('repos', hashed, everything), section('wiki', wikis, everything)],
+      told: `count together for one owner, ${owner}`,
+      advice: [
+        noHooks,
+        `Only GitLab's database knows the owner of a repository. So all repositories count for one owner, ${owner}, and the limit applies to all of them together.`,
+        "To tell owners apart, name GitLab's configuration: softquota init ROOT --forge-config FILE.",
+      ],
+    },
+    stores: stores(given, root, isForges),
+  };
+}
+
+const hashedKinds = ['@hashed', '@snippets', '@pools'];
+
+/** The owners as the database has them; objects that forks share belong to where they came from. */
+function byForge(root: string): Proposal {
+  const source = { by: 'forge' } as const;
+  const repositories = hashedKinds
+    .filter(kind => isDirectory(join(root, kind)))
+    .map(kind => `${root}/${kind}/*/*/{repo}.git`);
+  return {
+    storages: [
+      section('repos', repositories, source),
+      section('wiki', [`${root}/@hashed/*/*/{repo}.wiki.git`], source),
+    ],
+    told: "lie where GitLab's database says whose they are",
+    advice: [noHooks],
+  };
+}
+
+/**
+ * The package's own file, if it is of this data; that of a container, which is in `config` beside the data;
+ * or that of an installation from source.
+ */
+function configurationOf(
+  given: string,
+  root: string,
+  named: string | null,
+): Pick<ForgeFound, 'configFile' | 'passedOver'> {
+  if (named !== null) return { configFile: named, passedOver: null };
+  const above = [given, dirname(given), dirname(dirname(given)), dirname(dirname(dirname(given)))];
+  const beside = [...new Set(above)].flatMap(place => [
+    join(place, 'config/gitlab.rb'),
+    join(place, 'gitlab/config/database.yml'),
+  ]);
+  for (const file of [...beside, packaged]) {
+    if (isClosed(file) && (file !== packaged || liesIn(root, packagedData))) {
+      return { configFile: null, passedOver: { file, why: 'closed' } };
+    }
+    const text = fileText(file, { follow: true });
+    if (text === null || (file === packaged && !namesPlace(text, root))) continue;
+    return { configFile: file, passedOver: null };
+  }
+  return { configFile: null, passedOver: null };
+}
+
+const packaged = '/etc/gitlab/gitlab.rb';
+const packagedData = '/var/opt/gitlab';
+
+/** Tells whether a gitlab.rb is of the data here: where it says, or where the package has it. */
+function namesPlace(text: string, root: string): boolean {
+  const lines = text.split('\n').filter(line => !line.trimStart().startsWith('#'));
+  const written = lines.flatMap(line => line.split(/["']/)).filter(word => /^\/./.test(word));
+  const places = [packagedData, ...written];
+  return places.some(place => isDirectory(place) && liesIn(root, place));
+}
+
+/** The folders of a package installation lie beside git-data. */
+function stores(given: string, root: string, isForges: boolean): StorePlace[] {
+  const homes = [given, join(root, '../../..')];
+  const home = homes.find(place => isDirectory(join(place, 'gitlab-rails'))) ?? given;
+  const places: readonly StorePlace[] = [
+    { what: 'LFS objects', path: join(home, 'gitlab-rails/shared/lfs-objects'), subject: 'size:git:lfs' },
+    {
+      what: 'artifacts',
+      path: join(home, 'gitlab-rails/shared/artifacts'),
+      subject: 'size:assets:artifacts',
+    },
+    {
+      what: 'packages',
+      path: join(home, 'gitlab-rails/shared/packages'),
+      subject: 'size:assets:packages:all',
+    },
+    { what: 'attachments', path: join(home, 'gitlab-rails/uploads'), subject: 'size:assets:attachments:all' },
+    // These are repositories like others, if the database says whose they are.
+    ...(isForges
+      ? []
+      : ([
+          { what: 'snippets', path: join(root, '@snippets'), subject: 'size:repos:all' },
+          { what: 'objects shared by forks', path: join(root, '@pools'), subject: null },
+        ] as const)),
+  ];
+  return places.filter(({ path }) => isDirectory(path));
+}

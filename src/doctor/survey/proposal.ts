@@ -1,0 +1,164 @@
+/** From a survey to an app.ini, and from figures to a limit. */
+
+import { encodeValue } from '../../config/index.ts';
+import type { OwnerSource, StorageSettings } from '../../layout/index.ts';
+import { printable } from '../../text/index.ts';
+import type { Survey } from './survey.ts';
+
+/** Where the daemon keeps what it has; as written in `[server]`. */
+export interface ConfigPlaces {
+  readonly dataPath: string;
+  readonly socket: string;
+  /** Null: in `dataPath`. */
+  readonly trustedSocket: string | null;
+  readonly adminSocket: string | null;
+  /** A group's name or number; null: the daemon's own. */
+  readonly socketGroup: string | null;
+}
+
+/** `[forge]` as it is proposed. */
+export interface ForgeSection {
+  readonly kind: string;
+  readonly config: string | null;
+  readonly database: string | null;
+  /** Sentences that say why it is commented out; null: it is not. */
+  readonly fault: string | null;
+}
+
+export interface ProposedTotal {
+  readonly bytes: number;
+  /** As app.ini has it: `500M`. */
+  readonly text: string;
+  /** How many of the owners use more. */
+  readonly refused: number;
+}
+
+/** At most one owner in so many is to be refused, and never more than can be spoken to. */
+const ownersPerRefused = 20;
+const mostRefused = 20;
+
+/**
+ * A round size (1, 2 or 5 and zeros) that few owners are over: of their totals in bytes, largest first, as
+ * many as can matter, and how many owners there are.
+ */
+export function proposeTotal(largest: readonly number[], owners: number): ProposedTotal {
+  const few = Math.min(mostRefused, Math.floor(owners / ownersPerRefused), Math.max(0, largest.length - 1));
+  const bytes = roundUp(largest[few] ?? 0);
+  return { bytes, text: sizeText(bytes), refused: largest.filter(total => total > bytes).length };
+}
+
+/** Where nobody stores anything, a gigabyte. */
+function roundUp(bytes: number): number {
+  if (bytes === 0) return 1_000_000_000;
+  for (let power = 1; power <= Number.MAX_SAFE_INTEGER; power *= 10) {
+    const round = [1, 2, 5].map(digit => digit * power).find(size => size >= bytes);
+    if (round !== undefined && round <= Number.MAX_SAFE_INTEGER) return round;
+  }
+  return Number.MAX_SAFE_INTEGER;
+}
+
+function sizeText(bytes: number): string {
+  const units = ['', 'k', 'M', 'G', 'T', 'P'];
+  const unit = units.findLastIndex((_, power) => bytes % 1000 ** power === 0);
+  return `${bytes / 1000 ** unit}${units[unit]}`;
+}
+
+/** An app.ini that refuses nothing, and that loads as these storages and places. */
+export function configText(
+  { root, storages, advice, stores }: Pick<Survey, 'root' | 'storages' | 'advice' | 'stores'>,
+  places: ConfigPlaces,
+  total: ProposedTotal,
+  forge: ForgeSection | null = null,
+): string {
+  const isRead = forge !== null && forge.fault === null;
+  const limit = total.refused === 1 ? '1 owner was' : `${total.refused} owners were`;
+  return [
+    ...comment(
+      `Written by softquota init for ${root}. The manual, docs/configuration.md, has every key; ` +
+        '"softquota serve --check-config" shows the errors in this file.',
+    ),
+    '',
+    '[quota]',
+    'ENABLED = true',
+    ...comment('report decides and records, but allows everything; enforce refuses.'),
+    'MODE = report',
+    '',
+    '[quota.default]',
+    ...comment(
+      `The most that one owner may store in total. This is a suggestion: ${limit} over it when it was written. Without it there is no limit.`,
+    ),
+    `;TOTAL = ${total.text}`,
+    '',
+    ...storages.flatMap((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
+    ...(forge === null ? [] : forgeLines(forge)),
+    ...(isRead ? [] : storeLines(stores)),
+    '[server]',
+    setting('DATA_PATH', places.dataPath),
+    ...comment('The gate, which the hooks ask; its group is the group that the git server runs with.'),
+    setting('SOCKET', places.socket),
+    ...(places.socketGroup === null ? [] : [setting('SOCKET_GROUP', places.socketGroup)]),
+    ...(places.trustedSocket === null ? [] : [setting('TRUSTED_SOCKET', places.trustedSocket)]),
+    ...(places.adminSocket === null ? [] : [setting('ADMIN_SOCKET', places.adminSocket)]),
+    '',
+  ].join('\n');
+}
+
+const reporting =
+  'Programs that know the owners can report it: POST /v1/units on TRUSTED_SOCKET, see docs/gate.md.';
+
+function storeLines(stores: Survey['stores']): string[] {
+  if (stores.length === 0) return [];
+  const lines = stores.flatMap(({ path, what }) =>
+    comment(`Not measured, because its owners cannot be found on the disk: ${what} in ${path}.`),
+  );
+  return [...lines, ...comment(reporting), ''];
+}
+
+/**
+ * Lines about unreadable storage begin with a semicolon, because they would keep the daemon from being ready.
+ */
+function forgeLines({ kind, config, database, fault }: ForgeSection): string[] {
+  const lines = [
+    '[forge]',
+    setting('KIND', kind),
+    ...(config === null ? [] : [setting('CONFIG', config)]),
+    ...(database === null ? [] : [setting('DATABASE', database)]),
+  ];
+  const about = comment(
+    "The forge's database says who owns what, what is public, and the bytes of LFS, packages and files.",
+  );
+  if (fault === null) return [...about, ...lines, ''];
+  return [...about, ...comment(`It is not read: ${fault}`), ...lines.map(line => `;${line}`), ''];
+}
+
+function sectionLines({ kind, templates, owner }: StorageSettings, advice: readonly string[]): string[] {
+  return [
+    `[storage.${kind}]`,
+    setting('PATH', templates.join(', ')),
+    ...advice.flatMap(comment),
+    ...(owner.by === 'path' ? [] : [setting('OWNER', ownerText(owner))]),
+    '',
+  ];
+}
+
+function ownerText(owner: Exclude<OwnerSource, { by: 'path' }>): string {
+  if (owner.by === 'forge') return owner.by;
+  return owner.by === 'git-config' ? `git-config ${owner.key}` : `${owner.by} ${owner.name}`;
+}
+
+function setting(name: string, value: string): string {
+  return `${name} = ${encodeValue(value)}`;
+}
+
+const width = 100;
+
+/** Lines of comment, whatever the text holds. */
+function comment(text: string): string[] {
+  const lines: string[] = [];
+  for (const word of printable(text).split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(`# ${word}`);
+  }
+  return lines;
+}

@@ -1,0 +1,187 @@
+/** Looks at a directory, and comes to storage settings for what lies there. */
+
+import { statSync } from 'node:fs';
+import { sections } from '../../config/index.ts';
+import { SoftquotaError, systemCode } from '../../errors.ts';
+import { findRepositories, type UnreadPlace } from '../../githooks/index.ts';
+import { beforeFollow, inspect, resolveLayout, type StorageSettings, saysHangs } from '../../layout/index.ts';
+import { nameFault } from '../../quota/index.ts';
+import { type Accounts, systemAccounts } from './accounts.ts';
+import { hangs, physical } from './directories.ts';
+import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
+import { gitlab } from './gitlab.ts';
+import { gitolite, plain } from './plain.ts';
+import type { ForgeFound, Proposal, Recognised, RecognisedLayout } from './recognised.ts';
+import { type FoundStore, sizeStores } from './stores.ts';
+
+export interface Survey {
+  readonly layout: RecognisedLayout;
+  /** The directory that holds the repositories, as it was named; absolute. */
+  readonly root: string;
+  /** The signs that it was recognised by, and how the owners are told. */
+  readonly evidence: readonly string[];
+  readonly storages: readonly StorageSettings[];
+  /** Notes about the owners for the administrator: sentences. */
+  readonly advice: readonly string[];
+  /** How many there are, wikis among them. */
+  readonly repositories: number;
+  /** The repositories that these settings tell no owner of. */
+  readonly ownerless: readonly string[];
+  /** The stores whose owners no walk can tell. */
+  readonly stores: readonly FoundStore[];
+  /** Places that could not be looked into, and why. */
+  readonly unread: readonly UnreadPlace[];
+  /** The group that the git server runs with, going by a repository. */
+  readonly gid: number;
+  /** The forge whose data it is; null: none. */
+  readonly forge: ForgeFound | null;
+}
+
+export interface SurveyOptions {
+  readonly accounts?: Accounts;
+  /** How long adding up what cannot be attributed may take. */
+  readonly storesMs?: number;
+  /** The forge's own configuration file, absolute; null: it is looked for in the usual places. */
+  readonly forgeConfig?: string | null;
+  /** The forge's database cannot say whose a repository is. */
+  readonly isForgeAway?: boolean;
+}
+
+const storesMs = 10_000;
+
+/**
+ * Surveys an absolute path. Throws `usage` where no template could name it or it is no directory of
+ * repositories, or `forgeConfig` is of another forge, `not_found` where it holds none, `not_permitted` where
+ * it may not be looked into, `not_ready` where its disk does not answer.
+ */
+export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
+  if (hangs(given)) throw hung(given);
+  const gid = groupOf(given);
+  const owner = ownerFor(given, options.accounts ?? systemAccounts());
+  const { forgeConfig = null, isForgeAway = false } = options;
+  const hashed = gitlab(given, owner, { named: forgeConfig, isForgeAway });
+  const marked =
+    forgeConfig === null
+      ? (hashed ?? gitolite(given, owner) ?? forge(given))
+      : (hashed ?? forgeConfiguredBy(given, forgeConfig));
+  const place = marked?.root ?? given;
+  const { repositories: all, unread } = await findRepositories([place]);
+  const base = physical(place);
+  if (all.includes(base)) {
+    throw new SoftquotaError('usage', `${place} is itself a repository; name the directory that contains it`);
+  }
+  const found = all.filter(
+    path =>
+      !path
+        .slice(base.length)
+        .split('/')
+        .some(name => excluded.includes(name)),
+  );
+  if (found.length === 0 && marked === null) throw nothingIn(given, unread);
+  const recognised = marked ?? forgeByHooks(given, found) ?? plain(given, base, found, owner);
+  refuseUnsayable(recognised.root);
+  const stores = recognised.stores.map(({ path }) => `${physical(path)}/`);
+  const repositories = found.filter(path => !stores.some(store => path.startsWith(store)));
+  const { proposal, ownerless } = choose(recognised, repositories);
+  const owned = repositories.length - ownerless.length;
+  return {
+    layout: recognised.layout,
+    root: recognised.root,
+    evidence: [...recognised.evidence, `${owned} of ${repositories.length} repositories ${proposal.told}`],
+    storages: proposal.storages,
+    advice: proposal.advice,
+    repositories: repositories.length,
+    ownerless,
+    stores: sizeStores(recognised.stores, options.storesMs ?? storesMs),
+    unread,
+    gid: repositories[0] === undefined ? gid : groupOf(repositories[0]),
+    forge: recognised.forge ?? null,
+  };
+}
+
+/** The directories that a scan leaves out unless it is told otherwise. */
+const excluded =
+  sections
+    .find(({ name }) => name === 'scan')
+    ?.keys.find(({ name }) => name === 'EXCLUDE')
+    ?.text.split(', ') ?? [];
+
+function groupOf(path: string): number {
+  try {
+    beforeFollow(path);
+    const about = statSync(path);
+    if (about.isDirectory()) return about.gid;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'EACCES' || code === 'EPERM') throw notPermitted(path);
+    if (saysHangs(error)) throw hung(path);
+    if (code === null) throw error;
+  }
+  throw new SoftquotaError('usage', `${path} is not a directory`);
+}
+
+/** The owner of all, where nothing tells owners apart: the account that the repositories belong to. */
+function ownerFor(path: string, accounts: Accounts): string {
+  const { uid } = statSync(path);
+  const name = accounts.users.find(account => account.uid === uid)?.name ?? 'git';
+  return uid === 0 || nameFault(name) !== null ? 'git' : name;
+}
+
+function nothingIn(path: string, unread: Survey['unread']): SoftquotaError {
+  const here = unread.find(place => place.path === physical(path));
+  if (here !== undefined) return here.hangs ? hung(path) : notPermitted(path);
+  const shut =
+    unread.length === 0
+      ? ''
+      : `, and ${unread.length} directories could not be read, such as ${unread[0]?.path}`;
+  return new SoftquotaError('not_found', `no bare repository (HEAD, objects, refs) is below ${path}${shut}`);
+}
+
+function hung(path: string): SoftquotaError {
+  return new SoftquotaError('not_ready', `${path} cannot be read: its disk does not answer`);
+}
+
+function notPermitted(path: string): SoftquotaError {
+  return new SoftquotaError(
+    'not_permitted',
+    `no permission to read ${path}; run this as root, or as the git server's user`,
+  );
+}
+
+/** A list of templates has commas between, and a template its own use for braces and stars. */
+function refuseUnsayable(root: string): void {
+  const character = /[,{}*\p{Cs}]/u.exec(root)?.[0];
+  if (character === undefined && root !== '/') return;
+  const what =
+    root === '/'
+      ? 'A storage template does not begin at /'
+      : `A storage template cannot have the "${character}"`;
+  throw new SoftquotaError(
+    'usage',
+    `${what} of ${root}. Make a link to it with a plain name, and name that.`,
+  );
+}
+
+interface Chosen {
+  readonly proposal: Proposal;
+  readonly ownerless: readonly string[];
+}
+
+/** Chooses the proposal that tells most owners; where it tells not even half of them, the fallback. */
+function choose({ proposals, fallback, own = [] }: Recognised, repositories: readonly string[]): Chosen {
+  const telling = repositories.filter(path => !own.includes(path));
+  const tried = proposals.map(proposal => ({ proposal, silent: ownerlessBy(proposal, telling).length }));
+  const best = tried.reduce((a, b) => (b.silent < a.silent ? b : a));
+  const tellsMost = fallback === null || best.silent * 2 <= telling.length;
+  const proposal = tellsMost ? best.proposal : fallback;
+  return { proposal, ownerless: ownerlessBy(proposal, repositories) };
+}
+
+function ownerlessBy({ storages }: Proposal, repositories: readonly string[]): string[] {
+  const layout = resolveLayout(storages, excluded);
+  return repositories.filter(path => {
+    const located = inspect(layout, path);
+    // Where nothing is wrong, a path, a file or the forge's database says whose it is.
+    return located.found !== 'unit' || located.unit.ownerFault !== undefined;
+  });
+}

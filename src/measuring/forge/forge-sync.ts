@@ -1,0 +1,328 @@
+/**
+ * Reads the forge's database again and again, and brings what is new into the ledger and the accounts.
+ *
+ * Whatever fails leaves the last known figures as they are, and is tried again. Nothing waits for a reading:
+ * decisions are made from what is known.
+ */
+
+import { messageOf } from '../../errors.ts';
+import {
+  type Chunk,
+  ForgeFault,
+  type ForgeOwner,
+  ForgeReader,
+  type ForgeSettings,
+  isAmong,
+  type ReadMode,
+  type ReadResult,
+  type RepositoryNames,
+} from '../../forge/index.ts';
+import type { ObservedForge } from '../../health/index.ts';
+import { forgeSource, type Ledger } from '../../ledger/index.ts';
+import type { Patterns, Schedule } from '../../scan/index.ts';
+import type { Logger } from '../../service/index.ts';
+import { inSlices } from '../../slices.ts';
+import { forgeLinkKind, ownerNameOf } from './kinds.ts';
+import { syncMembers } from './members.ts';
+import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './owners.ts';
+import { ForgeState } from './state.ts';
+import { ForgeVisibility, repositoryNameOf } from './visibility.ts';
+
+export interface ForgeSyncOptions {
+  readonly settings: ForgeSettings;
+  readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'shares'>;
+  readonly log: Logger;
+  /** When full readings begin. */
+  readonly patterns: Patterns;
+  /** Begins their schedule. */
+  schedule(patterns: Patterns, tick: () => void): Pick<Schedule, 'close' | 'interval'>;
+  /**
+   * Repositories have become public or private, or another one's: those at the paths that `mayHave` takes.
+   */
+  visibilityChanged(mayHave: (path: string) => boolean): void;
+}
+
+/** A part of a reading that is about users and organizations. */
+type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
+
+/**
+ * The number that a reading tells at a time: each commit of fewer writes the same pages of the store again.
+ */
+const ownersAtOnce = 1000;
+const longestRestMs = 60_000;
+const leastStaleAfterMs = 3_600_000;
+/** A reading that puts figures rests so many times as long as that took. */
+const restAfterPut = 4;
+/** So many owners who go at once are more likely another database. */
+const fewOwners = 10;
+const mostFormerNames = 10_000;
+
+export class ForgeSync {
+  readonly #options: ForgeSyncOptions;
+  readonly #reader: ForgeReader;
+  readonly #state: ForgeState;
+  readonly visibility: ForgeVisibility;
+  #patterns: Patterns;
+  #schedule: Pick<Schedule, 'close' | 'interval'> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #mode: ReadMode = 'new';
+  #failures = 0;
+  #putMs = 0;
+  #round: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  readonly #first = Promise.withResolvers<ObservedForge>();
+  /** The ids of all owners in the forge, ascending; null before the first reading. */
+  #present: Float64Array | null = null;
+  /** Tells whether somebody who is not there any more may still have an account. */
+  #mayHaveGone = false;
+  /** Names of renamed owners under which data may still be found. */
+  #formerNames: readonly string[] = [];
+  readonly #refused = new Map<string, RefusedOwner>();
+  /** Tells whether repositories whose paths name nobody may count for somebody else. */
+  #haveNamesChanged = false;
+
+  constructor(options: ForgeSyncOptions) {
+    this.#options = options;
+    this.#patterns = options.patterns;
+    this.#reader = new ForgeReader(options.settings);
+    this.#state = new ForgeState(options.settings.kind, Date.now);
+    const { documents } = options.ledger;
+    this.visibility = new ForgeVisibility({
+      hashOf: name => this.#reader.hashOf(name),
+      ownerNameOf: id => ownerNameOf(documents, id),
+    });
+  }
+
+  start(): void {
+    this.#schedule = this.#startSchedule();
+    this.#next(0);
+  }
+
+  /** Full readings begin at other times from now on. */
+  reconfigure(patterns: Patterns): void {
+    const before = this.#patterns;
+    this.#patterns = patterns;
+    if (this.#schedule === null || this.#isClosed) return;
+    if (before.sweep === patterns.sweep && before.verify === patterns.verify) return;
+    this.#schedule.close();
+    this.#schedule = this.#startSchedule();
+  }
+
+  #startSchedule(): Pick<Schedule, 'close' | 'interval'> {
+    return this.#options.schedule(this.#patterns, () =>
+      // Whoever was in the way may be gone by now.
+      this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),
+    );
+  }
+
+  observed(): ObservedForge {
+    return this.#state.observed();
+  }
+
+  /** Resolves once the first reading has ended, however it ended; or when this is closed. */
+  firstReading(): Promise<ObservedForge> {
+    return this.#first.promise;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#schedule?.close();
+    await this.#reader.close();
+    await this.#round;
+    this.#first.resolve(this.observed());
+  }
+
+  #next(afterMs: number): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#round = this.#read().then(ms => {
+        this.#first.resolve(this.observed());
+        this.#next(ms);
+      });
+    }, afterMs).unref();
+  }
+
+  /** Gives when to read again, in milliseconds. */
+  async #read(): Promise<number> {
+    const { settings, log } = this.#options;
+    const mode = this.#mode;
+    this.#mode = 'new';
+    this.#putMs = 0;
+    this.#state.begins();
+    try {
+      const { summary, drift } = await this.#take(this.#reader.read(mode));
+      this.#failures = 0;
+      if (summary !== null) await this.#removeGone();
+      if (this.#formerNames.length > 0) await this.#removeLeftBehind();
+      if (this.#state.succeeded(summary)) log.info('the forge can be read again');
+      for (const each of drift)
+        log.warn({ ...each }, 'figures of the forge were other than known, though nothing showed a change');
+      return Math.max(settings.pollMs, this.#putMs * restAfterPut);
+    } catch (error) {
+      if (this.#isClosed) return settings.pollMs;
+      const fault = error instanceof ForgeFault ? error : ownFault(error);
+      if (this.#state.failed(fault)) {
+        log.error({ code: fault.code, err: fault.cause }, `the forge cannot be read: ${fault.message}`);
+      }
+      // What was told and not taken has to be told again.
+      this.#atLeast('anew');
+      this.#failures++;
+      return Math.min(longestRestMs, settings.pollMs * 2 ** Math.min(this.#failures - 1, 6));
+    }
+  }
+
+  #atLeast(mode: 'full' | 'anew'): void {
+    if (this.#mode !== 'anew') this.#mode = mode;
+  }
+
+  /**
+   * Accounts come into force before figures, so that a renamed owner keeps its groups all the time. At the
+   * very first reading figures come first: there are no groups to keep, and many accounts take longer.
+   */
+  async #take(reading: AsyncGenerator<Chunk, ReadResult, void>): Promise<ReadResult> {
+    const [link] = this.#options.ledger.documents.snapshot.all(forgeLinkKind);
+    const accounts: AccountsChunk[] = [];
+    const result = await this.#takeAll(reading, link === undefined ? accounts : null);
+    this.#state.counted();
+    for (const chunk of accounts.splice(0)) await this.#takeAccounts(chunk);
+    if (this.#haveNamesChanged) {
+      this.#haveNamesChanged = false;
+      this.#options.visibilityChanged(() => true);
+    }
+    return result;
+  }
+
+  /** Puts what is about accounts off, if there is a place for it. */
+  async #takeAll(
+    reading: AsyncGenerator<Chunk, ReadResult, void>,
+    later: AccountsChunk[] | null,
+  ): Promise<ReadResult> {
+    let step = await reading.next();
+    while (!step.done) {
+      const chunk = step.value;
+      if (chunk.is === 'lines') {
+        const rest = linesOf(chunk.bytes, reading);
+        await this.#put(rest.lines);
+        return rest.result();
+      }
+      if (chunk.is === 'repositories') this.#takeRepositories(chunk.repositories);
+      else if (later === null) await this.#takeAccounts(chunk);
+      else later.push(chunk);
+      step = await reading.next();
+    }
+    return step.value;
+  }
+
+  async #takeAccounts(chunk: AccountsChunk): Promise<void> {
+    const { documents } = this.#options.ledger;
+    switch (chunk.is) {
+      case 'owners':
+        for (let at = 0; at < chunk.owners.length; at += ownersAtOnce) {
+          await this.#takeOwners(chunk.owners.slice(at, at + ownersAtOnce));
+        }
+        break;
+      case 'present':
+        this.#present = chunk.ids;
+        this.#mayHaveGone = true;
+        break;
+      case 'members':
+        await documents.transactInSlices(transaction => syncMembers(transaction, chunk.members));
+    }
+  }
+
+  async #takeOwners(owners: readonly ForgeOwner[]): Promise<void> {
+    const { ledger, log } = this.#options;
+    const { refused, formerNames } = await ledger.documents.transactInSlices(transaction =>
+      syncOwners(transaction, owners),
+    );
+    this.#haveNamesChanged = this.#options.settings.kind === 'gitlab';
+    this.#formerNames = [...this.#formerNames, ...formerNames].slice(-mostFormerNames);
+    for (const { name } of owners) this.#refused.delete(name);
+    for (const each of refused) {
+      this.#refused.set(each.name, each);
+      log.warn({ ...each }, 'an owner of the forge cannot be taken over');
+    }
+    this.#state.refused([...this.#refused.values()]);
+  }
+
+  #takeRepositories(repositories: RepositoryNames): void {
+    this.visibility.take(repositories);
+    const changed = repositories.changed === null ? null : new Set(repositories.changed);
+    this.#options.visibilityChanged(path => changed?.has(repositoryNameOf(path)) ?? true);
+  }
+
+  async #put(lines: AsyncIterable<Uint8Array>): Promise<void> {
+    const start = performance.now();
+    const interval = this.#schedule?.interval('sweep') ?? 0;
+    const staleAfterMs = Math.max(leastStaleAfterMs, interval * 3);
+    await this.#options.ledger.sources.put(forgeSource, staleAfterMs, lines);
+    this.#putMs = performance.now() - start;
+  }
+
+  async #removeLeftBehind(): Promise<void> {
+    const { documents, shares } = this.#options.ledger;
+    const names = this.#formerNames.filter(name => documents.owners.named(name) !== undefined);
+    if (names.length > 0 && names.every(name => shares.unitCountOf(name) > 0)) return;
+    this.#formerNames = await documents.transact(transaction =>
+      removeLeftBehind(transaction, names, ({ name }) => shares.unitCountOf(name) > 0),
+    );
+  }
+
+  async #removeGone(): Promise<void> {
+    const present = this.#present;
+    if (present === null || !this.#mayHaveGone) return;
+    const { documents, shares } = this.#options.ledger;
+    const gone: number[] = [];
+    let known = 0;
+    await inSlices(documents.snapshot.all(forgeLinkKind), ([key]) => {
+      known++;
+      if (!isAmong(present, Number(key))) gone.push(Number(key));
+    });
+    const tooMany = gone.length > Math.max(fewOwners, known / 2);
+    this.#state.absent(tooMany ? gone.length : 0);
+    const removed =
+      gone.length === 0 || tooMany
+        ? 0
+        : await documents.transactInSlices(transaction =>
+            removeGone(transaction, gone, ({ name }) => shares.unitCountOf(name) > 0),
+          );
+    this.#mayHaveGone = removed < gone.length;
+  }
+}
+
+/** Goes on with a reading whose first lines came: `lines` gives all of them, and `result` its end. */
+function linesOf(
+  first: Uint8Array,
+  reading: AsyncGenerator<Chunk, ReadResult, void>,
+): { readonly lines: AsyncGenerator<Uint8Array>; result(): ReadResult } {
+  let result: ReadResult | null = null;
+  async function* lines(): AsyncGenerator<Uint8Array> {
+    yield first;
+    for (;;) {
+      const step = await reading.next();
+      if (step.done) {
+        result = step.value;
+        return;
+      }
+      if (step.value.is === 'lines') yield step.value.bytes;
+    }
+  }
+  return {
+    lines: lines(),
+    result: () => {
+      if (result === null) throw new TypeError('the figures were taken before the reading ended');
+      return result;
+    },
+  };
+}
+
+/** What failed is softquota's own store. */
+function ownFault(error: unknown): ForgeFault {
+  return new ForgeFault(
+    'unreachable',
+    `its figures cannot be taken over: ${messageOf(error)}`,
+    'see the other findings and the log; it is tried again by itself',
+    { cause: error },
+  );
+}

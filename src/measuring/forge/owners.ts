@@ -1,0 +1,148 @@
+/** Brings the forge's users and organizations into softquota: as one change for some at a time. */
+
+import type { Transaction } from '../../documents/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import type { ForgeOwner } from '../../forge/index.ts';
+import { createUser, deleteUser, editUser, isEmail, isOnlyFound, profileOf } from '../../identity/index.ts';
+import { nameFault } from '../../quota/index.ts';
+import type { Work } from '../../slices.ts';
+import type { OwnerRecord } from '../../store/index.ts';
+import { type ForgeLink, forgeIdOf, forgeLinkKind } from './kinds.ts';
+
+/** An owner of the forge who could not be brought in. */
+export interface RefusedOwner {
+  readonly name: string;
+  readonly why: string;
+}
+
+export interface SyncedOwners {
+  readonly refused: readonly RefusedOwner[];
+  /** Names that somebody had before. */
+  readonly formerNames: readonly string[];
+}
+
+/** Drafts those who can be brought in. */
+export function* syncOwners(transaction: Transaction, owners: readonly ForgeOwner[]): Work<SyncedOwners> {
+  const refused: RefusedOwner[] = [];
+  const formerNames: string[] = [];
+  for (const owner of owners) {
+    try {
+      const before = transaction.changes.get(forgeLinkKind, String(owner.id))?.name ?? owner.name;
+      syncOwner(transaction, owner);
+      if (before !== owner.name) formerNames.push(before);
+    } catch (error) {
+      if (!(error instanceof SoftquotaError)) throw error;
+      refused.push({ name: owner.name, why: error.message });
+    }
+    yield;
+  }
+  return { refused, formerNames };
+}
+
+function syncOwner(transaction: Transaction, told: ForgeOwner): void {
+  const fault = nameFault(told.name);
+  if (fault !== null) throw new SoftquotaError('invalid', fault);
+  const owner = { ...told, email: isEmail(told.email) ? told.email : '' };
+  const { changes } = transaction;
+  const before = changes.get(forgeLinkKind, String(owner.id));
+  const known = before === undefined ? undefined : transaction.ownerById(before.owner);
+  const record =
+    before === undefined || known === undefined
+      ? linked(transaction, owner)
+      : changed(transaction, known, before, owner);
+  const { name, type, email, isAdmin } = owner;
+  const link: ForgeLink = { owner: record.id, name, type, email, isAdmin };
+  changes.put(forgeLinkKind, String(owner.id), link);
+}
+
+/** Meets one of the forge for the first time: by the name, unless that is still another one's of the forge. */
+function linked(transaction: Transaction, { id, name, type, email, isAdmin }: ForgeOwner): OwnerRecord {
+  const { changes } = transaction;
+  makeRoom(transaction, name, id);
+  const found = transaction.owner(name);
+  if (found === undefined)
+    return createUser(transaction, { name, type, email, isAdmin: isAdmin && type === 'user' });
+  const profile = profileOf(changes, found.id);
+  return editUser(transaction, found.name, {
+    name,
+    type,
+    ...(profile.email === '' && email !== '' ? { email } : {}),
+    ...(isAdmin && type === 'user' && !profile.isAdmin ? { isAdmin } : {}),
+  });
+}
+
+/** Only what changed in the forge is changed here. */
+function changed(
+  transaction: Transaction,
+  known: OwnerRecord,
+  before: ForgeLink,
+  { id, name, type, email, isAdmin }: ForgeOwner,
+): OwnerRecord {
+  const isRenamed = before.name !== name || known.name !== name;
+  if (isRenamed) makeRoom(transaction, name, id);
+  const edit = {
+    ...(isRenamed ? { name } : {}),
+    ...(before.type === type ? {} : { type }),
+    ...(before.email === email ? {} : { email }),
+    ...(before.isAdmin === isAdmin || type === 'organization' ? {} : { isAdmin }),
+  };
+  return Object.keys(edit).length === 0 ? known : editUser(transaction, known.name, edit);
+}
+
+/**
+ * Takes a name from whoever of the forge had it before: they have another one by now, which the same reading
+ * brings, or they are gone.
+ */
+function makeRoom(transaction: Transaction, name: string, forgeId: number): void {
+  const holder = transaction.owner(name);
+  if (holder === undefined) return;
+  const other = forgeIdOf(transaction.changes, holder.id);
+  if (other === undefined || other === forgeId) return;
+  transaction.renameOwner(holder.name, `${holder.name} (${other})`, owner =>
+    isOnlyFound(transaction.changes, owner),
+  );
+}
+
+/**
+ * Deletes those who are not in the forge any more, and of whom nothing is stored. Gives how many need not be looked
+ * at again.
+ */
+export function* removeGone(
+  transaction: Transaction,
+  ids: readonly number[],
+  hasUsage: (owner: OwnerRecord) => boolean,
+): Work<number> {
+  let removed = 0;
+  const { changes } = transaction;
+  for (const id of ids) {
+    const link = changes.get(forgeLinkKind, String(id));
+    const owner = link === undefined ? undefined : transaction.ownerById(link.owner);
+    if (owner === undefined || !hasUsage(owner)) {
+      if (owner !== undefined) deleteUser(transaction, owner.name);
+      changes.remove(forgeLinkKind, String(id));
+      removed++;
+    }
+    yield;
+  }
+  return removed;
+}
+
+/**
+ * Deletes those of these names who came back only because their data was still found under the old name. Gives
+ * the names that have to be looked at again.
+ */
+export function removeLeftBehind(
+  transaction: Transaction,
+  names: readonly string[],
+  hasUsage: (owner: OwnerRecord) => boolean,
+): readonly string[] {
+  const { changes } = transaction;
+  return names.filter(name => {
+    const owner = transaction.owner(name);
+    const isLeft =
+      owner !== undefined && isOnlyFound(changes, owner) && forgeIdOf(changes, owner.id) === undefined;
+    if (!isLeft || hasUsage(owner)) return isLeft;
+    deleteUser(transaction, owner.name);
+    return false;
+  });
+}

@@ -1,0 +1,69 @@
+/** What the forge's reader is up to, as health and the log tell it. */
+
+import type { ForgeFault, ForgeSummary } from '../../forge/index.ts';
+import type { ObservedForge } from '../../health/index.ts';
+import type { RefusedOwner } from './owners.ts';
+
+export class ForgeState {
+  readonly #kind: string;
+  readonly #now: () => number;
+  #fault: ObservedForge['fault'] = null;
+  #readAt: number | null = null;
+  #begunAt: number | null = null;
+  #summary: ForgeSummary | null = null;
+  #refused: readonly RefusedOwner[] = [];
+  #absent = 0;
+
+  constructor(kind: string, now: () => number) {
+    this.#kind = kind;
+    this.#now = now;
+  }
+
+  begins(): void {
+    this.#begunAt = this.#now();
+  }
+
+  /** The figures of a reading count. */
+  counted(): void {
+    this.#readAt = this.#now();
+  }
+
+  /** A reading has ended well. True: the one before had not. */
+  succeeded(summary: ForgeSummary | null): boolean {
+    const wasFaulty = this.#fault !== null;
+    this.#fault = null;
+    this.#begunAt = null;
+    this.#readAt = this.#now();
+    this.#summary = summary ?? this.#summary;
+    return wasFaulty;
+  }
+
+  /** A reading failed. True: for another reason than the one before. */
+  failed({ code, message, mend }: ForgeFault): boolean {
+    const before = this.#fault;
+    this.#begunAt = null;
+    this.#fault = { code, message, mend, since: before?.since ?? this.#now() };
+    return before?.message !== message;
+  }
+
+  refused(owners: readonly RefusedOwner[]): void {
+    this.#refused = owners;
+  }
+
+  /** So many owners are not in the forge any more at once that none is deleted. */
+  absent(count: number): void {
+    this.#absent = count;
+  }
+
+  observed(): ObservedForge {
+    return {
+      kind: this.#kind,
+      fault: this.#fault,
+      readAt: this.#readAt,
+      readingSince: this.#begunAt,
+      unowned: this.#summary?.unowned ?? [],
+      refused: this.#refused,
+      absent: this.#absent,
+    };
+  }
+}

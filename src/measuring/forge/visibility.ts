@@ -1,0 +1,53 @@
+/** Which repositories are public by the forge's database, and who owns those whose path names no owner. */
+
+import { isAmong, ownerIdIn, type PlaceOwnerColumns, type RepositoryNames } from '../../forge/index.ts';
+import type { Leaf } from '../../quota/index.ts';
+
+export interface ForgeVisibilityOptions {
+  /** The number by which readings know a repository. */
+  hashOf(name: string): number;
+  /** The name of the owner who is linked to an id of the forge; null if none is yet. */
+  ownerNameOf(forgeId: number): string | null;
+}
+
+export class ForgeVisibility {
+  readonly #options: ForgeVisibilityOptions;
+  #publicHashes: Float64Array | null = null;
+  #owners: PlaceOwnerColumns | null = null;
+
+  constructor(options: ForgeVisibilityOptions) {
+    this.#options = options;
+  }
+
+  take({ publicHashes, owners }: RepositoryNames): void {
+    this.#publicHashes = publicHashes;
+    this.#owners = owners;
+  }
+
+  /** The leaf of the repository at this path; null while nothing was read. */
+  leafOf(path: string): Leaf | null {
+    if (this.#publicHashes === null) return null;
+    const isPublic = isAmong(this.#publicHashes, this.#options.hashOf(repositoryNameOf(path)));
+    return isPublic ? 'size:repos:public' : 'size:repos:private';
+  }
+
+  /** The owner of the repository at this path; null for nobody, and undefined while it is not known. */
+  ownerOf(path: string): string | null | undefined {
+    if (this.#owners === null) return undefined;
+    const id = ownerIdIn(this.#owners, this.#options.hashOf(repositoryNameOf(path)));
+    return id === null ? null : (this.#options.ownerNameOf(id) ?? undefined);
+  }
+}
+
+/**
+ * The name by which a forge's database knows a repository: `owner/name` in lower case, for
+ * `…/owner/name.git`. Returns the kind and the hash of GitLab's hashed directories, `@hashed/…`: a project's
+ * wiki and its designs lie beside it.
+ */
+export function repositoryNameOf(path: string): string {
+  const hashed =
+    /\/(@(?:hashed|snippets|pools)\/)(?:[^/]+\/){2}([0-9a-f]{64})(?:\.wiki|\.design)?\.git$/.exec(path);
+  if (hashed !== null) return `${hashed[1]}${hashed[2]}`;
+  const [owner = '', name = ''] = path.split('/').slice(-2);
+  return `${owner}/${name.replace(/\.git$/, '')}`.toLowerCase();
+}

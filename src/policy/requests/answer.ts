@@ -1,0 +1,76 @@
+/**
+ * The answers to requests: granted, which makes an allowance in the same transaction, or declined with words.
+ */
+
+import type { Transaction } from '../../documents/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import { createAllowance } from '../allowances.ts';
+import { auditRequest } from './audit.ts';
+import { type RequestDocument, requestKind } from './kinds.ts';
+import { mustBeOpen, type RequestEntry } from './list.ts';
+
+/** Parts that are left out are as they were asked for. */
+export interface Grant {
+  readonly bytes?: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly until?: number | undefined;
+  readonly words: string;
+  /** The name of who grants it; null: the administrator of a host, or the configuration. */
+  readonly by: string | null;
+  readonly isAutomatic: boolean;
+  readonly now: number;
+}
+
+/**
+ * Grants a request. Throws `not_found`, `conflict` where it was answered or the owner has as many allowances
+ * as can be, and `invalid` where there cannot be such an allowance.
+ */
+export function grantRequest(transaction: Transaction, id: string, granted: Grant): RequestEntry {
+  const { changes } = transaction;
+  const { words, by, isAutomatic: automatic, now } = granted;
+  const asked = mustBeOpen(changes, id);
+  const until = granted.until ?? asked.until;
+  if (until === null) {
+    throw new SoftquotaError('invalid', 'until: the request does not say until when, so the grant has to');
+  }
+  const allowance = createAllowance(changes, asked.owner, {
+    bytes: granted.bytes ?? asked.bytes,
+    until,
+    why: asked.why,
+    grantedBy: by,
+    grantedAt: now,
+    request: id,
+    automatic,
+  });
+  const made = { allowance: allowance.id, bytes: allowance.bytes, until: allowance.until };
+  return answered(transaction, id, {
+    ...asked,
+    state: 'granted',
+    answer: { at: now, by, automatic, words, granted: made },
+  });
+}
+
+/** Declines a request, with words for the asker. Throws `not_found`, and `conflict` where it was answered. */
+export function declineRequest(
+  transaction: Transaction,
+  id: string,
+  { words, by, now }: Pick<Grant, 'words' | 'by' | 'now'>,
+): RequestEntry {
+  const asked = mustBeOpen(transaction.changes, id);
+  return answered(transaction, id, {
+    ...asked,
+    state: 'declined',
+    answer: { at: now, by, automatic: false, words, granted: null },
+  });
+}
+
+function answered(transaction: Transaction, id: string, request: RequestDocument): RequestEntry {
+  transaction.changes.put(requestKind, id, request);
+  const owner = transaction.ownerById(request.owner);
+  if (owner === undefined) {
+    throw new SoftquotaError('not_found', 'the owner that the request is for is no more');
+  }
+  const action = request.state === 'granted' ? 'granted' : 'declined';
+  transaction.auditAs(auditRequest(owner, action, id, request));
+  return [id, request];
+}

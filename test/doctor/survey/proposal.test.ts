@@ -1,0 +1,144 @@
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import fc from 'fast-check';
+import t from 'tap';
+import { formatFaults, loadConfig } from '../../../src/config/index.ts';
+import { type ConfigPlaces, configText, proposeTotal } from '../../../src/doctor/index.ts';
+import { parseSize } from '../../../src/text/index.ts';
+import { ownerName } from '../../config/arbitraries.ts';
+import { folderWith } from '../../config/written.ts';
+
+/** Names of directories as odd as a template can say them. */
+const directory = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+  .map(text => text.replace(/[/,{}*\0]|\p{Cs}/gu, ''))
+  .filter(text => !/^\.{0,2}$/.test(text));
+const odd = fc.oneof(
+  directory,
+  fc.constantFrom(
+    'a # b',
+    'a ; b',
+    '"quoted"',
+    "it's",
+    'back\\slash',
+    ' blank ',
+    'a = b',
+    'tab\there',
+    'new\nline',
+    '[x]',
+  ),
+);
+const root = fc.array(odd, { minLength: 1, maxLength: 3 }).map(names => `/${names.join('/')}`);
+const owner = fc.oneof(
+  fc.constant({ by: 'path' } as const),
+  fc.constant({ by: 'file', name: 'gl-creator' } as const),
+  fc.constant({ by: 'git-config', key: 'gitlab.fullpath' } as const),
+  ownerName.map(name => ({ by: 'fixed', name }) as const),
+);
+
+t.test('whatever the places are named, what is written loads as what was found', async t => {
+  const folder = folderWith(t, {});
+  const file = join(folder, 'app.ini');
+  fc.assert(
+    fc.property(root, root, owner, fc.string(), (place, data, source, advice) => {
+      const found = {
+        root: place,
+        storages: [
+          {
+            kind: 'repos',
+            templates: [`${place}/{owner}/{repo}.git`],
+            owner: source,
+            visibility: 'export-ok',
+            ruler: { by: 'walk' },
+          },
+          {
+            kind: 'wiki',
+            templates: [`${place}/{owner}/{repo}.wiki.git`],
+            owner: source,
+            visibility: 'export-ok',
+            ruler: { by: 'walk' },
+          },
+        ],
+        advice: [advice, 'two\nlines\n[quota]'],
+        stores: [{ what: 'LFS objects', path: place, subject: null, bytes: 0, whole: true }],
+      } as const;
+      const places: ConfigPlaces = {
+        dataPath: data,
+        socket: `${data}/gate.sock`,
+        trustedSocket: '/run/trusted.sock',
+        adminSocket: null,
+        socketGroup: 'git',
+      };
+      writeFileSync(file, configText(found, places, proposeTotal([], 0)));
+      const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
+      // What is too long for a socket is no question of writing.
+      if (!loaded.ok && loaded.faults.every(({ message }) => message.includes('bytes long'))) return;
+      if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
+      const { config } = loaded;
+      t.strictSame(config.storages, found.storages);
+      t.equal(config.server.dataPath, data);
+      t.equal(config.server.socket, `${data}/gate.sock`);
+      t.match(config.server, { trustedSocket: '/run/trusted.sock', socketGroup: 'git' });
+      t.match(config.quota, { enabled: true, mode: 'report', totalBytes: -1 });
+    }),
+    { numRuns: 500 },
+  );
+});
+
+t.test('[forge] loads as what was found; commented out, it says why and changes nothing', async t => {
+  const folder = folderWith(t, {});
+  const file = join(folder, 'app.ini');
+  const found = { root: '/srv', storages: [], advice: [], stores: [] };
+  const places: ConfigPlaces = {
+    dataPath: folder,
+    socket: `${folder}/gate.sock`,
+    trustedSocket: null,
+    adminSocket: null,
+    socketGroup: null,
+  };
+  const load = (configFile: string, fault: string | null) => {
+    const forge = { kind: 'gitea', config: configFile, database: null, fault };
+    writeFileSync(file, configText(found, places, proposeTotal([], 0), forge));
+    const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
+    if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
+    return loaded.config.forge;
+  };
+  fc.assert(
+    fc.property(root, fc.string(), (place, why) => {
+      t.match(load(place, null), {
+        kind: 'gitea',
+        configFile: resolve(place),
+        database: null,
+        count: 'once',
+      });
+      t.equal(load(place, `${why}\n[forge]\nKIND = gitea`), null);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+t.test('the proposed limit is round, and few owners are over it', t => {
+  const sizes = (count: number) => Array.from({ length: count }, (_, index) => (count - index) * 1_000_000);
+  t.match(proposeTotal(sizes(3), 3), { text: '5M', refused: 0 });
+  t.match(proposeTotal(sizes(200), 200), { text: '200M', refused: 0 });
+  t.match(proposeTotal([9_000_000_000, ...sizes(199)], 200), { text: '200M', refused: 1 });
+  t.match(proposeTotal([], 0), { text: '1G', refused: 0 });
+  t.match(proposeTotal([0, 0], 2), { text: '1G', refused: 0 });
+  t.end();
+});
+
+t.test(
+  'of any owners, the proposed limit refuses at most every twentieth, and never more than twenty',
+  async () => {
+    fc.assert(
+      fc.property(fc.array(fc.maxSafeNat(), { maxLength: 1000 }), sizes => {
+        const largest = sizes.sort((a, b) => b - a);
+        const { bytes, text, refused } = proposeTotal(largest, largest.length);
+        t.strictSame(parseSize(text), { ok: true, bytes });
+        t.equal(refused, largest.filter(size => size > bytes).length);
+        t.ok(refused <= Math.min(20, largest.length / 20));
+        t.ok(/^[125]0*[kMGTP]?$/.test(text) || bytes === Number.MAX_SAFE_INTEGER, text);
+      }),
+    );
+  },
+);

@@ -1,0 +1,66 @@
+/** Full readings of the forge begin when the configuration says so, also after it was reloaded. */
+
+import { join } from 'node:path';
+import t from 'tap';
+import { identityKinds } from '../../../src/identity/index.ts';
+import { forgeSource, Ledger } from '../../../src/ledger/index.ts';
+import { ForgeSync, forgeLinkKinds } from '../../../src/measuring/index.ts';
+import type { Patterns } from '../../../src/scan/index.ts';
+import { createLogger } from '../../../src/service/index.ts';
+import { openStore, openUnitSources } from '../../../src/store/index.ts';
+import { until } from '../../e2e/ask.ts';
+import { writeSqlite } from '../../forge/fixture.ts';
+import { settingsFor } from '../../forge/readings.ts';
+import { directoryFor, settings, silentLog } from '../../ledger/world.ts';
+
+t.test('a schedule that is reloaded is the forge’s from then on', async t => {
+  const directory = directoryFor(t);
+  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+  const ledger = await Ledger.open({
+    store,
+    unitSources: openUnitSources({ directory: join(directory, 'sources'), foldCase: true }),
+    host: 'here',
+    settings,
+    kinds: [...identityKinds, ...forgeLinkKinds],
+    foldCase: true,
+    log: silentLog,
+  });
+  const database = join(directory, 'gitea.db');
+  writeSqlite(database);
+  const running = new Map<Patterns, () => void>();
+  const begun: Patterns[] = [];
+  const { log } = createLogger({ level: 'fatal', format: 'json' });
+  const sync = new ForgeSync({
+    settings: settingsFor(`sqlite:${database}`, { pollMs: 5 }),
+    ledger,
+    log,
+    patterns: { sweep: '0 0 * * *', verify: null },
+    schedule: (patterns, tick) => {
+      begun.push(patterns);
+      running.set(patterns, tick);
+      return { close: () => void running.delete(patterns), interval: () => 1000 };
+    },
+    visibilityChanged: () => {},
+  });
+  t.teardown(async () => {
+    await sync.close();
+    await ledger.close();
+  });
+  sync.reconfigure({ sweep: '0 1 * * *', verify: null });
+  t.strictSame(begun, [], 'nothing begins before it is started');
+  sync.start();
+  await sync.firstReading();
+  sync.reconfigure({ sweep: '0 1 * * *', verify: null });
+  t.strictSame(begun, [{ sweep: '0 1 * * *', verify: null }], 'one that stays is not begun anew');
+  sync.reconfigure({ sweep: '0 2 * * *', verify: '0 3 * * *' });
+  t.strictSame([...running.keys()], [{ sweep: '0 2 * * *', verify: '0 3 * * *' }]);
+
+  t.equal(sync.observed().fault, null);
+  const reportedAt = () => ledger.sources.report(forgeSource)?.reportedAt ?? 0;
+  const before = reportedAt();
+  for (const tick of running.values()) tick();
+  await until(async () => reportedAt() > before || null);
+  t.pass('its ticks have everything read again');
+  await sync.close();
+  t.equal(running.size, 0);
+});
