@@ -41,7 +41,7 @@ export function isClosed(path: string): boolean {
 /** Tells whether a place is a directory or lies in it, links resolved. */
 export function liesIn(path: string, directory: string): boolean {
   const way = relative(physical(directory), physical(path));
-  return way !== '..' && !way.startsWith('../..');
+  return way !== '..' && !way.startsWith('../');
 }
 
 /** Tells whether the disk at a path does not answer. */

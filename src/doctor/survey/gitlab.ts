@@ -129,7 +129,7 @@ function namesPlace(text: string, root: string): boolean {
 
 /** The folders of a package installation lie beside git-data. */
 function stores(given: string, root: string, isForges: boolean): StorePlace[] {
-  const homes = [given, join(root, '../../..')];
+  const homes = [given, join(root, '../..')];
   const home = homes.find(place => isDirectory(join(place, 'gitlab-rails'))) ?? given;
   const places: readonly StorePlace[] = [
     { what: 'LFS objects', path: join(home, 'gitlab-rails/shared/lfs-objects'), subject: 'size:git:lfs' },

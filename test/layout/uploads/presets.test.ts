@@ -237,7 +237,7 @@ t.test('no spelling of an address gets past', t => {
 
 t.test('a reading that leads elsewhere hides no other', t => {
   const sly = (tail: string) => allTold('gitea', 'PUT', `/api/packages/alice/maven/${tail}`);
-  for (const up of ['../../../../..', '..%2F../../..', '%2e%2e/%2E./../..'])
+  for (const up of ['../../../..', '..%2F../../..', '%2e%2e/%2E./../..'])
     t.strictSame(sly(`${up}/bob/repo/info/lfs/objects/x/1`).sort(), [
       `alice ${packages}`,
       'bob size:git:lfs 1',
