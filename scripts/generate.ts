@@ -13,6 +13,7 @@ import { configurationReference } from './reference/configuration.ts';
 import { doctorReference } from './reference/doctor.ts';
 import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
+import { dashboard, metricsReference } from './reference/metrics.ts';
 import { architecture } from './reference/modules.ts';
 import { openApi } from './reference/openapi.ts';
 import { uploadsReference } from './reference/uploads.ts';
@@ -26,6 +27,8 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/doctor.md': doctorReference,
   'docs/errors.md': errorReference,
   'docs/forges/uploads.md': uploadsReference,
+  'docs/metrics.md': metricsReference,
+  'docs/metrics/dashboard.json': dashboard,
   'docs/openapi.json': openApi,
   ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
   ...Object.fromEntries(stubbedHooks.map(name => [`hooks/stubs/${name}`, () => assembledStub(name)])),

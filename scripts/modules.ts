@@ -29,6 +29,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   backup: ['text', 'quota', 'wire', 'store', 'ledger'],
   health: ['text', 'quota', 'layout', 'wire', 'store', 'policy', 'ledger', 'fleet'],
   gate: ['bounded', 'text', 'quota', 'layout', 'service', 'store', 'ledger', 'oauth'],
+  metrics: ['quota'],
   measuring: [
     'text',
     'quota',
@@ -83,7 +84,9 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'scan',
     'config',
     'layout',
+    'quota',
     'policy',
+    'metrics',
     'wire',
     'service',
     'store',

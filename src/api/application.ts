@@ -11,6 +11,7 @@ import type { Built } from './built.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import { isLong, writeJson } from './json-text.ts';
+import { type MetricsPageOptions, metricsPage } from './metrics.ts';
 import type { Call, EventStream, Method, Route } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import type { Streams } from './stream.ts';
@@ -23,6 +24,7 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly streams: Streams;
+  readonly metrics: MetricsPageOptions;
   /** Null: no browser comes here. */
   readonly web: Built | null;
   readonly signIn: SignInPagesOptions | null;
@@ -43,6 +45,7 @@ export function application(options: ApplicationOptions): express.Express {
   const served = Router({ caseSensitive: true });
   served.use('/api/v1', api(options));
   served.use(swaggerPage());
+  served.use(metricsPage(options.metrics));
   if (web !== null) served.use(webPages({ built: web, baseUrl: services.baseUrl }));
   if (options.signIn !== null) served.use(signInPages(options.signIn));
   app.use(served);

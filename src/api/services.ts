@@ -39,7 +39,15 @@ export type SpaceState =
   | { readonly is: 'done'; readonly report: SpaceReport }
   | { readonly is: 'failed'; readonly message: string };
 
+/** The metrics, and the token that lets others than this host's own programs read them. */
+export interface MetricsService {
+  readonly token: string | null;
+  text(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
 export interface ApiServices extends FaultServices {
+  /** Null: they are off. */
+  readonly metrics: MetricsService | null;
   readonly documents: Documents;
   readonly ledger: Ledger;
   readonly scanner: Scanner;

@@ -71,6 +71,8 @@ export interface Config {
   readonly events: { readonly keepMs: number };
   /** The newest first; none: what is kept under `dataPath`. */
   readonly security: { readonly secretKeys: readonly string[] };
+  /** Whoever sends `token` may read them; null: only this host's own programs. */
+  readonly metrics: { readonly enabled: boolean; readonly token: string | null; readonly owners: boolean };
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' };
 }
 

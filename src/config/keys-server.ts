@@ -153,6 +153,36 @@ export const security = {
   }),
 };
 
+const metricsKey = keysOfSection('metrics');
+
+export const metrics = {
+  enabled: metricsKey('ENABLED', kind.flag, {
+    text: 'false',
+    doc: '`true` counts, and serves metrics for Prometheus at `/metrics` of the HTTP API.',
+    of: config => config.metrics.enabled,
+  }),
+  token: metricsKey(
+    'TOKEN',
+    kind.optional(
+      kind.textKind(
+        z.string().regex(/^[!-~]{16,}$/, 'no token'),
+        'Write 16 or more letters, digits or signs',
+      ),
+    ),
+    {
+      words: 'none',
+      doc: 'Whoever reads the metrics sends it: `Authorization: Bearer TOKEN`. Without it, only programs of this host that do not come through a proxy can read them, and the administrator on ADMIN_SOCKET.',
+      secret: 'whole',
+      of: config => config.metrics.token,
+    },
+  ),
+  owners: metricsKey('OWNERS', kind.flag, {
+    text: 'false',
+    doc: '`true` also shows the usage of the 10,000 largest owners by name.',
+    of: config => config.metrics.owners,
+  }),
+};
+
 const logKey = keysOfSection('log');
 
 export const log = {

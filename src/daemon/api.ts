@@ -8,6 +8,7 @@ import { findings, type ObservedFleet, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
+import type { Metrics } from '../metrics/index.ts';
 import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
@@ -33,6 +34,8 @@ export interface ServedParts {
   readonly secretKeys: SecretKeys;
   readonly offlineDecisions: OfflineDecisions;
   readonly worker: DaemonWorker;
+  /** Null: they are off. */
+  readonly metrics: Metrics | null;
   readonly log: Logger;
 }
 
@@ -75,13 +78,14 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const { current, forge, measuring, refusals, offlineDecisions, worker, ...asked } = parts;
+  const { current, forge, measuring, metrics, refusals, offlineDecisions, worker, ...asked } = parts;
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
     documents: ledger.documents,
     signIn,
     space: worker.space,
+    metrics: metrics && { token: current.config.metrics.token, text: () => metrics.text() },
     now: Date.now,
     scanner: measuring.scanner,
     contact: () => current.config.hooks.contact,

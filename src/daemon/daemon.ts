@@ -31,9 +31,10 @@ import { joinFleet, mountedIn } from './fleet.ts';
 import { forgetForge, openForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
 import { KeptReservations } from './kept-reservations.ts';
+import { openMetrics } from './metrics.ts';
 import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
-import { openServers } from './servers.ts';
+import { openServers, reasonsAgainst } from './servers.ts';
 import { tellHooks } from './sizes.ts';
 import { DaemonWorker } from './worker-state.ts';
 
@@ -117,6 +118,31 @@ export class Daemon {
       const history = new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now });
       opened.push(history);
       tellHooks(socket, ledger, log);
+      const worker: DaemonWorker = new DaemonWorker({
+        isUnit: path => ledger.units.unit(path) !== undefined,
+        collected: figures => {
+          const { freedBytes = 0, fault = null } = figures.collected ?? {};
+          measuring.measureSoon(figures.path);
+          metrics?.collected(freedBytes, fault !== null);
+          events.collected({
+            owner: ledger.units.unit(figures.path)?.owner ?? null,
+            repository: figures.path,
+            freedBytes,
+            fault,
+          });
+        },
+        now: Date.now,
+      });
+      const metrics = await openMetrics(config, {
+        ledger,
+        totals,
+        measuring,
+        fleet,
+        forge,
+        worker,
+        offlineDecisions,
+        isReady: () => reasonsAgainst({ ledger, measuring, fleet, forge }).length === 0,
+      });
       const servers = await openServers({
         current,
         env,
@@ -132,19 +158,8 @@ export class Daemon {
         totals,
         secretKeys,
         offlineDecisions,
-        worker: new DaemonWorker({
-          isUnit: path => ledger.units.unit(path) !== undefined,
-          collected: figures => {
-            measuring.measureSoon(figures.path);
-            events.collected({
-              owner: ledger.units.unit(figures.path)?.owner ?? null,
-              repository: figures.path,
-              freedBytes: figures.collected?.freedBytes ?? 0,
-              fault: figures.collected?.fault ?? null,
-            });
-          },
-          now: Date.now,
-        }),
+        worker,
+        metrics,
         log,
       });
       opened.push(servers);

@@ -109,6 +109,17 @@ export async function openServers(
 const howToRaise =
   'raise the limit, which is LimitNOFILE= in a unit of systemd, nofile in limits.conf(5) and --ulimit of docker run';
 
+/** Why decisions may be unreliable at the moment; empty: they are not. */
+export function reasonsAgainst({
+  ledger,
+  measuring,
+  fleet,
+  forge,
+}: Pick<ServedParts, 'fleet' | 'forge' | 'ledger' | 'measuring'>): readonly string[] {
+  const { rootsAway, status } = measuring;
+  return notReady({ ledger, rootsAway, hangs: status.hangs, fleet, forge: forge?.observed() ?? null });
+}
+
 /** How many connections each server takes; where the system allows fewer than usual, the log says so. */
 function sharesOf(limit: number | null, log: Logger): ConnectionShares {
   const shares = connectionShares(limit);
@@ -136,9 +147,11 @@ function gateServices({
   measuring,
   offlineDecisions,
   worker,
+  metrics,
   log,
 }: ServersOptions): GateServices {
   return {
+    metrics,
     ledger,
     synchronize: claimed =>
       synchronizeClaimed(
@@ -166,19 +179,10 @@ function gateServices({
     },
     recordOfflineDecisions: report => offlineDecisions.record(report),
     worker,
-    health: () => {
-      const { rootsAway, status } = measuring;
-      return {
-        reasons: notReady({
-          ledger,
-          rootsAway,
-          hangs: status.hangs,
-          fleet,
-          forge: forge?.observed() ?? null,
-        }),
-        notes: notes(status),
-      };
-    },
+    health: () => ({
+      reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
+      notes: notes(measuring.status),
+    }),
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),
   };
 }

@@ -19,9 +19,9 @@ export class DaemonWorker implements WorkerLink {
   readonly #startedAt = performance.now();
 
   constructor(options: Omit<SpaceOptions, 'queue' | 'hasWorker'>) {
-    this.space = new Space({ ...options, queue: this.#queue, hasWorker: () => this.#isHere });
+    this.space = new Space({ ...options, queue: this.#queue, hasWorker: () => this.isHere });
     this.#watching = setInterval(() => {
-      if (!this.#isHere && this.#queue.isWaitedFor) this.#queue.fail('the worker has stopped');
+      if (!this.isHere && this.#queue.isWaitedFor) this.#queue.fail('the worker has stopped');
     }, lookEveryMs).unref();
   }
 
@@ -43,7 +43,7 @@ export class DaemonWorker implements WorkerLink {
   pushed(path: string): void {
     this.space.pushed(path);
     // Nobody would take them.
-    if (this.#isHere) this.#queue.pushed(path);
+    if (this.isHere) this.#queue.pushed(path);
   }
 
   /** `isWanted`: `[hooks] KEEP`; `collects`: `[reclaim] RUN = gc`. */
@@ -57,7 +57,13 @@ export class DaemonWorker implements WorkerLink {
     this.#queue.close();
   }
 
-  get #isHere(): boolean {
+  /** Tells whether it ever reported. */
+  get isKnown(): boolean {
+    return this.#last !== null;
+  }
+
+  /** Tells whether it reported lately. */
+  get isHere(): boolean {
     return this.#last !== null && performance.now() - this.#last.at < goneMs;
   }
 }

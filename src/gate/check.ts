@@ -15,6 +15,7 @@ import { allowanceField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { judgeFor } from './judge.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
+import { recordDecision } from './record.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices, LocatedUnit } from './services.ts';
 import { refusalText } from './words.ts';
@@ -155,9 +156,7 @@ export function answered(services: GateServices, question: Question, answer: Own
   const { subject } = question;
   const { owner, decision } = answer;
   const { mode } = ledger.settings;
-  if (!decision.allowed) {
-    services.refused({ owner: owner.name, subject, actor: question.actor, decision, mode });
-  }
+  recordDecision(services, { owner: owner.name, subject, actor: question.actor, decision });
   const isLetThrough = decision.allowed || mode === 'report';
   if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
   const judge = isLetThrough ? null : judgeFor(decision, subject);

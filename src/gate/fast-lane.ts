@@ -131,6 +131,14 @@ export class FastLane {
 
   /** Null: `node:http` answers that. */
   #answerTo(request: PlainRequest): Buffer | null {
+    const { metrics } = this.#options.services;
+    const since = metrics === null ? 0 : performance.now();
+    const answer = this.#preparedTo(request);
+    if (answer !== null) metrics?.took(performance.now() - since);
+    return answer;
+  }
+
+  #preparedTo(request: PlainRequest): Buffer | null {
     try {
       const answer = this.#prepared.answerTo(request);
       return answer && (this.#isLast(request) ? lastAnswerNow(answer) : answerNow(answer));

@@ -13,6 +13,7 @@ import { type Upload, uploadsOf } from '../layout/index.ts';
 import type { OwnerDecision } from '../ledger/index.ts';
 import { type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { recordDecision } from './record.ts';
 import { requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 import { startUpload } from './upload.ts';
@@ -141,20 +142,17 @@ async function refusalOf(
     decision.allowed ? [] : [{ ...answer, decision }],
   );
   const [first] = refused;
-  if (first === undefined || refused.length < answers.length) {
+  const isRefused = first !== undefined && refused.length === answers.length;
+  const told = isRefused ? first : answers.find(({ decision }) => decision.allowed);
+  if (told !== undefined && !isPage) {
+    const { owner, subject, decision } = told;
+    recordDecision(services, { owner: owner.name, subject, actor: '', decision });
+  }
+  if (!isRefused) {
     if (unit !== null && !isPage) services.letThrough(unit.name);
     return null;
   }
-  const { mode } = ledger.settings;
-  if (!isPage)
-    services.refused({
-      owner: first.owner.name,
-      subject: first.subject,
-      actor: '',
-      decision: first.decision,
-      mode,
-    });
-  return mode === 'report' ? null : first;
+  return ledger.settings.mode === 'report' ? null : first;
 }
 
 function subjectsOf({ subject }: Upload, leaf: Subject | null): readonly Subject[] {

@@ -19,6 +19,7 @@ import { messageOf, SoftquotaError } from '../errors.ts';
 import { uploadsOf } from '../layout/index.ts';
 import { refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { recordDecision } from './record.ts';
 import { bodyOf } from './request.ts';
 import type { GateServices } from './services.ts';
 import { startUpload } from './upload.ts';
@@ -106,9 +107,8 @@ async function refusalOf(
   const parts = objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
   const upload = { ownerName, subject, parts, end: 'grown', unit: null, seconds: uploadSeconds } as const;
   const { owner, decision } = await startUpload(services, upload);
-  if (decision.allowed) return null;
-  services.refused({ owner: owner.name, subject, actor: '', decision, mode });
-  if (mode === 'report') return null;
+  recordDecision(services, { owner: owner.name, subject, actor: '', decision });
+  if (decision.allowed || mode === 'report') return null;
   const contact = services.contact();
   return `${refusal(owner.name, subject, decision)}${contact === null ? '' : ` ${contactLine(contact)}`}`;
 }

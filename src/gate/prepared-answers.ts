@@ -47,7 +47,8 @@ export class PreparedAnswers {
     if (known === undefined || known.isText !== wantsText || !this.#isCurrent(known)) {
       return this.#prepare(query, wantsText);
     }
-    const { unit } = known.question;
+    const { unit, subject } = known.question;
+    this.#services.metrics?.decided('allowed', subject, known.settings);
     if (unit !== null) this.#services.letThrough(unit.path);
     return known;
   }

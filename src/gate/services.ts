@@ -133,7 +133,20 @@ export interface WorkerLink {
   ended(id: string, outcome: TaskOutcome): boolean;
 }
 
+/** Counts decisions. */
+export interface DecisionCounts {
+  decided(
+    result: 'allowed' | 'refused' | 'would_refuse',
+    subject: Subject,
+    settings: Pick<QuotaSettings, 'enabled' | 'mode'>,
+  ): void;
+  /** A check was answered in so many milliseconds. */
+  took(milliseconds: number): void;
+}
+
 export interface GateServices {
+  /** Null: nobody asks for metrics. */
+  readonly metrics: DecisionCounts | null;
   readonly ledger: Pick<
     Ledger,
     | 'admissions'

@@ -9,6 +9,7 @@ export { findings } from './findings.ts';
 export { forgeFindingCodes } from './forge.ts';
 export { commandLine, quoted } from './mend.ts';
 export {
+  hungDisks,
   type Listed,
   longWalks,
   notes,

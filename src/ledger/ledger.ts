@@ -152,6 +152,11 @@ export class Ledger {
     return this.#writeBehind.away;
   }
 
+  /** How many records wait to be written. */
+  get waitingWrites(): number {
+    return this.#writeBehind.waiting;
+  }
+
   /** The units of this host. */
   get units(): ReadableUnits {
     return this.#usage;

@@ -55,6 +55,11 @@ export class WriteBehind {
     return this.#away.current;
   }
 
+  /** How many records wait to be written. */
+  get waiting(): number {
+    return this.#pending.size;
+  }
+
   unit(record: UnitRecord): void {
     this.#pending.units.set(record.id, record);
     this.#start();

@@ -44,6 +44,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       authenticate: () => ({ is: 'none' }),
       browsers: null,
       web: null,
+      metrics: { metrics: null, isLocal: false },
       signIn: null,
       trustedProxies: [],
       streams: new Streams(),

@@ -54,6 +54,7 @@ async function served(
       authenticate: () => ({ is: 'none' }),
       browsers: null,
       signIn: null,
+      metrics: { metrics: null, isLocal: false },
       trustedProxies: [],
       streams: new Streams(),
       web: new Built(join(folder, 'web')),

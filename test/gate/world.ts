@@ -106,6 +106,7 @@ export async function openWorld(
     notUnderstood: [],
   };
   const services: GateServices = {
+    metrics: null,
     ledger,
     synchronize: async () => {
       throw new SoftquotaError('not_found', 'there is no source here');

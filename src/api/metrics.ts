@@ -1,0 +1,64 @@
+/**
+ * `/metrics`: for Prometheus.
+ *
+ * On the socket of the administrator it needs no more. At an address it needs the token, or, without one, a
+ * program of this host that comes by itself: what comes through a proxy of this host may be from anywhere.
+ */
+
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { type RequestHandler, Router } from 'express';
+import { SoftquotaError } from '../errors.ts';
+import { unauthenticated } from './access.ts';
+import type { MetricsService } from './services.ts';
+
+export interface MetricsPageOptions {
+  /** Null: they are off. */
+  readonly metrics: MetricsService | null;
+  /** Tells whether only the administrator of this host can come here. */
+  readonly isLocal: boolean;
+}
+
+const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+export function metricsPage({ metrics, isLocal }: MetricsPageOptions): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  const serve: RequestHandler = async (request, response) => {
+    if (metrics === null) {
+      throw new SoftquotaError('not_found', 'there are no metrics: [metrics] ENABLED is false');
+    }
+    if (!isLocal) mustBeAllowed(request, metrics.token);
+    const { contentType, text } = await metrics.text();
+    response.set('Cache-Control', 'no-store').set('Content-Type', contentType).send(text);
+  };
+  router.get('/metrics', serve);
+  router.all('/metrics', (_request, response) => {
+    response.set('Allow', 'GET, HEAD');
+    throw new SoftquotaError('wrong_method', '/metrics takes GET and HEAD');
+  });
+  return router;
+}
+
+function mustBeAllowed(request: IncomingMessage, token: string | null): void {
+  if (token === null) {
+    if (isLoopback(request)) return;
+    throw new SoftquotaError(
+      'not_permitted',
+      'metrics are only for programs of this host: [metrics] TOKEN lets others read them',
+    );
+  }
+  const [, given = ''] = /^Bearer ([!-~]+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  if (!isSame(given, token)) unauthenticated('send Authorization: Bearer and [metrics] TOKEN');
+}
+
+function isLoopback({ socket, headers }: IncomingMessage): boolean {
+  const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const isOwn = address === '::1' || address.startsWith('127.');
+  return isOwn && forwarded.every(name => headers[name] === undefined);
+}
+
+/** Takes as long for any two texts. */
+function isSame(given: string, token: string): boolean {
+  const digest = (text: string) => hash('sha256', text, 'buffer');
+  return timingSafeEqual(digest(given), digest(token));
+}

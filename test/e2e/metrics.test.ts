@@ -1,0 +1,191 @@
+/**
+ * Metrics of a real daemon: who may read them, that they add up to what the log and the events say, and that
+ * Prometheus takes them, the alert rules, and every query of the dashboard.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { until } from './ask.ts';
+import { run } from './run.ts';
+import { Server } from './server.ts';
+import { freePort } from './transports.ts';
+
+const docs = fileURLToPath(new URL('../../docs/metrics/', import.meta.url));
+const token = 'wR5yqmT0Xb8jV2nc';
+const limited = { quota: { ENABLED: 'true' }, 'quota.default': { TOTAL: '1k' } };
+
+/** The address of the daemon, and what it answers there. */
+async function urlOf(server: Server): Promise<string> {
+  const { http } = await server.daemon.logged(/^softquota answers/);
+  return String(http);
+}
+
+/** The value of one line; undefined: there is none. */
+function figureIn(text: string, line: string): number | undefined {
+  const found = text.split('\n').find(each => each.startsWith(`${line} `));
+  return found === undefined ? undefined : Number(found.slice(line.length + 1));
+}
+
+t.test('metrics are off unless they are asked for', async t => {
+  const server = await Server.open(t);
+  const answer = await server.ask('admin', '/metrics');
+  t.equal(answer.status, 404);
+  t.match(JSON.parse(answer.text), { message: /\[metrics\] ENABLED is false/ });
+});
+
+t.test('without a token only this host reads them, and not through a proxy', async t => {
+  const server = await Server.open(t, { ini: { metrics: { ENABLED: 'true' } } });
+  const url = `${await urlOf(server)}metrics`;
+  const plain = await fetch(url);
+  t.equal(plain.status, 200);
+  t.match(plain.headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
+  for (const header of ['X-Forwarded-For', 'Forwarded', 'Via', 'X-Real-IP'])
+    t.equal((await fetch(url, { headers: { [header]: 'for=192.0.2.1' } })).status, 403, header);
+  t.equal((await server.ask('admin', '/metrics')).status, 200);
+  t.equal((await fetch(url, { method: 'POST' })).status, 405);
+});
+
+t.test('with a token whoever has it reads them', async t => {
+  const server = await Server.open(t, { ini: { metrics: { ENABLED: 'true', TOKEN: token } } });
+  const url = `${await urlOf(server)}metrics`;
+  const asked = async (headers: Readonly<Record<string, string>>) => (await fetch(url, { headers })).status;
+  t.equal(await asked({}), 401);
+  t.equal(await asked({ Authorization: `Bearer ${token}x` }), 401);
+  t.equal(await asked({ Authorization: `token ${token}` }), 401);
+  t.equal(await asked({ Authorization: `Bearer ${token}`, 'X-Forwarded-For': '192.0.2.1' }), 200);
+  t.equal((await server.ask('admin', '/metrics')).status, 200);
+  const print = await server.softquota(['config', 'show']);
+  t.notMatch(print.stdout, token);
+});
+
+t.test('what is counted is what the log and the events say', async t => {
+  const server = await Server.open(t, {
+    ini: { ...limited, metrics: { ENABLED: 'true', OWNERS: 'true' } },
+    repositories: ['alice/app'],
+  });
+  await server.usageIs('alice', bytes => bytes > 1000);
+  const check = (owner: string, body?: object) =>
+    body === undefined
+      ? server.ask('gate', `/v1/check?owner=${owner}&subject=size:repos:private`)
+      : server.ask('gate', '/v1/check', { body: { owner, subject: 'size:git:lfs', ...body } });
+  for (let at = 0; at < 5; at++) t.equal((await check('bob')).status, 200);
+  for (let at = 0; at < 4; at++) t.equal((await check('alice')).status, 413);
+  for (let at = 0; at < 3; at++) t.equal((await check('bob', {})).status, 200);
+  for (let at = 0; at < 2; at++) t.equal((await check('alice', { size: 5 })).status, 413);
+  await server.softquota(['config', 'show']);
+  const text = (await server.ask('admin', '/metrics')).text;
+  const decided = (result: string, subject: string, mode = 'enforce') =>
+    figureIn(text, `softquota_decisions_total{result="${result}",subject="${subject}",mode="${mode}"}`);
+  t.equal(decided('allowed', 'size:repos:private'), 5);
+  t.equal(decided('refused', 'size:repos:private'), 4);
+  t.equal(decided('allowed', 'size:git:lfs'), 3);
+  t.equal(decided('refused', 'size:git:lfs'), 2);
+  t.equal(figureIn(text, 'softquota_owners{state="over"}'), 1);
+  t.equal(figureIn(text, 'softquota_ready'), 1);
+  t.equal(figureIn(text, 'softquota_enforcing'), 1);
+  t.equal(figureIn(text, 'softquota_store_up{store="local"}'), 1);
+  t.equal(figureIn(text, 'softquota_store_up{store="shared"}'), undefined);
+  t.equal(figureIn(text, 'softquota_worker_up'), undefined);
+  t.equal(figureIn(text, 'softquota_units'), 1);
+  const used = await server.usage('alice');
+  t.equal(figureIn(text, 'softquota_owner_usage_bytes{owner="alice"}'), used);
+  t.equal(figureIn(text, 'softquota_usage_bytes{subject="size:repos:private"}'), used);
+  t.ok((figureIn(text, 'softquota_decision_duration_seconds_count') ?? 0) >= 9);
+  t.ok((figureIn(text, `softquota_disk_free_bytes{path="${join(server.folder, 'git')}"}`) ?? 0) > 0);
+
+  t.equal(server.daemon.lines.filter(({ msg }) => msg === 'refused').length, 6);
+  const events = await until(async () => {
+    const { text: told } = await server.ask('admin', '/api/v1/admin/quota/events?kind=refusal');
+    const counts = z.array(z.object({ count: z.number() })).parse(JSON.parse(told));
+    return counts.reduce((sum, { count }) => sum + count, 0) >= 6 ? counts : null;
+  });
+  t.equal(
+    events.reduce((sum, { count }) => sum + count, 0),
+    6,
+  );
+
+  await server.configure({ quota: { MODE: 'report' } });
+  server.daemon.child.kill('SIGHUP');
+  await server.daemon.logged(/^the configuration is reloaded/);
+  t.equal((await check('alice')).status, 200);
+  const later = (await server.ask('admin', '/metrics')).text;
+  t.equal(
+    figureIn(
+      later,
+      'softquota_decisions_total{result="would_refuse",subject="size:repos:private",mode="report"}',
+    ),
+    1,
+  );
+  t.equal(figureIn(later, 'softquota_enforcing'), 0);
+});
+
+const answered = z.object({ status: z.literal('success'), data: z.object({ result: z.array(z.unknown()) }) });
+const board = z.object({
+  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
+});
+
+t.test('Prometheus takes the metrics, the rules and the queries of the dashboard', async t => {
+  const server = await Server.open(t, {
+    ini: { ...limited, metrics: { ENABLED: 'true', TOKEN: token } },
+    repositories: ['alice/app'],
+  });
+  const { text } = await server.ask('admin', '/metrics');
+  const metrics = await run('promtool', ['check', 'metrics'], { input: text });
+  t.match(metrics, { code: 0, stdout: '', stderr: '' });
+  const rules = join(docs, 'alerts.yml');
+  t.match(await run('promtool', ['check', 'rules', rules]), { code: 0, stdout: /SUCCESS: 12 rules found/ });
+
+  const prometheus = await startPrometheus(t, new URL(await urlOf(server)).host, rules);
+  const query = async (expr: string) => {
+    const answer = await fetch(`${prometheus}/api/v1/query?query=${encodeURIComponent(expr)}`);
+    return answered.parse(await answer.json()).data.result;
+  };
+  await until(async () => ((await query('softquota_ready == 1').catch(() => [])).length === 1 ? true : null));
+  const { panels } = board.parse(JSON.parse(await readFile(join(docs, 'dashboard.json'), 'utf8')));
+  const known = new Set(text.split('\n').flatMap(line => /^# TYPE (\w+)/.exec(line)?.[1] ?? []));
+  for (const { title, targets } of panels) {
+    for (const { expr } of targets) {
+      await t.resolves(query(expr.replaceAll('$__rate_interval', '5m')), `${title}: ${expr}`);
+      for (const [name] of expr.matchAll(/softquota_\w+|process_\w+/g))
+        t.ok(known.has(name.replace(/_bucket$/, '')), `${name} is a metric`);
+    }
+  }
+  const { data } = z
+    .object({
+      data: z.object({ groups: z.array(z.object({ rules: z.array(z.object({ health: z.string() })) })) }),
+    })
+    .parse(await (await fetch(`${prometheus}/api/v1/rules`)).json());
+  t.equal(data.groups.flatMap(group => group.rules).length, 12);
+});
+
+/** Gives its address. */
+async function startPrometheus(t: Test, target: string, rules: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sq-prometheus-'));
+  await writeFile(
+    join(folder, 'prometheus.yml'),
+    `global: {scrape_interval: 1s}\nrule_files: [${rules}]\nscrape_configs:\n  - job_name: softquota\n    authorization: {credentials: ${token}}\n    static_configs: [{targets: ['${target}']}]\n`,
+  );
+  const port = await freePort();
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${folder}/prometheus.yml`,
+      `--storage.tsdb.path=${folder}/data`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: 'ignore' },
+  );
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill();
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  });
+  return `http://127.0.0.1:${port}`;
+}
