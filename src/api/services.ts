@@ -71,6 +71,8 @@ export interface ApiServices extends FaultServices {
   readonly autoCreate: boolean;
   /** Faults of this installation, as far as the daemon knows them. */
   findings(): Promise<readonly Finding[]>;
+  /** The disks with less free space than is wanted. */
+  shortDisks(): readonly { readonly path: string; readonly state: 'full' | 'low' }[];
   /** The stored data that belongs to nobody. */
   unowned(): readonly UnownedKind[];
   /** Milliseconds since 1970. */

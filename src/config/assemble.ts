@@ -10,7 +10,7 @@ import type { Key } from './key.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-policy.ts';
 import { requests } from './keys-requests.ts';
-import { log, metrics, security, server, store } from './keys-server.ts';
+import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
 import { storageSettings } from './storage.ts';
 import { type Values, valuesOf } from './values.ts';
@@ -89,6 +89,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     lfs: { upstream: take(lfs.upstream) },
     events: { keepMs: take(events.keep) },
     security: { secretKeys: take(security.secretKeys) },
+    disk: { minFree: take(disk.minFree), warnFree: take(disk.warnFree) },
     metrics: {
       enabled: take(metrics.enabled),
       token: take(metrics.token),

@@ -3,6 +3,7 @@
 import type { ForgeSettings } from '../forge/index.ts';
 import type { PresetName, StorageSettings, UploadRoute } from '../layout/index.ts';
 import type { QuotaSettings } from '../quota/index.ts';
+import type { FreeSpaceSetting } from './kinds.ts';
 
 export interface Config {
   /** Absolute; null where only the environment spoke. */
@@ -71,6 +72,8 @@ export interface Config {
   readonly events: { readonly keepMs: number };
   /** The newest first; none: what is kept under `dataPath`. */
   readonly security: { readonly secretKeys: readonly string[] };
+  /** What stays free on each file system; null: nothing has to. */
+  readonly disk: { readonly minFree: FreeSpaceSetting | null; readonly warnFree: FreeSpaceSetting | null };
   /** Whoever sends `token` may read them; null: only this host's own programs. */
   readonly metrics: { readonly enabled: boolean; readonly token: string | null; readonly owners: boolean };
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' };

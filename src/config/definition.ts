@@ -12,7 +12,7 @@ import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-policy.ts';
 import { requests } from './keys-requests.ts';
-import { log, metrics, security, server, store } from './keys-server.ts';
+import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
 
 export interface Section {
@@ -64,6 +64,7 @@ export const sections: readonly Section[] = [
   { name: 'store', doc: 'Where policy and usage are stored.', keys: Object.values(store) },
   { name: 'events', doc: 'The record of events.', keys: Object.values(events) },
   { name: 'security', doc: 'Encryption of stored secrets.', keys: Object.values(security) },
+  { name: 'disk', doc: 'What stays free on the disks.', keys: Object.values(disk) },
   { name: 'metrics', doc: 'Metrics for Prometheus.', keys: Object.values(metrics) },
   { name: 'log', doc: 'The log.', keys: Object.values(log) },
 ];

@@ -153,6 +153,25 @@ export const security = {
   }),
 };
 
+const diskKey = keysOfSection('disk');
+
+export const disk = {
+  minFree: diskKey('MIN_FREE', kind.optional(kind.freeSpace), {
+    words: 'none',
+    doc: 'As much stays free on each file system with storage: with less, everything that grows there is refused, whatever the limits are. A percentage counts for bytes and for files (inodes), a size only for bytes.',
+    example: '5%',
+    reloads: true,
+    of: config => config.disk.minFree,
+  }),
+  warnFree: diskKey('WARN_FREE', kind.optional(kind.freeSpace), {
+    words: 'none',
+    doc: 'With less than that, administrators are warned: in the log, by `softquota doctor` and on the overview.',
+    example: '10%',
+    reloads: true,
+    of: config => config.disk.warnFree,
+  }),
+};
+
 const metricsKey = keysOfSection('metrics');
 
 export const metrics = {

@@ -207,6 +207,24 @@ export const someBytes: ValueType<number> = valueTypeOf(
   printedBytes,
 );
 
+/** Free space: so many bytes, or per cent of the whole. */
+export type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
+
+export const freeSpace: ValueType<FreeSpaceSetting> = {
+  expected: 'Write a percentage below 100, such as 5%, or a number and a unit, such as 20G',
+  parse: text => {
+    const [, percent] = /^(\d{1,2}(?:\.\d{1,3})?) ?%$/.exec(text.trim()) ?? [];
+    if (percent === undefined) {
+      const size = someBytes.parse(text);
+      return size.ok ? { ok: true, value: { bytes: size.value } } : size;
+    }
+    return Number(percent) > 0
+      ? { ok: true, value: { percent: Number(percent) } }
+      : { ok: false, problem: 'not above 0' };
+  },
+  print: space => ('percent' in space ? `${space.percent}%` : printedBytes(space.bytes)),
+};
+
 function printedBytes(bytes: number): string {
   const unit = bytes > 0 ? units.find(([, size]) => bytes % size === 0) : undefined;
   return unit === undefined ? String(bytes) : `${bytes / unit[1]}${unit[0]}`;

@@ -33,6 +33,7 @@ export function merged(old: Config, next: Config): Config {
     gate: next.gate,
     lfs: next.lfs,
     events: next.events,
+    disk: next.disk,
     log: Object.freeze({ ...old.log, level: next.log.level }),
   });
 }

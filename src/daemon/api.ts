@@ -113,6 +113,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         now: Date.now(),
       });
     },
+    shortDisks: () => measuring.shortDisks,
     unowned: () => unownedKinds(forge?.observed() ?? null, ledger.units.unowned),
     backup: () => backupOf(ledger, host),
   };

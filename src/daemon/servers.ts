@@ -160,6 +160,7 @@ function gateServices({
         null,
       ),
     locate: path => measuring.locate(path),
+    fullDisk: (path, subject) => measuring.fullDisk(path, subject),
     measureSoon: path => {
       measuring.measureSoon(path);
       worker.pushed(path);
@@ -181,7 +182,7 @@ function gateServices({
     worker,
     health: () => ({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
-      notes: notes(measuring.status),
+      notes: notes({ ...measuring.status, shortDisks: measuring.shortDisks }),
     }),
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),
   };

@@ -13,6 +13,7 @@ import {
 import { printable } from '../text/index.ts';
 import { allowanceField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
+import { type Decided, decidedFirstByDisk } from './decided.ts';
 import { judgeFor } from './judge.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
 import { recordDecision } from './record.ts';
@@ -131,15 +132,16 @@ export function pushId(push: string): string {
   return `push ${push}`;
 }
 
-function decideOn(services: GateServices, question: Question): OwnerDecision | Promise<OwnerDecision> {
+function decideOn(services: GateServices, question: Question): Decided | Promise<OwnerDecision> {
   const { ledger } = services;
-  const action = actionOf(services, question);
-  return action === null
-    ? ledger.decide(question.ownerName, question.subject, question.sizeBytes)
-    : ledger.admissions.admit(action);
+  const { ownerName, subject, unit, sizeBytes } = question;
+  return decidedFirstByDisk(services, { ownerName, subject, path: unit?.path ?? null }, () => {
+    const action = actionOf(services, question);
+    return action === null ? ledger.decide(ownerName, subject, sizeBytes) : ledger.admissions.admit(action);
+  });
 }
 
-interface AnsweredCheck extends OwnerDecision {
+interface AnsweredCheck extends Decided {
   readonly reply: Reply;
 }
 
@@ -151,7 +153,7 @@ function answerQuestion(services: GateServices, question: Question): Reply | Pro
 }
 
 /** Puts a decision into words, on record, and into effect. */
-export function answered(services: GateServices, question: Question, answer: OwnerDecision): AnsweredCheck {
+export function answered(services: GateServices, question: Question, answer: Decided): AnsweredCheck {
   const { ledger } = services;
   const { subject } = question;
   const { owner, decision } = answer;
@@ -171,7 +173,7 @@ export function answered(services: GateServices, question: Question, answer: Own
   return { reply, owner, decision };
 }
 
-function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: QuotaSettings['mode']): object {
+function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSettings['mode']): object {
   const { used, limit, group, rule } = decision;
   return {
     allowed: decision.allowed || mode === 'report',
@@ -184,6 +186,7 @@ function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: Quot
     rule,
     ...onItsWay(decision),
     ...allowanceField(decision),
+    ...(decision.by === 'disk' ? { disk: decision.disk } : {}),
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
@@ -194,7 +197,7 @@ function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: Quot
 }
 
 /** The bytes that count besides the stored ones; left out where they are 0. */
-function onItsWay(decision: OwnerDecision['decision']): object {
+function onItsWay(decision: Decided['decision']): object {
   if (decision.by !== 'rule') return {};
   const { reserved, incoming, underWay } = decision;
   return {
@@ -204,11 +207,7 @@ function onItsWay(decision: OwnerDecision['decision']): object {
   };
 }
 
-function textFor(
-  services: GateServices,
-  { subject, unit }: Question,
-  { owner, decision }: OwnerDecision,
-): string {
+function textFor(services: GateServices, { subject, unit }: Question, { owner, decision }: Decided): string {
   if (decision.allowed) {
     const warned = warning(owner.name, decision);
     return warned === null ? '' : `${warned}\n`;

@@ -13,6 +13,7 @@ import { type Upload, uploadsOf } from '../layout/index.ts';
 import type { OwnerDecision } from '../ledger/index.ts';
 import { type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { type Decided, decidedFirstByDisk } from './decided.ts';
 import { recordDecision } from './record.ts';
 import { requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
@@ -80,7 +81,7 @@ function askedIn({ headers }: IncomingMessage, family: keyof typeof headerNames)
   return `the proxy sends no ${uri} or no ${verb}; [gate] HEADERS says which headers are read`;
 }
 
-interface Refused extends OwnerDecision {
+interface Refused extends Pick<Decided, 'owner'> {
   readonly subject: Subject;
   readonly decision: Refusal;
 }
@@ -95,11 +96,16 @@ function decideOn(
   services: GateServices,
   { owner: ownerName, client, sizeBytes }: Upload,
   subject: Subject,
+  path: string | null,
   asked: Asked,
   isPage: boolean,
-): OwnerDecision | Promise<OwnerDecision> {
+): Decided | Promise<OwnerDecision> {
   const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
-  if (client === 'git' || isPage) return services.ledger.decide(ownerName, subject, bytes);
+  if (client === 'git' || isPage) {
+    return decidedFirstByDisk(services, { ownerName, subject, path }, () =>
+      services.ledger.decide(ownerName, subject, bytes),
+    );
+  }
   const parts = [{ id: partId(asked), bytes }];
   return startUpload(services, {
     ownerName,
@@ -134,7 +140,7 @@ async function refusalOf(
   const answers = await Promise.all(
     subjects.map(async subject => ({
       subject,
-      ...(await decideOn(services, upload, subject, asked, isPage)),
+      ...(await decideOn(services, upload, subject, path ?? null, asked, isPage)),
     })),
   );
   // A repository that is not known may become public or private.

@@ -6,13 +6,14 @@
  * more than it frees.
  */
 
-import { type Decision, isLeaf, isRepository, type Subject } from '../quota/index.ts';
+import { type Decision, type DiskFull, isLeaf, isRepository, type Subject } from '../quota/index.ts';
 
 export type Judge = 'any' | 'less';
 
 /** Returns what the header `X-Softquota-Judge` of an answer says; null: the push is not judged. */
-export function judgeFor(decision: Decision, subject: Subject): Judge | null {
-  if (decision.allowed || !isLeaf(subject) || !isRepository(subject)) return null;
+export function judgeFor(decision: Decision | DiskFull, subject: Subject): Judge | null {
+  // A push that makes the repository smaller brings its own bytes first.
+  if (decision.allowed || decision.by === 'disk' || !isLeaf(subject) || !isRepository(subject)) return null;
   const isFar = decision.by === 'no_match' || decision.used - decision.limit > decision.limit;
   return isFar ? 'less' : 'any';
 }

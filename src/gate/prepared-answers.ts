@@ -57,7 +57,9 @@ export class PreparedAnswers {
     const { ledger } = this.#services;
     if (ledger.policy !== prepared.policy || ledger.settings !== prepared.settings) return false;
     if (ledger.units.unitsVersion !== prepared.unitsVersion && !this.#isSameUnit(prepared)) return false;
-    return isSame(prepared.owner, ledger.ownerUsage(prepared.question.ownerName));
+    const { ownerName, subject, unit } = prepared.question;
+    if (this.#services.fullDisk(unit?.path ?? null, subject) !== null) return false;
+    return isSame(prepared.owner, ledger.ownerUsage(ownerName));
   }
 
   #isSameUnit(prepared: Prepared): boolean {

@@ -12,6 +12,7 @@ import type { Reservation } from '../ledger/index.ts';
 import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { answered, askedQuestion } from './check.ts';
+import { decidedFirstByDisk } from './decided.ts';
 import { bytesIn, secondsIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
@@ -36,16 +37,19 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
   const question = await askedQuestion(services, parameters);
   const { ownerName, subject, unit, sizeBytes } = question;
-  const admission = await services.ledger.admissions.admit({
-    ownerName,
-    subject,
-    parts: [{ id: randomBytes(idBytes).toString('base64url'), bytes: sizeBytes }],
-    end: 'reported',
-    unit: unit?.path ?? null,
-    seconds,
-  });
+  const path = unit?.path ?? null;
+  const admission = await decidedFirstByDisk(services, { ownerName, subject, path }, () =>
+    services.ledger.admissions.admit({
+      ownerName,
+      subject,
+      parts: [{ id: randomBytes(idBytes).toString('base64url'), bytes: sizeBytes }],
+      end: 'reported',
+      unit: path,
+      seconds,
+    }),
+  );
   const { reply } = answered(services, question, admission);
-  const [reservation] = admission.reservations;
+  const [reservation] = 'reservations' in admission ? admission.reservations : [];
   return reservation === undefined ? reply : { ...shown(services, reservation, 201), decision: 'allowed' };
 }
 

@@ -3,7 +3,7 @@
 import type { Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Claimed, Synchronization } from '../oauth/index.ts';
-import type { Decision, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
+import type { Decision, DiskFull, FullDisk, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
 
 /** A unit that is known, or was found on the disk, or is about to be made. */
 export interface LocatedUnit {
@@ -22,7 +22,7 @@ export interface RefusalRecord {
   readonly subject: Subject;
   /** Empty where nobody said. */
   readonly actor: string;
-  readonly decision: Decision;
+  readonly decision: Decision | DiskFull;
   readonly mode: QuotaSettings['mode'];
 }
 
@@ -169,6 +169,8 @@ export interface GateServices {
   locate(path: string): Promise<LocatedUnit & { readonly exists: boolean }>;
   /** The unit at this path is walked again soon. */
   measureSoon(unitPath: string): void;
+  /** The disk with too little free space for this to grow; null: there is enough. Costs a look-up. */
+  fullDisk(unitPath: string | null, subject: Subject): FullDisk | null;
   /**
    * A check let something through into the unit at this path, which need not be there yet: it is walked when
    * that may have come, also where nobody says so. Costs no more than a look-up.

@@ -4,6 +4,7 @@
  */
 
 import type { Action, OwnerDecision } from '../ledger/index.ts';
+import { type Decided, decidedFirstByDisk } from './decided.ts';
 import type { GateServices } from './services.ts';
 
 /** So many units of an owner are measured soon after an upload; an owner has one of a kind, mostly. */
@@ -12,7 +13,12 @@ const mostMeasured = 4;
 const mostLookedAt = 200;
 
 /** Decides, and keeps what is allowed in mind. */
-export function startUpload(
+export function startUpload(services: GateServices, action: Action): Decided | Promise<OwnerDecision> {
+  const { ownerName, subject, unit: path } = action;
+  return decidedFirstByDisk(services, { ownerName, subject, path }, () => startByLimits(services, action));
+}
+
+function startByLimits(
   { ledger, letThrough }: GateServices,
   action: Action,
 ): OwnerDecision | Promise<OwnerDecision> {

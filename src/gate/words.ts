@@ -5,7 +5,7 @@
  * The text names no other repository, because the reader may not be allowed to see it.
  */
 
-import { type Decision, decidedBy, refusal, type Subject } from '../quota/index.ts';
+import { decidedBy, type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { formatBytes } from '../text/index.ts';
 
 /** The width of a terminal without git's `remote: `. */
@@ -14,7 +14,7 @@ const lineWidth = 76;
 export interface RefusalWords {
   readonly ownerName: string;
   readonly subject: Subject;
-  readonly decision: Extract<Decision, { readonly allowed: false }>;
+  readonly decision: Refusal;
   /** The bytes of the repository that is pushed to; null if it is not known, or if this is no push. */
   readonly repositoryBytes: number | null;
   /** True for a push, false for an upload. */
@@ -32,13 +32,16 @@ export function refusalText(words: RefusalWords): string {
     ...(words.repositoryBytes === null ? [] : [`This repository: ${formatBytes(words.repositoryBytes)}.`]),
     `Nothing from this ${isPush ? 'push' : 'upload'} was stored.`,
     ...nextStep(decision, isPush),
-    ...(contact === null ? [] : [contactLine(contact)]),
+    ...(contact === null || decision.by === 'disk' ? [] : [contactLine(contact)]),
   ];
   return `${[...lines, ...wrapped(rest.join(' '))].join('\n')}\n`;
 }
 
 /** Deleting data helps against a limit, but not if the owner may store nothing at all. */
 function nextStep(decision: RefusalWords['decision'], isPush: boolean): string[] {
+  if (decision.by === 'disk') {
+    return ['You can still delete branches and tags. Try again later, or tell those who run this server.'];
+  }
   if (decision.by === 'no_match' || decision.limit === 0) return [];
   return isPush
     ? [

@@ -24,6 +24,17 @@ export const daemonFindings = {
     meaning: 'Measurements cannot be written to the store. Meanwhile the daemon answers from memory.',
     mend: 'free disk space below `[server] DATA_PATH`, or give the daemon write permission there; the daemon then continues by itself',
   },
+  disk_full: {
+    severity: 'wrong',
+    meaning:
+      'A file system has less free space, or room for fewer files, than `[disk] MIN_FREE`. Everything that grows there is refused.',
+    mend: 'delete data there, or make the file system larger; then everything goes on by itself',
+  },
+  disk_low: {
+    severity: 'notice',
+    meaning: 'A file system has less free space, or room for fewer files, than `[disk] WARN_FREE`.',
+    mend: 'delete data there, or make the file system larger, before it comes to `[disk] MIN_FREE`',
+  },
   shared_away: {
     severity: 'wrong',
     meaning:

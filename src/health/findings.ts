@@ -17,6 +17,7 @@ import {
   type ObservedRename,
   sharedAway,
   sharedName,
+  shortageWords,
   type TroubledPlace,
 } from './observed.ts';
 import { workerFindings } from './worker.ts';
@@ -32,6 +33,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...hooks(observed),
     ...workerFindings(observed),
     ...settings(observed),
+    ...shortages(observed),
     ...places(observed),
     ...owners(observed),
     ...policy(observed),
@@ -63,6 +65,16 @@ function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
       makeFinding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
     ),
   ];
+}
+
+function shortages({ shortDisks }: Observed): Finding[] {
+  return shortDisks.map(short =>
+    makeFinding(
+      short.state === 'full' ? 'disk_full' : 'disk_low',
+      shortageWords(short),
+      `delete data, or give it more space: ${commandLine('df', '-h', short.path)}`,
+    ),
+  );
 }
 
 const daySeconds = 86_400;

@@ -3,6 +3,7 @@
 import type { FleetState, NameTaken } from '../fleet/index.ts';
 import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import { type FullDisk, fullDiskWords } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 
@@ -54,6 +55,13 @@ export interface ObservedHang extends WaitedFor {
   readonly mountedAt: string;
 }
 
+/** A disk with less free space than is wanted; see `[disk]`. */
+export interface ObservedShortage {
+  readonly path: string;
+  readonly state: 'full' | 'low';
+  readonly disk: FullDisk;
+}
+
 /** The state of the reader of a forge's database. Times are milliseconds since 1970. */
 export interface ObservedForge {
   /** Which forge it is: `gitea`. */
@@ -88,6 +96,7 @@ export interface Observed {
   readonly storages: number;
   /** Storage roots that are missing or have become another file system, by the last sweep. */
   readonly rootsAway: readonly TroubledPlace[];
+  readonly shortDisks: readonly ObservedShortage[];
   /** The places where disks do not answer. */
   readonly hangs: readonly ObservedHang[];
   /** The units that are being walked. */
@@ -202,11 +211,19 @@ export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'
 }
 
 /** Returns remarks that explain old figures, but make no answer unreliable. */
-export function notes(observed: Pick<Observed, 'walking' | 'hangs'>): readonly string[] {
-  return longWalks(observed).map(
-    ({ path, milliseconds }) =>
-      `the walk of ${printable(path)} began at ${minuteOf(milliseconds)}, and makes progress`,
-  );
+export function notes(observed: Pick<Observed, 'walking' | 'hangs' | 'shortDisks'>): readonly string[] {
+  return [
+    ...observed.shortDisks.map(shortageWords),
+    ...longWalks(observed).map(
+      ({ path, milliseconds }) =>
+        `the walk of ${printable(path)} began at ${minuteOf(milliseconds)}, and makes progress`,
+    ),
+  ];
+}
+
+export function shortageWords({ path, state, disk }: ObservedShortage): string {
+  const effect = state === 'full' ? '; what grows there is refused' : '';
+  return `${printable(path)}: ${fullDiskWords(disk)}${effect}`;
 }
 
 function minuteOf(agoMs: number): string {

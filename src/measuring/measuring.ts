@@ -11,7 +11,7 @@ import type { LocatedUnit } from '../gate/index.ts';
 import type { Observed, ObservedFleet } from '../health/index.ts';
 import { isOfNetwork, mountsIn, mountTable, type StorageSettings } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { Leaf } from '../quota/index.ts';
+import type { FullDisk, Leaf, Subject } from '../quota/index.ts';
 import {
   createScanner,
   isCovered,
@@ -25,6 +25,7 @@ import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
+import { FreeSpace, type ShortDisk } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
 import { Renames } from './renames.ts';
@@ -82,6 +83,7 @@ export class Measuring {
   #stopTelling = () => {};
   readonly #measured = Promise.withResolvers<void>();
   readonly #renames: Renames;
+  readonly #freeSpace: FreeSpace;
   readonly #visibility: RepositoryVisibility | null;
 
   constructor({ config, ledger, log, fleet, visibility }: MeasuringParts) {
@@ -92,6 +94,11 @@ export class Measuring {
     this.isMeasured = this.#measured.promise;
     this.#fleet = fleet;
     this.#visibility = visibility;
+    this.#freeSpace = new FreeSpace({
+      settings: config.disk,
+      disks: deadlineMs => this.scanner.disks(deadlineMs),
+      log,
+    });
     this.#divide();
     this.scanner = createScanner({
       storages: this.#storages,
@@ -117,12 +124,14 @@ export class Measuring {
     this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#log });
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
+    this.#freeSpace.start();
   }
 
   reconfigure(config: Config): void {
     const before = this.#config;
     this.#config = config;
     this.#divide();
+    this.#freeSpace.reconfigure(config.disk);
     const { storages } = config;
     const { exclude, measure, schedule, verify } = config.scan;
     this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
@@ -177,6 +186,16 @@ export class Measuring {
       .catch(error => this.#log.error({ err: error, path }, 'a unit could not be measured'));
   }
 
+  /** As `GateServices.fullDisk`. */
+  fullDisk(unitPath: string | null, subject: Subject): FullDisk | null {
+    return this.#freeSpace.fullFor(unitPath, subject);
+  }
+
+  /** The disks with less free space than is wanted. */
+  get shortDisks(): readonly ShortDisk[] {
+    return this.#freeSpace.short;
+  }
+
   /** As `GateServices.locate`. */
   async locate(
     path: string,
@@ -224,6 +243,7 @@ export class Measuring {
     | 'rulers'
     | 'leftovers'
     | 'renames'
+    | 'shortDisks'
   > {
     const whole = this.scanner.runs().filter(({ owners }) => owners === null);
     const last = whole.find(({ state }) => state === 'done');
@@ -242,6 +262,7 @@ export class Measuring {
       rulers: { count: rulers.count, first: rulers.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
       renames: this.#renames.list(),
+      shortDisks: this.shortDisks,
     };
   }
 
@@ -263,6 +284,7 @@ export class Measuring {
     this.#schedule?.close();
     this.#followUps.close();
     this.#stopTelling();
+    await this.#freeSpace.close();
     this.#hangingThreads = await this.scanner.close();
     this.#renames.close();
   }

@@ -6,7 +6,7 @@
  */
 
 import { EventIds } from '../documents/index.ts';
-import type { Decision, QuotaSettings, Subject } from '../quota/index.ts';
+import type { Decision, DiskFull, QuotaSettings, Subject } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import type { RefusalEvent } from '../wire/index.ts';
 import { eventOf, isoOf } from './record.ts';
@@ -17,7 +17,7 @@ export interface ToldRefusal {
   readonly subject: Subject;
   /** Empty where nobody said. */
   readonly actor: string;
-  readonly decision: Decision;
+  readonly decision: Decision | DiskFull;
   readonly mode: QuotaSettings['mode'];
 }
 
@@ -96,7 +96,7 @@ export class Tally {
   add(refusal: ToldRefusal, refused: Refused, now: number): void {
     this.#turnTo(now);
     const { used, limit, group, rule } = refusal.decision;
-    const ruling = { used, limit, group, rule };
+    const ruling = { used, limit, group, rule, full_disk: refusal.decision.by === 'disk' };
     const place = this.#placeFor(refusal, refused);
     const known = this.#sums.get(nameOf(place));
     const sum = known ?? this.#begin(place, refusal, now);
@@ -175,6 +175,7 @@ export class Tally {
         limit: null,
         group: null,
         rule: null,
+        full_disk: false,
       },
     };
     this.#put(place, sum);

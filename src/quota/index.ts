@@ -22,6 +22,7 @@ export {
   type Explanation,
   explain,
 } from './explain.ts';
+export { type DiskFull, type FullDisk, refusedByDisk } from './full-disk.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export { type ActiveAllowance, type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
@@ -41,4 +42,4 @@ export {
   withAncestors,
 } from './subjects.ts';
 export { addBytes, asTree, bytesUnder, noUsage, type Usage, type UsageTree, usageOf } from './usage.ts';
-export { decidedBy, type Refusal, refusal, standing, subjectWords, warning } from './words.ts';
+export { decidedBy, fullDiskWords, type Refusal, refusal, standing, subjectWords, warning } from './words.ts';

@@ -1,11 +1,12 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
-import { formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
+import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text/index.ts';
 import type { Decision } from './decide.ts';
+import type { DiskFull, FullDisk } from './full-disk.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
 /** A decision that refuses. */
-export type Refusal = Extract<Decision, { readonly allowed: false }>;
+export type Refusal = Extract<Decision, { readonly allowed: false }> | DiskFull;
 
 /** Names of each subject that fit before "use" and after "store"; lists, so that several can be joined. */
 const words: Readonly<Record<Exclude<Subject, 'size:all'>, readonly string[]>> = {
@@ -39,6 +40,7 @@ function enumerated(parts: readonly string[]): string {
  */
 export function refusal(ownerName: string, subject: Subject, decision: Refusal): string {
   const owner = printable(ownerName);
+  if (decision.by === 'disk') return `${fullDiskWords(decision.disk)}.`;
   if (decision.by === 'no_match') {
     const what = subject === 'size:all' ? `all data of ${owner}` : `${owner}'s ${subjectWords(subject)}`;
     return `Quota refused: no rule covers ${what}.`;
@@ -59,6 +61,14 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.${extra(decision)}`;
 }
 
+/** Says how little is left: `The disk is nearly full: 1.2 GB of 100 GB are free, and 5 GB have to stay free` */
+export function fullDiskWords({ of, free, size, least }: FullDisk): string {
+  const shown = of === 'bytes' ? formatBytes : formatCount;
+  const what = of === 'bytes' ? 'are free' : 'more files fit';
+  const stay = of === 'bytes' ? 'have to stay free' : 'have to stay possible';
+  return `The disk is nearly full: ${shown(free)} of ${shown(size)} ${what}, and ${shown(least)} ${stay}`;
+}
+
 /** Repositories and wikis grow by pushes. */
 function action(subject: Subject): 'push' | 'upload' {
   return subject.startsWith('size:repos:') || subject === 'size:assets:wiki' ? 'push' : 'upload';
@@ -73,7 +83,7 @@ function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly b
 /**
  * Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null if there is none.
  */
-export function warning(ownerName: string, decision: Decision): string | null {
+export function warning(ownerName: string, decision: Decision | DiskFull): string | null {
   if (decision.warnPercent === null) return null;
   return `Quota warning: ${use(printable(ownerName), decision)}.${extra(decision)}`;
 }
@@ -126,7 +136,7 @@ function countedWords(mask: number): string {
 }
 
 /** Names the deciding rule: `Decided by rule "total" of group "free".`; null if no named group decided. */
-export function decidedBy(decision: Decision): string | null {
+export function decidedBy(decision: Pick<Decision, 'group' | 'rule'>): string | null {
   if (decision.rule === null || decision.group === null) return null;
   return `Decided by rule "${printable(decision.rule)}" of group "${printable(decision.group)}".`;
 }

@@ -17,11 +17,15 @@ import { monotonic } from './shared.ts';
 export interface WatchedDisk {
   /** The first of its roots. */
   readonly path: string;
+  readonly roots: readonly string[];
   /** The kinds of data below these roots. */
   readonly leaves: readonly Leaf[];
   /** In bytes, as `freeBytes`, which leaves out what is kept for root; null: it did not say. */
   readonly sizeBytes: number | null;
   readonly freeBytes: number | null;
+  /** How many files it has room for, and for how many more; 0 where it makes room as it needs it. */
+  readonly sizeFiles: number | null;
+  readonly freeFiles: number | null;
 }
 
 export interface Disks {
@@ -66,21 +70,28 @@ export function openDisks(hangs: Hangs, ioWorkers: Pick<IoWorkers, 'take'>): Dis
   }
 
   async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]> {
-    const disks = new Map<string, { path: string; leaves: Set<Leaf>; space: DiskSpace | null }>();
+    const disks = new Map<
+      string,
+      { path: string; roots: string[]; leaves: Set<Leaf>; space: DiskSpace | null }
+    >();
     for (const [index, { path }] of roots.entries()) {
       const space = await spaceAt(path, deadlineMs);
       const name = space === null ? path : `device ${space.device}`;
-      const disk = disks.get(name) ?? { path, leaves: new Set(), space };
+      const disk = disks.get(name) ?? { path, roots: [], leaves: new Set(), space };
+      disk.roots.push(path);
       disks.set(name, disk);
       for (const track of tracks) {
         if (track.root === index) for (const leaf of leavesOf(track)) disk.leaves.add(leaf);
       }
     }
-    return [...disks.values()].map(({ path, leaves, space }) => ({
+    return [...disks.values()].map(({ path, roots, leaves, space }) => ({
       path,
+      roots,
       leaves: [...leaves],
       sizeBytes: space?.sizeBytes ?? null,
       freeBytes: space?.freeBytes ?? null,
+      sizeFiles: space?.sizeFiles ?? null,
+      freeFiles: space?.freeFiles ?? null,
     }));
   }
 

@@ -133,8 +133,14 @@ function spaceAt(path: string): DiskSpace | null {
   const place = encodePath(path);
   const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return null;
-  const { bsize, blocks, bavail } = statfsSync(place, { bigint: true });
-  return { device: stats.dev, sizeBytes: exact(bsize * blocks), freeBytes: exact(bsize * bavail) };
+  const { bsize, blocks, bavail, files, ffree } = statfsSync(place, { bigint: true });
+  return {
+    device: stats.dev,
+    sizeBytes: exact(bsize * blocks),
+    freeBytes: exact(bsize * bavail),
+    sizeFiles: exact(files),
+    freeFiles: exact(ffree),
+  };
 }
 
 function exact(bytes: bigint): number {

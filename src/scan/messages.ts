@@ -85,6 +85,8 @@ export interface DiskSpace {
   readonly device: bigint;
   readonly sizeBytes: number;
   readonly freeBytes: number;
+  readonly sizeFiles: number;
+  readonly freeFiles: number;
 }
 
 /** The start parameters of an I/O worker. */

@@ -48,6 +48,9 @@ export const refusalEvent = z
     }),
     host: z.string(),
     ...ruling,
+    full_disk: z.boolean().default(false).meta({
+      description: 'True where the last refusal was by `[disk] MIN_FREE`, and not by a limit.',
+    }),
   })
   .meta({
     id: 'RefusalEvent',

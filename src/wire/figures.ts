@@ -17,6 +17,10 @@ const disk = z
     subjects: z.array(z.string()).readonly().meta({ description: 'The kinds of storage below its roots.' }),
     size: bytes.nullable().meta({ description: 'Null, like `free`, if the disk did not answer in time.' }),
     free: bytes.nullable().meta({ description: 'The free bytes, without those reserved for root.' }),
+    state: z.enum(['ok', 'low', 'full']).meta({
+      description:
+        'By `[disk]`: `full` below MIN_FREE, where all that grows is refused; `low` below WARN_FREE.',
+    }),
   })
   .meta({ id: 'Disk', description: 'A file system of this host with storage roots.' });
 

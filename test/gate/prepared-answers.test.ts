@@ -97,6 +97,12 @@ const steps: Readonly<Record<string, (world: World) => unknown>> = {
   'a unit has another owner': ({ walk }) => walk(app, 'bob', 7 * GB),
   'a unit is of another kind': ({ walk }) => walk(app, 'bob', 7 * GB, { leaf: 'size:assets:wiki' }),
   'a unit lies in another': ({ walk }) => walk(`${app}/objects`, 'carol', 1),
+  'the disk is full': ({ told }) => {
+    told.fullDisk = { of: 'bytes', free: 1, size: 100, least: 5 };
+  },
+  'the disk has space again': ({ told }) => {
+    told.fullDisk = null;
+  },
   'a sweep ended': ({ ledger }) =>
     ledger.walks.recordSweep({ startedAt: 3, finishedAt: 9000, units: 1 }, [], () => true),
 };

@@ -18,6 +18,7 @@ import {
   type WorkerState,
 } from '../../src/gate/index.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
+import type { FullDisk } from '../../src/quota/index.ts';
 import { openStore, openUnitSources } from '../../src/store/index.ts';
 import { settings, silentLog } from '../ledger/world.ts';
 
@@ -38,6 +39,7 @@ export interface Asked {
 /** What the tests set, and what the gate did. */
 export interface Told {
   contact: string | null;
+  fullDisk: FullDisk | null;
   reasons: readonly string[];
   notes: readonly string[];
   locate: GateServices['locate'];
@@ -84,6 +86,7 @@ export async function openWorld(
   });
   const told: Told = {
     contact: null,
+    fullDisk: null,
     reasons: [],
     notes: [],
     locate: async path => {
@@ -107,6 +110,7 @@ export async function openWorld(
   };
   const services: GateServices = {
     metrics: null,
+    fullDisk: () => told.fullDisk,
     ledger,
     synchronize: async () => {
       throw new SoftquotaError('not_found', 'there is no source here');

@@ -22,6 +22,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     defaultGroups: [],
     storages: 1,
     rootsAway: [],
+    shortDisks: [],
     hangs: [],
     walking: [],
     unread: none,

@@ -43,6 +43,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         const { mode, enabled } = ledger.settings;
         const sweep = ledger.walks.lastSweep;
         const kinds = services.unowned();
+        const shortDisks = services.shortDisks();
         return {
           mode,
           enabled,
@@ -56,6 +57,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
             subjects: leaves,
             size: sizeBytes,
             free: freeBytes,
+            state: shortDisks.find(short => short.path === path)?.state ?? ('ok' as const),
           })),
           refusals,
           measuring: running === undefined ? null : scanShown(running),

@@ -197,6 +197,18 @@ function Disks({ disks }: { disks: readonly Disk[] }) {
                   <span>
                     <Size bytes={disk.free} /> free of <Size bytes={disk.size} />
                   </span>
+                  {disk.state === 'full' && (
+                    <>
+                      {' '}
+                      <span class="mark bad">nearly full: what grows is refused</span>
+                    </>
+                  )}
+                  {disk.state === 'low' && (
+                    <>
+                      {' '}
+                      <span class="mark near">less free than wanted</span>
+                    </>
+                  )}
                 </>
               )}
               {disk.size === null && ' '}

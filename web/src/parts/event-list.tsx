@@ -170,6 +170,8 @@ type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;
 
 function refusalWords(event: Of<'refusal'>): string {
   const who = event.actor === null ? '' : ` by ${printable(event.actor)}`;
+  if (event.full_disk)
+    return `${subjectWords(event.subject)}, ${counted(event.count, 'time', 'times')}${who}; the disk is nearly full`;
   const several = event.others ? ', several owners or users' : '';
   return `${subjectWords(event.subject)}, ${counted(event.count, 'time', 'times')}${who}${several}; ${useWords(event)}`;
 }

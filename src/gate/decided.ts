@@ -1,0 +1,31 @@
+/** Decisions of the gate: by the disk first, then by the owner's limits. */
+
+import type { OwnerDecision, OwnerUsage } from '../ledger/index.ts';
+import { type Decision, type DiskFull, refusedByDisk, type Subject } from '../quota/index.ts';
+import type { GateServices } from './services.ts';
+
+/** A decision about what an owner may start. */
+export interface Decided {
+  readonly owner: OwnerUsage;
+  readonly decision: Decision | DiskFull;
+}
+
+/** An owner, and the unit that something comes into; null: it is not known. */
+interface Place {
+  readonly ownerName: string;
+  readonly subject: Subject;
+  readonly path: string | null;
+}
+
+/**
+ * Decides by the disk that the unit lies on, or, without one, by all disks with such data; and by `byLimits`
+ * where the disk has enough free space. Where quotas are off, nothing is refused.
+ */
+export function decidedFirstByDisk<Found extends OwnerDecision | Promise<OwnerDecision>>(
+  { ledger, fullDisk }: Pick<GateServices, 'fullDisk' | 'ledger'>,
+  { ownerName, subject, path }: Place,
+  byLimits: () => Found,
+): Found | Decided {
+  const disk = ledger.settings.enabled ? fullDisk(path, subject) : null;
+  return disk === null ? byLimits() : { owner: ledger.ownerUsage(ownerName), decision: refusedByDisk(disk) };
+}

@@ -1,0 +1,162 @@
+/**
+ * Free space on the disks: finds out which of them have too little left for anything to grow.
+ *
+ * The disks are looked at every ten seconds, and while somebody asks, four times a second. A disk that does not
+ * answer keeps its last standing. One that was full is so until a little more than enough is free, so that it
+ * does not change from one look to the next.
+ */
+
+import type { Config } from '../config/index.ts';
+import { isWithin } from '../layout/index.ts';
+import type { Log } from '../log.ts';
+import { type FullDisk, fullDiskWords, leafMask, type Subject } from '../quota/index.ts';
+import type { WatchedDisk } from '../scan/index.ts';
+import { printable } from '../text/index.ts';
+
+type Settings = Config['disk'];
+
+export interface FreeSpaceOptions {
+  readonly settings: Settings;
+  disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
+  readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
+}
+
+/** A disk with less left than is wanted. */
+export interface ShortDisk {
+  readonly path: string;
+  /** `full`: below MIN_FREE; `low`: below WARN_FREE. */
+  readonly state: 'full' | 'low';
+  readonly disk: FullDisk;
+}
+
+const everyMs = 10_000;
+const whileAskedMs = 250;
+const deadlineMs = 2000;
+/** So much more than enough ends a standing. */
+const margin = 1.05;
+
+interface Seen extends Pick<WatchedDisk, 'leaves' | 'path' | 'roots'> {
+  readonly short: ShortDisk | null;
+}
+
+export class FreeSpace {
+  readonly #options: FreeSpaceOptions;
+  #settings: Settings;
+  #disks: readonly Seen[] = [];
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(options: FreeSpaceOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => void this.look(), everyMs).unref();
+    void this.look();
+  }
+
+  reconfigure(settings: Settings): void {
+    this.#settings = settings;
+    void this.look();
+  }
+
+  /**
+   * The disk without enough space on which this would grow; null where there is enough. Without a path, all
+   * disks with such data have to be full.
+   */
+  fullFor(path: string | null, subject: Subject): FullDisk | null {
+    if (this.#settings.minFree === null) return null;
+    if (performance.now() - this.#lookedAt >= whileAskedMs) void this.look();
+    const disks = path === null ? this.#withLeaves(leafMask(subject)) : this.#diskOf(path);
+    const full = disks.flatMap(({ short }) => (short?.state === 'full' ? [short.disk] : []));
+    return full.length === disks.length ? (full[0] ?? null) : null;
+  }
+
+  /** The disks with less left than is wanted. */
+  get short(): readonly ShortDisk[] {
+    return this.#disks.flatMap(({ short }) => short ?? []);
+  }
+
+  /** Looks at all disks; never rejects. */
+  look(): Promise<void> {
+    const { minFree, warnFree } = this.#settings;
+    if (minFree === null && warnFree === null) {
+      this.#disks = [];
+      return Promise.resolve();
+    }
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const found = await this.#options.disks(deadlineMs);
+    const known = new Map(this.#disks.map(disk => [disk.path, disk]));
+    this.#disks = found.map(disk => {
+      const { path, leaves, roots } = disk;
+      const before = known.get(path)?.short ?? null;
+      const short = disk.sizeBytes === null ? before : this.#standingOf(disk, before);
+      if (short?.state !== before?.state) this.#tell(path, short);
+      return { path, leaves, roots, short };
+    });
+    this.#lookedAt = performance.now();
+  }
+
+  #standingOf(disk: WatchedDisk, before: ShortDisk | null): ShortDisk | null {
+    const { minFree, warnFree } = this.#settings;
+    const { path } = disk;
+    const full = minFree && shortage(disk, minFree, before?.state === 'full');
+    if (full !== null) return { path, state: 'full', disk: full };
+    const low = warnFree && shortage(disk, warnFree, before !== null);
+    return low && { path, state: 'low', disk: low };
+  }
+
+  #tell(path: string, short: ShortDisk | null): void {
+    const { log } = this.#options;
+    const where = printable(path);
+    if (short === null) log.info({ path }, `enough is free again at ${where}`);
+    else if (short.state === 'low') log.warn({ path }, `${where}: ${fullDiskWords(short.disk)}`);
+    else log.error({ path }, `${where}: ${fullDiskWords(short.disk)}; what grows there is refused`);
+  }
+
+  #withLeaves(mask: number): readonly Seen[] {
+    return this.#disks.filter(({ leaves }) => leaves.some(leaf => (mask & leafMask(leaf)) !== 0));
+  }
+
+  /** The one with the innermost root; none where nothing is known of the path. */
+  #diskOf(path: string): readonly Seen[] {
+    let found: Seen | null = null;
+    let length = -1;
+    for (const disk of this.#disks) {
+      for (const root of disk.roots) {
+        if (root.length > length && isWithin(path, root)) [found, length] = [disk, root.length];
+      }
+    }
+    return found === null ? [] : [found];
+  }
+}
+
+/** Null: enough is free. A share counts for bytes and for files, a size only for bytes. */
+function shortage(
+  { sizeBytes, freeBytes, sizeFiles, freeFiles }: WatchedDisk,
+  wanted: NonNullable<Settings['minFree']>,
+  wasShort: boolean,
+): FullDisk | null {
+  const factor = wasShort ? margin : 1;
+  const least = 'percent' in wanted ? ((sizeBytes ?? 0) * wanted.percent) / 100 : wanted.bytes;
+  if (freeBytes !== null && sizeBytes !== null && freeBytes < least * factor)
+    return { of: 'bytes', free: freeBytes, size: sizeBytes, least: Math.ceil(least) };
+  // Some file systems make room for files as they need it, and say that there is none.
+  if (!('percent' in wanted) || sizeFiles === null || freeFiles === null || sizeFiles === 0) return null;
+  const files = (sizeFiles * wanted.percent) / 100;
+  if (freeFiles >= files * factor) return null;
+  return { of: 'files', free: freeFiles, size: sizeFiles, least: Math.ceil(files) };
+}
