@@ -7,4 +7,4 @@
  */
 
 export { ApiServer, type ListenAddress } from './server.ts';
-export type { ApiServices, SpaceService, SpaceState } from './services.ts';
+export type { ApiServices, Outlook, SpaceService, SpaceState } from './services.ts';

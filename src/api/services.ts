@@ -9,7 +9,7 @@ import type { Log } from '../log.ts';
 import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
-import type { Scanner } from '../scan/index.ts';
+import type { Scanner, WatchedDisk } from '../scan/index.ts';
 import type { Finding, ReclaimRun, SpaceReport, UnownedKind } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
@@ -38,6 +38,16 @@ export type SpaceState =
   | { readonly is: 'running' }
   | { readonly is: 'done'; readonly report: SpaceReport }
   | { readonly is: 'failed'; readonly message: string };
+
+/** What the limits promise beside what the disks have. */
+export interface Outlook {
+  readonly promisedBytes: number;
+  readonly unlimitedOwners: number;
+  readonly sizeBytes: number;
+  readonly freeBytes: number;
+  /** Milliseconds since 1970; null: not within ten years, or not known. */
+  readonly fullAt: number | null;
+}
 
 /** The metrics, and the token that lets others than this host's own programs read them. */
 export interface MetricsService {
@@ -71,6 +81,8 @@ export interface ApiServices extends FaultServices {
   readonly autoCreate: boolean;
   /** Faults of this installation, as far as the daemon knows them. */
   findings(): Promise<readonly Finding[]>;
+  /** Of these disks. */
+  outlook(disks: readonly WatchedDisk[]): Promise<Outlook>;
   /** The disks with less free space than is wanted. */
   shortDisks(): readonly { readonly path: string; readonly state: 'full' | 'low' }[];
   /** The stored data that belongs to nobody. */

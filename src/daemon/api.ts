@@ -14,6 +14,7 @@ import type { Events, History, Totals } from '../overview/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
 import type { Current } from './current.ts';
 import type { OfflineDecisions } from './offline-decisions.ts';
+import { outlookOf } from './outlook.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
 /** What is asked and told by all that answers. */
@@ -77,6 +78,9 @@ export async function openApi(
   }
 }
 
+/** For a disk that does not answer. */
+const deadlineMs = 1000;
+
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
   const { current, forge, measuring, metrics, refusals, offlineDecisions, worker, ...asked } = parts;
   const { fleet, host, ledger, secretKeys } = asked;
@@ -94,7 +98,10 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     baseUrl,
     findings: async () => {
       const { config, file, restartKeys } = current;
+      const disks = await measuring.scanner.disks(deadlineMs);
       return findings({
+        outlook: await outlookOf(asked, disks, Date.now()),
+        keepsFree: config.disk.minFree !== null,
         ...measuring.observed(),
         ledger,
         forge: forge?.observed() ?? null,
@@ -114,6 +121,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
       });
     },
     shortDisks: () => measuring.shortDisks,
+    outlook: disks => outlookOf(asked, disks, Date.now()),
     unowned: () => unownedKinds(forge?.observed() ?? null, ledger.units.unowned),
     backup: () => backupOf(ledger, host),
   };

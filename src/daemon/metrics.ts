@@ -48,6 +48,8 @@ async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<Metrics
     settings: ledger.settings,
     owners: { total: figures.owners, over: figures.over, near: figures.near },
     usage: figures.usage,
+    promised: figures.promised,
+    unlimited: figures.unlimited,
     sources: sources.list,
     unowned: read?.unowned ?? [],
     units: units.unitCount,

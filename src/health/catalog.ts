@@ -30,6 +30,17 @@ export const daemonFindings = {
       'A file system has less free space, or room for fewer files, than `[disk] MIN_FREE`. Everything that grows there is refused.',
     mend: 'delete data there, or make the file system larger; then everything goes on by itself',
   },
+  disk_full_soon: {
+    severity: 'notice',
+    meaning: 'At the growth of the last weeks the disks with storage are full within 30 days.',
+    mend: 'delete data, make the disks larger, or lower limits',
+  },
+  overcommitted: {
+    severity: 'notice',
+    meaning:
+      'The limits of all owners together are more than the disks with storage have, and no `[disk] MIN_FREE` keeps space free.',
+    mend: 'set `[disk] MIN_FREE`, such as `5%`, or lower the limits',
+  },
   disk_low: {
     severity: 'notice',
     meaning: 'A file system has less free space, or room for fewer files, than `[disk] WARN_FREE`.',

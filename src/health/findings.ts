@@ -34,6 +34,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...workerFindings(observed),
     ...settings(observed),
     ...shortages(observed),
+    ...outlooks(observed),
     ...places(observed),
     ...owners(observed),
     ...policy(observed),
@@ -64,6 +65,34 @@ function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
     ...rootsAway.map(root =>
       makeFinding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
     ),
+  ];
+}
+
+const soonMs = 30 * 86_400_000;
+
+function outlooks({ outlook, keepsFree, now }: Observed): Finding[] {
+  const { promisedBytes, sizeBytes, fullAt } = outlook;
+  const isFullSoon = fullAt !== null && fullAt - now < soonMs;
+  const isOvercommitted = sizeBytes > 0 && promisedBytes > sizeBytes && !keepsFree;
+  return [
+    ...(isFullSoon
+      ? [
+          makeFinding(
+            'disk_full_soon',
+            `at the growth of the last weeks the disks are full on ${new Date(fullAt).toISOString().slice(0, 10)}`,
+            'softquota usage  # the largest owners first',
+          ),
+        ]
+      : []),
+    ...(isOvercommitted
+      ? [
+          makeFinding(
+            'overcommitted',
+            `the limits promise ${formatBytes(promisedBytes)}, and the disks have ${formatBytes(sizeBytes)}`,
+            'set [disk] MIN_FREE, such as 5%, so that the disks do not fill, or lower the limits',
+          ),
+        ]
+      : []),
   ];
 }
 

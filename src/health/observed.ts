@@ -97,6 +97,15 @@ export interface Observed {
   /** Storage roots that are missing or have become another file system, by the last sweep. */
   readonly rootsAway: readonly TroubledPlace[];
   readonly shortDisks: readonly ObservedShortage[];
+  /** What the limits promise beside what the disks have; see `[disk]`. */
+  readonly outlook: {
+    readonly promisedBytes: number;
+    readonly sizeBytes: number;
+    /** Milliseconds since 1970; null: not within ten years, or not known. */
+    readonly fullAt: number | null;
+  };
+  /** `[disk] MIN_FREE` is set. */
+  readonly keepsFree: boolean;
   /** The places where disks do not answer. */
   readonly hangs: readonly ObservedHang[];
   /** The units that are being walked. */

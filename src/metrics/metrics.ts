@@ -10,6 +10,9 @@ export interface MetricsState {
   readonly isReady: boolean;
   readonly settings: Pick<QuotaSettings, 'enabled' | 'mode'>;
   readonly owners: { readonly total: number; readonly over: number; readonly near: number };
+  /** The sum of the limits for everything, and how many owners have none. */
+  readonly promised: number;
+  readonly unlimited: number;
   /** Bytes of each leaf. */
   readonly usage: Usage;
   readonly sources: readonly { readonly name: string; readonly bytes: number }[];
@@ -138,6 +141,8 @@ export class Metrics {
       ['near', owners.near],
       ['ok', owners.total - owners.over - owners.near],
     ]);
+    this.#set('softquota_promised_bytes', state.promised);
+    this.#set('softquota_unlimited_owners', state.unlimited);
     this.#setEach(
       'softquota_usage_bytes',
       'subject',

@@ -24,6 +24,9 @@ export interface TotalFigures {
   readonly near: number;
   /** Bytes of each leaf; what passes 2^53 - 1 stands at that. */
   readonly usage: Usage;
+  /** The sum of the limits that owners have for everything, and how many have none. */
+  readonly promised: number;
+  readonly unlimited: number;
 }
 
 /** Owners who have become others since this was asked for last. */
@@ -41,6 +44,8 @@ interface Counted {
   readonly id: number;
   readonly usage: Usage;
   readonly standing: Standing;
+  /** The limit for everything; -1: none. */
+  readonly limit: number;
 }
 
 const most = BigInt(Number.MAX_SAFE_INTEGER);
@@ -50,6 +55,8 @@ export class Totals {
   readonly #loop: ReconcileLoop;
   /** By key. */
   readonly #counted = new Map<string, Counted>();
+  #promised = 0n;
+  #unlimited = 0;
   readonly #standings: Record<Standing, number> = { over: 0, near: 0, fine: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
@@ -93,7 +100,8 @@ export class Totals {
   get figures(): TotalFigures {
     const { over, near } = this.#standings;
     const usage = this.#sums.map(sum => Number(sum < most ? sum : most));
-    return { owners: this.#counted.size, over, near, usage };
+    const promised = Number(this.#promised < most ? this.#promised : most);
+    return { owners: this.#counted.size, over, near, usage, promised, unlimited: this.#unlimited };
   }
 
   /** To be asked by one only, and given back with `putBack` where it came to nothing. */
@@ -134,27 +142,31 @@ export class Totals {
       const isSame =
         before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
       const usage = isSame ? before.usage : owner.usage;
-      return { id: owner.id, usage, standing: this.#standingOf(owner) };
+      return { id: owner.id, usage, ...this.#standingOf(owner) };
     } catch (error) {
       if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
       // Whoever's bytes cannot be added up counts with what they were when they last could.
       const owner = this.#ledger.documents.owners.named(ownerKey);
-      return owner && { id: owner.id, usage: before?.usage ?? noUsage, standing: 'fine' };
+      return owner && { id: owner.id, usage: before?.usage ?? noUsage, standing: 'fine', limit: 0 };
     }
   }
 
-  #standingOf(owner: OwnerUsage): Standing {
+  #standingOf(owner: OwnerUsage): Pick<Counted, 'limit' | 'standing'> {
     const { settings } = this.#ledger;
     // Reserved bytes change nobody's state.
     const decide = this.#ledger.deciderFor({ ...owner, reserved: null });
     let highest = belowAll;
     for (const leaf of leaves) highest = Math.max(highest, nextLevel(settings, decide(leaf), belowAll));
-    if (highest === atLimit) return 'over';
-    return highest === belowAll ? 'fine' : 'near';
+    const limit = decide('size:all').limit ?? 0;
+    if (highest === atLimit) return { standing: 'over', limit };
+    return { standing: highest === belowAll ? 'fine' : 'near', limit };
   }
 
   #count(counted: Counted | undefined, step: 1 | -1): void {
-    if (counted !== undefined) this.#standings[counted.standing] += step;
+    if (counted === undefined) return;
+    this.#standings[counted.standing] += step;
+    if (counted.limit < 0) this.#unlimited += step;
+    else this.#promised += BigInt(step) * BigInt(counted.limit);
   }
 
   #add(before: Usage, now: Usage): void {

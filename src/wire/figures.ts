@@ -68,6 +68,18 @@ export const overview = z
         "What is stored and has no owner, as far as this host's directories and the forge's database tell: it is in nobody's usage and not in `total`.",
     }),
     disks: z.array(disk).readonly(),
+    outlook: z
+      .object({
+        promised: bytes.meta({ description: 'The sum of the limits that owners have for everything.' }),
+        unlimited: count.meta({ description: 'The number of owners without such a limit.' }),
+        size: bytes.meta({ description: 'The sum of the sizes of the disks.' }),
+        free: bytes.meta({ description: 'The sum of their free bytes.' }),
+        full_at: z.string().nullable().meta({
+          description:
+            'When nothing is free any more at the growth of the last weeks; null if not within ten years, or if that is not known.',
+        }),
+      })
+      .meta({ description: 'What the limits promise beside what the disks have.' }),
     refusals: z.array(refusalsOfDay).readonly().meta({
       description: 'The refusals of the last 14 days, oldest first, as far as `[events] KEEP` goes back.',
     }),

@@ -23,6 +23,8 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     storages: 1,
     rootsAway: [],
     shortDisks: [],
+    outlook: { promisedBytes: 0, sizeBytes: 0, fullAt: null },
+    keepsFree: false,
     hangs: [],
     walking: [],
     unread: none,
@@ -97,6 +99,34 @@ t.test(
     );
   },
 );
+
+t.test('disks with too little left, or that limits promise more than they have, are named', async t => {
+  const disk = { of: 'bytes', free: 4, size: 100, least: 5 } as const;
+  const now = Date.UTC(2026, 10, 23);
+  const observation = await observed(t, {
+    now,
+    shortDisks: [
+      { path: '/srv/git', state: 'full', disk },
+      { path: '/srv/lfs', state: 'low', disk: { ...disk, of: 'files' } },
+    ],
+    outlook: { promisedBytes: 12e12, sizeBytes: 4e12, fullAt: now + 10 * 86_400_000 },
+  });
+  const found = findings(observation).filter(
+    ({ code }) => code.startsWith('disk_') || code === 'overcommitted',
+  );
+  t.match(found, [
+    {
+      code: 'disk_full',
+      severity: 'wrong',
+      message: /^\/srv\/git: The disk is nearly full: 4 B of 100 B are free/,
+    },
+    { code: 'disk_low', message: /^\/srv\/lfs: .*: 4 of 100 more files fit, and 5 have to stay possible$/ },
+    { code: 'disk_full_soon', message: /are full on 2026-12-03$/ },
+    { code: 'overcommitted', message: 'the limits promise 12 TB, and the disks have 4 TB' },
+  ]);
+  const safe = findings({ ...observation, shortDisks: [], keepsFree: true });
+  t.notOk(safe.some(({ code }) => code === 'overcommitted'));
+});
 
 t.test('a sweep that does not come back is told after three were missed', async t => {
   t.notOk(codes(await observed(t, { sweptAgoMs: 2_700_000 })).includes('sweep_overdue'));

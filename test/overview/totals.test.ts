@@ -29,7 +29,7 @@ t.test('owners are over a limit, near one, or neither', async t => {
   walk(ledger, 'near/app', 8000);
   walk(ledger, 'fine/app', 7999);
   await totals.settled();
-  t.match(totals.figures, { owners: 3, over: 1, near: 1 });
+  t.match(totals.figures, { owners: 3, over: 1, near: 1, promised: 30_000, unlimited: 0 });
   walk(ledger, 'over/app', 1);
   await totals.settled();
   t.match(totals.figures, { owners: 3, over: 0, near: 1 });
@@ -39,7 +39,7 @@ t.test('owners are over a limit, near one, or neither', async t => {
   t.match(totals.figures, { owners: 4, over: 3, near: 0 }, 'who may store nothing and does not is not over');
   ledger.settings = { ...settings, enabled: false };
   await totals.settled();
-  t.match(totals.figures, { owners: 4, over: 0, near: 0 });
+  t.match(totals.figures, { owners: 4, over: 0, near: 0, promised: 0, unlimited: 4 });
 });
 
 t.test('whoever asks waits until all were counted once, and after that only so long', async t => {

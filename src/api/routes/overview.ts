@@ -42,6 +42,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         const running = scanner.runs().find(({ state }) => state === 'running');
         const { mode, enabled } = ledger.settings;
         const sweep = ledger.walks.lastSweep;
+        const outlook = await services.outlook(disks);
         const kinds = services.unowned();
         const shortDisks = services.shortDisks();
         return {
@@ -59,6 +60,13 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
             free: freeBytes,
             state: shortDisks.find(short => short.path === path)?.state ?? ('ok' as const),
           })),
+          outlook: {
+            promised: outlook.promisedBytes,
+            unlimited: outlook.unlimitedOwners,
+            size: outlook.sizeBytes,
+            free: outlook.freeBytes,
+            full_at: outlook.fullAt === null ? null : new Date(outlook.fullAt).toISOString(),
+          },
           refusals,
           measuring: running === undefined ? null : scanShown(running),
           measured_at: sweep === null ? null : new Date(sweep.finishedAt).toISOString(),

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { leaves } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text/index.ts';
+import { formatBytes, printable } from '../../../src/text/index.ts';
 import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
@@ -39,7 +39,7 @@ export function Overview() {
                 <Panel title="Refusals, last 14 days (UTC)" actions={<a href={to('events')}>Events</a>}>
                   <Refusals days={figures.refusals} />
                 </Panel>
-                <Disks disks={figures.disks} />
+                <Disks disks={figures.disks} outlook={figures.outlook} />
                 <Measuring figures={figures} />
               </div>
             </div>
@@ -170,7 +170,7 @@ function Nobodys({ figures: { nobody } }: { figures: Figures }) {
   );
 }
 
-function Disks({ disks }: { disks: readonly Disk[] }) {
+function Disks({ disks, outlook }: { disks: readonly Disk[]; outlook: Figures['outlook'] }) {
   return (
     <Panel title="Disks">
       {disks.length === 0 ? (
@@ -219,8 +219,17 @@ function Disks({ disks }: { disks: readonly Disk[] }) {
           ))}
         </ul>
       )}
+      {disks.length > 0 && <p class="quiet-text small">{outlookWords(outlook)}</p>}
     </Panel>
   );
+}
+
+/** `The limits promise 12 TB (3 owners have no limit), the disks have 4 TB. At this growth they are full on …` */
+function outlookWords({ promised, unlimited, size, full_at: fullAt }: Figures['outlook']): string {
+  const none = unlimited === 0 ? '' : ` (${counted(unlimited, 'owner has', 'owners have')} no limit)`;
+  const full =
+    fullAt === null ? '' : ` At the growth of the last weeks they are full on ${fullAt.slice(0, 10)}.`;
+  return `The limits promise ${formatBytes(promised)}${none}, and the disks have ${formatBytes(size)}.${full}`;
 }
 
 const nearlyFull = 0.9;

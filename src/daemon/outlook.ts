@@ -1,0 +1,30 @@
+/** What the limits promise beside what the disks have, and when the disks are full at the present growth. */
+
+import type { Outlook } from '../api/index.ts';
+import { type History, reachedAt, type Totals } from '../overview/index.ts';
+import type { WatchedDisk } from '../scan/index.ts';
+
+export interface OutlookParts {
+  readonly totals: Pick<Totals, 'figures'>;
+  readonly history: Pick<History, 'of'>;
+}
+
+/** Of those disks that say how large they are. */
+export async function outlookOf(
+  { totals, history }: OutlookParts,
+  disks: readonly WatchedDisk[],
+  now: number,
+): Promise<Outlook> {
+  const { promised, unlimited } = totals.figures;
+  const sum = (key: 'sizeBytes' | 'freeBytes') => disks.reduce((bytes, disk) => bytes + (disk[key] ?? 0), 0);
+  const [sizeBytes, freeBytes] = [sum('sizeBytes'), sum('freeBytes')];
+  const { growth } = await history.of(null, 'month');
+  const isKnown = disks.some(({ freeBytes: free }) => free !== null);
+  return {
+    promisedBytes: promised,
+    unlimitedOwners: unlimited,
+    sizeBytes,
+    freeBytes,
+    fullAt: growth !== null && isKnown ? reachedAt(growth.perDay, 0, freeBytes, now) : null,
+  };
+}
