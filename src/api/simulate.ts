@@ -104,12 +104,12 @@ interface Ruling {
 
 function changesFor(owner: OwnerUsage, now: Ruling, then: Ruling): ChangedOwner['changes'] {
   // Allowances are no part of a draft: whoever has one keeps it.
-  const { allowance } = owner;
+  const { allowance, usage, unreachable } = owner;
   const before = { ...now.policy.standing(owner.id, now.settings.defaultGroups), allowance };
   const after = { ...then.policy.standing(owner.id, then.settings.defaultGroups), allowance };
   return leaves.flatMap(subject => {
-    const was = decide(now.settings, before, owner.usage, subject);
-    const is = decide(then.settings, after, owner.usage, subject);
+    const was = decide(now.settings, before, usage, subject, 0, null, unreachable);
+    const is = decide(then.settings, after, usage, subject, 0, null, unreachable);
     return was.allowed === is.allowed
       ? []
       : [{ subject, before: verdictShown(was), after: verdictShown(is) }];

@@ -14,6 +14,7 @@ import {
 } from '../wire/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
+import { garbageLines } from './garbage-text.ts';
 import { formatTime, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
@@ -101,6 +102,7 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
   const more = report.units.length - shown.length;
   const lines = [
     `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateOf(report)}.`,
+    ...garbageLines(report),
     ...allowanceLines(report),
     `Measured: ${formatTime(report.measured_at)}.`,
     ...(growth === null ? [] : [growthText(growth)]),

@@ -2,6 +2,7 @@
 
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import type { RepositorySpace, SpaceAnswer, SpaceReport } from '../wire/index.ts';
+import { garbageLines } from './garbage-text.ts';
 import { formatTime } from './output.ts';
 import { table } from './table.ts';
 
@@ -13,8 +14,10 @@ export function repositoriesText({
   stored_bytes: stored,
   unreachable_bytes: unreachable,
   repositories,
+  garbage,
 }: SpaceAnswer): string {
-  const head = `${printable(owner)} stores ${formatBytes(stored)} in repositories; of it unreachable: ${formatBytes(unreachable)}.\n`;
+  const sum = `${printable(owner)} stores ${formatBytes(stored)} in repositories; of it unreachable: ${formatBytes(unreachable)}.`;
+  const head = [sum, ...garbageLines({ garbage })].map(line => `${line}\n`).join('');
   if (repositories.length === 0) return head;
   const rows = repositories.map(each => [
     each.name,

@@ -55,6 +55,8 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       uncovered: take(quota.uncovered),
       precise: take(quota.precise),
       burstBytes: take(quota.burst),
+      garbage: take(quota.garbage),
+      garbageMostBytes: take(quota.garbageMost),
       mode: take(quota.mode),
       warnAt: [...take(quota.warnAt)].sort((a, b) => a - b),
       totalBytes: take(quotaDefault.total),
@@ -201,11 +203,16 @@ function notesOn(config: Config, values: Values): string[] {
         .filter(key => values.isGiven(key))
         .map(({ name }) => `[storage.${storage}] has no PATH, so its ${name} has no effect.`),
     );
+  const { garbage } = config.quota;
+  const unmeasured =
+    garbage === 'forgive' && config.reclaim.run === 'never'
+      ? ['[quota] GARBAGE = forgive forgives nothing with [reclaim] RUN = never: nobody measures it.']
+      : [];
   const blind =
     config.quota.enabled && config.storages.length === 0 && config.forge === null
       ? ['No [storage.*] section has a PATH: only what trusted programs report is counted.']
       : [];
-  return [...idle, ...notesOnForge(config, values), ...blind];
+  return [...idle, ...notesOnForge(config, values), ...unmeasured, ...blind];
 }
 
 function deepFreeze<T>(value: T): T {

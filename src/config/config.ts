@@ -29,7 +29,10 @@ export interface Config {
     /** Null: the one kept under `dataPath`. */
     readonly hostId: string | null;
   };
-  readonly quota: QuotaSettings & { readonly defaultGroups: readonly string[] };
+  readonly quota: QuotaSettings &
+    Required<Pick<QuotaSettings, 'garbage' | 'garbageMostBytes'>> & {
+      readonly defaultGroups: readonly string[];
+    };
   readonly store: {
     readonly adapter: 'sqlite' | 'redis';
     readonly host: string;

@@ -51,6 +51,19 @@ export const quota = {
     reloads: true,
     of: config => config.quota.burstBytes,
   }),
+  garbage: quotaKey('GARBAGE', kind.oneOf(['bill', 'forgive']), {
+    text: 'bill',
+    doc: 'What counts of bytes in repositories that no ref reaches any more, such as those of a deleted branch: `bill` they count until they are deleted; `forgive` they do not count, up to GARBAGE_MOST. This needs the worker (`softquota worker`) and `[reclaim] RUN = measure` or `gc`.',
+    reloads: true,
+    of: config => config.quota.garbage,
+  }),
+  garbageMost: quotaKey('GARBAGE_MOST', kind.sizeOrLimit, {
+    text: 'limit',
+    doc: 'The most that each limit forgives with `GARBAGE = forgive`: a size, or `limit` for as much as the limit itself. What an owner stores never passes the limit and this together by more than one push.',
+    example: '5G',
+    reloads: true,
+    of: config => config.quota.garbageMostBytes,
+  }),
   mode: quotaKey('MODE', kind.oneOf(['enforce', 'report']), {
     text: 'enforce',
     doc: '`enforce` refuses; `report` decides and records in the same way, but allows everything.',

@@ -195,6 +195,18 @@ export const limit: ValueType<number> = valueTypeOf(
   printedBytes,
 );
 
+/** Bytes, or null for the word `limit`. */
+export const sizeOrLimit: ValueType<number | null> = {
+  expected: 'Write a number and a unit, such as 500M, 10G or 1.5GiB, or limit',
+  parse: text => {
+    if (text.trim().toLowerCase() === 'limit') return { ok: true, value: null };
+    const size = parseSize(text);
+    if (!size.ok) return { ok: false, problem: size.reason };
+    return size.bytes < 0 ? { ok: false, problem: 'below 0' } : { ok: true, value: size.bytes };
+  },
+  print: bytes => (bytes === null ? 'limit' : printedBytes(bytes)),
+};
+
 /** Bytes, at least one. */
 export const someBytes: ValueType<number> = valueTypeOf(
   z.string().transform((text, context) => {

@@ -110,7 +110,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
         offlineDecisions: offlineDecisions.tally,
-        worker: worker.observed({ isWanted: config.hooks.keep, collects: config.reclaim.run === 'gc' }),
+        worker: worker.observed(config),
         configWrittenAt: await file.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),

@@ -97,7 +97,28 @@ export class Daemon {
       opened.push(refusals);
       const forge = openForge(config, ledger, log, mayHave => void measuring.visibilityChanged(mayHave));
       const visibility = forge?.visibility ?? null;
-      const measuring: Measuring = new Measuring({ config, ledger, log, fleet, visibility });
+      const worker: DaemonWorker = new DaemonWorker({
+        reach: ledger.reach,
+        isForgiving: () => ledger.settings.garbage === 'forgive',
+        isUnit: path => ledger.units.unit(path) !== undefined,
+        collected: figures => {
+          const { freedBytes = 0, fault = null } = figures.collected ?? {};
+          measuring.measureSoon(figures.path);
+          metrics?.collected(freedBytes, fault !== null);
+          events.collected({
+            owner: ledger.units.unit(figures.path)?.owner ?? null,
+            repository: figures.path,
+            freedBytes,
+            fault,
+          });
+        },
+        now: Date.now,
+        log,
+      });
+      // What was measured before counts no more where nobody measures it again.
+      if (config.reclaim.run === 'never') ledger.reach.forget();
+      const parts = { config, ledger, log, fleet, visibility, repositories: worker };
+      const measuring: Measuring = new Measuring(parts);
       opened.push(measuring);
       if (forge === null) await forgetForge(ledger, log);
       else opened.push(forge);
@@ -118,21 +139,6 @@ export class Daemon {
       const history = new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now });
       opened.push(history);
       tellHooks(socket, ledger, log);
-      const worker: DaemonWorker = new DaemonWorker({
-        isUnit: path => ledger.units.unit(path) !== undefined,
-        collected: figures => {
-          const { freedBytes = 0, fault = null } = figures.collected ?? {};
-          measuring.measureSoon(figures.path);
-          metrics?.collected(freedBytes, fault !== null);
-          events.collected({
-            owner: ledger.units.unit(figures.path)?.owner ?? null,
-            repository: figures.path,
-            freedBytes,
-            fault,
-          });
-        },
-        now: Date.now,
-      });
       const metrics = await openMetrics(config, {
         ledger,
         totals,

@@ -163,9 +163,12 @@ function gateServices({
     fullDisk: (path, subject) => measuring.fullDisk(path, subject),
     measureSoon: path => {
       measuring.measureSoon(path);
-      worker.pushed(path);
+      worker.changed(path);
     },
-    letThrough: path => measuring.letThrough(path),
+    letThrough: path => {
+      worker.letThrough(path);
+      measuring.letThrough(path);
+    },
     contact: () => contactIn(current.config),
     uploads: uploadSettings(() => current.config),
     notUnderstood: nowAndThen(why =>
@@ -182,7 +185,11 @@ function gateServices({
     worker,
     health: () => ({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
-      notes: notes({ ...measuring.status, shortDisks: measuring.shortDisks }),
+      notes: notes({
+        ...measuring.status,
+        shortDisks: measuring.shortDisks,
+        worker: worker.observed(current.config),
+      }),
     }),
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),
   };

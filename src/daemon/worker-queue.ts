@@ -82,6 +82,11 @@ export class WorkerQueue {
     for (const id of [...this.#pending.keys()]) this.ended(id, { is: 'fault', why });
   }
 
+  /** How many pushes nobody has asked for yet. */
+  get pushedCount(): number {
+    return this.#pushed.size;
+  }
+
   get isWaitedFor(): boolean {
     return this.#pending.size > 0;
   }

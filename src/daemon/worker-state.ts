@@ -1,55 +1,103 @@
 /** The git user's worker, as the daemon knows it: its last report, its tasks, and what it found. */
 
 import { randomUUID } from 'node:crypto';
-import type { TaskOutcome, WorkerLink, WorkerState, WorkerTasks } from '../gate/index.ts';
+import type { Config } from '../config/index.ts';
+import type { ReportedRepository, TaskOutcome, WorkerLink, WorkerState, WorkerTasks } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
+import type { Reach } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
+import type { RepositoryWatch } from '../measuring/index.ts';
 import { Space, type SpaceOptions } from './space.ts';
 import { WorkerQueue } from './worker-queue.ts';
+
+export interface DaemonWorkerOptions extends Omit<SpaceOptions, 'queue' | 'hasWorker'> {
+  readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
+  /** `[quota] GARBAGE = forgive`. */
+  isForgiving(): boolean;
+  readonly log: Pick<Log, 'warn'>;
+}
 
 /** It reports every five seconds. */
 const goneMs = 30_000;
 const lookEveryMs = 5000;
+/** After so long nobody knows any more what a silent worker said. */
+const forgottenMs = 86_400_000;
+/** New repositories are measured out of turn only where there is little else to do. */
+const fewTasks = 100;
 
-export class DaemonWorker implements WorkerLink {
+export class DaemonWorker implements RepositoryWatch, WorkerLink {
   readonly space: Space;
+  readonly #options: DaemonWorkerOptions;
   readonly #queue = new WorkerQueue();
   readonly #id = randomUUID();
   readonly #watching: NodeJS.Timeout;
   #last: { readonly state: Omit<WorkerState, 'repositories'>; readonly at: number } | null = null;
   readonly #startedAt = performance.now();
 
-  constructor(options: Omit<SpaceOptions, 'queue' | 'hasWorker'>) {
+  constructor(options: DaemonWorkerOptions) {
+    this.#options = options;
     this.space = new Space({ ...options, queue: this.#queue, hasWorker: () => this.isHere });
-    this.#watching = setInterval(() => {
-      if (!this.isHere && this.#queue.isWaitedFor) this.#queue.fail('the worker has stopped');
-    }, lookEveryMs).unref();
+    options.reach.onLapse = path =>
+      options.log.warn(
+        { path, worker: this.isHere },
+        'the worker has not measured this repository after a push: nothing in it is forgiven until then',
+      );
+    this.#watching = setInterval(() => this.#look(), lookEveryMs).unref();
   }
 
   reported({ repositories, ...state }: WorkerState): string {
+    // Another one does not know what the one before was told.
+    const isSame = this.isHere && this.#last?.state.pid === state.pid;
     this.#last = { state, at: performance.now() };
     this.space.take(repositories);
+    for (const figures of repositories) this.#take(figures);
+    if (!isSame) for (const path of this.#options.reach.doubted) this.#queue.pushed(path);
     return this.#id;
   }
 
-  tasks(waitMs: number): Promise<WorkerTasks> {
-    return this.#queue.tasks(waitMs);
+  async tasks(waitMs: number): Promise<WorkerTasks & { readonly mark: string }> {
+    const found = await this.#queue.tasks(waitMs);
+    return { ...found, mark: `${this.#id} ${this.#options.reach.number}` };
   }
 
   ended(id: string, outcome: TaskOutcome): boolean {
     return this.#queue.ended(id, outcome);
   }
 
-  /** Something was pushed into a repository. */
-  pushed(path: string): void {
+  /** A hook says that something was pushed into a repository. */
+  changed(path: string): void {
     this.space.pushed(path);
+    if (this.#options.isForgiving()) this.#options.reach.doubt(path);
     // Nobody would take them.
     if (this.isHere) this.#queue.pushed(path);
   }
 
-  /** `isWanted`: `[hooks] KEEP`; `collects`: `[reclaim] RUN = gc`. */
-  observed({ isWanted, collects }: Pick<ObservedWorker, 'isWanted' | 'collects'>): ObservedWorker {
+  letThrough(path: string): void {
+    if (this.#options.isForgiving()) this.#options.reach.doubt(path);
+  }
+
+  mayHaveChanged(path: string): void {
+    if (this.#options.isForgiving() && this.isHere) this.#queue.pushed(path);
+  }
+
+  resized(path: string): void {
+    if (this.#options.isForgiving()) this.changed(path);
+  }
+
+  appeared(path: string): void {
+    if (this.#queue.pushedCount < fewTasks) this.mayHaveChanged(path);
+  }
+
+  observed({ hooks, reclaim }: Pick<Config, 'hooks' | 'reclaim'>): ObservedWorker {
     const { state = null, at = this.#startedAt } = this.#last ?? {};
-    return { isWanted, collects, ...this.space.observed(), state, silentMs: performance.now() - at };
+    return {
+      isWanted: hooks.keep,
+      collects: reclaim.run === 'gc',
+      isForgiving: this.#options.isForgiving(),
+      ...this.space.observed(),
+      state,
+      silentMs: performance.now() - at,
+    };
   }
 
   close(): void {
@@ -65,5 +113,25 @@ export class DaemonWorker implements WorkerLink {
   /** Tells whether it reported lately. */
   get isHere(): boolean {
     return this.#last !== null && performance.now() - this.#last.at < goneMs;
+  }
+
+  /** What other repositories borrow from this one may be in use, whatever its own refs reach. */
+  #take({ path, mark, measured }: ReportedRepository): void {
+    const [, number = '0'] = mark.startsWith(`${this.#id} `) ? mark.split(' ') : [];
+    const found = measured === null || measured.isLent ? null : measured;
+    this.#options.reach.measured(path, found, /^\d{1,15}$/.test(number) ? Number(number) : 0);
+  }
+
+  #look(): void {
+    if (this.isHere) return;
+    if (this.#queue.isWaitedFor) this.#queue.fail('the worker has stopped');
+    const { state: _, at } = this.#last ?? { state: null, at: this.#startedAt };
+    if (performance.now() - at < forgottenMs) return;
+    const words = this.#options.reach.forget();
+    if (words > 0)
+      this.#options.log.warn(
+        { repositories: words },
+        'no worker has reported for a day: nothing is forgiven any more',
+      );
   }
 }

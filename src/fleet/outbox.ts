@@ -271,9 +271,10 @@ const unsure = '?';
 /** The same for all shares that say the same, wherever they were read. */
 function digestOf(share: ShareRecord | null): string {
   if (share === null) return nothing;
-  const { bytes, units, largest, partial, measuredAt } = share;
+  const { bytes, unreachable, units, largest, partial, measuredAt } = share;
   const said = [
     leaves.map(leaf => bytes[leaf] ?? 0),
+    leaves.map(leaf => unreachable?.[leaf] ?? 0),
     units,
     largest.map(({ kind, name, leaf, bytes: size }) => [kind, name, leaf, size]),
     partial,

@@ -1,4 +1,4 @@
-/** Allowances in the gate's answers. */
+/** Allowances and unreachable bytes in the gate's answers. */
 
 import type { Decision } from '../quota/index.ts';
 
@@ -7,4 +7,9 @@ export function allowanceField({ allowance }: Pick<Decision, 'allowance'>): obje
   if (allowance === undefined) return {};
   const { until, ...added } = allowance;
   return { allowance: { ...added, until: new Date(until).toISOString() } };
+}
+
+/** The stored, unreachable and billed bytes under the deciding rule, as a field; none where all are billed. */
+export function garbageField({ garbage }: Decision): object {
+  return garbage === undefined ? {} : { garbage };
 }

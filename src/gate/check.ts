@@ -11,7 +11,7 @@ import {
   warning,
 } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { allowanceField } from './allowance-json.ts';
+import { allowanceField, garbageField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { type Decided, decidedFirstByDisk } from './decided.ts';
 import { judgeFor } from './judge.ts';
@@ -160,8 +160,8 @@ export function answered(services: GateServices, question: Question, answer: Dec
   const { mode } = ledger.settings;
   recordDecision(services, { owner: owner.name, subject, actor: question.actor, decision });
   const isLetThrough = decision.allowed || mode === 'report';
-  if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
   const judge = isLetThrough ? null : judgeFor(decision, subject);
+  if ((isLetThrough || judge !== null) && question.unit !== null) services.letThrough(question.unit.path);
   const reply: Reply = {
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',
@@ -186,7 +186,7 @@ function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSetti
     rule,
     ...onItsWay(decision),
     ...allowanceField(decision),
-    ...(decision.by === 'disk' ? { disk: decision.disk } : {}),
+    ...(decision.by === 'disk' ? { disk: decision.disk } : garbageField(decision)),
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
@@ -218,6 +218,7 @@ function textFor(services: GateServices, { subject, unit }: Question, { owner, d
     subject,
     decision,
     isPush,
+    isForgiving: services.ledger.settings.garbage === 'forgive',
     repositoryBytes: isPush ? unit.bytes : null,
     contact: services.contact(),
   });

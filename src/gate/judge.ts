@@ -3,7 +3,8 @@
  *
  * The data that such a push takes away stays on the disk until the server's next garbage collection, beside
  * all that it brings. So far over the limit that the disk would hold twice what it should, it must not bring
- * more than it frees.
+ * more than it frees. Where GARBAGE = forgive, what it takes away is forgiven up to a most; beyond that the
+ * disk would fill by such pushes alone, so they have to wait for a collection.
  */
 
 import { type Decision, type DiskFull, isLeaf, isRepository, type Subject } from '../quota/index.ts';
@@ -14,6 +15,8 @@ export type Judge = 'any' | 'less';
 export function judgeFor(decision: Decision | DiskFull, subject: Subject): Judge | null {
   // A push that makes the repository smaller brings its own bytes first.
   if (decision.allowed || decision.by === 'disk' || !isLeaf(subject) || !isRepository(subject)) return null;
+  const { garbage } = decision;
+  if (garbage !== undefined && garbage.unreachable >= garbage.most) return null;
   const isFar = decision.by === 'no_match' || decision.used - decision.limit > decision.limit;
   return isFar ? 'less' : 'any';
 }

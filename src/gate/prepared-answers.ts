@@ -105,6 +105,7 @@ function isSame(before: OwnerUsage, now: OwnerUsage): boolean {
   return (
     // The sums of an owner are another list after each change.
     before.usage === now.usage &&
+    before.unreachable === now.unreachable &&
     before.reserved === now.reserved &&
     before.id === now.id &&
     before.name === now.name &&

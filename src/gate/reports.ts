@@ -7,7 +7,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { allowanceField } from './allowance-json.ts';
+import { allowanceField, garbageField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { pushId } from './check.ts';
 import {
@@ -96,11 +96,15 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
   const decisions = subjects.map(subject => {
     const { decision } = ledger.decide(owner.name, subject);
     const { allowed, used, limit, group, rule } = decision;
-    return [subject, { allowed, used, limit, group, rule, ...allowanceField(decision) }];
+    return [
+      subject,
+      { allowed, used, limit, group, rule, ...allowanceField(decision), ...garbageField(decision) },
+    ];
   });
   const json = {
     owner: owner.name,
     used: asTree(owner.usage),
+    ...(owner.unreachable === null ? {} : { unreachable: asTree(owner.unreachable) }),
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,

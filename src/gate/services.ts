@@ -93,11 +93,15 @@ export interface WorkerState {
 export interface ReportedRepository {
   readonly path: string;
   readonly at: number;
+  /** The mark of `WorkerTasks` that was known when measuring began; empty: none was. */
+  readonly mark: string;
   /** Null: it could not be measured. */
   readonly measured: {
     readonly objectBytes: number;
     readonly reachableBytes: number;
     readonly unreachableBytes: number;
+    /** Other repositories use its objects, also those that none of its own refs reaches. */
+    readonly isLent: boolean;
   } | null;
   readonly fault: string | null;
   /** The last collection of garbage since the worker started. */
@@ -128,7 +132,7 @@ export interface WorkerLink {
   /** Gives what this start of the daemon is called. */
   reported(state: WorkerState): string;
   /** Resolves as soon as there is a task, with none when the time is over. */
-  tasks(waitMs: number): Promise<WorkerTasks>;
+  tasks(waitMs: number): Promise<WorkerTasks & { readonly mark: string }>;
   /** False: nobody waits for that task. */
   ended(id: string, outcome: TaskOutcome): boolean;
 }

@@ -19,6 +19,8 @@ export interface RefusalWords {
   readonly repositoryBytes: number | null;
   /** True for a push, false for an upload. */
   readonly isPush: boolean;
+  /** `[quota] GARBAGE = forgive`; not, unless given. */
+  readonly isForgiving?: boolean;
   /** Whom to turn to: a text, or an address; null if nobody said. */
   readonly contact: string | null;
 }
@@ -31,24 +33,27 @@ export function refusalText(words: RefusalWords): string {
   const rest = [
     ...(words.repositoryBytes === null ? [] : [`This repository: ${formatBytes(words.repositoryBytes)}.`]),
     `Nothing from this ${isPush ? 'push' : 'upload'} was stored.`,
-    ...nextStep(decision, isPush),
+    ...nextStep(words),
     ...(contact === null || decision.by === 'disk' ? [] : [contactLine(contact)]),
   ];
   return `${[...lines, ...wrapped(rest.join(' '))].join('\n')}\n`;
 }
 
 /** Deleting data helps against a limit, but not if the owner may store nothing at all. */
-function nextStep(decision: RefusalWords['decision'], isPush: boolean): string[] {
+function nextStep({ decision, isPush, isForgiving = false }: RefusalWords): string[] {
   if (decision.by === 'disk') {
     return ['You can still delete branches and tags. Try again later, or tell those who run this server.'];
   }
   if (decision.by === 'no_match' || decision.limit === 0) return [];
-  return isPush
-    ? [
-        'You can still delete branches and tags, or push a smaller history with --force;',
-        "this frees space at the server's next garbage collection.",
-      ]
-    : ['You can still delete data to free space.'];
+  if (!isPush) return ['You can still delete data to free space.'];
+  const { garbage } = decision;
+  const later = "this frees space at the server's next garbage collection.";
+  if (garbage !== undefined && garbage.unreachable >= garbage.most)
+    return [`You can still delete branches and tags; ${later}`];
+  return [
+    'You can still delete branches and tags, or push a smaller history with --force;',
+    isForgiving ? 'what then no branch or tag reaches counts no more.' : later,
+  ];
 }
 
 /** An address without a space gets an introduction; a sentence is shown as it is. */

@@ -1,6 +1,6 @@
 /**
- * `/v1/worker`: the git user's worker tells how it stands, and what of repositories is reachable. Only for
- * the record; no decision depends on it.
+ * `/v1/worker`: the git user's worker tells how it stands, and what of repositories is reachable. Where
+ * GARBAGE = forgive, decisions depend on the latter, so only the trusted socket takes it.
  */
 
 import { z } from 'zod';
@@ -19,7 +19,15 @@ const why = z.string().max(4096);
 const repository = z.object({
   path,
   at: count,
-  measured: z.object({ object_bytes: count, reachable_bytes: count, unreachable_bytes: count }).nullable(),
+  mark: z.string().max(100).default(''),
+  measured: z
+    .object({
+      object_bytes: count,
+      reachable_bytes: count,
+      unreachable_bytes: count,
+      lent: z.boolean().default(false),
+    })
+    .nullable(),
   fault: why.nullable(),
   collected: z.object({ at: count, freed_bytes: z.int(), fault: why.nullable() }).nullable(),
 });
@@ -64,6 +72,7 @@ function figuresIn({ measured, collected, ...figures }: z.output<typeof reposito
       objectBytes: measured.object_bytes,
       reachableBytes: measured.reachable_bytes,
       unreachableBytes: measured.unreachable_bytes,
+      isLent: measured.lent,
     },
     collected: collected && {
       at: collected.at,

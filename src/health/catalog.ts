@@ -153,7 +153,7 @@ export const daemonFindings = {
   worker_missing: {
     severity: 'wrong',
     meaning:
-      '`[hooks] KEEP` is true or `[reclaim] RUN` is gc, and no worker has reported for half a minute. New repositories get hooks only from a template, and what is deleted frees no space.',
+      '`[hooks] KEEP` is true, `[reclaim] RUN` is gc or `[quota] GARBAGE` is forgive, and no worker has reported for half a minute. New repositories get hooks only from a template, and what is deleted frees no space. What was measured before is still forgiven, but not in repositories that somebody pushed to more than ten minutes ago, and after a day nothing is.',
     mend: '`systemctl enable --now softquota-worker`, or run `softquota worker` as the user that git runs as',
   },
   worker_outdated: {

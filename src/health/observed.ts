@@ -154,6 +154,8 @@ export interface ObservedWorker {
   readonly isWanted: boolean;
   /** `[reclaim] RUN = gc`. */
   readonly collects: boolean;
+  /** `[quota] GARBAGE = forgive`. */
+  readonly isForgiving: boolean;
   /** In all repositories, as far as it was measured. */
   readonly unreachableBytes: number;
   /** Repositories that cannot be measured or collected. */
@@ -220,8 +222,14 @@ export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'
 }
 
 /** Returns remarks that explain old figures, but make no answer unreliable. */
-export function notes(observed: Pick<Observed, 'walking' | 'hangs' | 'shortDisks'>): readonly string[] {
+export function notes(
+  observed: Pick<Observed, 'walking' | 'hangs' | 'shortDisks'> & {
+    readonly worker: Pick<ObservedWorker, 'isForgiving' | 'silentMs'>;
+  },
+): readonly string[] {
+  const { isForgiving, silentMs } = observed.worker;
   return [
+    ...(isForgiving && silentMs > workerSilentMs ? [staleForgiveness(silentMs)] : []),
     ...observed.shortDisks.map(shortageWords),
     ...longWalks(observed).map(
       ({ path, milliseconds }) =>
@@ -233,6 +241,14 @@ export function notes(observed: Pick<Observed, 'walking' | 'hangs' | 'shortDisks
 export function shortageWords({ path, state, disk }: ObservedShortage): string {
   const effect = state === 'full' ? '; what grows there is refused' : '';
   return `${printable(path)}: ${fullDiskWords(disk)}${effect}`;
+}
+
+/** Reports of the worker come every five seconds. */
+export const workerSilentMs = 30_000;
+
+/** Says what is still forgiven without a worker. */
+export function staleForgiveness(silentMs: number): string {
+  return `no worker has reported since ${minuteOf(silentMs)}: what it last measured is still forgiven, but nothing in a repository ten minutes after a push to it, and nothing at all after a day`;
 }
 
 function minuteOf(agoMs: number): string {

@@ -4,14 +4,11 @@ import { counted, formatBytes, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import type { Finding } from '../wire/index.ts';
 import { listed, makeFinding } from './make-finding.ts';
-import type { Observed, ObservedWorker } from './observed.ts';
-
-/** Its reports come every five seconds. */
-const workerSilentMs = 30_000;
+import { type Observed, type ObservedWorker, staleForgiveness, workerSilentMs } from './observed.ts';
 
 export function workerFindings({ worker }: Pick<Observed, 'worker'>): Finding[] {
-  const { isWanted, collects, state, silentMs } = worker;
-  if (!isWanted && !collects) return garbage(worker);
+  const { isWanted, collects, isForgiving, state, silentMs } = worker;
+  if (!isWanted && !collects && !isForgiving) return garbage(worker);
   if (silentMs > workerSilentMs) {
     return [
       makeFinding(
@@ -65,10 +62,11 @@ export function workerFindings({ worker }: Pick<Observed, 'worker'>): Finding[] 
 }
 
 /** The tasks that nobody does without a worker. */
-function missed({ isWanted, collects }: ObservedWorker): string {
+function missed({ isWanted, collects, isForgiving, silentMs }: ObservedWorker): string {
   return [
     ...(isWanted ? ['new repositories get no hooks'] : []),
     ...(collects ? ['nothing that is deleted frees space'] : []),
+    ...(isForgiving ? [staleForgiveness(silentMs)] : []),
   ].join(', and ');
 }
 

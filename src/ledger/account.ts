@@ -6,22 +6,14 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import {
-  addBytes,
-  bytesUnder,
-  type Leaf,
-  leafIndex,
-  leafMask,
-  leaves,
-  noUsage,
-  type Usage,
-} from '../quota/index.ts';
+import { addBytes, bytesUnder, type Leaf, leafMask, leaves, noUsage, type Usage } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { noRow } from './columns.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 import type { UnitTable } from './unit-table.ts';
+import { addTo, UnreachableSum } from './unreachable.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -61,6 +53,7 @@ export class Account {
   /** Undefined where it has to be looked for. */
   #measuredAt: number | null | undefined = null;
   #partialUnits = 0;
+  readonly #unreachable = new UnreachableSum();
 
   constructor(ownerKey: string, number: number, book: AccountBook) {
     this.ownerKey = ownerKey;
@@ -140,6 +133,16 @@ export class Account {
     return this.#ownUsage;
   }
 
+  /** Those of `usage` that no ref reaches; null: none. The same list until they are others. */
+  get unreachable(): Usage | null {
+    return this.#unreachable.with(this.#shares);
+  }
+
+  /** The same without what other hosts say. */
+  get ownUnreachable(): Usage {
+    return this.#unreachable.own;
+  }
+
   /**
    * When the oldest of its units was walked, in milliseconds since 1970; null where none was. A reported
    * unit is as its program last said, however long ago that is, and makes nothing old.
@@ -165,9 +168,7 @@ export class Account {
   putSource(share: SourceShare): void {
     const before = this.sourceShare(share.source.name);
     this.#sources = [...this.#sources.filter(one => one !== before), share];
-    if (before !== undefined && hasSameFigures(before, share)) {
-      return;
-    }
+    if (before !== undefined && hasSameFigures(before, share)) return;
     this.#recount();
     this.#book.onChange(this.ownerKey);
   }
@@ -256,7 +257,11 @@ export class Account {
     for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
     this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
     this.#measuredAt = undefined;
-    if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) return;
+    const isOtherwise = this.#unreachable.unitChanged(before, after);
+    if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) {
+      if (isOtherwise) this.#book.onChange(this.ownerKey);
+      return;
+    }
     this.#recount();
     if (this.#unitBytes !== null) {
       const next = [...this.#unitBytes];
@@ -384,9 +389,4 @@ export function mustFit(
     const message = `${growthBytes} more bytes of ${leaf} would bring ${printable(owner.name)}'s usage past 2^53 - 1 bytes`;
     throw new SoftquotaError('sum_too_large', message, { cause });
   }
-}
-
-function addTo(sums: number[], leaf: Leaf, bytes: number): void {
-  const index = leafIndex(leaf);
-  sums[index] = (sums[index] ?? 0) + bytes;
 }

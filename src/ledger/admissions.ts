@@ -14,6 +14,7 @@ import {
   leafMask,
   leaves,
   limitsFor,
+  noUsage,
   type Reserved,
   type ReservedBytes,
   reservedUnder,
@@ -182,7 +183,11 @@ export class Admissions {
     if (here.reservations.length === 0) return here;
     const ids = new Set(parts.map(({ id }) => id));
     const others = reservations.besides(ownerKey, ids);
-    const own: Load = { usage: usage.accountByKey(ownerKey)?.ownUsage ?? noBytes, reserved: others };
+    const account = usage.accountByKey(ownerKey);
+    const own: Load = { usage: account?.ownUsage ?? noUsage, reserved: others };
+    const unreachable = account?.ownUnreachable ?? noUsage;
+    const { settings } = ledger;
+    const isForgiving = settings.garbage === 'forgive';
     const owner = ledger.ownerUsage(ownerName);
     const limits = limitsFor(ledger.settings, ledger.standing(owner), subject);
     const request: SharedRequest = {
@@ -192,7 +197,13 @@ export class Admissions {
       milliseconds: seconds * 1000,
       limits:
         limits?.map(rules =>
-          rules.map(({ limitBytes, counts }) => ({ limitBytes, counts, ownBytes: ownUnder(own, counts) })),
+          rules.map(({ limitBytes, counts }) => ({
+            limitBytes,
+            counts,
+            ownBytes: ownUnder(own, counts),
+            ownUnreachable: bytesUnder(unreachable, counts),
+            forgivesBytes: isForgiving ? (settings.garbageMostBytes ?? limitBytes) : 0,
+          })),
         ) ?? null,
       refusesReached: ledger.settings.refuseWhen === 'reached',
     };
@@ -202,12 +213,14 @@ export class Admissions {
     const known = ledger.ownerUsage(ownerName);
     const whole: OwnerUsage = {
       ...known,
-      usage: leaves.map((_leaf, index) => addBytes(own.usage[index] ?? 0, elsewhere.usage[index] ?? 0)),
+      usage: sumOfLeaves(own.usage, elsewhere.usage),
+      unreachable: isForgiving ? sumOfLeaves(unreachable, elsewhere.unreachable) : null,
       reserved: together(known.reserved, elsewhere.reserved),
     };
     const standing = ledger.standing(whole);
     const adding = sumOf(parts);
-    const decision = decide(ledger.settings, standing, whole.usage, subject, adding, whole.reserved);
+    const { usage: stored, reserved } = whole;
+    const decision = decide(ledger.settings, standing, stored, subject, adding, reserved, whole.unreachable);
     // The policy may have become another meanwhile: then nothing refuses it any more.
     const isLetThrough = decision.allowed || ledger.settings.mode === 'report';
     if (isLetThrough) reservations.restore(here.reservations, known.usage);
@@ -220,7 +233,9 @@ interface Load {
   readonly reserved: readonly ReservedBytes[];
 }
 
-const noBytes: Usage = leaves.map(() => 0);
+function sumOfLeaves(one: Usage, other: Usage): Usage {
+  return leaves.map((_leaf, index) => addBytes(one[index] ?? 0, other[index] ?? 0));
+}
 
 function ownUnder({ usage, reserved }: Load, counts: number): number {
   return Math.min(bytesUnder(usage, counts) + reservedUnder(reserved, counts), Number.MAX_SAFE_INTEGER);

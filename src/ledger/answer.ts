@@ -12,6 +12,10 @@ export interface OwnerUsage {
   readonly type: OwnerRecord['type'];
   /** The measured and reported bytes. */
   readonly usage: Usage;
+  /**
+   * Those of `usage` that no ref reaches, where they are forgiven; another list after each change. Null: none.
+   */
+  readonly unreachable: Usage | null;
   /** The bytes on their way besides; null: none, or nobody asked for them. */
   readonly reserved: Reserved | null;
   /**

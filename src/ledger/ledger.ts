@@ -33,6 +33,7 @@ import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 import { affectedBy } from './policy-changes.ts';
+import { Reach } from './reach.ts';
 import { rekeyedOwners, rekeyedUnit } from './rekeyed.ts';
 import { Reports } from './reports.ts';
 import { Reservations } from './reservations.ts';
@@ -59,6 +60,8 @@ export class Ledger {
   readonly allowanceEnds: AllowanceEnds;
   /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
+  /** What of repositories no ref reaches. */
+  readonly reach: Reach;
   /** The bytes that are promised to actions. */
   readonly reservations: Reservations;
   /** Lets actions start, and reserves what they bring. */
@@ -101,6 +104,7 @@ export class Ledger {
     this.replica = new DocumentReplica({ documents: this.documents, owners, writeBehind });
     this.reports = new Reports({ usage, writeBehind, clock, host, nextSeq });
     this.reservations = new Reservations({ clock, onChange: ownerKey => this.#watchers.tell(ownerKey) });
+    this.reach = new Reach({ usage, writeBehind, clock });
     const { reports, reservations } = this;
     this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq });
     this.admissions = new Admissions({ ledger: this, usage, reservations, clock });
@@ -121,6 +125,7 @@ export class Ledger {
       await ledger.#load(options);
     } catch (error) {
       ledger.reports.close();
+      ledger.reach.close();
       ledger.reservations.close();
       await ledger.sources.close();
       throw error;
@@ -175,13 +180,15 @@ export class Ledger {
     const settings = this.#settings;
     const standing = this.standing(owner);
     return (subject, addingBytes = 0) =>
-      decide(settings, standing, owner.usage, subject, addingBytes, owner.reserved);
+      decide(settings, standing, owner.usage, subject, addingBytes, owner.reserved, owner.unreachable);
   }
 
   /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
     const owner = this.ownerUsage(ownerName);
-    return explain(this.#settings, this.standing(owner), owner.usage, subject, addingBytes, owner.reserved);
+    const { usage, reserved, unreachable } = owner;
+    const standing = this.standing(owner);
+    return explain(this.#settings, standing, usage, subject, addingBytes, reserved, unreachable);
   }
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
@@ -214,6 +221,7 @@ export class Ledger {
   /** Writes what waits, and closes the store. */
   async close(): Promise<void> {
     this.reports.close();
+    this.reach.close();
     this.reservations.close();
     await this.allowanceEnds.close();
     await this.sources.close();
@@ -294,6 +302,7 @@ export class Ledger {
       name: owner?.name ?? askedName,
       type: owner?.type ?? 'user',
       usage: account?.usage ?? noUsage,
+      unreachable: this.#settings.garbage === 'forgive' ? (account?.unreachable ?? null) : null,
       reserved,
       measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
       partial: lastSweep === null || (account?.partial ?? false),

@@ -104,12 +104,12 @@ export class UsageShares {
     const usage = usageOf(account);
     const units = account.ownUnitCount;
     if (usage === null || (units === 0 && usage.every(bytes => bytes === 0))) return null;
+    const unreachable = account.ownUnreachable;
     return {
       ownerKey,
       host,
-      bytes: Object.fromEntries(
-        leaves.flatMap((leaf, index) => (usage[index] ? [[leaf, usage[index]]] : [])),
-      ),
+      bytes: byLeaf(usage),
+      ...(unreachable.some(bytes => bytes > 0) ? { unreachable: byLeaf(unreachable) } : {}),
       units,
       largest: largestOf([...account.units, ...reported]),
       partial: account.ownPartial,
@@ -207,6 +207,11 @@ export class UsageShares {
     const owner = usage.owners.byKey(ownerKey);
     return owner === undefined ? undefined : usage.open(owner);
   }
+}
+
+/** Without the leaves that have nothing. */
+function byLeaf(usage: Usage): ShareRecord['bytes'] {
+  return Object.fromEntries(leaves.flatMap((leaf, index) => (usage[index] ? [[leaf, usage[index]]] : [])));
 }
 
 function usageOf(account: Account): Usage | null {

@@ -6,7 +6,7 @@
  */
 
 import { type Leaf, leafIndex, leaves } from '../quota/index.ts';
-import type { UnitRecord } from '../store/index.ts';
+import { reachOf, type UnitRecord } from '../store/index.ts';
 import { grown, noRow } from './columns.ts';
 import { TextTable } from './text-table.ts';
 
@@ -20,6 +20,8 @@ export class UnitTable {
   #files = new Float64Array(0);
   #measuredAt = new Float64Array(0);
   #seq = new Float64Array(0);
+  #reachable = new Float64Array(0);
+  #unreachable = new Float64Array(0);
   #leaves = new Uint8Array(0);
   #flags = new Uint8Array(0);
   /** The number of the account in whose chain it is, or `noRow`. */
@@ -72,6 +74,7 @@ export class UnitTable {
       partial: this.#has(row, flags.partial),
       measuredAt: this.measuredAt(row),
       seq: this.seq(row),
+      ...reachOf(this.#reachable[row] ?? 0, this.#unreachable[row] ?? 0),
     };
   }
 
@@ -118,6 +121,8 @@ export class UnitTable {
     this.#files[row] = unit.files;
     this.#measuredAt[row] = unit.measuredAt;
     this.#seq[row] = unit.seq;
+    this.#reachable[row] = unit.reach?.reachableBytes ?? 0;
+    this.#unreachable[row] = unit.reach?.unreachableBytes ?? 0;
     this.#leaves[row] = leafIndex(unit.leaf);
     this.#flags[row] = (unit.kind === 'reported' ? flags.reported : 0) | (unit.partial ? flags.partial : 0);
     if (unit.host !== this.#host) this.#otherHosts.set(row, unit.host);
@@ -169,6 +174,8 @@ export class UnitTable {
     this.#files = grown(this.#files, rows);
     this.#measuredAt = grown(this.#measuredAt, rows);
     this.#seq = grown(this.#seq, rows);
+    this.#reachable = grown(this.#reachable, rows);
+    this.#unreachable = grown(this.#unreachable, rows);
     this.#leaves = grown(this.#leaves, rows);
     this.#flags = grown(this.#flags, rows);
     this.#chains = grown(this.#chains, rows);

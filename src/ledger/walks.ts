@@ -73,7 +73,9 @@ export class Walks {
     if (before !== undefined && before.seq > walked.seq) return;
     if (this.#tombstones.after(walked.path, walked.seq)) return;
     const { path, isHeld = false, ...measured } = walked;
-    const unit: UnitRecord = { id: path, kind: 'walked', host, name: path, ...measured };
+    // What the worker said of it still counts; see `Reach`.
+    const reach = before?.reach === undefined ? {} : { reach: before.reach };
+    const unit: UnitRecord = { id: path, kind: 'walked', host, name: path, ...measured, ...reach };
     this.put(unit);
     if (before === undefined || !foundTheSame(before, unit)) writeBehind.unit(unit);
     reports.settleOwnersOf(before, unit);

@@ -11,7 +11,7 @@ import type { LocatedUnit } from '../gate/index.ts';
 import type { Observed, ObservedFleet } from '../health/index.ts';
 import { isOfNetwork, mountsIn, mountTable, type StorageSettings } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { FullDisk, Leaf, Subject } from '../quota/index.ts';
+import { type FullDisk, isRepository, type Leaf, type Subject } from '../quota/index.ts';
 import {
   createScanner,
   isCovered,
@@ -29,6 +29,7 @@ import { FreeSpace, type ShortDisk } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
 import { Renames } from './renames.ts';
+import type { RepositoryVisibility, RepositoryWatch } from './repositories.ts';
 
 /**
  * How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check.
@@ -41,14 +42,6 @@ const heardDeadlineMs = 15_000;
 /** So many walks that wait for a walker are enough; what only follows a check comes later. */
 const mostWaiting = 64;
 
-/** What a forge's database says of repositories. */
-interface RepositoryVisibility {
-  /** The leaf of the repository at this path; null while it is not known. */
-  leafOf(path: string): Leaf | null;
-  /** The owner of the repository at this path; null for nobody, and undefined while it is not known. */
-  ownerOf(path: string): string | null | undefined;
-}
-
 interface MeasuringParts {
   readonly config: Config;
   readonly ledger: Pick<Ledger, 'documents' | 'kept' | 'units' | 'walks'>;
@@ -56,6 +49,7 @@ interface MeasuringParts {
   readonly fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
   /** Tells what is public if a forge's database is read; null if none is. */
   readonly visibility: RepositoryVisibility | null;
+  readonly repositories: RepositoryWatch;
 }
 
 export class Measuring {
@@ -77,7 +71,10 @@ export class Measuring {
   #rootsAway: Observed['rootsAway'] = [];
   #hangingThreads = 0;
   readonly #followUps = new FollowUps({
-    measure: path => this.measureSoon(path),
+    measure: path => {
+      this.measureSoon(path);
+      this.#repositories.mayHaveChanged(path);
+    },
     isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
   });
   #stopTelling = () => {};
@@ -85,8 +82,9 @@ export class Measuring {
   readonly #renames: Renames;
   readonly #freeSpace: FreeSpace;
   readonly #visibility: RepositoryVisibility | null;
+  readonly #repositories: RepositoryWatch;
 
-  constructor({ config, ledger, log, fleet, visibility }: MeasuringParts) {
+  constructor({ config, ledger, log, fleet, visibility, repositories }: MeasuringParts) {
     this.#config = config;
     this.#ledger = ledger;
     this.#log = log;
@@ -99,6 +97,7 @@ export class Measuring {
       disks: deadlineMs => this.scanner.disks(deadlineMs),
       log,
     });
+    this.#repositories = repositories;
     this.#divide();
     this.scanner = createScanner({
       storages: this.#storages,
@@ -173,7 +172,9 @@ export class Measuring {
         const known = this.#ledger.units.unitAt(path);
         const unit =
           known === null ? await this.locate(path, heardDeadlineMs) : { path: known.name, exists: true };
-        if (unit.exists) this.#measureHere(unit.path);
+        if (!unit.exists) continue;
+        this.#measureHere(unit.path);
+        this.#repositories.changed(unit.path);
       } catch {
         // There may be none, or the disk does not answer: the next sweep finds what there is.
       }
@@ -353,7 +354,12 @@ export class Measuring {
     const owner = this.#ownerOf(path, leaf, unit.owner);
     // A walk may end when it is another host's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
+    const before = this.#ledger.units.unit(path);
     this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, isHeld, measuredAt, seq });
+    if (isRepository(leaf)) {
+      if (before === undefined) this.#repositories.appeared(path);
+      else if (before.bytes !== bytes) this.#repositories.resized(path);
+    }
     this.#renames.measured(path, formerOwners);
   }
 

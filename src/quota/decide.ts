@@ -12,6 +12,7 @@
  */
 
 import { raisedGroup } from './allowance.ts';
+import { type ForgivingSettings, forgivenUnder, type Garbage } from './garbage.ts';
 import {
   type ActiveAllowance,
   type BuiltinGroup,
@@ -24,7 +25,7 @@ import { type Load, type Reserved, reservedUnder } from './reserved.ts';
 import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';
 
-export interface QuotaSettings {
+export interface QuotaSettings extends ForgivingSettings {
   /** False: everything is allowed. */
   readonly enabled: boolean;
   /** `exceeded`: usage > limit refuses; `reached`: usage >= limit does. A limit of 0 always refuses. */
@@ -67,6 +68,7 @@ interface Disabled {
   readonly used: number;
   readonly limit: -1;
   readonly allowance?: never;
+  readonly garbage?: never;
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly ['size:all'];
@@ -77,7 +79,10 @@ interface Disabled {
 interface Ruled {
   readonly by: 'rule';
   readonly step: PrecedenceStep;
-  /** The bytes that the deciding rule counts, with those reserved, without those about to be added. */
+  /**
+   * The bytes that the deciding rule counts, with those reserved, without those forgiven and those about to
+   * be added.
+   */
   readonly used: number;
   /** Those of them that are reserved, and not measured yet. */
   readonly reserved: number;
@@ -89,6 +94,8 @@ interface Ruled {
   readonly limit: number;
   /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
   readonly allowance?: ActiveAllowance;
+  /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
+  readonly garbage?: Garbage;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
   readonly rule: string | null;
@@ -118,6 +125,7 @@ interface NoMatch {
   readonly used: null;
   readonly limit: null;
   readonly allowance?: never;
+  readonly garbage?: never;
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly [];
@@ -138,10 +146,11 @@ export function decide(
   subject: Subject,
   addingBytes = 0,
   reserved: Reserved | null = null,
+  unreachable: Usage | null = null,
 ): Decision {
   if (!settings.enabled) return disabled(usage);
   const asked = subjectBit(subject);
-  const load = { usage, reserved, addingBytes };
+  const load = { usage, reserved, unreachable, addingBytes };
   for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
     const deciding = maxHeadroom(settings, groups, asked, load);
@@ -235,13 +244,16 @@ function isBurst(settings: QuotaSettings): boolean {
 
 /** The bytes that a rule counts, and those that its limit leaves. */
 interface Counted extends Pick<Ruled, 'used' | 'reserved' | 'underWay'> {
+  readonly garbage: Garbage | null;
   readonly headroom: number;
 }
 
 /** Counts by one rule. Where `burstBytes` counts, the headroom is what it leaves, if that is less. */
 export function countedBy(settings: QuotaSettings, rule: CompiledRule, load: Load): Counted {
-  const { usage, reserved, addingBytes } = load;
-  const measured = bytesUnder(usage, rule.counts);
+  const { usage, reserved, unreachable, addingBytes } = load;
+  const stored = bytesUnder(usage, rule.counts);
+  const garbage = unreachable === null ? null : forgivenUnder(settings, rule, unreachable, stored);
+  const measured = garbage?.billed ?? stored;
   const isExpectedUsed = settings.precise;
   let promised = 0;
   let expected = 0;
@@ -253,7 +265,7 @@ export function countedBy(settings: QuotaSettings, rule: CompiledRule, load: Loa
   const left = headroom(rule.limitBytes, used);
   const underWay = isBurst(settings) ? expected : 0;
   const room = isBurst(settings) ? left + (settings.burstBytes ?? 0) - underWay - addingBytes : left;
-  return { used, reserved: used - measured, underWay, headroom: Math.min(left, room) };
+  return { used, reserved: used - measured, underWay, garbage, headroom: Math.min(left, room) };
 }
 
 /** The rule that decides for a group. */
@@ -323,7 +335,7 @@ function decisionBy(
   deciding: DecidingRule,
   { addingBytes }: Load,
 ): Decision {
-  const { group, rule, used, reserved, underWay, headroom: left } = deciding;
+  const { group, rule, used, reserved, underWay, garbage, headroom: left } = deciding;
   const limit = rule.limitBytes;
   const plain = {
     by: 'rule',
@@ -337,7 +349,8 @@ function decisionBy(
     incoming: settings.precise || isBurst(settings) ? addingBytes : 0,
     underWay,
   } as const;
-  const common = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
+  const raised = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
+  const common = garbage === null ? raised : { ...raised, garbage };
   const adding = countedAdding(settings, addingBytes);
   // What is common first: an object that begins with a copy is made in one step.
   if (refuses(settings, left, adding)) {

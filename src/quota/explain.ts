@@ -18,6 +18,7 @@ import {
   refuses,
   type Standing,
 } from './decide.ts';
+import type { Garbage } from './garbage.ts';
 import {
   type ActiveAllowance,
   type BuiltinGroup,
@@ -34,7 +35,7 @@ export interface ExplainedRule {
   /** Null for the built-in group's. */
   readonly rule: string | null;
   readonly subjects: readonly RuleSubject[];
-  /** The bytes that it counts, with those reserved. */
+  /** The bytes that it counts, with those reserved, without those forgiven. */
   readonly used: number;
   /** Those of them that are reserved, and not measured yet. */
   readonly reserved: number;
@@ -42,6 +43,8 @@ export interface ExplainedRule {
   readonly limit: number;
   /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
   readonly allowance?: ActiveAllowance;
+  /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
+  readonly garbage?: Garbage;
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
   readonly verdict: 'allows' | 'refuses';
@@ -90,16 +93,17 @@ export function explain(
   subject: Subject,
   addingBytes = 0,
   reserved: Reserved | null = null,
+  unreachable: Usage | null = null,
 ): Explanation {
   const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
-  const decision = decide(settings, standing, usage, subject, addingBytes, reserved);
-  const load = { usage, reserved, addingBytes };
+  const decision = decide(settings, standing, usage, subject, addingBytes, reserved, unreachable);
+  const load = { usage, reserved, unreachable, addingBytes };
   const adding = countedAdding(settings, addingBytes);
   const asked = subjectBit(subject);
   const verdict = (room: number) => (refuses(settings, room, adding) ? 'refuses' : 'allows');
 
   const explainRule = (rule: CompiledRule, decided: boolean): ExplainedRule => {
-    const { used, reserved: promised, headroom } = countedBy(settings, rule, load);
+    const { used, reserved: promised, garbage, headroom } = countedBy(settings, rule, load);
     return {
       rule: rule.name,
       subjects: rule.subjects,
@@ -107,6 +111,7 @@ export function explain(
       reserved: promised,
       limit: rule.limitBytes,
       ...(rule.allowance === undefined ? {} : { allowance: rule.allowance }),
+      ...(garbage === null ? {} : { garbage }),
       headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
       verdict: verdict(headroom),
       decided,

@@ -23,6 +23,7 @@ export {
   explain,
 } from './explain.ts';
 export { type DiskFull, type FullDisk, refusedByDisk } from './full-disk.ts';
+export type { Garbage } from './garbage.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export { type ActiveAllowance, type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';

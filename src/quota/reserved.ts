@@ -24,6 +24,8 @@ export interface Load {
   readonly usage: Usage;
   /** Null: none, which is the usual case. */
   readonly reserved: Reserved | null;
+  /** Those of `usage` that no ref reaches; null: none, or they are not forgiven. */
+  readonly unreachable: Usage | null;
   /** 0 or more. */
   readonly addingBytes: number;
 }

@@ -3,6 +3,8 @@
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text/index.ts';
 import type { Decision } from './decide.ts';
 import type { DiskFull, FullDisk } from './full-disk.ts';
+import type { Garbage } from './garbage.ts';
+import type { ActiveAllowance } from './policy.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
 /** A decision that refuses. */
@@ -99,9 +101,19 @@ export function standing(ownerName: string, decision: Exclude<Decision, Refusal>
   return `${use(owner, decision)}.${extra(decision)}`;
 }
 
-/** Says how much of the limit is there for a time only, as a sentence behind another one. */
-function extra({ allowance }: Measured): string {
-  if (allowance === undefined) return '';
+/** Says what is forgiven, and how much of the limit is there for a time only, as sentences behind another. */
+function extra({ garbage, allowance }: Measured): string {
+  return `${garbage === undefined ? '' : forgiven(garbage)}${allowance === undefined ? '' : lent(allowance)}`;
+}
+
+function forgiven({ stored, unreachable, billed }: Garbage): string {
+  const bytes = formatBytes(stored - billed);
+  return stored - billed === unreachable
+    ? ` ${bytes} more do not count, since no branch or tag reaches them.`
+    : ` ${bytes} more do not count, of ${formatBytes(unreachable)} that no branch or tag reaches.`;
+}
+
+function lent(allowance: ActiveAllowance): string {
   const bytes = formatBytes(allowance.bytes);
   const until = formatMoment(allowance.until);
   return allowance.count === 1

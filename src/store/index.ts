@@ -63,16 +63,18 @@ export {
   type VolatileChange,
 } from './shared.ts';
 export { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
-export type {
-  Changes,
-  DeltaRecord,
-  ReplicatedPosition,
-  RootRecord,
-  Store,
-  StoredRecords,
-  SweepRecord,
-  UnitRecord,
-  VersionRecord,
+export {
+  type Changes,
+  type DeltaRecord,
+  type ReachRecord,
+  type ReplicatedPosition,
+  type RootRecord,
+  reachOf,
+  type Store,
+  type StoredRecords,
+  type SweepRecord,
+  type UnitRecord,
+  type VersionRecord,
 } from './store.ts';
 export type {
   KeptSet,

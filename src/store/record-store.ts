@@ -52,6 +52,8 @@ export interface ShareRecord {
   readonly host: string;
   /** By leaf; where there is nothing, the leaf may be left out. */
   readonly bytes: Readonly<Partial<Record<Leaf, number>>>;
+  /** The bytes of those that no ref reaches, by leaf; absent where there are none. */
+  readonly unreachable?: Readonly<Partial<Record<Leaf, number>>> | undefined;
   /** How many units that is. */
   readonly units: number;
   /** The largest of them, as many as the host tells, largest first. */

@@ -11,6 +11,7 @@ const size = z.number().int().nonnegative();
 
 const content = z.strictObject({
   bytes: z.partialRecord(leaf, size),
+  unreachable: z.partialRecord(leaf, size).optional(),
   units: size,
   largest: z.array(
     z.strictObject({ kind: z.enum(['walked', 'reported']), name: z.string(), leaf, bytes: size }),

@@ -138,6 +138,10 @@ export interface SharesPage {
 /** A limit, with what the host that asks counts against it. */
 export interface SharedLimit extends CountedLimit {
   readonly ownBytes: number;
+  /** Those of them that no ref reaches. */
+  readonly ownUnreachable: number;
+  /** The most of such bytes, of all hosts together, that does not count. */
+  readonly forgivesBytes: number;
 }
 
 /** The bytes that a host wants to reserve. */
@@ -158,6 +162,8 @@ export interface ReserveRequest {
 /** The bytes of an owner on the other hosts, stored and reserved. */
 export interface OthersReserved {
   readonly usage: Usage;
+  /** Those of `usage` that no ref reaches. */
+  readonly unreachable: Usage;
   readonly reserved: readonly ReservedBytes[];
 }
 

@@ -9,6 +9,18 @@
 import type { Leaf } from '../quota/index.ts';
 import type { OwnerRecord, Position, RecordChanges, RecordStore, Records } from './record-store.ts';
 
+/** The bytes of a repository's objects, as the git user's worker last measured them. */
+export interface ReachRecord {
+  readonly reachableBytes: number;
+  /** Above 0. */
+  readonly unreachableBytes: number;
+}
+
+/** The field of a unit; none where nothing is unreachable. */
+export function reachOf(reachableBytes: number, unreachableBytes: number): Pick<UnitRecord, 'reach'> {
+  return unreachableBytes > 0 ? { reach: { reachableBytes, unreachableBytes } } : {};
+}
+
 /** One thing that takes space. */
 export interface UnitRecord {
   /** The name that finds it: the path of a walked unit; `owner key \0 leaf \0 name` of a reported one. */
@@ -28,6 +40,8 @@ export interface UnitRecord {
   readonly files: number;
   /** Some of it could not be read, and counts with its last known bytes. */
   readonly partial: boolean;
+  /** Absent where nothing in it is unreachable, or nobody has said so. */
+  readonly reach?: ReachRecord;
   /** Milliseconds since 1970. */
   readonly measuredAt: number;
   /** The place in the order of things at which the walk began, or the report came. */

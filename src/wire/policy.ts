@@ -104,6 +104,10 @@ export const ownersGroups = z
 export const quotaInfo = z
   .object({
     used: usageTree,
+    unreachable: usageTree.optional().meta({
+      description:
+        'The part of `used` that no ref reaches and that is forgiven up to GARBAGE_MOST; left out if there is none.',
+    }),
     groups: z.array(group).readonly().meta({ description: 'The rules as they are, without allowances.' }),
     allowances: z
       .array(allowance)

@@ -5,7 +5,7 @@ import { leaves, subjects } from '../quota/index.ts';
 import { knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { groupsRule, limit, newGroup, newRule } from './policy.ts';
-import { addedAllowance } from './requests.ts';
+import { addedAllowance, unreachableGarbage } from './requests.ts';
 import { ownerType, verdict } from './usage.ts';
 
 const named = z.array(z.string()).readonly().meta({ description: 'The subjects of the rule.' });
@@ -21,6 +21,9 @@ const explainedRule = z
     allowance: addedAllowance
       .optional()
       .meta({ description: 'The part of `limit` that allowances add; left out if they add nothing.' }),
+    garbage: unreachableGarbage
+      .optional()
+      .meta({ description: 'What of it does not count; left out if all counts.' }),
     headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
     verdict: z.enum(['allows', 'refuses']),
     decided: z.boolean().meta({ description: 'True for the deciding one.' }),

@@ -38,6 +38,20 @@ export const addedAllowance = z
     description: 'The part of a limit that allowances add, which is for a time.',
   });
 
+/** What of the stored bytes under a rule does not count. */
+export const unreachableGarbage = z
+  .object({
+    stored: bytes.meta({ description: 'The stored bytes that the rule counts, with the unreachable ones.' }),
+    unreachable: bytes.meta({ description: 'Those that no ref of their repository reaches.' }),
+    billed: bytes.meta({ description: 'Those that count: `used` without what is reserved.' }),
+    most: bytes.meta({ description: 'The most unreachable bytes that are forgiven (`GARBAGE_MOST`).' }),
+  })
+  .meta({
+    id: 'Garbage',
+    description:
+      'The stored bytes, with `[quota] GARBAGE = forgive`, of which unreachable ones do not count.',
+  });
+
 export type AddedAllowance = z.infer<typeof addedAllowance>;
 
 export const newRequest = z

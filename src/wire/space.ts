@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
+import { unreachableGarbage } from './requests.ts';
 
 const count = z.number().int().min(0);
 const name = z.string().max(4096);
@@ -96,6 +97,9 @@ export const spaceAnswer = z
     owner: z.string(),
     stored_bytes: bytes.meta({ description: 'All repositories of this host.' }),
     unreachable_bytes: bytes.meta({ description: 'Of it unreachable, as far as it was measured.' }),
+    garbage: unreachableGarbage
+      .optional()
+      .meta({ description: 'What of all data does not count; left out if all counts.' }),
     repositories: z.array(repositorySpace).max(1000).meta({ description: 'Largest first.' }),
     state: z.enum(['none', 'running', 'done', 'failed']).meta({
       description: '`none`: no repository was named. `running`: ask again in a moment.',

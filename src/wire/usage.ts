@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
-import { addedAllowance, allowance } from './requests.ts';
+import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
 export const usageTree = z
   .object({
@@ -34,6 +34,9 @@ export const verdict = z
     allowance: addedAllowance
       .optional()
       .meta({ description: 'The part of `limit` that allowances add; left out if they add nothing.' }),
+    garbage: unreachableGarbage
+      .optional()
+      .meta({ description: 'What of it does not count; left out if all counts.' }),
     group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
     rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),
   })

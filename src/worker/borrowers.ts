@@ -1,4 +1,7 @@
-/** Finds out whether other repositories use the objects of one: then nothing of it may be deleted. */
+/**
+ * Finds out whether other repositories use the objects of one: then nothing of it may be deleted, and nothing
+ * forgiven, whether its own refs reach it or not.
+ */
 
 import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
@@ -24,6 +27,19 @@ export async function borrowerOf(
   return null;
 }
 
+/** Which object directories these repositories borrow from, as `identity` gives them. */
+export async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
+  const lent = new Set<string>();
+  for (const repository of repositories) {
+    await pace.step();
+    for (const alternate of alternatesOf(repository)) {
+      const lender = await identity(alternate);
+      if (lender !== null) lent.add(lender);
+    }
+  }
+  return lent;
+}
+
 function alternatesOf(repository: string): readonly string[] {
   const objects = `${repository}/objects`;
   const file = readBounded(encodePath(`${objects}/info/alternates`), { mostBytes: 64 * 1024, follow: true });
@@ -35,7 +51,8 @@ function alternatesOf(repository: string): readonly string[] {
     .map(line => (isAbsolute(line) ? line : resolve(objects, line)));
 }
 
-async function identity(path: string): Promise<string | null> {
+/** The same for a directory under each of its names; null: there is none. */
+export async function identity(path: string): Promise<string | null> {
   try {
     const { dev, ino } = await stat(encodePath(path));
     return `${dev}:${ino}`;

@@ -12,6 +12,8 @@ export type ReportOutcome =
   { readonly taken: true; readonly daemon: string } | { readonly taken: false; readonly why: string };
 
 export interface Tasks {
+  /** What is measured from now on has this mark. */
+  readonly mark: string;
   readonly pushed: readonly string[];
   readonly asked: readonly { readonly id: string; readonly kind: string; readonly path: string }[];
 }
@@ -48,6 +50,7 @@ export async function nextTasks(socketPath: string, signal: AbortSignal): Promis
   if (status !== 200) throw new Error(`the daemon answers with ${status}`);
   const { pushed, asked } = fieldsOf(json);
   return {
+    mark: textIn(json, 'mark'),
     pushed: listOf(pushed).filter(path => typeof path === 'string'),
     asked: listOf(asked).map(task => ({
       id: textIn(task, 'id'),

@@ -2,7 +2,8 @@
  * The job that knows what of each repository is reachable, and collects garbage where that is wanted.
  *
  * It measures a repository after its refs have changed: at once where the daemon tells of a push, and else on
- * the next round. What became unreachable is collected once it is older than the expiry. A repository whose
+ * the next round. Where it finds nothing changed it says again what it found before, for the daemon forgives
+ * nothing that may have changed. What became unreachable is collected once it is older than the expiry. A repository whose
  * collection fails, or frees nothing, is tried less and less often.
  */
 
@@ -11,11 +12,11 @@ import { SoftquotaError } from '../errors.ts';
 import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { formatBytes } from '../text/index.ts';
-import { borrowerOf } from './borrowers.ts';
+import { borrowerOf, identity, lentObjects } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
-import { refsSignature } from './refs-signature.ts';
+import { type RefsSignature, refsSignature } from './refs-signature.ts';
 import type { Collection, RepositoryFigures } from './report.ts';
 import { spaceJson } from './space/advice.ts';
 import { writeBitmap } from './space/bitmap.ts';
@@ -23,6 +24,7 @@ import { collect } from './space/collect.ts';
 import { explainSpace } from './space/explain.ts';
 import type { GitVersion } from './space/git-version.ts';
 import { measure, type Reachability } from './space/measure.ts';
+import { storedObjects } from './space/stored.ts';
 import { UnusableRepository } from './space/unusable-repository.ts';
 import { RepositoryView } from './space/view.ts';
 
@@ -52,7 +54,9 @@ export interface CollectedNow {
 }
 
 interface Known {
-  signature: string | null;
+  signature: RefsSignature | null;
+  /** The last measurement; null where it failed, or there was none. */
+  measured: RepositoryFigures['measured'];
   /** A measurement waits or runs. */
   isQueued: boolean;
   /** On the monotonic clock: until then it is not measured again. */
@@ -91,6 +95,10 @@ export class Reclaim {
   readonly #stop = new AbortController();
   readonly #finder: RepositoryFinder;
   readonly #explaining = new Set<Promise<unknown>>();
+  /** The object directories that other repositories borrow from. */
+  #lent: ReadonlySet<string> = new Set();
+  /** The last mark of the daemon. */
+  mark = '';
   #rounds: Promise<void> = Promise.resolve();
 
   constructor(options: ReclaimOptions) {
@@ -122,8 +130,7 @@ export class Reclaim {
 
   /** Somebody pushed: the repository is measured soon. */
   pushed(path: string): void {
-    const known = this.#known.get(path);
-    if (known !== undefined) this.#measureSoon(path, known, true);
+    this.#measureSoon(path, this.#meet(path), true);
   }
 
   /** Collects now, as far as the expiry allows; rejects with the reason where that cannot be. */
@@ -154,6 +161,7 @@ export class Reclaim {
     if (before !== undefined) return before;
     const known: Known = {
       signature: null,
+      measured: null,
       isQueued: false,
       restsUntil: Number.NEGATIVE_INFINITY,
       dueAt: null,
@@ -170,11 +178,12 @@ export class Reclaim {
     const pace = new Pace(restForRound, this.#stop.signal);
     while (!this.#isStopped) {
       await this.#finder.pass(pace);
+      await this.#findLent(pace);
       for (const [path, known] of [...this.#known]) {
         if (this.#isStopped) return;
         const signature = await refsSignature(path);
         if (signature === null) continue;
-        if (known.signature !== signature) this.#measureSoon(path, known);
+        if (mayDiffer(known.signature, signature)) this.#measureSoon(path, known);
         else if (known.dueAt !== null && performance.now() >= known.dueAt) this.#collectSoon(path, known);
         await pace.step();
       }
@@ -204,8 +213,12 @@ export class Reclaim {
 
   async #measure(path: string, known: Known): Promise<void> {
     known.isQueued = false;
+    const { mark } = this;
     const signature = await refsSignature(path);
-    if (signature !== null && signature === known.signature) return;
+    if (signature !== null && (await this.#isAsBefore(path, known, signature))) {
+      this.#options.found({ ...this.#figuresOf(path, known), mark });
+      return;
+    }
     // Changes from here on are measured again.
     known.signature = signature;
     const begun = performance.now();
@@ -219,7 +232,7 @@ export class Reclaim {
         }
         return measured;
       });
-      this.#tell(path, known, found);
+      await this.#tell(path, known, found, mark);
       this.#planCollection(path, known, found);
     } catch (error) {
       if (this.#isStopped) return;
@@ -253,6 +266,7 @@ export class Reclaim {
   }
 
   async #collect(path: string, known: Known): Promise<CollectedNow> {
+    const { mark } = this;
     const { gitVersion, expireMs, log } = this.#options;
     try {
       const borrower = await borrowerOf(path, this.#known.keys(), new Pace(1, this.#stop.signal));
@@ -265,7 +279,7 @@ export class Reclaim {
       known.vain = freedBytes > 0 ? 0 : known.vain + 1;
       known.collected = { at: Date.now(), freedBytes, fault: null };
       log.info({ path, freed: formatBytes(Math.max(0, freedBytes)) }, 'garbage is collected');
-      this.#tell(path, known, after);
+      await this.#tell(path, known, after, mark);
       this.#planCollection(path, known, after);
       return { freedBytes, unreachableBytes: after.unreachableBytes };
     } catch (error) {
@@ -301,12 +315,44 @@ export class Reclaim {
     }
   }
 
-  #tell(path: string, known: Known, found: Reachability): void {
-    const { collected } = known;
+  async #isAsBefore(path: string, known: Known, signature: RefsSignature): Promise<boolean> {
+    if (known.measured === null || known.signature === null || !known.signature.isSure) return false;
+    if (known.signature.text !== signature.text) return false;
+    // Another program may have collected garbage.
+    const stored = await storedObjects(path, Date.now(), this.#stop.signal);
+    return stored.bytes === known.measured.objectBytes;
+  }
+
+  async #findLent(pace: Pace): Promise<void> {
+    const before = this.#lent;
+    this.#lent = await lentObjects(this.#known.keys(), pace);
+    if (before.size === 0 && this.#lent.size === 0) return;
+    for (const [path, known] of [...this.#known]) {
+      const { measured } = known;
+      if (measured === null) continue;
+      const isLent = await this.#isLent(path);
+      if (isLent === measured.isLent) continue;
+      known.measured = { ...measured, isLent };
+      this.#options.found(this.#figuresOf(path, known));
+    }
+  }
+
+  async #isLent(path: string): Promise<boolean> {
+    if (this.#lent.size === 0) return false;
+    const objects = await identity(`${path}/objects`);
+    return objects !== null && this.#lent.has(objects);
+  }
+
+  async #tell(path: string, known: Known, found: Reachability, mark: string): Promise<void> {
     known.fault = null;
     const { stored, reachableBytes, unreachableBytes } = found;
-    const measured = { objectBytes: stored.bytes, reachableBytes, unreachableBytes };
-    this.#options.found({ path, at: Date.now(), measured, fault: null, collected });
+    const isLent = await this.#isLent(path);
+    known.measured = { objectBytes: stored.bytes, reachableBytes, unreachableBytes, isLent };
+    this.#options.found({ ...this.#figuresOf(path, known), mark });
+  }
+
+  #figuresOf(path: string, { measured, fault, collected }: Known): RepositoryFigures {
+    return { path, at: Date.now(), mark: '', measured, fault, collected };
   }
 
   #tellFault(path: string, known: Known, error: unknown): void {
@@ -314,8 +360,14 @@ export class Reclaim {
     if (fault !== known.fault)
       this.#options.log.warn({ path, why: fault }, 'garbage is not measured or collected');
     known.fault = fault;
-    this.#options.found({ path, at: Date.now(), measured: null, fault, collected: known.collected });
+    known.measured = null;
+    this.#options.found(this.#figuresOf(path, known));
   }
+}
+
+/** Tells whether refs may have changed between the two. */
+function mayDiffer(before: RefsSignature | null, now: RefsSignature): boolean {
+  return before === null || before.text !== now.text || (!before.isSure && now.isSure);
 }
 
 /** GitLab's housekeeping collects these, unless somebody asks for it here. */

@@ -8,34 +8,51 @@ import { systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 
 const files = ['HEAD', 'packed-refs', 'reftable/tables.list'];
-/** The most refs that are looked at; a repository with more is measured after pushes all the same. */
+/** The most directories that are looked at; a repository with more is measured after each push. */
 const mostDirectories = 2000;
 
+export interface RefsSignature {
+  readonly text: string;
+  /** The same text later says that no ref has changed: all was looked at, and nothing had changed just now. */
+  readonly isSure: boolean;
+}
+
+/** Two changes within so long may leave the same trace. */
+const traceMs = 2000;
+
 /** Null: the repository is gone, or cannot be read. */
-export async function refsSignature(path: string): Promise<string | null> {
+export async function refsSignature(path: string): Promise<RefsSignature | null> {
   const hash = createHash('sha256');
+  const settledNs = BigInt(Date.now() - traceMs) * 1_000_000n;
+  let isSure = true;
+  const take = async (place: string): Promise<void> => {
+    const { text, changedNs } = await statusOf(place);
+    hash.update(text);
+    isSure &&= changedNs < settledNs;
+  };
   try {
-    for (const name of files) hash.update(await statusOf(`${path}/${name}`));
+    for (const name of files) await take(`${path}/${name}`);
     const waiting = [`${path}/refs`];
     for (let seen = 0; seen < mostDirectories; seen++) {
       const directory = waiting.pop();
       if (directory === undefined) break;
-      hash.update(await statusOf(directory));
+      await take(directory);
       for (const entry of await readdir(encodePath(directory), { withFileTypes: true, encoding: 'latin1' }))
         if (entry.isDirectory()) waiting.push(`${directory}/${entry.name}`);
     }
-    return hash.digest('base64');
+    return { text: hash.digest('base64'), isSure: isSure && waiting.length === 0 };
   } catch {
     return null;
   }
 }
 
-async function statusOf(path: string): Promise<string> {
+async function statusOf(path: string): Promise<{ readonly text: string; readonly changedNs: bigint }> {
   try {
     const { ino, size, mtimeNs, ctimeNs } = await lstat(encodePath(path), { bigint: true });
-    return `${path} ${ino} ${size} ${mtimeNs} ${ctimeNs}\n`;
+    const changedNs = mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
+    return { text: `${path} ${ino} ${size} ${mtimeNs} ${ctimeNs}\n`, changedNs };
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return `${path} -\n`;
+    if (systemCode(error) === 'ENOENT') return { text: `${path} -\n`, changedNs: 0n };
     throw error;
   }
 }

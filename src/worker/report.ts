@@ -24,11 +24,15 @@ export interface Collection {
 export interface RepositoryFigures {
   readonly path: string;
   readonly at: number;
+  /** The daemon's mark that was known when measuring began; empty: none was. */
+  readonly mark: string;
   /** Null: it could not be measured. */
   readonly measured: {
     readonly objectBytes: number;
     readonly reachableBytes: number;
     readonly unreachableBytes: number;
+    /** Other repositories use its objects, also those that none of its own refs reaches. */
+    readonly isLent: boolean;
   } | null;
   readonly fault: string | null;
   readonly collected: Collection | null;
@@ -52,14 +56,16 @@ export function reportJson({ hooks, repositories: figures, ...worker }: WorkerRe
   return { ...others, hooks: { repositories, unguarded, put_back: putBack } };
 }
 
-export function figuresJson({ path, at, measured, fault, collected }: RepositoryFigures): object {
+export function figuresJson({ path, at, mark, measured, fault, collected }: RepositoryFigures): object {
   return {
     path,
     at,
+    mark,
     measured: measured && {
       object_bytes: measured.objectBytes,
       reachable_bytes: measured.reachableBytes,
       unreachable_bytes: measured.unreachableBytes,
+      lent: measured.isLent,
     },
     fault,
     collected: collected && {

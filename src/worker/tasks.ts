@@ -41,7 +41,8 @@ export class TaskLoop {
     }
   }
 
-  #take({ pushed, asked }: Tasks): void {
+  #take({ mark, pushed, asked }: Tasks): void {
+    this.#reclaim.mark = mark;
     for (const path of pushed) this.#reclaim.pushed(path);
     for (const task of asked) {
       const doing = this.#do(task).finally(() => this.#doing.delete(doing));

@@ -8,40 +8,14 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { reclaimRun, spaceAnswer } from '../../src/wire/index.ts';
-import { Worker } from '../../src/worker/index.ts';
 import { until } from './ask.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
+import { withWorker } from './with-worker.ts';
 
 t.setTimeout(240_000);
 
 const hourMs = 3_600_000;
-
-async function withWorker(
-  t: Test,
-  server: Server,
-  reclaim: { readonly run: 'measure' | 'gc'; readonly roundEveryMs?: number } = { run: 'gc' },
-): Promise<Worker> {
-  const worker = new Worker({
-    trustedSocket: server.socket('trusted'),
-    storages: [
-      {
-        kind: 'repos',
-        templates: [join(server.folder, 'git/{owner}/{repo}.git')],
-        owner: { by: 'path' },
-        visibility: 'private',
-      },
-    ],
-    exclude: [],
-    isForge: false,
-    guard: null,
-    reclaim: { expireMs: hourMs, gitVersion: { major: 2, minor: 39 }, ...reclaim },
-    log: { info: () => {}, warn: () => {} },
-  });
-  await worker.start();
-  t.teardown(() => worker.close());
-  return worker;
-}
 
 async function commit(clone: string, name: string, bytes: number): Promise<void> {
   await writeFile(join(clone, name), randomBytes(bytes));

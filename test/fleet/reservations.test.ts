@@ -101,3 +101,36 @@ t.test('while Redis is away each host decides alone, by what it knows', async t 
   t.ok((await push(other, 5000)).decision.allowed, 'what the other has reserved is not known');
   t.notOk((await push(other, 5000)).decision.allowed);
 });
+
+t.test('what no ref reaches on any host is forgiven once on all of them', async t => {
+  const { members } = await two(t);
+  const [{ ledger: one }, { ledger: other }] = members;
+  for (const { ledger } of members) {
+    ledger.settings = { ...ledger.settings, garbage: 'forgive', garbageMostBytes: 5000 };
+    walk(ledger, 'alice/app', 8000);
+  }
+  await sees(members[0], 16_000);
+  await sees(members[1], 16_000);
+  const says = (ledger: Ledger, unreachableBytes: number) => {
+    const found = { unreachableBytes, reachableBytes: 8000 - unreachableBytes };
+    ledger.reach.measured('/srv/git/alice/app.git', found, ledger.reach.number);
+  };
+  says(one, 4000);
+  await sees(members[1], 12_000);
+  says(other, 4000);
+  for (const each of members) await sees(each, 11_000);
+  walk(one, 'alice/app', 4000);
+  for (const each of members) await sees(each, 8000);
+  t.match(other.decide('alice', repos).decision, {
+    garbage: { stored: 12_000, unreachable: 4000, billed: 8000 },
+  });
+  const admitted = await Promise.all(
+    Array.from({ length: 20 }, (_, each) => push(members[each % 2 === 0 ? 0 : 1].ledger, 500)),
+  );
+  t.equal(admitted.filter(({ decision }) => decision.allowed).length, 4);
+  t.ok(
+    admitted.every(
+      ({ decision, owner }) => decision.allowed || owner.unreachable?.some(bytes => bytes === 4000),
+    ),
+  );
+});

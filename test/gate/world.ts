@@ -131,7 +131,7 @@ export async function openWorld(
         told.workers.push(state);
         return 'this start';
       },
-      tasks: async () => ({ pushed: ['/srv/git/a/b.git'], asked: [] }),
+      tasks: async () => ({ mark: '', pushed: ['/srv/git/a/b.git'], asked: [] }),
       ended: id => id === 'known',
     },
     health: () => ({ reasons: told.reasons, notes: told.notes }),

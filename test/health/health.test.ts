@@ -6,8 +6,9 @@ import { version } from '../../src/version.ts';
 import { World, walk } from '../ledger/world.ts';
 
 const none = { first: [], count: 0 };
-const idle: Pick<Observed['worker'], 'collects' | 'unreachableBytes' | 'failing'> = {
+const idle: Pick<Observed['worker'], 'collects' | 'isForgiving' | 'unreachableBytes' | 'failing'> = {
   collects: false,
+  isForgiving: false,
   unreachableBytes: 0,
   failing: none,
 };
@@ -476,4 +477,18 @@ t.test('much garbage is named where nothing collects it, and so is a collection 
   t.match(told({ failing: { first: [place], count: 1 } }), [
     { code: 'garbage_failing', message: /a\/\\u\{1b\}b\.git: .*git repack: no space/ },
   ]);
+});
+
+t.test('where garbage is forgiven, a worker that is silent is told, with what still holds', async t => {
+  const seen = await observed(t);
+  const told = (isForgiving: boolean, silentMs: number) => {
+    const worker = { isWanted: false, ...idle, isForgiving, state: null, silentMs };
+    return { notes: notes({ ...seen, worker }), codes: codes({ ...seen, worker }) };
+  };
+  t.same(told(true, 20_000).notes, []);
+  t.notOk(told(true, 20_000).codes.includes('worker_missing'));
+  t.same(told(false, 90_000).notes, []);
+  const silent = told(true, 90_000);
+  t.match(silent.notes, [/^no worker has reported since .*Z: .*ten minutes after a push.*after a day$/]);
+  t.ok(silent.codes.includes('worker_missing'));
 });

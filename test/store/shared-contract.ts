@@ -549,13 +549,21 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     const place = newPlace();
     const [one, two] = [await opened(t, place), await opened(t, place)];
     const ownerKey = 'odd\ud800 name/{}';
+    const limitOf = (limitBytes: number, ownBytes = 0) => ({
+      limitBytes,
+      counts: 1,
+      ownBytes,
+      ownUnreachable: 0,
+      forgivesBytes: 0,
+    });
+    const roomFor = (limitBytes: number) => [[limitOf(limitBytes)]];
     const asked = (host: string, id: string, bytes: number, limitBytes = 100) => ({
       host,
       ownerKey,
       mask: 1,
       parts: [{ id, bytes }],
       milliseconds: 600_000,
-      limits: [[{ limitBytes, counts: 1, ownBytes: 0 }]],
+      limits: roomFor(limitBytes),
       refusesReached: false,
     });
     await one.write({
@@ -569,7 +577,6 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     );
     t.equal(answers.filter(answer => answer?.usage[0] === 5020).length, 50, 'all that others have counts');
     const host = (each: number) => ({ ...asked(`host-${each}`, 'push', 10), limits: roomFor(5100) });
-    const roomFor = (limitBytes: number) => [[{ limitBytes, counts: 1, ownBytes: 0 }]];
     const taken = await Promise.all(
       Array.from({ length: 50 }, (_, each) => (each % 2 === 0 ? one : two).reserve(host(each))),
     );
@@ -582,7 +589,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
 
     const own = (bytes: number, ownBytes: number, refusesReached = false) => ({
       ...asked('one', 'own', bytes),
-      limits: [[{ limitBytes: 200, counts: 1, ownBytes }], [{ limitBytes: 0, counts: 1, ownBytes: 0 }]],
+      limits: [[limitOf(200, ownBytes)], [limitOf(0)]],
       refusesReached,
     });
     t.equal(await two.reserve(own(50, 50)), null, 'its own share is what it says itself');
@@ -599,6 +606,38 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
       async () => ((await two.reserve(asked('five', 'y', 1)))?.reserved.length === 7 ? true : null),
       () => 'one whose time has ended still counts',
     );
+  });
+
+  t.test('what no ref reaches, here and elsewhere, is forgiven once, up to the most', async t => {
+    const store = await opened(t, newPlace());
+    const ownerKey = 'alice';
+    await store.write({
+      shares: [
+        {
+          ...share(ownerKey, 'two'),
+          bytes: { 'size:repos:public': 100, 'size:git:lfs': 1000 },
+          unreachable: { 'size:repos:public': 70 },
+        },
+      ],
+    });
+    t.match(await store.sharesOf([ownerKey]), [{ unreachable: { 'size:repos:public': 70 } }]);
+    const asked = (ownUnreachable: number, forgivesBytes: number, counts = 1) => ({
+      host: 'one',
+      ownerKey,
+      mask: 1,
+      parts: [{ id: 'push', bytes: 10 }],
+      milliseconds: 600_000,
+      limits: [[{ limitBytes: 100, counts, ownBytes: 50, ownUnreachable, forgivesBytes }]],
+      refusesReached: false,
+    });
+    t.match(await store.reserve(asked(0, 0)), { usage: { 0: 100 }, unreachable: { 0: 70, 1: 0 } });
+    t.not(await store.reserve(asked(0, 59)), null);
+    t.equal(await store.reserve(asked(0, 60)), null, '50 + 100 - 60 + 10');
+    t.not(await store.reserve(asked(0, 1000, 4)), null, 'only those that the limit counts');
+    t.not(await store.reserve({ ...asked(0, 70), parts: [{ id: 'push', bytes: 21 }] }), null);
+    t.equal(await store.reserve({ ...asked(20, 90), parts: [{ id: 'push', bytes: 40 }] }), null);
+    await store.write({ shares: [{ ...share(ownerKey, 'two'), bytes: { 'size:repos:public': 100 } }] });
+    t.not(await store.reserve(asked(0, 1000)), null, 'what is said no more is forgiven no more');
   });
 
   t.test('what is said is heard by those who listen, until they no longer want it', async t => {

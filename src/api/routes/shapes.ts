@@ -8,6 +8,7 @@ import {
   type ActiveAllowance,
   asTree,
   type Decision,
+  type Garbage,
   type Group as HeldGroup,
   type Rule as HeldRule,
   type Leaf,
@@ -39,26 +40,30 @@ export function groupShown({ name, rules }: HeldGroup): Group {
 }
 
 export function quotaShown(
-  { usage }: OwnerUsage,
+  owner: OwnerUsage,
   groups: readonly HeldGroup[],
   allowances: readonly Allowance[],
 ): QuotaInfo {
-  return { used: asTree(usage), groups: groups.map(groupShown), ...ifAny(allowances) };
+  return { ...usedShown(owner), groups: groups.map(groupShown), ...ifAny(allowances) };
 }
 
 /** Without names, which are for administrators. */
 export function ownQuotaShown(
-  { usage }: OwnerUsage,
+  owner: OwnerUsage,
   groups: readonly HeldGroup[],
   allowances: readonly Allowance[],
 ): OwnQuotaInfo {
   return {
-    used: asTree(usage),
+    ...usedShown(owner),
     groups: groups.map(({ rules }) => ({
       rules: rules.map(({ limitBytes, subjects }) => ({ limit: limitBytes, subjects })),
     })),
     ...ifAny(allowances),
   };
+}
+
+function usedShown({ usage, unreachable }: OwnerUsage): Pick<QuotaInfo, 'used' | 'unreachable'> {
+  return { used: asTree(usage), ...(unreachable === null ? {} : { unreachable: asTree(unreachable) }) };
 }
 
 /** Clients of Forgejo know no such field, so it is there only where there is something to say. */
@@ -67,8 +72,8 @@ function ifAny(allowances: readonly Allowance[]): { readonly allowances?: readon
 }
 
 /** A decision in short. */
-export function verdictShown({ allowed, used, limit, group, rule, allowance }: Decision): Verdict {
-  return { allowed, used, limit, group, rule, ...allowanceAdded(allowance) };
+export function verdictShown({ allowed, used, limit, group, rule, allowance, garbage }: Decision): Verdict {
+  return { allowed, used, limit, group, rule, ...allowanceAdded(allowance), ...garbageAdded(garbage) };
 }
 
 /** The part of a limit that allowances add; none where they add nothing. */
@@ -78,6 +83,10 @@ function allowanceAdded(allowance: ActiveAllowance | undefined): {
   return allowance === undefined
     ? {}
     : { allowance: { ...allowance, until: new Date(allowance.until).toISOString() } };
+}
+
+function garbageAdded(garbage: Garbage | undefined): { readonly garbage?: Garbage } {
+  return garbage === undefined ? {} : { garbage };
 }
 
 export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): User {
@@ -107,7 +116,7 @@ export function explanationShown(
   rulers: ReadonlyMap<Leaf, string>,
 ): Explanation {
   const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
-  const { by, step, allowed, used, limit, group, rule, subjects, warnPercent, allowance } = decision;
+  const { by, step, allowed, used, limit, group, rule, subjects, warnPercent, allowance, garbage } = decision;
   const { reserved, underWay } = decision.by === 'rule' ? decision : nothingReserved;
   return {
     subject,
@@ -136,6 +145,7 @@ export function explanationShown(
       used,
       limit,
       ...allowanceAdded(allowance),
+      ...garbageAdded(garbage),
       group,
       rule,
       subjects,

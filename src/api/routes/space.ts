@@ -107,11 +107,14 @@ function spaceOf(services: ApiServices, owner: string, repository: string | unde
   const units = repositoriesOf(services, owner);
   const unit = repository === undefined ? null : named(units, owner, repository);
   const shown = units.slice(0, mostRepositories).map(each => figuresOf(services, each));
+  const usage = services.ledger.ownerUsage(owner);
+  const { garbage } = services.ledger.deciderFor(usage)('size:all');
   const state: SpaceState | null = unit === null ? null : services.space.explain(unit.path);
   return {
-    owner: services.ledger.ownerUsage(owner).name,
+    owner: usage.name,
     stored_bytes: units.reduce((sum, { bytes }) => sum + bytes, 0),
     unreachable_bytes: units.reduce((sum, { path }) => sum + unreachableIn(services, path), 0),
+    ...(garbage === undefined ? {} : { garbage }),
     repositories: unit === null ? shown : [figuresOf(services, unit)],
     state: state?.is ?? 'none',
     report: state?.is === 'done' ? state.report : null,

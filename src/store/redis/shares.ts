@@ -32,6 +32,8 @@ import { numberIn, understood, unnamed } from './values.ts';
 const toldAtOnce = 250;
 
 const about = 'about';
+/** Stands before the leaf in the fields of bytes that no ref reaches. */
+export const unreachableMark = 'unreachable:';
 /** In its place where the host has said that the owner stores nothing there. */
 const departed = 'gone';
 
@@ -56,7 +58,10 @@ export function editsOf({
   return [...wanted].map(([ownerKey, hosts]) => [ownerKey, [...hosts]]);
 }
 
-function fieldOf(host: string, what: Leaf | typeof about | typeof departed): string {
+function fieldOf(
+  host: string,
+  what: Leaf | `${typeof unreachableMark}${Leaf}` | typeof about | typeof departed,
+): string {
   return `${fieldName(host)}/${what}`;
 }
 
@@ -65,7 +70,7 @@ function wordsOf(edit: Edit, order: number): readonly Word[] {
   const put: string[] = [];
   const gone: string[] = [];
   for (const [host, content] of edit) {
-    const { bytes = {}, ...rest } = content ?? {};
+    const { bytes = {}, unreachable = {}, ...rest } = content ?? {};
     if (content === null) put.push(fieldOf(host, departed), String(order));
     // The number stands first, where the script looks for it.
     else put.push(fieldOf(host, about), JSON.stringify({ order, ...rest }));
@@ -74,6 +79,9 @@ function wordsOf(edit: Edit, order: number): readonly Word[] {
       const size = bytes[leaf];
       if (size === undefined) gone.push(fieldOf(host, leaf));
       else put.push(fieldOf(host, leaf), String(size));
+      const field = fieldOf(host, `${unreachableMark}${leaf}`);
+      if (unreachable[leaf] === undefined) gone.push(field);
+      else put.push(field, String(unreachable[leaf]));
     }
   }
   return [...words(edit.map(([host]) => fieldName(host))), ...words(put), ...words(gone)];
@@ -136,19 +144,30 @@ export async function sharesOf(
   return found.flat();
 }
 
+/** The fields of one host. */
+interface Share {
+  readonly bytes: Record<string, number>;
+  unreachable?: Readonly<Record<string, number>>;
+  rest?: object;
+}
+
 function sharesIn(
   where: string,
   key: string,
   ownerKey: string,
   hash: Readonly<Record<string, string>>,
 ): readonly ShareRecord[] {
-  const hosts = new Map<string, { bytes: Record<string, number>; rest?: object }>();
+  const hosts = new Map<string, Share>();
   for (const [field, value] of Object.entries(hash)) {
     understood(where, key, field, () => {
       const [name = '', what = ''] = field.split('/');
       if (what === departed) return;
-      const share = hosts.get(name) ?? { bytes: {} };
+      const share: Share = hosts.get(name) ?? { bytes: {} };
       hosts.set(name, share);
+      if (what.startsWith(unreachableMark)) {
+        share.unreachable = { ...share.unreachable, [what.slice(unreachableMark.length)]: numberIn(value) };
+        return;
+      }
       if (what !== about) {
         share.bytes[what] = numberIn(value);
         return;
@@ -159,8 +178,8 @@ function sharesIn(
       share.rest = rest;
     });
   }
-  return [...hosts].map(([name, { bytes, rest }]) =>
-    understood(where, key, name, () => shareOf(ownerKey, unnamed(name), { ...rest, bytes })),
+  return [...hosts].map(([name, { rest, ...sizes }]) =>
+    understood(where, key, name, () => shareOf(ownerKey, unnamed(name), { ...rest, ...sizes })),
   );
 }
 

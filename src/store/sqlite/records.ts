@@ -44,8 +44,8 @@ export function writer(db: DatabaseSync): Apply {
   const dropLevel = db.prepare('DELETE FROM levels WHERE owner_id = ?');
   const dropRoot = db.prepare('DELETE FROM roots WHERE path = ?');
   const putUnit = db.prepare(
-    'REPLACE INTO units (id, kind, host, name, owner, leaf, bytes, files, partial, measured_at, seq) ' +
-      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'REPLACE INTO units (id, kind, host, name, owner, leaf, bytes, files, partial, measured_at, seq, ' +
+      'reachable, unreachable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const putDelta = db.prepare('REPLACE INTO deltas (seq, owner, leaf, bytes, at) VALUES (?, ?, ?, ?, ?)');
   const putOwner = db.prepare('REPLACE INTO owners (key, id, name, type, since) VALUES (?, ?, ?, ?, ?)');
@@ -89,6 +89,8 @@ export function writer(db: DatabaseSync): Apply {
         Number(unit.partial),
         unit.measuredAt,
         unit.seq,
+        unit.reach?.reachableBytes ?? 0,
+        unit.reach?.unreachableBytes ?? 0,
       );
     }
     for (const { seq, owner, leaf, bytes, at } of changes.deltas ?? []) {

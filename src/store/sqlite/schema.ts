@@ -16,7 +16,7 @@ import { ownerIdBits } from '../record-store.ts';
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 7;
+export const schemaVersion = 8;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -108,6 +108,12 @@ UPDATE documents SET text = CAST(json_remove(CAST(text AS TEXT), '$.lastUsedAt')
   WHERE CAST(kind AS TEXT) IN ('session', 'token');
 `;
 
+/** What refs reach in a unit, and what they do not; 0 and 0 where all is reachable, or nobody said. */
+const reach = `
+ALTER TABLE units ADD COLUMN ${size('reachable')} DEFAULT 0;
+ALTER TABLE units ADD COLUMN ${size('unreachable')} DEFAULT 0;
+`;
+
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
 
 /**
@@ -146,7 +152,7 @@ CREATE TABLE units (
   ${whole('measured_at')},
   ${whole('seq')}
 ) STRICT, WITHOUT ROWID;
-
+${reach}
 CREATE TABLE deltas (
   ${whole('seq')} PRIMARY KEY,
   owner BLOB NOT NULL,
@@ -195,6 +201,7 @@ ${events}`,
   [4, 'ALTER TABLE roots ADD COLUMN file_system BLOB;'],
   [5, lineage],
   [6, uses],
+  [7, reach],
 ]);
 
 /** The statements that bring a store of that version up to date; empty where it is. */

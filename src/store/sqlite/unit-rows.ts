@@ -5,7 +5,7 @@
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { leafIndex, leaves } from '../../quota/index.ts';
-import type { UnitRecord } from '../store.ts';
+import { reachOf, type UnitRecord } from '../store.ts';
 import { encodeWtf8 } from '../wtf8.ts';
 import { unreadable } from './faults.ts';
 import { asText, choiceValue, leafValue, textValue, wholeValue } from './values.ts';
@@ -29,6 +29,8 @@ export interface UnitColumns {
   readonly files: readonly number[];
   readonly measuredAt: readonly number[];
   readonly seq: readonly number[];
+  readonly reachable: readonly number[];
+  readonly unreachable: readonly number[];
 }
 
 /**
@@ -38,7 +40,7 @@ export interface UnitColumns {
 export function unitReader(db: DatabaseSync, file: string): (after: string | null) => UnitColumns {
   const statement = db.prepare(
     `SELECT ${asText('id')}, kind, ${asText('host')}, ${asText('name')}, ${asText('owner')}, leaf, bytes, files, ` +
-      'partial, measured_at, seq FROM units WHERE id > ? ORDER BY units.id LIMIT ?',
+      'partial, measured_at, seq, reachable, unreachable FROM units WHERE id > ? ORDER BY units.id LIMIT ?',
   );
   statement.setReturnArrays(true);
   return after => {
@@ -67,12 +69,15 @@ function columnsOf(rows: readonly Readonly<Record<number, SQLOutputValue>>[]): U
     arePartial: Uint8Array.from(rows, row => wholeValue(row[8], 'partial')),
     measuredAt: wholes(9, 'measured_at'),
     seq: wholes(10, 'seq'),
+    reachable: wholes(11, 'reachable'),
+    unreachable: wholes(12, 'unreachable'),
   };
 }
 
 /** The units that the columns are of. */
 export function* unitsFrom(columns: UnitColumns): Generator<UnitRecord> {
   const { names, hosts, owners, areReported, arePartial, bytes, files, measuredAt, seq } = columns;
+  const { reachable, unreachable } = columns;
   for (const [at, id] of columns.ids.entries()) {
     yield {
       id,
@@ -86,6 +91,7 @@ export function* unitsFrom(columns: UnitColumns): Generator<UnitRecord> {
       partial: arePartial[at] === 1,
       measuredAt: measuredAt[at] ?? 0,
       seq: seq[at] ?? 0,
+      ...reachOf(reachable[at] ?? 0, unreachable[at] ?? 0),
     };
   }
 }

@@ -11,7 +11,7 @@ import { Bar, Legend } from '../parts/bar.tsx';
 import { Size, Time } from '../parts/figures.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Table } from '../parts/table.tsx';
-import { Allowed, DecidedBy, limitColumns } from '../parts/verdict.tsx';
+import { Allowed, Billed, DecidedBy, limitColumns, limitInStored } from '../parts/verdict.tsx';
 import { usageIn } from '../usage.ts';
 import { listWords, nearness, type Ruling, rulingsIn, worst } from './verdicts.ts';
 import { Why } from './why.tsx';
@@ -62,8 +62,9 @@ function Now({ rulings, report }: RulingsProps) {
           <Allowed allowed={state !== 'refused'} isNear={state === 'near'} />
           <span>{stateWords(rulings, report)}</span>
         </p>
-        <Bar usage={usage} width={report.total} limit={report.limit ?? undefined} />
+        <Bar usage={usage} width={report.total} limit={limitInStored(report)} />
         <Legend usage={usage} />
+        <Billed verdict={report} />
         <p class="quiet-text small">
           Measured <Time at={report.measured_at} />.
           {report.partial && ' Some data could not be read; its last known bytes count.'}

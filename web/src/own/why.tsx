@@ -37,7 +37,7 @@ export function Why({ own, subject }: WhyProps) {
 
 function Reason({ explained: { subject, decision, settings } }: { explained: Explanation }) {
   if (decision.by === 'disabled') return <>Quotas are switched off, so everything is allowed.</>;
-  const { used, limit, allowed } = decision;
+  const { used, limit, allowed, garbage } = decision;
   if (used === null || limit === null) {
     return <>No rule covers {listWords([subject])}, and data that no rule covers is refused here.</>;
   }
@@ -58,7 +58,7 @@ function Reason({ explained: { subject, decision, settings } }: { explained: Exp
     );
   }
   const words = formatUse(used, limit);
-  const stored = `${words.limit} for ${what}. ${words.used} are stored (${words.percent})`;
+  const stored = `${words.limit} for ${what}. ${words.used} are ${garbage === undefined ? 'stored' : 'counted'} (${words.percent})`;
   return (
     <>
       {rule} allows {stored}

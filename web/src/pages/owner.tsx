@@ -16,7 +16,7 @@ import { Sessions } from '../parts/sessions.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { Tokens } from '../parts/tokens.tsx';
 import { Units } from '../parts/units.tsx';
-import { Verdict } from '../parts/verdict.tsx';
+import { Billed, limitInStored, Verdict } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 import { OwnerAccount } from './owner-account.tsx';
@@ -89,8 +89,9 @@ function Stored({ report }: { report: OwnerReport }) {
           </strong>
           <Verdict verdict={report} hasLinks />
         </div>
-        <Bar usage={usage} width={total} limit={report.limit ?? -1} />
+        <Bar usage={usage} width={total} limit={limitInStored(report)} />
         <Legend usage={usage} />
+        <Billed verdict={report} />
         <p class="quiet-text small">
           {type === 'organization' ? 'An organization' : 'A user'}, measured <Time at={measuredAt} />.
           {partial && ' Some data could not be read; its last known bytes count.'}

@@ -48,16 +48,53 @@ export const limitColumns = [
   },
 ] as const;
 
-/** Says which part of the limit is there for a time only. */
-export function Added({ verdict: { allowance } }: { readonly verdict: Pick<Decided, 'allowance'> }) {
-  if (allowance === undefined) return null;
+/** Says what is stored besides and does not count, and which part of the limit is there for a time only. */
+export function Added({
+  verdict: { allowance, garbage },
+}: {
+  readonly verdict: Pick<Decided, 'allowance' | 'garbage'>;
+}) {
   return (
-    <span class="quiet-text">
-      {' '}
-      (<Size bytes={allowance.bytes} /> of it until <Time at={allowance.until} />
-      {allowance.count > 1 && ' and later'})
-    </span>
+    <>
+      {garbage !== undefined && (
+        <span class="quiet-text">
+          {' '}
+          (<Size bytes={garbage.stored - garbage.billed} /> more do not count)
+        </span>
+      )}
+      {allowance !== undefined && (
+        <span class="quiet-text">
+          {' '}
+          (<Size bytes={allowance.bytes} /> of it until <Time at={allowance.until} />
+          {allowance.count > 1 && ' and later'})
+        </span>
+      )}
+    </>
   );
+}
+
+/** Says what of the stored bytes is unreachable, and what counts; nothing where all counts. */
+export function Billed({ verdict: { garbage } }: { readonly verdict: Pick<Decided, 'garbage'> }) {
+  if (garbage === undefined) return null;
+  const { unreachable, billed, most } = garbage;
+  return (
+    <p>
+      Of it unreachable: <Size bytes={unreachable} />, since no branch or tag needs it any more. Counted:{' '}
+      <Size bytes={billed} />.
+      {unreachable > most && (
+        <>
+          {' '}
+          At most <Size bytes={most} /> are forgiven; the rest counts until the server collects garbage.
+        </>
+      )}
+    </p>
+  );
+}
+
+/** The place of the limit among the stored bytes, of which some may not count; -1: unlimited. */
+export function limitInStored({ limit, garbage }: Pick<Decided, 'limit' | 'garbage'>): number {
+  if (limit === null || limit <= 0 || garbage === undefined) return limit ?? -1;
+  return limit + garbage.stored - garbage.billed;
 }
 
 /** `✕ refused 12.4 GB of 10 GB by rule total of group free`. */

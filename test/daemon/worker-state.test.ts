@@ -1,0 +1,101 @@
+/** What the worker says of repositories reaches the ledger with the number of the doubts that it answers. */
+
+import t, { type Test } from 'tap';
+import { DaemonWorker } from '../../src/daemon/worker-state.ts';
+import type { ReportedRepository } from '../../src/gate/index.ts';
+
+// The daemon has other things that keep it running; the times of a queue do not.
+const running = setInterval(() => {}, 60_000);
+t.teardown(() => clearInterval(running));
+
+function open(t: Test, isForgiving = true) {
+  const doubts: string[] = [];
+  const words: (readonly [string, number | null, number])[] = [];
+  const reach = {
+    number: 0,
+    doubted: doubts,
+    doubt: (path: string) => {
+      doubts.push(path);
+      reach.number += 1;
+    },
+    forget: () => 0,
+    measured: (path: string, found: { readonly unreachableBytes: number } | null, number: number): void => {
+      words.push([path, found?.unreachableBytes ?? null, number]);
+    },
+    onLapse: () => {},
+  };
+  const worker = new DaemonWorker({
+    reach,
+    isForgiving: () => isForgiving,
+    isUnit: () => true,
+    collected: () => {},
+    now: Date.now,
+    log: { warn: () => {} },
+  });
+  t.teardown(() => worker.close());
+  const report = (pid: number, ...repositories: readonly ReportedRepository[]) =>
+    worker.reported({ version: '1', pid, uid: 0, hooks: null, repositories });
+  return { worker, report, words, doubts };
+}
+
+function figures(mark: string, isLent = false): ReportedRepository {
+  const measured = { objectBytes: 100, reachableBytes: 30, unreachableBytes: 70, isLent };
+  return { path: '/srv/a.git', at: 1, mark, measured, fault: null, collected: null };
+}
+
+t.test('a word answers the doubts before the tasks that the worker had, of this daemon only', async t => {
+  const { worker, report, words } = open(t);
+  report(1);
+  worker.letThrough('/srv/a.git');
+  worker.changed('/srv/a.git');
+  const { mark, pushed } = await worker.tasks(1000);
+  t.same(pushed, ['/srv/a.git'], 'only a change is a task');
+  worker.letThrough('/srv/a.git');
+  report(
+    1,
+    figures(mark),
+    figures(''),
+    figures(`${mark}9`.replace(/^./, 'x')),
+    figures(`${mark} `),
+    figures(`${mark}x`),
+  );
+  report(1, figures(mark, true), { ...figures(mark), measured: null });
+  t.same(words, [
+    ['/srv/a.git', 70, 2],
+    ['/srv/a.git', 70, 0],
+    ['/srv/a.git', 70, 0],
+    ['/srv/a.git', 70, 2],
+    ['/srv/a.git', 70, 0],
+    ['/srv/a.git', null, 2],
+    ['/srv/a.git', null, 2],
+  ]);
+});
+
+t.test('a worker that comes new is told what has no answer yet', async t => {
+  const { worker, report } = open(t);
+  worker.changed('/srv/a.git');
+  worker.mayHaveChanged('/srv/b.git');
+  t.same((await worker.tasks(0)).pushed, [], 'nobody would take it');
+  report(1);
+  t.same((await worker.tasks(0)).pushed, ['/srv/a.git']);
+  report(1);
+  t.same((await worker.tasks(0)).pushed, []);
+  report(2);
+  t.same((await worker.tasks(0)).pushed, ['/srv/a.git'], 'another one');
+  worker.mayHaveChanged('/srv/b.git');
+  worker.resized('/srv/c.git');
+  worker.appeared('/srv/d.git');
+  t.same((await worker.tasks(0)).pushed, ['/srv/b.git', '/srv/c.git', '/srv/d.git']);
+});
+
+t.test('where all counts, only changes are tasks, and nothing is in doubt', async t => {
+  const { worker, report, doubts } = open(t, false);
+  report(1);
+  worker.letThrough('/srv/a.git');
+  worker.mayHaveChanged('/srv/b.git');
+  worker.resized('/srv/c.git');
+  worker.appeared('/srv/d.git');
+  worker.changed('/srv/e.git');
+  t.same((await worker.tasks(0)).pushed, ['/srv/e.git']);
+  t.same(doubts, []);
+});

@@ -1,0 +1,158 @@
+/** GARBAGE = forgive, with the daemon, the worker, the hooks and git: what is deleted does not count. */
+
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { ownerReport } from '../../src/wire/index.ts';
+import { until } from './ask.ts';
+import { must, run } from './run.ts';
+import { Server } from './server.ts';
+import { withWorker } from './with-worker.ts';
+
+t.setTimeout(240_000);
+
+async function commit(clone: string, name: string, bytes: number): Promise<void> {
+  await writeFile(join(clone, name), randomBytes(bytes));
+  await must('git', ['add', '--all'], { cwd: clone });
+  await must('git', ['commit', '-q', '-m', name], { cwd: clone });
+}
+
+const push = (clone: string, ...refs: readonly string[]) =>
+  run('git', ['push', '-q', '--force', 'origin', ...refs], { cwd: clone });
+
+async function open(t: Test, quota: Readonly<Record<string, string>> = {}) {
+  const server = await Server.open(t, {
+    ini: { quota: { GARBAGE: 'forgive', ...quota }, 'quota.default': { TOTAL: '3M' } },
+    repositories: ['alice/one'],
+  });
+  const clone = join(server.folder, 'clone');
+  await must('git', ['init', '-q', '-b', 'main', clone]);
+  await must('git', ['remote', 'add', 'origin', server.path('alice/one')], { cwd: clone });
+  await commit(clone, 'readme', 2000);
+  for (const [branch, bytes] of [
+    ['main', 0],
+    ['big', 2_000_000],
+    ['other', 2_000_000],
+  ] as const) {
+    if (bytes > 0) {
+      await must('git', ['checkout', '-q', '-b', branch, 'main'], { cwd: clone });
+      await commit(clone, `${branch}.bin`, bytes);
+    }
+    t.equal((await push(clone, branch)).code, 0);
+    await server.usageIs('alice', bytes_ => bytes_ > bytes);
+  }
+  await server.usageIs('alice', bytes => bytes > 4_000_000);
+  await must('git', ['checkout', '-q', 'main'], { cwd: clone });
+  await commit(clone, 'next', 1000);
+  return { server, clone };
+}
+
+const checked = z.object({
+  allowed: z.boolean(),
+  used: z.number(),
+  limit: z.number(),
+  message: z.string(),
+  garbage: z
+    .object({ stored: z.number(), unreachable: z.number(), billed: z.number(), most: z.number() })
+    .optional(),
+});
+
+type Checked = z.infer<typeof checked>;
+
+async function check(server: Server): Promise<Checked> {
+  const asked = '/v1/check?owner=alice&subject=size:repos:private';
+  return checked.parse(JSON.parse((await server.ask('gate', asked)).text));
+}
+
+/** Resolves once the check answers like this. */
+function checkIs(server: Server, isIt: (answer: Checked) => boolean): Promise<Checked> {
+  let last = '';
+  return until(
+    async () => {
+      const answer = await check(server);
+      last = JSON.stringify(answer);
+      return isIt(answer) ? answer : null;
+    },
+    () => `the check stayed at ${last}\n${server.daemon.log}`,
+  );
+}
+
+function garbageIn({ garbage }: Checked): NonNullable<Checked['garbage']> {
+  if (garbage === undefined) throw new Error('all counts');
+  return garbage;
+}
+
+t.test('a refused owner deletes a branch, and the next push passes, without an administrator', async t => {
+  const { server, clone } = await open(t);
+  const worker = await withWorker(t, server, { run: 'measure' });
+  const refused = await push(clone, 'main');
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /Quota exceeded: alice uses 4\.\d+ MB of 3 MB/);
+  t.match(refused.stderr.replaceAll(/\s*\nremote: /g, ' '), /no branch or tag reaches counts no more\./);
+  const begun = performance.now();
+  t.equal((await push(clone, ':big')).code, 0);
+  await until(async () => ((await push(clone, 'main')).code === 0 ? true : null));
+  t.ok(performance.now() - begun < 60_000);
+
+  await server.scan();
+  const answer = await checkIs(server, ({ garbage }) => (garbage?.unreachable ?? 0) > 1_900_000);
+  const { stored, unreachable, billed, most } = garbageIn(answer);
+  t.ok(stored > 4_000_000, 'all of it is still on the disk');
+  t.equal(billed, stored - unreachable);
+  t.match(answer, { allowed: true, used: billed, limit: 3_000_000, garbage: { most: 3_000_000 } });
+  t.equal(most, 3_000_000);
+  t.match(
+    answer.message,
+    /^alice uses 2\.\d+ MB of 3 MB \(\d+ %\)\. 2 MB more do not count, since no branch/,
+  );
+
+  const usage = await server.softquota(['usage', 'alice']);
+  t.match(usage.stdout, /Of 4\.\d+ MB stored, 2 MB are unreachable; 2\.\d+ MB count\./);
+  const report = await server.softquota(['usage', 'alice', '--json']);
+  const { decisions, garbage } = ownerReport.parse(JSON.parse(report.stdout));
+  t.same(garbage, answer.garbage);
+  t.same(decisions['size:repos:private']?.garbage, answer.garbage);
+  t.match(
+    (await server.softquota(['why', 'alice'])).stdout,
+    /of it unreachable: 2 MB\.\nOf 4\.\d+ MB stored, 2 MB are unreachable; 2\.\d+ MB count\./,
+  );
+  const explained = await server.ask('admin', '/api/v1/admin/quota/explain?user=alice&subject=size:all');
+  t.match(JSON.parse(explained.text), { decision: { garbage: answer.garbage } });
+
+  // A ref to an old object brings it back without a byte on the way.
+  const old = (await must('git', ['rev-parse', 'big'], { cwd: clone })).trim();
+  t.equal((await push(clone, `${old}:refs/heads/again`)).code, 0, 'the owner is below the limit');
+  await checkIs(server, ({ allowed, garbage: now }) => !allowed && now === undefined);
+  t.equal((await push(clone, ':again')).code, 0);
+  await checkIs(server, ({ allowed }) => allowed);
+
+  await worker.close();
+  await server.scan();
+  const before = await check(server);
+  t.ok(before.allowed);
+  await server.stop();
+  await server.start();
+  t.same(await check(server), before, 'after a restart');
+  await server.configure({ quota: { GARBAGE: 'bill' } });
+  server.daemon.child.kill('SIGHUP');
+  await checkIs(server, ({ allowed, garbage: now }) => !allowed && now === undefined);
+});
+
+t.test('no more is forgiven than GARBAGE_MOST, and the text says so', async t => {
+  const { server, clone } = await open(t, { GARBAGE_MOST: '1M' });
+  await withWorker(t, server, { run: 'measure' });
+  t.equal((await push(clone, ':big')).code, 0);
+  const answer = await checkIs(server, ({ garbage }) => garbage !== undefined);
+  t.match(answer, { allowed: false, garbage: { most: 1_000_000 } });
+  t.equal(garbageIn(answer).stored - garbageIn(answer).billed, 1_000_000);
+  const { stderr } = await push(clone, 'main');
+  const text = stderr.replaceAll(/\s*\nremote: /g, ' ');
+  t.match(text, /1 MB more do not count, of 2 MB that no branch or tag reaches\./);
+  t.match(text, /You can still delete branches and tags; this frees space at the server's next garbage/);
+  await must('git', ['checkout', '-q', '--orphan', 'fresh', 'main'], { cwd: clone });
+  await must('git', ['commit', '-q', '-m', 'fresh'], { cwd: clone });
+  t.equal((await push(clone, 'fresh:main', ':other')).code, 1, 'nor does a smaller history pass any more');
+  t.equal((await push(clone, ':other')).code, 0);
+});

@@ -1,0 +1,166 @@
+/** Unreachable bytes in decisions: forgiven up to a most, whatever is said to be unreachable. */
+
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  bytesUnder,
+  compileGroup,
+  decide,
+  explain,
+  type Leaf,
+  leaves,
+  type QuotaSettings,
+  refusal,
+  standing as standingWords,
+  usageOf,
+} from '../../src/quota/index.ts';
+import { limit, plainSettings, question, standing, usage } from './arbitraries.ts';
+
+const nobody = { assigned: [], defaults: [] };
+const stored = usageOf({ 'size:git:lfs': 20, 'size:repos:private': 90, 'size:repos:public': 40 });
+const unreachable = usageOf({ 'size:repos:private': 60, 'size:repos:public': 30 });
+const forgiving: QuotaSettings = { ...plainSettings, garbage: 'forgive', totalBytes: 100 };
+
+const most = fc.option(fc.nat(60), { nil: null });
+
+t.test('what no ref reaches does not count, up to the most, which is the limit unless it is set', async t => {
+  const asked = (settings: Partial<QuotaSettings>, garbage = unreachable) =>
+    decide({ ...forgiving, ...settings }, nobody, stored, 'size:all', 0, null, garbage);
+  const whole = { stored: 150, unreachable: 90 };
+  t.match(asked({}), { allowed: true, used: 60, garbage: { ...whole, billed: 60, most: 100 } });
+  t.match(asked({ totalBytes: 80 }), { allowed: true, used: 70, garbage: { billed: 70, most: 80 } });
+  t.match(asked({ totalBytes: 50 }), { allowed: false, used: 100, garbage: { billed: 100, most: 50 } });
+  t.match(asked({ garbageMostBytes: 40 }), { allowed: false, used: 110, garbage: { most: 40 } });
+  t.match(asked({ garbageMostBytes: 0 }), { allowed: false, used: 150, garbage: { billed: 150, most: 0 } });
+  t.match(asked({ garbageMostBytes: 1000 }), { used: 60 });
+  for (const settings of [{ garbage: 'bill' as const }, { totalBytes: -1 }, { totalBytes: 0 }]) {
+    const decision = asked(settings);
+    t.equal(decision.used, 150);
+    t.equal(decision.garbage, undefined);
+  }
+  t.equal(asked({}, usageOf({})).garbage, undefined);
+  t.match(asked({}, usageOf({ 'size:assets:wiki': 999 })), {
+    used: 50,
+    garbage: { unreachable: 150 },
+  });
+});
+
+t.test('each rule forgives of what it counts', async t => {
+  const rule = (name: string, limitBytes: number, ...subjects: readonly Leaf[]) => ({
+    name,
+    limitBytes,
+    subjects,
+  });
+  const group = compileGroup({
+    name: 'g',
+    rules: [
+      rule('private', 50, 'size:repos:private'),
+      rule('public', 50, 'size:repos:public'),
+      rule('lfs', 10, 'size:git:lfs'),
+    ],
+  });
+  const asked = (subject: Leaf) =>
+    decide(forgiving, { assigned: [group], defaults: [] }, stored, subject, 0, null, unreachable);
+  t.match(asked('size:repos:private'), { allowed: true, used: 40, garbage: { billed: 40, most: 50 } });
+  t.match(asked('size:repos:public'), { allowed: true, used: 10, garbage: { billed: 10 } });
+  t.match(asked('size:git:lfs'), { allowed: false, used: 20 });
+  t.equal(asked('size:git:lfs').garbage, undefined);
+});
+
+t.test('the words say what does not count, and what of it would', async t => {
+  const asked = (settings: Partial<QuotaSettings>) =>
+    decide({ ...forgiving, ...settings }, nobody, stored, 'size:all', 0, null, unreachable);
+  const allowed = asked({});
+  if (allowed.allowed)
+    t.equal(
+      standingWords('alice', allowed),
+      'alice uses 60 B of 100 B (60 %). 90 B more do not count, since no branch or tag reaches them.',
+    );
+  const refused = asked({ garbageMostBytes: 40 });
+  if (!refused.allowed)
+    t.equal(
+      refusal('alice', 'size:all', refused),
+      'Quota exceeded: alice uses 110 B of 100 B (110 %). 40 B more do not count, of 90 B that no branch or tag reaches.',
+    );
+});
+
+t.test(
+  'what is forgiven is never more than there is, nor than the most, and only adds permission',
+  async () => {
+    const law = fc.property(question, usage, most, (asked, garbage, garbageMostBytes) => {
+      const groups = standing(asked.assigned, asked.defaults);
+      const { usage: all, subject, adding } = asked;
+      const settings: QuotaSettings = { ...asked.settings, garbage: 'forgive', garbageMostBytes };
+      const before = decide(asked.settings, groups, all, subject, adding, null, garbage);
+      const after = decide(settings, groups, all, subject, adding, null, garbage);
+      const why = explain(settings, groups, all, subject, adding, null, garbage);
+      const rules = why.steps.flatMap(({ groups: some }) => some.flatMap(each => each.rules));
+      const isBounded = [...rules, after].every(({ garbage: found, limit: its, used }) => {
+        if (found === undefined) return true;
+        const forgiven = found.stored - found.billed;
+        const mostOf = garbageMostBytes ?? its ?? 0;
+        return (
+          forgiven >= 0 &&
+          forgiven <= found.unreachable &&
+          found.unreachable <= found.stored &&
+          forgiven <= mostOf &&
+          found.most === mostOf &&
+          used === found.billed
+        );
+      });
+      const isSame = JSON.stringify(why.decision) === JSON.stringify(after);
+      return isBounded && isSame && before.garbage === undefined && (!before.allowed || after.allowed);
+    });
+    fc.assert(law, { numRuns: 3000 });
+  },
+);
+
+type Step = readonly ['push' | 'say' | 'collect', leaf: number, bytes: number];
+
+const repositories: readonly Leaf[] = ['size:repos:public', 'size:repos:private', 'size:assets:wiki'];
+const step: fc.Arbitrary<Step> = fc.tuple(
+  fc.constantFrom('push' as const, 'push' as const, 'say' as const, 'collect' as const),
+  fc.nat(2),
+  fc.oneof(fc.nat(30), fc.nat(500)),
+);
+
+t.test('whatever is pushed and said to be unreachable, the disk has limit, most and one push', async () => {
+  const rule = fc.record({
+    name: fc.constantFrom('a', 'b', 'c'),
+    limitBytes: limit,
+    subjects: fc.subarray([...repositories, 'size:repos:all' as const, 'size:all' as const], {
+      minLength: 1,
+    }),
+  });
+  const rules = fc.uniqueArray(rule, { minLength: 1, maxLength: 3, selector: ({ name }) => name });
+  const law = fc.property(
+    rules,
+    most,
+    fc.boolean(),
+    fc.array(step, { maxLength: 60 }),
+    (its, garbageMostBytes, precise, steps) => {
+      const group = compileGroup({ name: 'g', rules: its });
+      const settings = { ...forgiving, precise, garbageMostBytes, totalBytes: 0 };
+      const disk = leaves.map(() => 0);
+      const said = leaves.map(() => 0);
+      for (const [what, place, bytes] of steps) {
+        const leaf = repositories[place] ?? 'size:repos:public';
+        const at = leaves.indexOf(leaf);
+        const there = disk[at] ?? 0;
+        if (what === 'say') said[at] = bytes;
+        if (what === 'collect') disk[at] = Math.max(0, there - bytes);
+        if (what !== 'push') continue;
+        const groups = { assigned: [group], defaults: [] };
+        if (!decide(settings, groups, disk, leaf, bytes, null, said).allowed) continue;
+        disk[at] = there + bytes;
+        for (const { limitBytes, counts } of group.rules) {
+          if (limitBytes === -1 || (counts & (1 << at)) === 0) continue;
+          const allowed = limitBytes + (garbageMostBytes ?? limitBytes) + (precise ? 0 : bytes);
+          if (bytesUnder(disk, counts) > allowed) return false;
+        }
+      }
+      return true;
+    },
+  );
+  fc.assert(law, { numRuns: 2000 });
+});

@@ -1,0 +1,78 @@
+/** Pages show what is stored, what of it is unreachable, and what counts; so do the API and the trusted gate. */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { World } from '../api/world.ts';
+import { until } from '../e2e/ask.ts';
+import { must } from '../e2e/run.ts';
+import { barriers, isLoaded, lookAs, looks, reads, readsNoMore, Web } from './world.ts';
+
+t.setTimeout(240_000);
+
+const world = await World.open(t, {
+  settings: { quota: { GARBAGE: 'forgive', GARBAGE_MOST: '2M' }, 'quota.default': { TOTAL: '2M' } },
+});
+const path = join(world.directory, 'git/carol/app.git');
+await must('git', ['init', '-q', '--bare', '--template=', path]);
+await mkdir(join(path, 'objects/pack'), { recursive: true });
+await writeFile(join(path, 'objects/pack/pack-0.pack'), Buffer.alloc(3_000_000));
+await world.must(202, 'POST', '/admin/quota/scans', { body: {} });
+
+async function says(unreachable: number): Promise<void> {
+  const measured = {
+    object_bytes: 3_000_000,
+    reachable_bytes: 3_000_000 - unreachable,
+    unreachable_bytes: unreachable,
+  };
+  const repository = { path, at: Date.now(), mark: '', measured, fault: null, collected: null };
+  const report = { version: '1', pid: 1, uid: 1, hooks: null, repositories: [repository] };
+  await world.gate('POST', '/v1/worker', { report });
+}
+
+await until(async () => {
+  await says(1_500_000);
+  const { text } = await world.gate('GET', '/v1/usage?owner=carol');
+  return text.includes('unreachable') ? true : null;
+});
+const web = await Web.open(t);
+
+t.test('My usage and the page of an owner show the three figures, for everybody', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'mine');
+  await reads(tab, 'You can push and upload.', 'main');
+  await reads(tab, '3 MB', '.figure');
+  await reads(tab, 'Of it unreachable: 1.5 MB, since no branch or tag needs it any more. Counted: 1.5 MB.');
+  await reads(tab, '(1.5 MB more do not count)', 'main');
+  const admin = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'owners/carol');
+  await reads(admin, 'Of it unreachable: 1.5 MB, since no branch or tag needs it any more. Counted: 1.5 MB.');
+  for (const look of looks) {
+    for (const [name, page] of [['mine', tab] as const, ['owner', admin] as const]) {
+      await lookAs(page, look);
+      await isLoaded(page);
+      t.same(await barriers(page), [], `${name}, ${look.scheme}, ${look.width}`);
+    }
+  }
+  await lookAs(tab, looks[0]);
+  await says(2_500_000);
+  await reads(tab, 'At most 2 MB are forgiven; the rest counts until the server collects garbage.', 'main');
+  await says(0);
+  await reads(tab, 'You cannot add data.', 'main');
+  await readsNoMore(tab, 'unreachable', 'main');
+});
+
+t.test('addresses that clients of Forgejo know have the unreachable part beside what is used', async t => {
+  await says(1_500_000);
+  const as = 'carol';
+  const { json: own } = await world.must(200, 'GET', '/user/quota', { as });
+  t.match(own, {
+    used: { size: { repos: { private: Number } } },
+    unreachable: { size: { repos: { private: 1_500_000 } } },
+  });
+  t.match((await world.must(200, 'GET', '/admin/users/carol/quota')).json, {
+    unreachable: { size: { repos: { private: 1_500_000 } } },
+  });
+  const trusted = JSON.parse((await world.gate('GET', '/v1/usage?owner=carol')).text);
+  t.match(trusted, { unreachable: { size: { repos: { private: 1_500_000 } } } });
+  await says(0);
+  t.notMatch((await world.must(200, 'GET', '/user/quota', { as })).json, { unreachable: Object });
+});
