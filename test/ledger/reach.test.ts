@@ -95,6 +95,14 @@ t.test('a change that no answer follows takes the word back, and an answer keeps
   clock.pass(answerMs / 2);
   ledger.reach.lapse();
   t.equal(unreachable(), 0, 'what is older than both puts nothing off');
+
+  ledger.reach.doubt(path);
+  const between = ledger.reach.number;
+  ledger.reach.doubt(path);
+  said(50, 50, between);
+  clock.pass(answerMs);
+  ledger.reach.lapse();
+  t.equal(unreachable(), 0, 'what answers one leaves the other');
 });
 
 t.test('who pushes all the time keeps no answer from counting', async t => {
