@@ -105,8 +105,11 @@ function installedLines(report: InstallReport): string[] {
   ];
 }
 
-function didWords(name: HookName, { did, previous }: InstalledHook): string {
-  return `${name} ${did}${previous === null ? '' : ` (the previous hook runs as ${previous})`}`;
+function didWords(name: HookName, { did, previous, skipped }: InstalledHook): string {
+  if (previous === null) return `${name} ${did}`;
+  return skipped
+    ? `${name} ${did} (the previous hook is kept as ${previous}; it is not executable, so it does not run)`
+    : `${name} ${did} (the previous hook runs as ${previous})`;
 }
 
 export function removeText(
@@ -218,7 +221,8 @@ export function asksElsewhere(
 function stateWords(hook: HookState): string {
   if (hook.state === 'absent') return 'missing';
   if (hook.state === 'other') return 'another hook';
-  if (hook.current) return 'installed';
+  if (hook.current)
+    return hook.skipped ? 'installed (50-previous is not executable, and does not run)' : 'installed';
   return hook.stub?.current === true
     ? `${hook.stub.runs} is outdated or missing`
     : 'outdated or not executable';

@@ -121,6 +121,12 @@ export const doctorFindings = {
     meaning: 'A hook is not executable, so git skips it without a message.',
     mend: '`softquota hooks install REPOSITORY`',
   },
+  hook_previous_skipped: {
+    severity: 'notice',
+    meaning:
+      'The hook that a repository had before is not executable, so it does not run. git did not run it before, either.',
+    mend: '`chmod +x` if it should run; else remove it',
+  },
   hook_link: {
     severity: 'wrong',
     meaning: "A hook is a symbolic link that does not point to this version's hook.",

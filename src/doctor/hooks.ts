@@ -12,6 +12,7 @@ import {
   hookNames,
   hooksDirectory,
   isProtected,
+  previousFile,
   type RepositoryStatus,
 } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
@@ -72,7 +73,11 @@ export function checkHooks(
   return {
     well,
     run,
-    findings: [...grouped(context, faults, rootPaths), ...including(context, close, statuses)],
+    findings: [
+      ...grouped(context, faults, rootPaths),
+      ...including(context, close, statuses),
+      ...skipping(context, close, statuses),
+    ],
     checked: [`the hooks of ${shown}${some}${more}`],
   };
 }
@@ -206,6 +211,30 @@ function including(
   return [
     findingOf('config_included', message, `if this prints a directory, git looks for hooks there: ${look}`),
   ];
+}
+
+/** Hooks that were there before ours, and that git did not run: nobody may have noticed. */
+function skipping(
+  context: HostContext,
+  repositories: readonly Repository[],
+  statuses: readonly RepositoryStatus[],
+): Finding[] {
+  const found = repositories.flatMap((repository, index) => {
+    const status = statuses[index];
+    if (status === undefined || 'fault' in status || status.hooksPath !== null) return [];
+    return hookNames.flatMap(name => {
+      const hook = status.hooks[name];
+      if (hook.state !== 'installed' || !hook.skipped) return [];
+      const below = hook.file.slice(0, hook.file.indexOf('/'));
+      return [{ repository, file: `${repository.path}/${below}/${name}.d/${previousFile}` }];
+    });
+  });
+  const [first] = found;
+  if (first === undefined) return [];
+  const others = found.length === 1 ? '' : ` (and ${found.length - 1} more)`;
+  const message = `${printable(first.file)} is not executable, so it does not run${others}`;
+  const mend = asUser(context, first.repository.user.uid, 'chmod', '+x', first.file);
+  return [findingOf('hook_previous_skipped', message, `${mend}  # if it should run; else remove it`)];
 }
 
 const mostNamed = 10;

@@ -39,6 +39,8 @@ export interface Guarded {
   readonly isForge: boolean;
   /** Why it is not guarded. */
   readonly why: string | null;
+  /** Files of hooks, just moved, that do not run because they are not executable. */
+  readonly skipped?: readonly string[];
 }
 
 /**
@@ -133,11 +135,13 @@ export class Guard {
     if (gitlab !== null) return { is: 'fault', put: false, isForge: false, why: gitlabWords(gitlab) };
     const before = await isGuardedBy(repository);
     let inForge = before.inFolder;
+    let skipped: readonly string[] = [];
     if (!before.isGuarded) {
       const hooks = await installInto(repository, await this.#choice.contentsFor(uid), isForge);
+      skipped = Object.values(hooks).flatMap(hook => (hook.skipped ? [hook.previous ?? hook.file] : []));
       inForge = hooks['pre-receive'].file.endsWith(`/${folderFile}`);
     }
-    const done = { put: !before.isGuarded, isForge: inForge, why: null };
+    const done = { put: !before.isGuarded, isForge: inForge, why: null, skipped };
     // Where it is, it counts instead.
     if (readHookConf(this.#hookConf) !== null) return { is: 'guarded', ...done };
     if (!isQuiet(repository)) return { is: 'not-yet', ...done };

@@ -27,7 +27,7 @@ export { type FoundRepositories, findRepositories, type UnreadPlace } from './fi
 export type { FutureRepositories } from './future.ts';
 export { findGitolite, type Gitolite } from './gitolite.ts';
 export { Guard, type Guarded, type GuardOptions, hooksSignature } from './guard.ts';
-export { type HookName, hookNames, hooksDirectory } from './hook.ts';
+export { type HookName, hookNames, hooksDirectory, previousFile } from './hook.ts';
 export type { HooksPath } from './hooks-path.ts';
 export { type HookState, isThisVersion } from './inspect.ts';
 export {
@@ -41,6 +41,7 @@ export {
   parseLastFor,
   parseOnError,
 } from './install.ts';
+export { reasonOf } from './reason.ts';
 export { type RemoveDone, type RemovedHook, type RemoveResult, removeHooks } from './remove.ts';
 export {
   defaultSocket,

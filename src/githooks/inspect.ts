@@ -35,6 +35,8 @@ export type HookState =
       readonly stub: { readonly runs: string; readonly current: boolean } | null;
       /** Tells whether a hook that was there before goes on as `hooks/NAME.d/50-previous`. */
       readonly previous: boolean;
+      /** Tells whether that hook is not executable, so that it does not run. */
+      readonly skipped: boolean;
     };
 
 /** The files in `hooks` under one hook's names. */
@@ -165,6 +167,7 @@ export function stateOf(place: HookPlace): HookState {
     current: isCurrent(name, entry),
     stub: entry.kind === 'file' ? stubIn(name, entry.bytes) : null,
     previous: previous.kind === 'file' && !delegates,
+    skipped: !delegates && isSkipped(previous),
   });
   const runsFolderFile = delegates || isOurEntry(name, main);
   if (runsFolderFile && isOurEntry(name, inFolder)) {
@@ -192,6 +195,11 @@ export function isThisVersion(name: HookName, content: Buffer): boolean {
 /** Tells whether it has these bytes, and git would run it. */
 export function isInPlace(content: Buffer, entry: BoundedFile): boolean {
   return entry.kind === 'file' && entry.whole && isExecutable(entry) && entry.bytes.equals(content);
+}
+
+/** Tells whether it is a hook that git passes over. */
+export function isSkipped(entry: BoundedFile): boolean {
+  return entry.kind === 'file' && !isExecutable(entry);
 }
 
 function isExecutable(entry: BoundedFile & { kind: 'file' }): boolean {

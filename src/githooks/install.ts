@@ -17,6 +17,7 @@ import {
   isGogs,
   isInPlace,
   isOurEntry,
+  isSkipped,
   stateThrough,
 } from './inspect.ts';
 import {
@@ -59,6 +60,8 @@ export interface InstalledHook {
   readonly file: string;
   /** Where the hook that was there before goes on, below the repository; null where none was. */
   readonly previous: string | null;
+  /** Tells whether the previous hook is not executable, so that it does not run; git passed it over, too. */
+  readonly skipped: boolean;
 }
 
 export interface InstallDone {
@@ -216,7 +219,7 @@ async function linkedIn(hooks: Folder): Promise<Record<HookName, InstalledHook> 
     const state = await stateThrough(hooks, name);
     if (state.state !== 'installed' || !state.current) return null;
     const previous = state.previous ? `hooks/${name}.d/${previousFile}` : null;
-    found.push({ did: 'unchanged', file: state.file, previous });
+    found.push({ did: 'unchanged', file: state.file, previous, skipped: state.skipped });
   }
   const [pre, post] = found;
   return pre === undefined || post === undefined ? null : { 'pre-receive': pre, 'post-receive': post };
@@ -281,6 +284,7 @@ async function installAt(hooks: Folder, place: HookPlace, contents: HookContents
   const file = `${below}/${name}`;
   const keepsPrevious = previous.kind === 'file' || givesWay(place);
   const kept = keepsPrevious ? `${below}/${name}.d/${previousFile}` : null;
+  const skipped = isSkipped(givesWay(place) ? main : previous);
   const unchanged = isWanted(main);
   if (main.kind === 'file' && givesWay(place)) {
     await keepPrevious(hooks, place, main);
@@ -289,8 +293,8 @@ async function installAt(hooks: Folder, place: HookPlace, contents: HookContents
   // Left from a time when another hook ran the folder.
   if (inForge === null && isOurEntry(name, inFolder)) await place.folder?.remove(folderFile);
   const did = unchanged ? 'unchanged' : isOurEntry(name, main) ? 'updated' : 'installed';
-  if (inForge !== null) return { ...inForge, did: unchanged ? inForge.did : did, previous: kept };
-  return { did, file, previous: kept };
+  if (inForge !== null) return { ...inForge, did: unchanged ? inForge.did : did, previous: kept, skipped };
+  return { did, file, previous: kept, skipped };
 }
 
 /** Puts ours where the hook of a forge runs it, which never removes it. */
@@ -301,14 +305,15 @@ async function installInFolder(
   isThere: boolean,
 ): Promise<InstalledHook> {
   const file = `${below}/${name}.d/${folderFile}`;
-  if (isThere) return { did: 'unchanged', file, previous: null };
+  if (isThere) return { did: 'unchanged', file, previous: null, skipped: false };
   const folder = await hooksFolder(hooks, name);
   try {
     await folder.write(folderFile, content, ownedLike(hooks));
   } finally {
     await folder.close();
   }
-  return { did: isOurEntry(name, inFolder) ? 'updated' : 'installed', file, previous: null };
+  const did = isOurEntry(name, inFolder) ? 'updated' : 'installed';
+  return { did, file, previous: null, skipped: false };
 }
 
 /** Tells whether it is a stub of this version, and runs this version's hook. */

@@ -49,6 +49,8 @@ export class Directories {
   readonly #watched = new Map<string, Watched>();
   readonly #found: string[] = [];
   readonly #gone: string[] = [];
+  /** Places of units that cannot be looked into, with the code of the error. */
+  readonly #unread = new Map<string, string>();
 
   /** Watches the directories below one of the layout's outermost roots. */
   constructor(layout: Layout, root: Root) {
@@ -81,6 +83,11 @@ export class Directories {
     return this.#found.splice(0);
   }
 
+  /** Places where a unit may be that cannot be looked into, each with the code of the error. */
+  get unread(): ReadonlyMap<string, string> {
+    return this.#unread;
+  }
+
   /** The names in all directories that are no such directories themselves. */
   #unitCount(): number {
     let names = 0;
@@ -111,6 +118,9 @@ export class Directories {
   #unitsOr(directory: Directory): Directory | null | undefined {
     const pending: Directory[] = [];
     const found = [...look(this.#layout, directory, pending)];
+    const unread = found.find(one => one.type === 'unread' && one.path === directory.path);
+    if (unread?.type === 'unread') this.#unread.set(unread.path, unread.error);
+    else this.#unread.delete(directory.path);
     const units = found.flatMap(one => (one.type === 'unit' ? [one.unit.path] : []));
     if (units.length === 0) return pending[0];
     this.#found.push(...units);
@@ -149,6 +159,7 @@ export class Directories {
       if (watched === undefined) others.push(at);
       else for (const name of namesOf(watched)) pending.push(below(at, plainName(name)));
       this.#watched.delete(at);
+      this.#unread.delete(at);
     }
     return others;
   }

@@ -39,6 +39,11 @@ export class RepositoryFinder {
     return (this.#layout?.roots ?? []).map(root => root.path).filter(root => isWithin(path, root));
   }
 
+  /** Places where a repository may be that cannot be looked into, each with the code of the error. */
+  get unread(): ReadonlyMap<string, string> {
+    return new Map(this.#directories.flatMap(({ unread }) => [...unread]));
+  }
+
   /** Looks at the directories above the repositories, where they became others. */
   async pass(pace: Pace): Promise<void> {
     const { found, gone, isStopped } = this.#options;

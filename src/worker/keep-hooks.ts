@@ -9,7 +9,7 @@
  */
 
 import { messageOf } from '../errors.ts';
-import { type Guard, type Guarded, hooksSignature } from '../githooks/index.ts';
+import { type Guard, type Guarded, hooksSignature, reasonOf } from '../githooks/index.ts';
 import { isWithin, type StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { RepositoryFinder } from './finder.ts';
@@ -63,6 +63,8 @@ export class KeepHooks {
   readonly #finder: RepositoryFinder;
   /** Roots below which a repository of a forge was seen. */
   readonly #forgeRoots = new Set<string>();
+  /** Places where a repository may be that the worker cannot look into, and why. */
+  #unread: ReadonlyMap<string, string> = new Map();
   #sharedFault: string | null = null;
   #putBack = 0;
   #lastPutBack: string | null = null;
@@ -86,7 +88,7 @@ export class KeepHooks {
   async start(): Promise<void> {
     const { signal } = this.#stop;
     const pace = new Pace(restForNew, signal);
-    await this.#finder.pass(pace);
+    await this.#pass(pace);
     const first = [...this.#young.keys()];
     this.#young.clear();
     const watching = this.#watch(pace);
@@ -95,11 +97,14 @@ export class KeepHooks {
   }
 
   report(): JobReport {
-    const unguarded = [...this.#known].filter(([, { isGuarded, why }]) => !isGuarded && why !== null);
+    const unguarded = [...this.#known].flatMap(([path, { isGuarded, why }]) =>
+      isGuarded || why === null ? [] : [{ path, why }],
+    );
+    for (const [path, code] of this.#unread) unguarded.push({ path, why: unreadable(code) });
     const first: { path: string; why: string }[] = [];
     let length = 0;
-    for (const [path, { why }] of unguarded.slice(0, mostNamed)) {
-      const place = { path, why: (why ?? '').slice(0, longestWhy) };
+    for (const { path, why } of unguarded.slice(0, mostNamed)) {
+      const place = { path, why: why.slice(0, longestWhy) };
       length += JSON.stringify(place).length;
       if (length > mostReported) break;
       first.push(place);
@@ -123,9 +128,21 @@ export class KeepHooks {
   async #watch(pace: Pace): Promise<void> {
     while (!this.#isStopped) {
       await pace.pause(passEveryMs);
-      await this.#finder.pass(pace);
+      await this.#pass(pace);
       await this.#lookAfterYoung(pace);
     }
+  }
+
+  async #pass(pace: Pace): Promise<void> {
+    await this.#finder.pass(pace);
+    const before = this.#unread;
+    this.#unread = this.#finder.unread;
+    const isSame =
+      before.size === this.#unread.size && [...before.keys()].every(path => this.#unread.has(path));
+    if (isSame) return;
+    for (const [path, code] of this.#unread)
+      if (!before.has(path)) this.#options.log.warn({ path, why: unreadable(code) }, notGuarded);
+    this.#options.changed();
   }
 
   #meet(paths: readonly string[]): void {
@@ -184,11 +201,20 @@ export class KeepHooks {
     const known = this.#known.get(path);
     if (known === undefined) return false;
     const { guard, log, changed } = this.#options;
-    const signature = await hooksSignature(path).catch(() => null);
+    let signature: string | null = null;
+    let fault: string | null = null;
+    try {
+      signature = await hooksSignature(path);
+    } catch (error) {
+      fault = reasonOf(error);
+    }
     if (signature !== null && signature === known.signature) return known.isGuarded;
     if (signature === null) {
-      // It is gone, or nothing of it is there yet: the directories above tell.
-      this.#take(known, null, { isGuarded: false, why: null });
+      // Without a fault it is gone, or nothing of it is there yet: the directories above tell.
+      if (this.#take(known, null, { isGuarded: false, why: fault })) {
+        if (fault !== null) log.warn({ path, why: fault }, notGuarded);
+        changed();
+      }
       return false;
     }
     const wasGuarded = known.isGuarded;
@@ -201,12 +227,14 @@ export class KeepHooks {
       log.warn({ path }, 'the hooks were taken out or replaced; they are back');
       changed();
     } else if (found.put) log.info({ path }, 'the hooks are put in');
+    for (const file of found.skipped ?? [])
+      log.warn({ path, file }, 'a hook that was there is not executable, so it does not run');
     // What is not guarded is tried again each time; what changed meanwhile, also by this, is looked at once
     // more.
     const after = isGuarded ? await hooksSignature(path).catch(() => null) : null;
     const settled = after === signature ? signature : null;
     if (this.#take(known, settled, { isGuarded, why: whyOf(found) })) {
-      if (found.is === 'fault') log.warn({ path, why: found.why }, 'a repository is not guarded');
+      if (found.is === 'fault') log.warn({ path, why: found.why }, notGuarded);
       changed();
     }
     return isGuarded;
@@ -229,6 +257,11 @@ export class KeepHooks {
 }
 
 const settledMs = 5000;
+const notGuarded = 'a repository is not guarded';
+
+function unreadable(code: string): string {
+  return `it cannot be looked into (${code}): the worker runs as the user ${process.geteuid?.() ?? -1}`;
+}
 
 function whyOf({ is, why }: Guarded): string | null {
   return is === 'fault' ? (why ?? 'its hooks cannot be put in') : null;

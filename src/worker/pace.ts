@@ -8,6 +8,7 @@ export class Pace {
   readonly #restPerWork: number;
   readonly #stopped: AbortSignal;
   #sliceBegun = performance.now();
+  #usedBefore = process.cpuUsage();
 
   /** `restPerWork`: how long it rests after working, as a multiple of that. */
   constructor(restPerWork: number, stopped: AbortSignal) {
@@ -15,16 +16,21 @@ export class Pace {
     this.#stopped = stopped;
   }
 
-  /** Call it after each step: it pauses where the slice is over. */
+  /**
+   * Call it after each step: it pauses where the slice is over. Time in which a disk or the processors were
+   * waited for is no work.
+   */
   async step(): Promise<void> {
-    const workedMs = performance.now() - this.#sliceBegun;
-    if (workedMs < sliceMs) return;
-    await this.pause(workedMs * this.#restPerWork);
+    const passedMs = performance.now() - this.#sliceBegun;
+    if (passedMs < sliceMs) return;
+    const { user, system } = process.cpuUsage(this.#usedBefore);
+    await this.pause(Math.min(passedMs, (user + system) / 1000) * this.#restPerWork);
   }
 
   /** Resolves after the time, or as soon as the work is stopped. */
   async pause(milliseconds: number): Promise<void> {
     await delay(milliseconds, undefined, { signal: this.#stopped }).catch(() => {});
     this.#sliceBegun = performance.now();
+    this.#usedBefore = process.cpuUsage();
   }
 }

@@ -43,6 +43,12 @@ export const hookFaults: readonly Fault[] = [
     names: `${app}: hooks/pre-receive`,
   },
   {
+    what: 'the hook that was there before ours lost its right to run',
+    break: `install -D -m 644 -o git /bin/true ${app}/hooks/pre-receive.d/50-previous`,
+    found: ['hook_previous_skipped'],
+    names: `${app}/hooks/pre-receive.d/50-previous is not executable`,
+  },
+  {
     what: 'a hook is of another version',
     break: `echo '# older' >>${site}/hooks/post-receive`,
     found: ['hook_outdated'],

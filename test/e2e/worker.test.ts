@@ -94,6 +94,27 @@ t.test('a new repository is guarded while nobody does anything, also after the d
   t.notMatch(worker.said(), /internal error/);
 });
 
+t.test('a repository that the worker cannot look into is named, whenever it becomes so', async t => {
+  const server = await open(t);
+  const [known, closed] = [await makeRepository(server, 'alice/known'), server.path('alice/closed')];
+  await must(...as('git', ['init', '-q', '--bare', closed]));
+  const close = async (path: string): Promise<void> => {
+    if (isRoot) await chown(path, 0, 0);
+    await chmod(path, isRoot ? 0o700 : 0);
+  };
+  await close(closed);
+  await startWorker(t, server);
+  const unguarded = () =>
+    until(async () => {
+      const { stdout } = await server.softquota(['doctor', '--json']);
+      const found: readonly { readonly code: string; readonly message: string }[] = JSON.parse(stdout);
+      return found.find(({ code }) => code === 'repository_unguarded')?.message ?? null;
+    });
+  t.match(await unguarded(), /closed\.git has no working hooks.*EACCES/);
+  await close(known);
+  await until(async () => (/alice\/known\.git/.test(await unguarded()) ? true : null));
+});
+
 t.test('root is refused, with what to do', async t => {
   const server = await Server.open(t, { started: false });
   const { code, stderr } = await run(process.execPath, [launcher, 'worker', '--config', server.config]);

@@ -51,7 +51,12 @@ async function installed(t: Test) {
 
 t.test('both hooks and the socket’s path are put in, and doing it again changes nothing', async t => {
   const { server, repository, install, at } = await installed(t);
-  const hook = (name: string, did: string) => ({ did, file: `hooks/${name}`, previous: null });
+  const hook = (name: string, did: string) => ({
+    did,
+    file: `hooks/${name}`,
+    previous: null,
+    skipped: false,
+  });
   const result = (did: string, settings: string) => [
     {
       repository,
@@ -100,7 +105,9 @@ t.test(
     await chmod(at('hooks/pre-receive'), 0o750);
     const [result] = await install();
     t.match(result, {
-      hooks: { 'pre-receive': { did: 'installed', previous: 'hooks/pre-receive.d/50-previous' } },
+      hooks: {
+        'pre-receive': { did: 'installed', previous: 'hooks/pre-receive.d/50-previous', skipped: false },
+      },
     });
     t.equal(await readFile(at('hooks/pre-receive.d/50-previous'), 'utf8'), theirs);
     t.equal((await stat(at('hooks/pre-receive.d/50-previous'))).mode & 0o7777, 0o750);
@@ -164,7 +171,7 @@ t.test('a forge’s hook that is not executable runs nothing, so ours does not r
   const { server, install, at } = await installed(t);
   await server.file(at('hooks/pre-receive'), delegate, 0o644);
   await server.file(at('hooks/pre-receive.d/gitea'), theirs);
-  t.match(await install(), [{ hooks: { 'pre-receive': { file: 'hooks/pre-receive' } } }]);
+  t.match(await install(), [{ hooks: { 'pre-receive': { file: 'hooks/pre-receive', skipped: true } } }]);
   t.equal((await stat(at('hooks/pre-receive.d/50-previous'))).mode & 0o7777, 0o644);
 });
 
