@@ -44,9 +44,9 @@ export const hookFaults: readonly Fault[] = [
   },
   {
     what: 'the hook that was there before ours lost its right to run',
-    break: `install -D -m 644 -o git /bin/true ${app}/hooks/pre-receive.d/50-previous`,
+    break: `install -D -m 644 -o git /bin/true ${site}/hooks/pre-receive.d/50-previous`,
     found: ['hook_previous_skipped'],
-    names: `${app}/hooks/pre-receive.d/50-previous is not executable`,
+    names: `${site}/hooks/pre-receive.d/50-previous is not executable`,
   },
   {
     what: 'a hook is of another version',
