@@ -150,7 +150,10 @@ async function removeTemplate(template: Folder): Promise<boolean> {
       isOurTemplate ||= removed;
     }
   }
-  if (isOurTemplate && template.entry('config').kind === 'file') await template.remove('config');
+  if (isOurTemplate) {
+    if (template.entry('config').kind === 'file') await template.remove('config');
+    await template.removeEmpty('hooks');
+  }
   return isOurTemplate;
 }
 
@@ -187,6 +190,8 @@ async function write(at: PlaceBelow, kind: Kind, report: InstallReport): Promise
   try {
     const config = await configText(report.settings);
     await replaceIfOther(template, 'config', config, { ...made, mode: 0o644 });
+    // Gogs writes its own hooks there, and makes no repository where it is missing.
+    if (kind === 'gogs') await (await openBelow({ base: template.path, below: 'hooks' }, made)).close();
     for (const name of hookNames) {
       const [folder, file] = kind === 'gogs' ? [customFolder, name] : [`hooks/${name}.d`, folderFile];
       const place = await openBelow({ base: template.path, below: folder }, made);

@@ -159,6 +159,11 @@ t.test('in Gogs the hooks lie in custom_hooks, and one that was there goes on', 
   t.match(await push(repository), { code: 1, stderr: /remote: no/ });
   const [forge] = await writeForgeTemplates([server.path('git')], report, {});
   t.match(forge, { lines: [/^git config --global init\.templateDir /], fault: null });
+  t.same(
+    (await readdir(forge?.template ?? '')).sort(),
+    ['config', 'custom_hooks', 'hooks'],
+    'with its own place',
+  );
   await removeHooks([repository]);
   t.match(await readFile(join(repository, 'custom_hooks/pre-receive'), 'utf8'), /cat >>/, 'it is back');
 });
