@@ -84,13 +84,18 @@ function hostAndPort(text: string, usual: number): { readonly host: string; read
   return { host: match[1] ?? match[2] ?? text, port: Number(match[3] ?? usual) };
 }
 
+const names = { gitea: ['gitea.db'], forgejo: ['forgejo.db', 'gitea.db'] } as const;
+
 /** As the forge finds it: PATH counts from the working directory, whose `data` has it by default. */
 function sqlitePath(kind: IniKind, file: string, value: IniValues, env: Environment): string {
   const path = value('database', 'PATH');
   if (kind === 'gogs') return outside(file, resolve(gogsHome(file, env), path ?? 'data/gogs.db'));
   const work = value('', 'WORK_PATH') ?? /^(.*)\/custom\/conf\/[^/]+$/.exec(file)?.[1] ?? dirname(file);
   const data = resolve(work, value('server', 'APP_DATA_PATH') ?? 'data');
-  return resolve(work, path ?? `${data}/gitea.db`);
+  if (path !== null) return resolve(work, path);
+  // Forgejo's own name; installations that come from Gitea have the other one.
+  const [first = '', second = first] = names[kind].map(name => `${data}/${name}`);
+  return existsSync(first) || !existsSync(second) ? first : second;
 }
 
 /** The working directory of Gogs: its container image has the file in `/data/gogs/conf`. */

@@ -48,6 +48,14 @@ t.test('a SQLite file is found where the forge looks for it', async t => {
   t.equal(path('WORK_PATH = /srv/forge\n[database]\nPATH = data/other.db\n'), '/srv/forge/data/other.db');
 });
 
+t.test('Forgejo has a name of its own for the file, but where it comes from Gitea', t => {
+  const folder = folderWith(t, { 'app.ini': '', 'old/app.ini': '', 'old/data/gitea.db': '' });
+  const at = (file: string) => databaseOfAppIni('forgejo', join(folder, file), {});
+  t.match(at('app.ini'), { path: join(folder, 'data/forgejo.db') });
+  t.match(at('old/app.ini'), { path: join(folder, 'old/data/gitea.db') });
+  t.end();
+});
+
 t.test('variables of a container image win over the file, also those that name a file', async t => {
   const text = `${server}PASSWD = written\n`;
   t.match(addressIn(t, text, { GITEA__database__PASSWD: 'given' }), { password: 'given' });

@@ -190,10 +190,15 @@ export class RealForge {
 
   /** Pushes what HEAD of a work tree is. */
   push(work: string, repository: string, refs: string, options: readonly string[] = []): Promise<Run> {
+    return run('git', ['-C', work, 'push', '-q', ...options, this.remote(repository), refs]);
+  }
+
+  /** Where its administrator finds a repository. */
+  remote(repository: string): string {
     const url = new URL(`${this.url}/${repository}.git`);
     url.username = admin.name;
     url.password = admin.password;
-    return run('git', ['-C', work, 'push', '-q', ...options, url.href, refs]);
+    return url.href;
   }
 }
 
