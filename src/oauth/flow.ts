@@ -16,7 +16,7 @@ import {
 } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
-import { type OfferedSource, placeAt } from '../wire/index.ts';
+import { type OfferedSource, wayBack } from '../wire/index.ts';
 import { Authorizations } from './authorization.ts';
 import { BegunCookies, begunSeconds, type PendingLogin } from './begun.ts';
 import { arrivalBy } from './exchange.ts';
@@ -176,7 +176,8 @@ export class SignInFlow {
       verifier: randomPKCECodeVerifier(),
       sourceId,
       issuer: issuerOf(source.discoveryUrl),
-      returnTo: returnTo !== null && placeAt(returnTo) !== null ? returnTo : '/',
+      // A path counts from the base URL, whatever path that has.
+      returnTo: wayBack(returnTo?.replace(/^\//, './') ?? null, new URL(this.#options.baseUrl())),
       at: this.#options.now(),
     };
     const location = await this.#authorizations.addressFor(provider, {
@@ -198,7 +199,7 @@ export class SignInFlow {
     const source = this.#activeSource(sourceId);
     const begun = this.#begun(source, query, cookies);
     const session = await this.#signedIn(source, await this.#asked(source, begun, query), held);
-    const location = new URL(begun.returnTo.slice(1), this.#options.baseUrl()).href;
+    const location = new URL(begun.returnTo, this.#options.baseUrl()).href;
     return { location, cookies: [this.#cookies.end(begun.state)], session };
   }
 

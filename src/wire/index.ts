@@ -67,7 +67,7 @@ export {
   sharedStore,
 } from './fleet.ts';
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
-export { addressOf, type PageId, type Place, pages, placeAt } from './pages.ts';
+export { addressOf, type PageId, type Place, pages, placeAt, wayBack } from './pages.ts';
 export {
   askedSize,
   askedSubject,

@@ -374,10 +374,18 @@ t.test('behind a proxy with a path, addresses and cookies have the path', async 
   const server = { HTTP_PORT: String(port), ROOT_URL: `http://127.0.0.1:${port}/quota/` };
   const signIns = await SignInWorld.open(t, provider, {}, { settings: { server } });
   provider.someone = person('dave');
-  const begin = new URL(`quota/sign-in/oauth2/${signIns.id}?return_to=/mine`, signIns.world.url);
   const isPage = (url: URL) => signIns.isHere(url) && !url.pathname.includes('/oauth2/');
   const browser = new Browser();
-  t.equal((await browser.go(begin, isPage)).pathname, '/quota/mine');
+  const arrived = async (returnTo: string) => {
+    const begin = new URL(`quota/sign-in/oauth2/${signIns.id}`, signIns.world.url);
+    begin.searchParams.set('return_to', returnTo);
+    const { pathname, search } = await browser.go(begin, isPage);
+    return pathname + search;
+  };
+  t.equal(await arrived('/mine'), '/quota/mine');
+  t.equal(await arrived('./'), '/quota/', 'as the sign-in page has it');
+  t.equal(await arrived('./events?owner=dave'), '/quota/events?owner=dave');
+  t.equal(await arrived('//elsewhere.example/mine'), '/quota/');
   const { status, body } = await browser.get(new URL('quota/api/v1/session', signIns.world.url));
   t.match({ status, body }, { status: 200, body: /"login":"dave"/ });
 });

@@ -10,7 +10,7 @@ import { SignInForm } from '../parts/sign-in.tsx';
 import { go, useQueryPart } from '../place.ts';
 import { ByLink } from '../sign-in/by-link.tsx';
 import { useCode } from '../sign-in/code.ts';
-import { wayBack } from '../sign-in/way-back.ts';
+import { wayBack } from '../../../src/wire/pages.ts';
 
 export function SignIn() {
   const [query] = useQueryPart();
