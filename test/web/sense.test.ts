@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import t from 'tap';
 import { leaves, subjects } from '../../src/quota/index.ts';
 import type { Verdict } from '../../src/wire/index.ts';
+import { wayBack } from '../../src/wire/pages.ts';
 import { claimsIn, fieldsOf, mappingSeen, newSource } from '../../web/src/auths/typed.ts';
 import { listWords, nearness, rulingsIn, worst } from '../../web/src/own/verdicts.ts';
-import { wayBack } from '../../src/wire/pages.ts';
 
 const free: Verdict = { allowed: false, used: 12, limit: 10, group: 'free', rule: 'total' };
 const lfs: Verdict = { allowed: true, used: 3, limit: 50, group: 'media', rule: 'lfs' };

@@ -1,6 +1,7 @@
 /** Where one signs in: by a provider of identities, by a token that is pasted, or by a link. */
 
 import { useQuery } from '@tanstack/preact-query';
+import { wayBack } from '../../../src/wire/pages.ts';
 import { signInFaults } from '../../../src/wire/sign-in-faults.ts';
 import { useSession } from '../api/session.ts';
 import { sourcesQuery } from '../api/sign-in-queries.ts';
@@ -10,7 +11,6 @@ import { SignInForm } from '../parts/sign-in.tsx';
 import { go, useQueryPart } from '../place.ts';
 import { ByLink } from '../sign-in/by-link.tsx';
 import { useCode } from '../sign-in/code.ts';
-import { wayBack } from '../../../src/wire/pages.ts';
 
 export function SignIn() {
   const [query] = useQueryPart();
