@@ -36,6 +36,7 @@ import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
 import { tellHooks } from './sizes.ts';
+import { spacePage } from './space-page.ts';
 import { DaemonWorker } from './worker-state.ts';
 
 export interface DaemonOptions {
@@ -119,7 +120,14 @@ export class Daemon {
       opened.push(history);
       tellHooks(socket, ledger, log);
       const worker: DaemonWorker = new DaemonWorker({
-        isUnit: path => ledger.units.unit(path) !== undefined,
+        ledger,
+        log,
+        pageOf: unit =>
+          spacePage(
+            current.config.server.rootUrl,
+            unit,
+            measuring.scanner.places().map(({ path }) => path),
+          ),
         collected: figures => {
           const { freedBytes = 0, fault = null } = figures.collected ?? {};
           measuring.measureSoon(figures.path);
@@ -171,6 +179,7 @@ export class Daemon {
       ledger.allowanceEnds.start();
       measuring.start();
       forge?.start();
+      worker.start();
       events.start();
       identity.start();
       totals.start();

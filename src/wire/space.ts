@@ -100,7 +100,10 @@ export const spaceAnswer = z
     state: z.enum(['none', 'running', 'done', 'failed']).meta({
       description: '`none`: no repository was named. `running`: ask again in a moment.',
     }),
-    report: spaceReport.nullable(),
+    report: spaceReport.nullable().meta({
+      description: 'The last report; an old one while `state` is not `done`.',
+    }),
+    reported_at: time.nullable(),
     message: z.string().nullable().meta({ description: 'Why there is no report.' }),
   })
   .meta({ id: 'Space', description: "What takes the space of an owner's repositories." });

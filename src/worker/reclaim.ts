@@ -12,6 +12,7 @@ import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { formatBytes } from '../text/index.ts';
 import { borrowerOf } from './borrowers.ts';
+import type { Task } from './connection.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
@@ -23,6 +24,7 @@ import { collect } from './space/collect.ts';
 import { explainSpace } from './space/explain.ts';
 import type { GitVersion } from './space/git-version.ts';
 import { measure, type Reachability } from './space/measure.ts';
+import { dropOldNote, noteLines, writeNote } from './space/note.ts';
 import { UnusableRepository } from './space/unusable-repository.ts';
 import { RepositoryView } from './space/view.ts';
 
@@ -72,6 +74,7 @@ const restForRound = 19;
 const measureMs = 600_000;
 const collectMs = 6 * 3_600_000;
 const explainMs = 60_000;
+const noteMs = 300_000;
 const slowMs = 1000;
 const restPerWork = 4;
 const dayMs = 86_400_000;
@@ -91,6 +94,7 @@ export class Reclaim {
   readonly #stop = new AbortController();
   readonly #finder: RepositoryFinder;
   readonly #explaining = new Set<Promise<unknown>>();
+  readonly #noting = new Set<Promise<unknown>>();
   #rounds: Promise<void> = Promise.resolve();
 
   constructor(options: ReclaimOptions) {
@@ -117,13 +121,15 @@ export class Reclaim {
   /** Ends what runs, without harm to any repository. */
   async close(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#rounds, this.#queues.close(), ...this.#explaining]);
+    await Promise.all([this.#rounds, this.#queues.close(), ...this.#explaining, ...this.#noting]);
   }
 
   /** Somebody pushed: the repository is measured soon. */
   pushed(path: string): void {
     const known = this.#known.get(path);
-    if (known !== undefined) this.#measureSoon(path, known, true);
+    if (known === undefined) return;
+    void this.#forgetOldNote(path);
+    this.#measureSoon(path, known, true);
   }
 
   /** Collects now, as far as the expiry allows; rejects with the reason where that cannot be. */
@@ -135,14 +141,18 @@ export class Reclaim {
     });
   }
 
-  /** The report about a repository's space, in the form in which the API shows it. */
-  async explain(path: string): Promise<object> {
-    if (this.#explaining.size >= mostExplained)
+  /**
+   * The report about a repository's space, in the form in which the API shows it; where `page` is not null,
+   * refused pushes show its first lines from then on.
+   */
+  async explain(path: string, { isUrgent, page }: Pick<Task, 'isUrgent' | 'page'>): Promise<object> {
+    const underWay = isUrgent ? this.#explaining : this.#noting;
+    if (underWay.size >= mostExplained)
       throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
-    const explained = this.#explain(path);
+    const explained = this.#explain(path, isUrgent, page);
     const ended = explained.catch(() => {});
-    this.#explaining.add(ended);
-    return explained.finally(() => this.#explaining.delete(ended));
+    underWay.add(ended);
+    return explained.finally(() => underWay.delete(ended));
   }
 
   get #isStopped(): boolean {
@@ -206,6 +216,7 @@ export class Reclaim {
     known.isQueued = false;
     const signature = await refsSignature(path);
     if (signature !== null && signature === known.signature) return;
+    await this.#forgetOldNote(path);
     // Changes from here on are measured again.
     known.signature = signature;
     const begun = performance.now();
@@ -261,6 +272,7 @@ export class Reclaim {
       const { before, after } = await this.#withView(path, collectMs, (view, limits) =>
         collect(view, { expireMs, gitVersion, limits, now: Date.now }),
       );
+      await this.#forgetOldNote(path, 'collected');
       const freedBytes = before.stored.bytes - after.stored.bytes;
       known.vain = freedBytes > 0 ? 0 : known.vain + 1;
       known.collected = { at: Date.now(), freedBytes, fault: null };
@@ -278,10 +290,31 @@ export class Reclaim {
     }
   }
 
-  #explain(path: string): Promise<object> {
-    return this.#withView(path, explainMs, async (view, limits) =>
-      spaceJson(await explainSpace(view, { ...limits, isUrgent: true })),
+  async #explain(path: string, isUrgent: boolean, page: string | null): Promise<object> {
+    const signature = await refsSignature(path);
+    const findings = await this.#withView(path, isUrgent ? explainMs : noteMs, (view, limits) =>
+      explainSpace(view, { ...limits, isUrgent }),
     );
+    // A note about other refs would be wrong.
+    if (page !== null && signature !== null && signature === (await refsSignature(path)))
+      await this.#note(path, signature, noteLines(findings, page));
+    return spaceJson(findings);
+  }
+
+  async #note(path: string, signature: string, lines: readonly string[]): Promise<void> {
+    await writeNote(path, signature, lines).catch(error => {
+      this.#options.log.warn(
+        { path, why: wordsOf(error) },
+        'refused pushes cannot show what takes the space',
+      );
+    });
+  }
+
+  /** `signature`: that of the refs unless given. */
+  async #forgetOldNote(path: string, signature?: string): Promise<void> {
+    const valid = signature ?? (await refsSignature(path));
+    // One that cannot be removed is shown for two days at the most.
+    if (valid !== null) await dropOldNote(path, valid).catch(() => {});
   }
 
   async #withView<Result>(
