@@ -39,7 +39,7 @@ type Look =
 const explainMs = 90_000;
 const noteMs = 360_000;
 const reclaimMs = 7 * 3_600_000;
-const freshMs = 300_000;
+const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
 /** Whoever asks again and again keeps the worker busy for no longer. */
 const restMs = 5000;

@@ -13,11 +13,11 @@ export type ReportOutcome =
 
 export interface Tasks {
   readonly pushed: readonly string[];
-  readonly asked: readonly Task[];
+  readonly asked: readonly AskedTask[];
 }
 
 /** A task about a repository. */
-export interface Task {
+export interface AskedTask {
   readonly id: string;
   readonly kind: string;
   readonly path: string;
@@ -66,7 +66,7 @@ export async function nextTasks(socketPath: string, signal: AbortSignal): Promis
   };
 }
 
-function taskIn(json: unknown): Task {
+function taskIn(json: unknown): AskedTask {
   const { urgent, page } = fieldsOf(json);
   return {
     id: textIn(json, 'id'),

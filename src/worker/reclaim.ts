@@ -12,7 +12,7 @@ import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { formatBytes } from '../text/index.ts';
 import { borrowerOf } from './borrowers.ts';
-import type { Task } from './connection.ts';
+import type { AskedTask } from './connection.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
@@ -145,7 +145,7 @@ export class Reclaim {
    * The report about a repository's space, in the form in which the API shows it; where `page` is not null,
    * refused pushes show its first lines from then on.
    */
-  async explain(path: string, { isUrgent, page }: Pick<Task, 'isUrgent' | 'page'>): Promise<object> {
+  async explain(path: string, { isUrgent, page }: Pick<AskedTask, 'isUrgent' | 'page'>): Promise<object> {
     const underWay = isUrgent ? this.#explaining : this.#noting;
     if (underWay.size >= mostExplained)
       throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');

@@ -1,7 +1,7 @@
 /** Does what the daemon asks for, as long as it is there. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { nextTasks, sendResult, type Task, type Tasks } from './connection.ts';
+import { type AskedTask, nextTasks, sendResult, type Tasks } from './connection.ts';
 import type { Reclaim } from './reclaim.ts';
 
 const retryMs = 2000;
@@ -49,7 +49,7 @@ export class TaskLoop {
     }
   }
 
-  async #do({ id, ...task }: Task): Promise<void> {
+  async #do({ id, ...task }: AskedTask): Promise<void> {
     try {
       await sendResult(this.#socket, id, { result: await this.#resultOf(task) });
     } catch (error) {
@@ -58,7 +58,7 @@ export class TaskLoop {
     }
   }
 
-  async #resultOf({ kind, path, ...task }: Omit<Task, 'id'>): Promise<object> {
+  async #resultOf({ kind, path, ...task }: Omit<AskedTask, 'id'>): Promise<object> {
     if (kind === 'space') return this.#reclaim.explain(path, task);
     if (kind !== 'reclaim') throw new Error('the worker is of another version than the daemon');
     const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(path);

@@ -8,40 +8,14 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { reclaimRun, spaceAnswer } from '../../src/wire/index.ts';
-import { Worker } from '../../src/worker/index.ts';
 import { until } from './ask.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
+import { withWorker } from './with-worker.ts';
 
 t.setTimeout(240_000);
 
 const hourMs = 3_600_000;
-
-async function withWorker(
-  t: Test,
-  server: Server,
-  reclaim: { readonly run: 'measure' | 'gc'; readonly roundEveryMs?: number } = { run: 'gc' },
-): Promise<Worker> {
-  const worker = new Worker({
-    trustedSocket: server.socket('trusted'),
-    storages: [
-      {
-        kind: 'repos',
-        templates: [join(server.folder, 'git/{owner}/{repo}.git')],
-        owner: { by: 'path' },
-        visibility: 'private',
-      },
-    ],
-    exclude: [],
-    isForge: false,
-    guard: null,
-    reclaim: { expireMs: hourMs, gitVersion: { major: 2, minor: 39 }, ...reclaim },
-    log: { info: () => {}, warn: () => {} },
-  });
-  await worker.start();
-  t.teardown(() => worker.close());
-  return worker;
-}
 
 async function commit(clone: string, name: string, bytes: number): Promise<void> {
   await writeFile(join(clone, name), randomBytes(bytes));
@@ -84,7 +58,7 @@ t.test(
     const away = await server.softquota(['why', 'alice/one']);
     t.equal(away.code, 69);
     t.match(away.stderr, /no worker runs on this host/);
-    await withWorker(t, server);
+    await withWorker(t, server, { run: 'gc' });
     const why = await server.softquota(['why', 'alice/one']);
     t.equal(why.code, 0, why.stderr);
     t.match(why.stdout, /film\.bin +1 +no +2 MB/);
@@ -123,7 +97,7 @@ t.test(
 
 t.test("a collection that fails says so in git's own words, as an event too", async t => {
   const { server, path } = await open(t);
-  await withWorker(t, server);
+  await withWorker(t, server, { run: 'gc' });
   await writeFile(join(path, 'refs/heads/broken'), `${'1'.repeat(40)}\n`);
   const failed = await server.softquota(['reclaim', 'alice/one']);
   t.equal(failed.code, 1);
@@ -137,7 +111,7 @@ t.test("a collection that fails says so in git's own words, as an event too", as
 
 t.test('a daemon that starts anew gets the figures again', async t => {
   const { server, clone } = await open(t);
-  await withWorker(t, server);
+  await withWorker(t, server, { run: 'gc' });
   await must('git', ['push', '-q', 'origin', '--delete', 'big'], { cwd: clone });
   const measured = () =>
     until(
@@ -152,7 +126,7 @@ t.test('a daemon that starts anew gets the figures again', async t => {
 
 t.test('pushes go on while the worker collects in the same repository, and nothing is lost', async t => {
   const { server, path } = await open(t);
-  const worker = await withWorker(t, server);
+  const worker = await withWorker(t, server, { run: 'gc' });
   let isOver = false;
   let collections = 0;
   const collecting = (async () => {

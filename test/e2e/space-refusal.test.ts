@@ -4,34 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Worker } from '../../src/worker/index.ts';
 import { until } from './ask.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
+import { withWorker } from './with-worker.ts';
 
 t.setTimeout(120_000);
-
-async function withWorker(t: Test, server: Server): Promise<Worker> {
-  const worker = new Worker({
-    trustedSocket: server.socket('trusted'),
-    storages: [
-      {
-        kind: 'repos',
-        templates: [join(server.folder, 'git/{owner}/{repo}.git')],
-        owner: { by: 'path' },
-        visibility: 'private',
-      },
-    ],
-    exclude: [],
-    isForge: false,
-    guard: null,
-    reclaim: { run: 'measure', expireMs: 3_600_000, gitVersion: { major: 2, minor: 39 } },
-    log: { info: () => {}, warn: () => {} },
-  });
-  await worker.start();
-  t.teardown(() => worker.close());
-  return worker;
-}
 
 async function commit(clone: string, files: Readonly<Record<string, number>>): Promise<void> {
   for (const [name, bytes] of Object.entries(files)) await writeFile(join(clone, name), randomBytes(bytes));
@@ -94,7 +72,7 @@ t.test('the refusal names the first three, what each frees, and the page, before
   const before = await push();
   t.equal(before.code, 1);
   t.notMatch(before.stderr, /film\.bin/);
-  await withWorker(t, server);
+  await withWorker(t, server, { run: 'measure' });
   await isThere(note);
   const lines = said(await push());
   t.match(lines, [
@@ -116,7 +94,7 @@ t.test('the refusal names the first three, what each frees, and the page, before
 
 t.test('after a deletion it does not name what is gone, and soon what is left', async t => {
   const { server, clone, push, note } = await open(t);
-  await withWorker(t, server);
+  await withWorker(t, server, { run: 'measure' });
   await isThere(note);
   await must('git', ['push', '-q', 'origin', '--delete', 'big'], { cwd: clone });
   const again = await until(
@@ -134,7 +112,7 @@ t.test('after a deletion it does not name what is gone, and soon what is left', 
 
 t.test('an owner far from the limit has no such file, and one without a page no link', async t => {
   const { server, note } = await open(t, { ROOT_URL: '' });
-  await withWorker(t, server);
+  await withWorker(t, server, { run: 'measure' });
   t.notMatch(await isThere(note), /How to free it/);
   await t.rejects(stat(join(server.path('bob/two'), 'softquota-space')));
 });
@@ -162,7 +140,7 @@ t.test('an old file, one that is no file, and one with controls do no harm', asy
   // A worker puts its own in the place of anything.
   await must('rm', [note]);
   await must('ln', ['-s', file, note]);
-  await withWorker(t, server);
+  await withWorker(t, server, { run: 'measure' });
   await until(
     async () => ((await readFile(note, 'utf8').catch(() => '')).includes('branch big') ? true : null),
     () => 'not replaced',
