@@ -29,7 +29,12 @@ export const spaceReport = z
       .array(
         z.object({
           path: name,
-          bytes: bytes.meta({ description: 'Of all versions over all of the history, each once.' }),
+          other_names: z.array(name).max(10).default([]).meta({
+            description: 'Names that its versions also have, such as before it was moved; they go with it.',
+          }),
+          bytes: bytes.meta({
+            description: 'Of all versions over all of the history that have no other names, each once.',
+          }),
           versions: count,
           in_default_branch: z.boolean(),
           frees,

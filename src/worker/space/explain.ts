@@ -25,6 +25,8 @@ export interface SpaceFindings extends Omit<Reachability, 'stored'> {
   readonly isCut: boolean;
 }
 
+/** Somebody waits for it. */
+const quickMs = 6000;
 const refsMs = 10_000;
 
 /** Bounded in memory whatever the repository holds, and in time by `limits`. */
@@ -33,7 +35,10 @@ export async function explainSpace(view: RepositoryView, limits: RunLimits): Pro
   const stored = await storedObjects(view.path, Date.now(), limits.signal);
   const lfs = await lfsObjects(view.path, limits.signal);
   const begun = performance.now();
-  const history = await largestPaths(view, limits, lfs !== null);
+  const history = await largestPaths(view, limits, {
+    wantsShortBlobs: lfs !== null,
+    mostMs: limits.isUrgent === true ? quickMs : limits.timeoutMs / 2,
+  });
   const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
   const holders = await holdingRefs(view, reached, limits, performance.now() + refsMs);
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
@@ -51,6 +56,6 @@ export async function explainSpace(view: RepositoryView, limits: RunLimits): Pro
     refs: holders.refs,
     namespaces: holders.namespaces,
     lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs, limits),
-    isCut: holders.isCut,
+    isCut: history.isCut || holders.isCut,
   };
 }

@@ -1,12 +1,16 @@
 /** The paths that take most on the disk over all of the history. */
 
 import { decodePath } from '../../layout/index.ts';
+import { LargeVersions } from './large-versions.ts';
 import { allTips } from './measure.ts';
+import { findOtherNames, mostNames, type Version } from './other-names.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface LargePath {
   readonly path: string;
-  /** Bytes of all versions, each once. */
+  /** Names that its versions also have, and that are to be removed with it. */
+  readonly otherNames: readonly string[];
+  /** Bytes of all versions that have these names only, each once. */
   readonly bytes: number;
   readonly versions: number;
   /** The default branch still has it. */
@@ -20,21 +24,38 @@ export interface PathHistory {
   readonly bytes: number;
   /** Object ids of blobs that are short enough for pointers of git-lfs, up to a number. */
   readonly shortBlobs: readonly string[];
+  /** The time was over before all names were found: less may be freed. */
+  readonly isCut: boolean;
 }
 
 const mostPaths = 20;
+/** As many again may be other names of those. */
+const mostCandidates = 60;
+const mostVersions = 100_000;
+const mostOthers = 5;
+/** Of a file: with fewer bytes under another name it is not worth removing that, too. */
+const leastShare = 0.02;
 /** Once so many are known, the smaller half is forgotten. */
 const mostRemembered = 200_000;
 const longestPointer = 1024;
 const mostShortBlobs = 500_000;
 
-/** Goes through every object once; `wantsShortBlobs` where there is an LFS store. */
+export interface PathOptions {
+  /** There is an LFS store. */
+  readonly wantsShortBlobs: boolean;
+  /** Milliseconds that the whole may take, if what is not found out then can be done without. */
+  readonly mostMs: number;
+}
+
+/** Goes through every object once, and then through every commit. */
 export async function largestPaths(
   view: RepositoryView,
   limits: RunLimits,
-  wantsShortBlobs: boolean,
+  { wantsShortBlobs, mostMs }: PathOptions,
 ): Promise<PathHistory> {
-  const sums = new Map<string, { bytes: number; versions: number }>();
+  const begun = performance.now();
+  const sums = new Map<string, Sum>();
+  const versions = new LargeVersions(mostVersions);
   const shortBlobs: string[] = [];
   let objects = 0;
   let bytes = 0;
@@ -62,24 +83,83 @@ export async function largestPaths(
         sum.versions += 1;
       }
       if (sums.size > mostRemembered) forgetSmaller(sums);
+      versions.add(name, path, Number(disk));
     },
   );
-  const largest = [...sums].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, mostPaths);
+  const first = [...sums].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, mostCandidates);
+  const known = versions.of(new Set(first.map(([path]) => path)));
+  const isWhole = await findOtherNames(view, known, limits, begun + mostMs);
+  const largest = groups(first, [...known.values()], sums).slice(0, mostPaths);
   const present = await inDefaultBranch(
     view,
-    largest.map(([path]) => path),
+    largest.map(({ path }) => path),
     limits,
   );
   return {
     objects,
     bytes,
     shortBlobs,
-    paths: largest.map(([path, sum]) => ({
-      path: decodePath(Buffer.from(path, 'latin1')),
+    isCut: !isWhole,
+    paths: largest.map(({ path, otherNames, ...sum }) => ({
       ...sum,
+      path: nameIn(path),
+      otherNames: otherNames.map(nameIn),
       isInDefaultBranch: present.has(path),
     })),
   };
+}
+
+function nameIn(path: string): string {
+  return decodePath(Buffer.from(path, 'latin1'));
+}
+
+interface Sum {
+  bytes: number;
+  versions: number;
+}
+
+interface Group extends Sum {
+  readonly path: string;
+  readonly otherNames: readonly string[];
+}
+
+/** Each file with the names that go with it, and what they hold together; no file is in two groups. */
+function groups(
+  first: readonly (readonly [string, Sum])[],
+  versions: readonly Version[],
+  sums: ReadonlyMap<string, Sum>,
+): readonly Group[] {
+  const taken = new Set<string>();
+  const found: Group[] = [];
+  const byPath = Map.groupBy(versions, ({ path }) => path);
+  for (const [path, sum] of first) {
+    if (taken.has(path)) continue;
+    const otherNames = otherNamesOf(path, sum, byPath.get(path) ?? []);
+    const names = new Set([path, ...otherNames]);
+    const group = { path, otherNames, bytes: 0, versions: 0 };
+    for (const name of names) {
+      taken.add(name);
+      const all = sums.get(name);
+      // What is also elsewhere stays.
+      const shared = (byPath.get(name) ?? []).filter(({ paths }) => [...paths].some(each => !names.has(each)));
+      group.bytes += (all?.bytes ?? 0) - shared.reduce((bytes, version) => bytes + version.bytes, 0);
+      group.versions += (all?.versions ?? 0) - shared.length;
+    }
+    if (group.versions > 0) found.push(group);
+  }
+  return found.sort((a, b) => b.bytes - a.bytes);
+}
+
+/** Those that hold enough of it; none where they are many. */
+function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]): readonly string[] {
+  const held = new Map<string, number>();
+  for (const version of versions) {
+    if (version.paths.size >= mostNames) continue;
+    for (const name of version.paths)
+      if (name !== path) held.set(name, (held.get(name) ?? 0) + version.bytes);
+  }
+  const names = [...held].filter(([, each]) => each >= bytes * leastShare).map(([name]) => name);
+  return names.length > mostOthers ? [] : names;
 }
 
 function forgetSmaller(sums: Map<string, { bytes: number }>): void {

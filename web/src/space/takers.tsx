@@ -22,12 +22,15 @@ export function Takers({ report }: { readonly report: SpaceReport }) {
             again afterwards.
           </p>
           <ul class="takers">
-            {paths.map(({ path, frees, versions, in_default_branch: isThere, commands }) => (
-              <Taker key={path} name={path} frees={frees} commands={commands} verb="remove">
-                {counted(versions, 'version', 'versions')}
-                {isThere ? '' : ', not in the default branch any more'}
-              </Taker>
-            ))}
+            {paths.map(
+              ({ path, other_names: others, frees, versions, in_default_branch: isThere, commands }) => (
+                <Taker key={path} name={path} frees={frees} commands={commands} verb="remove">
+                  {counted(versions, 'version', 'versions')}
+                  {isThere ? '' : ', not in the default branch any more'}
+                  {others.length > 0 && `, also named ${others.map(printable).join(', ')}`}
+                </Taker>
+              ),
+            )}
           </ul>
         </div>
       </Panel>
