@@ -102,7 +102,7 @@ const packages = [
   'typescript',
 ].filter((_, index) => isLong || index < 1);
 
-const cases: readonly (readonly [string, (t: Test) => Promise<Repository>])[] = [
+const cases: readonly (readonly [string, Open])[] = [
   ...Array.from(
     { length: isLong ? 20 : 2 },
     (_, seed) => [`made ${seed}`, (t: Test) => made(t, seed)] as const,
