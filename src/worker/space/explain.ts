@@ -25,9 +25,11 @@ export interface SpaceFindings extends Omit<Reachability, 'stored'> {
   readonly isCut: boolean;
 }
 
-/** Somebody waits for it. */
-const quickMs = 6000;
-const refsMs = 10_000;
+/** Of the files, where somebody waits for them. */
+const quickMs = 7000;
+/** Of files and refs together, and of refs at least. */
+const refsMs = 9000;
+const leastMs = 1000;
 
 /** Bounded in memory whatever the repository holds, and in time by `limits`. */
 export async function explainSpace(view: RepositoryView, limits: RunLimits): Promise<SpaceFindings> {
@@ -40,7 +42,12 @@ export async function explainSpace(view: RepositoryView, limits: RunLimits): Pro
     mostMs: limits.isUrgent === true ? quickMs : limits.timeoutMs / 2,
   });
   const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
-  const holders = await holdingRefs(view, reached, limits, performance.now() + refsMs);
+  const holders = await holdingRefs(
+    view,
+    reached,
+    limits,
+    Math.max(begun + refsMs, performance.now() + leastMs),
+  );
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
   return {
     objectBytes: stored.bytes,

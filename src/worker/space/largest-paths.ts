@@ -1,9 +1,10 @@
 /** The paths that take most on the disk over all of the history. */
 
 import { decodePath } from '../../layout/index.ts';
-import { LargeVersions } from './large-versions.ts';
+import { LargeVersions, ownText } from './large-versions.ts';
 import { allTips } from './measure.ts';
-import { findOtherNames, mostNames, type Version } from './other-names.ts';
+import { findOtherNames } from './other-names.ts';
+import { pathGroups, type Sum } from './path-groups.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface LargePath {
@@ -31,10 +32,7 @@ export interface PathHistory {
 const mostPaths = 20;
 /** As many again may be other names of those. */
 const mostCandidates = 60;
-const mostVersions = 100_000;
-const mostOthers = 5;
-/** Of a file: with fewer bytes under another name it is not worth removing that, too. */
-const leastShare = 0.02;
+const mostVersions = 50_000;
 /** Once so many are known, the smaller half is forgotten. */
 const mostRemembered = 200_000;
 const longestPointer = 1024;
@@ -59,7 +57,8 @@ export async function largestPaths(
   const shortBlobs: string[] = [];
   let objects = 0;
   let bytes = 0;
-  const format = '--batch-check=%(objecttype) %(objectsize:disk) %(objectsize) %(objectname) %(rest)';
+  const format =
+    '--batch-check=%(objecttype) %(objectsize:disk) %(objectsize) %(deltabase) %(objectname) %(rest)';
   await view.lines(
     [
       { args: ['rev-list', '--objects', ...allTips] },
@@ -67,8 +66,8 @@ export async function largestPaths(
     ],
     limits,
     line => {
-      const [, type, disk, size, name = '', path = ''] =
-        /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+)(?: (.*))?$/s.exec(line) ?? [];
+      const [, type, disk, size, base = '', name = '', path = ''] =
+        /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+)(?: (.*))?$/s.exec(line) ?? [];
       if (type === undefined) return;
       objects += 1;
       bytes += Number(disk);
@@ -77,19 +76,19 @@ export async function largestPaths(
         shortBlobs.push(name);
       if (path === '') return;
       const sum = sums.get(path);
-      if (sum === undefined) sums.set(path, { bytes: Number(disk), versions: 1 });
+      if (sum === undefined) sums.set(ownText(path), { bytes: Number(disk), versions: 1 });
       else {
         sum.bytes += Number(disk);
         sum.versions += 1;
       }
       if (sums.size > mostRemembered) forgetSmaller(sums);
-      versions.add(name, path, Number(disk));
+      versions.add({ id: name, path, bytes: Number(disk), size: Number(size), base });
     },
   );
   const first = [...sums].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, mostCandidates);
   const known = versions.of(new Set(first.map(([path]) => path)));
   const isWhole = await findOtherNames(view, known, limits, begun + mostMs);
-  const largest = groups(first, [...known.values()], sums).slice(0, mostPaths);
+  const largest = pathGroups(first, [...known.values()], sums, versions.all).slice(0, mostPaths);
   const present = await inDefaultBranch(
     view,
     largest.map(({ path }) => path),
@@ -111,55 +110,6 @@ export async function largestPaths(
 
 function nameIn(path: string): string {
   return decodePath(Buffer.from(path, 'latin1'));
-}
-
-interface Sum {
-  bytes: number;
-  versions: number;
-}
-
-interface Group extends Sum {
-  readonly path: string;
-  readonly otherNames: readonly string[];
-}
-
-/** Each file with the names that go with it, and what they hold together; no file is in two groups. */
-function groups(
-  first: readonly (readonly [string, Sum])[],
-  versions: readonly Version[],
-  sums: ReadonlyMap<string, Sum>,
-): readonly Group[] {
-  const taken = new Set<string>();
-  const found: Group[] = [];
-  const byPath = Map.groupBy(versions, ({ path }) => path);
-  for (const [path, sum] of first) {
-    if (taken.has(path)) continue;
-    const otherNames = otherNamesOf(path, sum, byPath.get(path) ?? []);
-    const names = new Set([path, ...otherNames]);
-    const group = { path, otherNames, bytes: 0, versions: 0 };
-    for (const name of names) {
-      taken.add(name);
-      const all = sums.get(name);
-      // What is also elsewhere stays.
-      const shared = (byPath.get(name) ?? []).filter(({ paths }) => [...paths].some(each => !names.has(each)));
-      group.bytes += (all?.bytes ?? 0) - shared.reduce((bytes, version) => bytes + version.bytes, 0);
-      group.versions += (all?.versions ?? 0) - shared.length;
-    }
-    if (group.versions > 0) found.push(group);
-  }
-  return found.sort((a, b) => b.bytes - a.bytes);
-}
-
-/** Those that hold enough of it; none where they are many. */
-function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]): readonly string[] {
-  const held = new Map<string, number>();
-  for (const version of versions) {
-    if (version.paths.size >= mostNames) continue;
-    for (const name of version.paths)
-      if (name !== path) held.set(name, (held.get(name) ?? 0) + version.bytes);
-  }
-  const names = [...held].filter(([, each]) => each >= bytes * leastShare).map(([name]) => name);
-  return names.length > mostOthers ? [] : names;
 }
 
 function forgetSmaller(sums: Map<string, { bytes: number }>): void {

@@ -1,15 +1,7 @@
 /** The names under which versions of large files also are, such as the one before a file was moved. */
 
+import { ownText, type Version } from './large-versions.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
-
-/** A version of a file; the name is in bytes, as Latin-1. */
-export interface Version {
-  readonly bytes: number;
-  /** The one that git gives it, which it has only once. */
-  readonly path: string;
-  /** All of them, that one included. */
-  readonly paths: Set<string>;
-}
 
 /** A version with as many names, such as an empty file, belongs to none of them. */
 export const mostNames = 20;
@@ -40,7 +32,7 @@ export async function findOtherNames(
     id = null;
     // git itself cuts names off there.
     const [path = ''] = record.split('\n', 1);
-    if (paths !== undefined && paths.size < mostNames) paths.add(path);
+    if (paths !== undefined && paths.size < mostNames) paths.add(ownText(path));
   };
   const args = ['--stdin', '--root', '-r', '-c', '-z', '--raw', '--no-renames', '--no-commit-id'];
   try {
