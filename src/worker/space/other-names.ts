@@ -4,7 +4,7 @@ import { ownText, type Version } from './large-versions.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 /** A version with as many names, such as an empty file, belongs to none of them. */
-export const mostNames = 20;
+export const mostNamesKnown = 20;
 
 /**
  * Puts all names into the versions, by their ids; false: the time was over before. Goes through every commit.
@@ -32,7 +32,7 @@ export async function findOtherNames(
     id = null;
     // git itself cuts names off there.
     const [path = ''] = record.split('\n', 1);
-    if (paths !== undefined && paths.size < mostNames) paths.add(ownText(path));
+    if (paths !== undefined && paths.size < mostNamesKnown) paths.add(ownText(path));
   };
   const args = ['--stdin', '--root', '-r', '-c', '-z', '--raw', '--no-renames', '--no-commit-id'];
   try {

@@ -1,7 +1,7 @@
 /** Files by what removing each from the history frees. */
 
 import type { StoredVersion, Version } from './large-versions.ts';
-import { mostNames } from './other-names.ts';
+import { mostNamesKnown } from './other-names.ts';
 
 const mostOthers = 5;
 /** Of a file: with fewer bytes under another name it is not worth removing that, too. */
@@ -62,7 +62,7 @@ export function pathGroups(
 function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]): readonly string[] {
   const held = new Map<string, number>();
   for (const version of versions) {
-    if (version.paths.size >= mostNames) continue;
+    if (version.paths.size >= mostNamesKnown) continue;
     for (const name of version.paths)
       if (name !== path) held.set(name, (held.get(name) ?? 0) + version.bytes);
   }
