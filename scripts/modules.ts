@@ -81,6 +81,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'quota',
   ],
   daemon: [
+    'quota',
     'scan',
     'config',
     'layout',

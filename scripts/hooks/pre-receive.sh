@@ -38,6 +38,8 @@ tab='	'
 
 # fragment: sizing
 
+# fragment: space
+
 # Whether git holds objects of this push. A pack is named after the hash of its bytes: these
 # two names are those of the pack that holds no object, by SHA-1 and by SHA-256.
 brings_objects() {
@@ -272,6 +274,7 @@ main() {
 			verdict=0
 			offline=${offline:+let through}
 		else
+			[ "$verdict" -eq 0 ] || add_space
 			tell_answer
 		fi
 		if [ -n "$offline" ]; then

@@ -8,3 +8,4 @@
 
 export { ApiServer, type ListenAddress } from './server.ts';
 export type { ApiServices, Outlook, SpaceService, SpaceState } from './services.ts';
+export { unitName } from './unit-name.ts';

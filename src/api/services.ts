@@ -26,18 +26,28 @@ export interface SpaceService {
       readonly fault: string | null;
     } | null;
   } | null;
-  /** Has the worker look, unless that was done lately. Throws `not_ready` where there is no worker. */
-  explain(path: string): SpaceState;
+  /**
+   * Has the worker look, unless that was done lately, and after `newerThan`, in milliseconds since 1970. Throws
+   * `not_ready` where there is no worker.
+   */
+  explain(path: string, newerThan: number): SpaceState;
   /** Has the worker collect. Throws `not_ready` where there is no worker. */
   reclaim(path: string, repository: string): ReclaimRun;
   /** The last ones, the newest first. */
   runs(): readonly ReclaimRun[];
 }
 
+/** `last`: the last report, which may be an old one. */
 export type SpaceState =
-  | { readonly is: 'running' }
-  | { readonly is: 'done'; readonly report: SpaceReport }
-  | { readonly is: 'failed'; readonly message: string };
+  | { readonly is: 'running'; readonly last: DatedReport | null }
+  | { readonly is: 'done'; readonly last: DatedReport }
+  | { readonly is: 'failed'; readonly message: string; readonly last: DatedReport | null };
+
+export interface DatedReport {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  report(): SpaceReport;
+}
 
 /** What the limits promise beside what the disks have. */
 export interface Outlook {

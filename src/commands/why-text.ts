@@ -37,11 +37,12 @@ export function repositoriesText({
 }
 
 /** One repository, as whole lines. */
-export function reportText({ repositories, report }: SpaceAnswer): string {
+export function reportText({ repositories, report, reported_at: at, state }: SpaceAnswer): string {
   const [repository] = repositories;
   if (repository === undefined || report === null) return '';
   const parts = [
     headText(repository, report),
+    ...(state === 'done' ? [] : [`The figures are those of ${formatTime(at)}.\n`]),
     pathsText(report),
     refsText(report),
     namespacesText(report),
@@ -67,8 +68,8 @@ function headText({ name, stored_bytes: stored }: RepositorySpace, report: Space
 
 function pathsText({ paths }: SpaceReport): string {
   if (paths.length === 0) return '';
-  const rows = paths.map(({ path, frees, versions, in_default_branch: isThere }) => [
-    path,
+  const rows = paths.map(({ path, other_names: others, frees, versions, in_default_branch: isThere }) => [
+    others.length === 0 ? path : `${path} (also ${others.join(', ')})`,
     formatCount(versions),
     isThere ? 'yes' : 'no',
     formatBytes(frees),

@@ -36,6 +36,7 @@ import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
 import { tellHooks } from './sizes.ts';
+import { spacePage } from './space-page.ts';
 import { DaemonWorker } from './worker-state.ts';
 
 export interface DaemonOptions {
@@ -100,7 +101,13 @@ export class Daemon {
       const worker: DaemonWorker = new DaemonWorker({
         reach: ledger.reach,
         isForgiving: () => ledger.settings.garbage === 'forgive',
-        isUnit: path => ledger.units.unit(path) !== undefined,
+        ledger,
+        pageOf: unit =>
+          spacePage(
+            current.config.server.rootUrl,
+            unit,
+            measuring.scanner.places().map(({ path }) => path),
+          ),
         collected: figures => {
           const { freedBytes = 0, fault = null } = figures.collected ?? {};
           measuring.measureSoon(figures.path);
@@ -177,6 +184,7 @@ export class Daemon {
       ledger.allowanceEnds.start();
       measuring.start();
       forge?.start();
+      worker.start();
       events.start();
       identity.start();
       totals.start();

@@ -83,7 +83,7 @@ export async function openServers(
   const close = async () => {
     unwatch();
     // A worker that waits for something to do would keep the gate open.
-    options.worker.close();
+    await options.worker.close();
     await Promise.all(opened.map(each => each.close()));
   };
   try {
@@ -174,8 +174,9 @@ function gateServices({
     notUnderstood: nowAndThen(why =>
       log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),
     ),
-    refused: refusal => {
+    refused: (refusal, unitPath) => {
       events.refused(refusal);
+      if (unitPath !== undefined) worker.refused(unitPath);
       const { decision, ...record } = refusal;
       const { used, limit, group, rule } = decision;
       const what = record.mode === 'report' ? 'would be refused' : 'refused';

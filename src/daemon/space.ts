@@ -8,6 +8,7 @@ import { messageOf, SoftquotaError } from '../errors.ts';
 import type { ReportedRepository } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
 import { type ReclaimRun, reclaimRun, spaceReport } from '../wire/index.ts';
+import { SpaceReports } from './space-reports.ts';
 import type { WorkerQueue } from './worker-queue.ts';
 
 const otherVersion = 'the worker is of another version than the daemon';
@@ -19,22 +20,33 @@ export interface SpaceOptions {
   hasWorker(): boolean;
   /** True while there is such a unit. */
   isUnit(path: string): boolean;
+  /**
+   * Where people read all about the repository, empty for nowhere; null: its refused pushes show nothing of
+   * it.
+   */
+  pageToNote(path: string): string | null;
   /** The worker collected garbage, or failed to. */
   collected(figures: ReportedRepository): void;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-interface Explained {
-  readonly state: SpaceState;
-  readonly at: number;
-}
+/** The repository is being looked through, or could not be. */
+type Look =
+  | { readonly is: 'running'; hasChanged: boolean }
+  | { readonly is: 'failed'; readonly message: string; readonly at: number };
 
 const explainMs = 90_000;
+const noteMs = 360_000;
 const reclaimMs = 7 * 3_600_000;
-const keptMs = 300_000;
+const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
-const mostExplained = 100;
+/** Whoever asks again and again keeps the worker busy for no longer. */
+const restMs = 5000;
+/** What nobody asked for is looked at anew after these. */
+const noteEveryMs = 72_000_000;
+const noteAgainMs = 3_600_000;
+const mostLooks = 2000;
 const mostRuns = 2000;
 const mostFailing = 100;
 const noWorker =
@@ -44,7 +56,8 @@ export class Space implements SpaceService {
   readonly #options: SpaceOptions;
   readonly #startedAt: number;
   readonly #figures = new Map<string, ReportedRepository>();
-  readonly #explained = new Map<string, Explained>();
+  readonly #reports = new SpaceReports();
+  readonly #looks = new Map<string, Look>();
   #runs: readonly (ReclaimRun & { readonly path: string })[] = [];
   #lastRun = 0;
   #pruneAt = 1000;
@@ -60,6 +73,7 @@ export class Space implements SpaceService {
       const before = this.#figures.get(figures.path);
       const at = figures.collected?.at ?? 0;
       this.#figures.set(figures.path, figures);
+      if (figures.measured !== null) this.#reports.measured(figures.path, figures.measured);
       // The collections before this start are known.
       if (at >= this.#startedAt && at !== before?.collected?.at) this.#options.collected(figures);
     }
@@ -68,7 +82,10 @@ export class Space implements SpaceService {
 
   /** Something was pushed: the last report is not true any more. */
   pushed(path: string): void {
-    if (this.#explained.get(path)?.state.is !== 'running') this.#explained.delete(path);
+    this.#reports.changed(path);
+    const look = this.#looks.get(path);
+    if (look?.is === 'running') look.hasChanged = true;
+    else this.#looks.delete(path);
   }
 
   /** Sums over all repositories. */
@@ -89,19 +106,40 @@ export class Space implements SpaceService {
     return this.#figures.get(path) ?? null;
   }
 
-  explain(path: string): SpaceState {
-    const { now, hasWorker } = this.#options;
-    const known = this.#explained.get(path);
-    if (known !== undefined) {
-      const age = now() - known.at;
-      const kept = known.state.is === 'failed' ? keptFaultMs : keptMs;
-      if (known.state.is === 'running' || (age >= 0 && age < kept)) return known.state;
+  explain(path: string, newerThan: number): SpaceState {
+    const { now, hasWorker, pageToNote } = this.#options;
+    const known = this.#reports.of(path);
+    const last = known && { at: known.at, report: known.report };
+    const look = this.#looks.get(path);
+    if (look?.is === 'running') return { is: 'running', last };
+    if (look !== undefined && isWithin(now() - look.at, keptFaultMs))
+      return { is: 'failed', message: look.message, last };
+    if (last !== null && known?.isOld === false) {
+      const isFresh = last.at > newerThan && !known.hasMoved;
+      if (isWithin(now() - last.at, isFresh ? freshMs : restMs)) return { is: 'done', last };
     }
-    if (!hasWorker()) throw new SoftquotaError('not_ready', noWorker);
-    const state = { is: 'running' } as const;
-    this.#keep(path, state);
-    void this.#explain(path);
-    return state;
+    if (!hasWorker()) {
+      if (last === null) throw new SoftquotaError('not_ready', noWorker);
+      return { is: 'failed', message: noWorker, last };
+    }
+    void this.#look(path, true, pageToNote(path));
+    return { is: 'running', last };
+  }
+
+  /** Tells whether refused pushes into the repository should show something newer than they do. */
+  isDue(path: string): boolean {
+    const { now, hasWorker } = this.#options;
+    if (!hasWorker()) return false;
+    const look = this.#looks.get(path);
+    if (look !== undefined && (look.is === 'running' || isWithin(now() - look.at, noteAgainMs))) return false;
+    const known = this.#reports.of(path);
+    if (known === null || known.isOld || known.hasMoved || !known.isNoted) return true;
+    return !isWithin(now() - known.at, noteEveryMs);
+  }
+
+  /** Has the worker look when it has nothing better to do. Never rejects. */
+  async look(path: string): Promise<void> {
+    await this.#look(path, false, this.#options.pageToNote(path));
   }
 
   reclaim(path: string, repository: string): ReclaimRun {
@@ -127,37 +165,41 @@ export class Space implements SpaceService {
     return this.#runs.map(shown);
   }
 
-  async #explain(path: string): Promise<void> {
+  async #look(path: string, isUrgent: boolean, page: string | null): Promise<void> {
+    const { queue, now } = this.#options;
+    const look: Look = { is: 'running', hasChanged: false };
+    this.#keepLook(path, look);
     try {
-      const result = await this.#options.queue.ask('space', path, explainMs);
-      const parsed = spaceReport.safeParse(result);
-      this.#keep(
-        path,
-        parsed.success ? { is: 'done', report: parsed.data } : { is: 'failed', message: otherVersion },
-      );
+      const task = { kind: 'space', path, urgent: isUrgent, page } as const;
+      const parsed = spaceReport.safeParse(await queue.ask(task, isUrgent ? explainMs : noteMs));
+      if (!parsed.success) throw new SoftquotaError('not_ready', otherVersion);
+      this.#reports.put(path, parsed.data, {
+        at: now(),
+        isNoted: page !== null,
+        hasMoved: look.hasChanged,
+      });
+      this.#looks.delete(path);
     } catch (error) {
-      this.#keep(path, { is: 'failed', message: messageOf(error) });
+      this.#keepLook(path, { is: 'failed', message: messageOf(error), at: now() });
     }
   }
 
-  #keep(path: string, state: SpaceState): void {
-    this.#explained.delete(path);
-    this.#explained.set(path, { state, at: this.#options.now() });
-    if (this.#explained.size <= mostExplained) return;
-    const [oldest] = [...this.#explained].filter(
-      ([
-        ,
-        {
-          state: { is },
-        },
-      ]) => is !== 'running',
-    );
-    if (oldest !== undefined) this.#explained.delete(oldest[0]);
+  #keepLook(path: string, look: Look): void {
+    this.#looks.delete(path);
+    this.#looks.set(path, look);
+    if (this.#looks.size <= mostLooks) return;
+    for (const [oldest, { is }] of this.#looks) {
+      if (is === 'running') continue;
+      this.#looks.delete(oldest);
+      return;
+    }
   }
 
   async #reclaim(id: number, path: string): Promise<void> {
     try {
-      const found = collectedShape.safeParse(await this.#options.queue.ask('reclaim', path, reclaimMs));
+      const found = collectedShape.safeParse(
+        await this.#options.queue.ask({ kind: 'reclaim', path }, reclaimMs),
+      );
       this.#ended(
         id,
         found.success ? { state: 'done', ...found.data } : { state: 'failed', message: otherVersion },
@@ -177,6 +219,11 @@ export class Space implements SpaceService {
     for (const path of this.#figures.keys()) if (!this.#options.isUnit(path)) this.#figures.delete(path);
     this.#pruneAt = Math.max(1000, 2 * this.#figures.size);
   }
+}
+
+/** False where the clock was set back. */
+function isWithin(ageMs: number, mostMs: number): boolean {
+  return ageMs >= 0 && ageMs < mostMs;
 }
 
 function shown({ path: _path, ...run }: ReclaimRun & { readonly path: string }): ReclaimRun {

@@ -2,9 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { SoftquotaError } from '../errors.ts';
-import type { TaskOutcome, WorkerTasks } from '../gate/index.ts';
-
-type Kind = WorkerTasks['asked'][number]['kind'];
+import type { TaskOutcome, WorkerTask, WorkerTasks } from '../gate/index.ts';
 
 interface Pending {
   readonly timer: NodeJS.Timeout;
@@ -32,13 +30,13 @@ export class WorkerQueue {
   }
 
   /** Rejects with `not_ready` where there is no answer in time, or too much is asked. */
-  ask(kind: Kind, path: string, answerMs: number): Promise<Readonly<Record<string, unknown>>> {
+  ask(task: WorkerTask, answerMs: number): Promise<Readonly<Record<string, unknown>>> {
     if (this.#pending.size >= mostAsked)
       return Promise.reject(
         new SoftquotaError('not_ready', 'the worker has too much to do; ask again later'),
       );
     const id = randomBytes(12).toString('hex');
-    this.#asked = [...this.#asked, { id, kind, path }];
+    this.#asked = [...this.#asked, { id, ...task }];
     return new Promise((resolve, reject) => {
       const overdue = () => this.ended(id, { is: 'fault', why: 'the worker did not answer in time' });
       this.#pending.set(id, {

@@ -7,14 +7,20 @@ import type { ObservedWorker } from '../health/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { RepositoryWatch } from '../measuring/index.ts';
+import type { UnitRecord } from '../store/index.ts';
 import { Space, type SpaceOptions } from './space.ts';
+import { SpaceRound, type SpaceRoundOptions } from './space-round.ts';
 import { WorkerQueue } from './worker-queue.ts';
 
-export interface DaemonWorkerOptions extends Omit<SpaceOptions, 'queue' | 'hasWorker'> {
+export interface DaemonWorkerOptions
+  extends Omit<SpaceOptions, 'queue' | 'hasWorker' | 'pageToNote' | 'isUnit'>,
+    Omit<SpaceRoundOptions, 'space' | 'log'> {
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
   /** `[quota] GARBAGE = forgive`. */
   isForgiving(): boolean;
-  readonly log: Pick<Log, 'warn'>;
+  /** The page about the space of this unit; empty where nobody said where it is. */
+  pageOf(unit: UnitRecord): string;
+  readonly log: Pick<Log, 'error' | 'warn'>;
 }
 
 /** It reports every five seconds. */
@@ -28,6 +34,7 @@ const fewTasks = 100;
 export class DaemonWorker implements RepositoryWatch, WorkerLink {
   readonly space: Space;
   readonly #options: DaemonWorkerOptions;
+  readonly #round: SpaceRound;
   readonly #queue = new WorkerQueue();
   readonly #id = randomUUID();
   readonly #watching: NodeJS.Timeout;
@@ -35,14 +42,32 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   readonly #startedAt = performance.now();
 
   constructor(options: DaemonWorkerOptions) {
+    const { ledger, pageOf } = options;
     this.#options = options;
-    this.space = new Space({ ...options, queue: this.#queue, hasWorker: () => this.isHere });
+    this.space = new Space({
+      ...options,
+      queue: this.#queue,
+      hasWorker: () => this.isHere,
+      isUnit: path => ledger.units.unit(path) !== undefined,
+      pageToNote: path => {
+        const unit = ledger.units.unit(path);
+        return unit === undefined || unit.owner === null || !this.#round.isNear(unit.owner)
+          ? null
+          : pageOf(unit);
+      },
+    });
+    this.#round = new SpaceRound({ ...options, space: this.space });
     options.reach.onLapse = path =>
       options.log.warn(
         { path, worker: this.isHere },
         'the worker has not measured this repository after a push: nothing in it is forgiven until then',
       );
     this.#watching = setInterval(() => this.#look(), lookEveryMs).unref();
+  }
+
+  /** From now on repositories are looked through unasked. */
+  start(): void {
+    this.#round.start();
   }
 
   reported({ repositories, ...state }: WorkerState): string {
@@ -68,6 +93,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   changed(path: string): void {
     this.space.pushed(path);
     if (this.#options.isForgiving()) this.#options.reach.doubt(path);
+    this.#round.want(path);
     // Nobody would take them.
     if (this.isHere) this.#queue.pushed(path);
   }
@@ -100,9 +126,15 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     };
   }
 
-  close(): void {
+  /** Somebody wants to push there and may not. */
+  refused(path: string): void {
+    this.#round.want(path);
+  }
+
+  async close(): Promise<void> {
     clearInterval(this.#watching);
     this.#queue.close();
+    await this.#round.close();
   }
 
   /** Tells whether it ever reported. */

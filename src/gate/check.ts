@@ -158,7 +158,8 @@ export function answered(services: GateServices, question: Question, answer: Dec
   const { subject } = question;
   const { owner, decision } = answer;
   const { mode } = ledger.settings;
-  recordDecision(services, { owner: owner.name, subject, actor: question.actor, decision });
+  const record = { owner: owner.name, subject, actor: question.actor, decision };
+  recordDecision(services, record, question.unit?.path);
   const isLetThrough = decision.allowed || mode === 'report';
   const judge = isLetThrough ? null : judgeFor(decision, subject);
   if ((isLetThrough || judge !== null) && question.unit !== null) services.letThrough(question.unit.path);

@@ -23,6 +23,7 @@ export type {
   UploadSettings,
   WorkerLink,
   WorkerState,
+  WorkerTask,
   WorkerTasks,
 } from './services.ts';
 export { publishSizes, sizesFile } from './sizes-file.ts';

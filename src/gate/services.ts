@@ -116,12 +116,20 @@ export interface ReportedRepository {
 export interface WorkerTasks {
   /** Repositories into which something was pushed. */
   readonly pushed: readonly string[];
-  readonly asked: readonly {
-    readonly id: string;
-    readonly kind: 'space' | 'reclaim';
-    readonly path: string;
-  }[];
+  readonly asked: readonly (WorkerTask & { readonly id: string })[];
 }
+
+/** A task about the repository at `path`. */
+export type WorkerTask =
+  | { readonly kind: 'reclaim'; readonly path: string }
+  | {
+      readonly kind: 'space';
+      readonly path: string;
+      /** Somebody waits for it. */
+      readonly urgent: boolean;
+      /** Refused pushes show the first lines, and this address for all, empty for none; null: they do not. */
+      readonly page: string | null;
+    };
 
 export type TaskOutcome =
   | { readonly is: 'done'; readonly result: Readonly<Record<string, unknown>> }
@@ -191,8 +199,8 @@ export interface GateServices {
   uploads(): UploadSettings;
   /** A proxy asks in a way that cannot be answered. */
   notUnderstood(why: string): void;
-  /** For the record. */
-  refused(record: RefusalRecord): void;
+  /** For the record. `unitPath`: the repository of a push. */
+  refused(record: RefusalRecord, unitPath?: string): void;
   /**
    * Records a report; false if it is not accepted because that unit, or too many units, sent one just now.
    */

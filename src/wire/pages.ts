@@ -9,6 +9,7 @@ export const pages = {
   mine: '/mine',
   myTokens: '/mine/tokens',
   organization: '/organizations/{name}',
+  space: '/space/{name}',
   owners: '/owners',
   owner: '/owners/{name}',
   groups: '/groups',

@@ -30,7 +30,12 @@ export const spaceReport = z
       .array(
         z.object({
           path: name,
-          bytes: bytes.meta({ description: 'Of all versions over all of the history, each once.' }),
+          other_names: z.array(name).max(10).default([]).meta({
+            description: 'Names that its versions also have, such as before it was moved; they go with it.',
+          }),
+          bytes: bytes.meta({
+            description: 'Of all versions over all of the history that have no other names, each once.',
+          }),
           versions: count,
           in_default_branch: z.boolean(),
           frees,
@@ -104,7 +109,10 @@ export const spaceAnswer = z
     state: z.enum(['none', 'running', 'done', 'failed']).meta({
       description: '`none`: no repository was named. `running`: ask again in a moment.',
     }),
-    report: spaceReport.nullable(),
+    report: spaceReport.nullable().meta({
+      description: 'The last report; an old one while `state` is not `done`.',
+    }),
+    reported_at: time.nullable(),
     message: z.string().nullable().meta({ description: 'Why there is no report.' }),
   })
   .meta({ id: 'Space', description: "What takes the space of an owner's repositories." });

@@ -15,7 +15,20 @@ export interface Tasks {
   /** What is measured from now on has this mark. */
   readonly mark: string;
   readonly pushed: readonly string[];
-  readonly asked: readonly { readonly id: string; readonly kind: string; readonly path: string }[];
+  readonly asked: readonly AskedTask[];
+}
+
+/** A task about a repository. */
+export interface AskedTask {
+  readonly id: string;
+  readonly kind: string;
+  readonly path: string;
+  /** Somebody waits for it. */
+  readonly isUrgent: boolean;
+  /**
+   * Where people read all of what is found, empty for nowhere; null: refused pushes are to show none of it.
+   */
+  readonly page: string | null;
 }
 
 interface Question {
@@ -52,11 +65,18 @@ export async function nextTasks(socketPath: string, signal: AbortSignal): Promis
   return {
     mark: textIn(json, 'mark'),
     pushed: listOf(pushed).filter(path => typeof path === 'string'),
-    asked: listOf(asked).map(task => ({
-      id: textIn(task, 'id'),
-      kind: textIn(task, 'kind'),
-      path: textIn(task, 'path'),
-    })),
+    asked: listOf(asked).map(taskIn),
+  };
+}
+
+function taskIn(json: unknown): AskedTask {
+  const { urgent, page } = fieldsOf(json);
+  return {
+    id: textIn(json, 'id'),
+    kind: textIn(json, 'kind'),
+    path: textIn(json, 'path'),
+    isUrgent: urgent !== false,
+    page: typeof page === 'string' ? page : null,
   };
 }
 

@@ -13,6 +13,7 @@ import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { formatBytes } from '../text/index.ts';
 import { borrowerOf, identity, lentObjects } from './borrowers.ts';
+import type { AskedTask } from './connection.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
@@ -24,6 +25,7 @@ import { collect } from './space/collect.ts';
 import { explainSpace } from './space/explain.ts';
 import type { GitVersion } from './space/git-version.ts';
 import { measure, type Reachability } from './space/measure.ts';
+import { dropOldNote, noteLines, writeNote } from './space/note.ts';
 import { storedObjects } from './space/stored.ts';
 import { UnusableRepository } from './space/unusable-repository.ts';
 import { RepositoryView } from './space/view.ts';
@@ -76,6 +78,7 @@ const restForRound = 19;
 const measureMs = 600_000;
 const collectMs = 6 * 3_600_000;
 const explainMs = 60_000;
+const noteMs = 300_000;
 const slowMs = 1000;
 const restPerWork = 4;
 const dayMs = 86_400_000;
@@ -99,6 +102,7 @@ export class Reclaim {
   #lent: ReadonlySet<string> = new Set();
   /** The last mark of the daemon. */
   mark = '';
+  readonly #noting = new Set<Promise<unknown>>();
   #rounds: Promise<void> = Promise.resolve();
 
   constructor(options: ReclaimOptions) {
@@ -125,11 +129,12 @@ export class Reclaim {
   /** Ends what runs, without harm to any repository. */
   async close(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#rounds, this.#queues.close(), ...this.#explaining]);
+    await Promise.all([this.#rounds, this.#queues.close(), ...this.#explaining, ...this.#noting]);
   }
 
   /** Somebody pushed: the repository is measured soon. */
   pushed(path: string): void {
+    void this.#forgetOldNote(path);
     this.#measureSoon(path, this.#meet(path), true);
   }
 
@@ -142,14 +147,18 @@ export class Reclaim {
     });
   }
 
-  /** The report about a repository's space, in the form in which the API shows it. */
-  async explain(path: string): Promise<object> {
-    if (this.#explaining.size >= mostExplained)
+  /**
+   * The report about a repository's space, in the form in which the API shows it; where `page` is not null,
+   * refused pushes show its first lines from then on.
+   */
+  async explain(path: string, { isUrgent, page }: Pick<AskedTask, 'isUrgent' | 'page'>): Promise<object> {
+    const underWay = isUrgent ? this.#explaining : this.#noting;
+    if (underWay.size >= mostExplained)
       throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
-    const explained = this.#explain(path);
+    const explained = this.#explain(path, isUrgent, page);
     const ended = explained.catch(() => {});
-    this.#explaining.add(ended);
-    return explained.finally(() => this.#explaining.delete(ended));
+    underWay.add(ended);
+    return explained.finally(() => underWay.delete(ended));
   }
 
   get #isStopped(): boolean {
@@ -219,6 +228,7 @@ export class Reclaim {
       this.#options.found({ ...this.#figuresOf(path, known), mark });
       return;
     }
+    await this.#forgetOldNote(path);
     // Changes from here on are measured again.
     known.signature = signature;
     const begun = performance.now();
@@ -275,6 +285,7 @@ export class Reclaim {
       const { before, after } = await this.#withView(path, collectMs, (view, limits) =>
         collect(view, { expireMs, gitVersion, limits, now: Date.now }),
       );
+      await this.#forgetOldNote(path, 'collected');
       const freedBytes = before.stored.bytes - after.stored.bytes;
       known.vain = freedBytes > 0 ? 0 : known.vain + 1;
       known.collected = { at: Date.now(), freedBytes, fault: null };
@@ -292,10 +303,32 @@ export class Reclaim {
     }
   }
 
-  #explain(path: string): Promise<object> {
-    return this.#withView(path, explainMs, async (view, limits) =>
-      spaceJson(await explainSpace(view, { ...limits, isUrgent: true })),
+  async #explain(path: string, isUrgent: boolean, page: string | null): Promise<object> {
+    const signature = await refsSignature(path);
+    const findings = await this.#withView(path, isUrgent ? explainMs : noteMs, (view, limits) =>
+      explainSpace(view, { ...limits, isUrgent }),
     );
+    // A note about other refs would be wrong.
+    const later = await refsSignature(path);
+    if (page !== null && signature !== null && signature.text === later?.text)
+      await this.#note(path, signature.text, noteLines(findings, page));
+    return spaceJson(findings);
+  }
+
+  async #note(path: string, signature: string, lines: readonly string[]): Promise<void> {
+    await writeNote(path, signature, lines).catch(error => {
+      this.#options.log.warn(
+        { path, why: wordsOf(error) },
+        'refused pushes cannot show what takes the space',
+      );
+    });
+  }
+
+  /** `signature`: that of the refs unless given. */
+  async #forgetOldNote(path: string, signature?: string): Promise<void> {
+    const valid = signature ?? (await refsSignature(path))?.text;
+    // One that cannot be removed is shown for two days at the most.
+    if (valid !== undefined) await dropOldNote(path, valid).catch(() => {});
   }
 
   async #withView<Result>(

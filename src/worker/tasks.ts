@@ -1,7 +1,7 @@
 /** Does what the daemon asks for, as long as it is there. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { nextTasks, sendResult, type Tasks } from './connection.ts';
+import { type AskedTask, nextTasks, sendResult, type Tasks } from './connection.ts';
 import type { Reclaim } from './reclaim.ts';
 
 const retryMs = 2000;
@@ -50,17 +50,17 @@ export class TaskLoop {
     }
   }
 
-  async #do({ id, kind, path }: Tasks['asked'][number]): Promise<void> {
+  async #do({ id, ...task }: AskedTask): Promise<void> {
     try {
-      await sendResult(this.#socket, id, { result: await this.#resultOf(kind, path) });
+      await sendResult(this.#socket, id, { result: await this.#resultOf(task) });
     } catch (error) {
       const fault = error instanceof Error ? error.message : String(error);
       await sendResult(this.#socket, id, { fault: fault.slice(0, 2000) });
     }
   }
 
-  async #resultOf(kind: string, path: string): Promise<object> {
-    if (kind === 'space') return this.#reclaim.explain(path);
+  async #resultOf({ kind, path, ...task }: Omit<AskedTask, 'id'>): Promise<object> {
+    if (kind === 'space') return this.#reclaim.explain(path, task);
     if (kind !== 'reclaim') throw new Error('the worker is of another version than the daemon');
     const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(path);
     return { freed_bytes: freedBytes, unreachable_bytes: unreachableBytes };

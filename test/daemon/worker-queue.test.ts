@@ -3,6 +3,8 @@
 import t from 'tap';
 import { WorkerQueue } from '../../src/daemon/worker-queue.ts';
 
+const space = { kind: 'space', path: '/srv/a.git', urgent: true, page: null } as const;
+
 // The daemon has other things that keep it running; the times of a queue do not.
 const running = setInterval(() => {}, 60_000);
 t.teardown(() => clearInterval(running));
@@ -14,7 +16,7 @@ t.test('a worker that waits gets a task as soon as there is one', async t => {
   queue.pushed('/srv/a.git');
   queue.pushed('/srv/a.git');
   t.same(await waiting, { pushed: ['/srv/a.git'], asked: [] });
-  const asked = queue.ask('space', '/srv/a.git', 60_000);
+  const asked = queue.ask(space, 60_000);
   const { asked: tasks } = await queue.tasks(60_000);
   t.match(tasks, [{ kind: 'space', path: '/srv/a.git' }]);
   t.ok(queue.isWaitedFor);
@@ -26,13 +28,15 @@ t.test('a worker that waits gets a task as soon as there is one', async t => {
 
 t.test('a question ends with its time, with the worker, and with the daemon', async t => {
   const queue = new WorkerQueue();
-  await t.rejects(queue.ask('space', '/srv/a.git', 1), { code: 'not_ready', message: /in time/ });
+  await t.rejects(queue.ask(space, 1), { code: 'not_ready', message: /in time/ });
   t.same(await queue.tasks(0), { pushed: [], asked: [] }, 'nobody does in vain what is not waited for');
-  const first = t.rejects(queue.ask('space', '/srv/a.git', 60_000), { message: 'the worker has stopped' });
+  const first = t.rejects(queue.ask(space, 60_000), { message: 'the worker has stopped' });
   queue.fail('the worker has stopped');
   await first;
   const waiting = queue.tasks(60_000);
-  const second = t.rejects(queue.ask('reclaim', '/srv/a.git', 60_000), { message: 'the daemon stops' });
+  const second = t.rejects(queue.ask({ kind: 'reclaim', path: '/srv/a.git' }, 60_000), {
+    message: 'the daemon stops',
+  });
   await waiting;
   const idle = queue.tasks(60_000);
   queue.close();

@@ -3,12 +3,15 @@
 import t, { type Test } from 'tap';
 import { DaemonWorker } from '../../src/daemon/worker-state.ts';
 import type { ReportedRepository } from '../../src/gate/index.ts';
+import { World, walk } from '../ledger/world.ts';
 
 // The daemon has other things that keep it running; the times of a queue do not.
 const running = setInterval(() => {}, 60_000);
 t.teardown(() => clearInterval(running));
 
-function open(t: Test, isForgiving = true) {
+async function open(t: Test, isForgiving = true) {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/a', 100, { path: '/srv/a.git' });
   const doubts: string[] = [];
   const words: (readonly [string, number | null, number])[] = [];
   const reach = {
@@ -27,10 +30,11 @@ function open(t: Test, isForgiving = true) {
   const worker = new DaemonWorker({
     reach,
     isForgiving: () => isForgiving,
-    isUnit: () => true,
+    ledger,
+    pageOf: () => '',
     collected: () => {},
     now: Date.now,
-    log: { warn: () => {} },
+    log: { error: () => {}, warn: () => {} },
   });
   t.teardown(() => worker.close());
   const report = (pid: number, ...repositories: readonly ReportedRepository[]) =>
@@ -44,7 +48,7 @@ function figures(mark: string, isLent = false): ReportedRepository {
 }
 
 t.test('a word answers the doubts before the tasks that the worker had, of this daemon only', async t => {
-  const { worker, report, words } = open(t);
+  const { worker, report, words } = await open(t);
   report(1);
   worker.letThrough('/srv/a.git');
   worker.changed('/srv/a.git');
@@ -72,7 +76,7 @@ t.test('a word answers the doubts before the tasks that the worker had, of this 
 });
 
 t.test('a worker that comes new is told what has no answer yet', async t => {
-  const { worker, report } = open(t);
+  const { worker, report } = await open(t);
   worker.changed('/srv/a.git');
   worker.mayHaveChanged('/srv/b.git');
   t.same((await worker.tasks(0)).pushed, [], 'nobody would take it');
@@ -89,7 +93,7 @@ t.test('a worker that comes new is told what has no answer yet', async t => {
 });
 
 t.test('where all counts, only changes are tasks, and nothing is in doubt', async t => {
-  const { worker, report, doubts } = open(t, false);
+  const { worker, report, doubts } = await open(t, false);
   report(1);
   worker.letThrough('/srv/a.git');
   worker.mayHaveChanged('/srv/b.git');

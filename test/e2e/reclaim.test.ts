@@ -58,7 +58,7 @@ t.test(
     const away = await server.softquota(['why', 'alice/one']);
     t.equal(away.code, 69);
     t.match(away.stderr, /no worker runs on this host/);
-    await withWorker(t, server);
+    await withWorker(t, server, { run: 'gc' });
     const why = await server.softquota(['why', 'alice/one']);
     t.equal(why.code, 0, why.stderr);
     t.match(why.stdout, /film\.bin +1 +no +2 MB/);
@@ -97,7 +97,7 @@ t.test(
 
 t.test("a collection that fails says so in git's own words, as an event too", async t => {
   const { server, path } = await open(t);
-  await withWorker(t, server);
+  await withWorker(t, server, { run: 'gc' });
   await writeFile(join(path, 'refs/heads/broken'), `${'1'.repeat(40)}\n`);
   const failed = await server.softquota(['reclaim', 'alice/one']);
   t.equal(failed.code, 1);
@@ -111,7 +111,7 @@ t.test("a collection that fails says so in git's own words, as an event too", as
 
 t.test('a daemon that starts anew gets the figures again', async t => {
   const { server, clone } = await open(t);
-  await withWorker(t, server);
+  await withWorker(t, server, { run: 'gc' });
   await must('git', ['push', '-q', 'origin', '--delete', 'big'], { cwd: clone });
   const measured = () =>
     until(
@@ -126,7 +126,7 @@ t.test('a daemon that starts anew gets the figures again', async t => {
 
 t.test('pushes go on while the worker collects in the same repository, and nothing is lost', async t => {
   const { server, path } = await open(t);
-  const worker = await withWorker(t, server);
+  const worker = await withWorker(t, server, { run: 'gc' });
   let isOver = false;
   let collections = 0;
   const collecting = (async () => {

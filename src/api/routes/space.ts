@@ -31,6 +31,15 @@ const repo = text.optional().meta({
   description: 'A repository, by its name or its path; left out: only the figures of all repositories.',
 });
 
+const asked = z.strictObject({
+  repo,
+  newer_than: z.iso.datetime().max(40).optional().meta({
+    description: 'With a repository: a report of before is too old, such as one with this `reported_at`.',
+  }),
+});
+
+type Asked = z.output<typeof asked>;
+
 export function spaceRoutes(services: ApiServices): readonly Route[] {
   return [
     route({
@@ -42,10 +51,10 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       description:
         'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.',
       access: administrators.read,
-      query: z.strictObject({ user: knownName.min(1), repo }),
+      query: asked.extend({ user: knownName.min(1) }),
       faults: [404, 503],
       answer: { status: 200, description: 'The space', schema: spaceAnswer },
-      handle: ({ query }) => spaceOf(services, query.user, query.repo),
+      handle: ({ query }) => spaceOf(services, query.user, query),
     }),
     ...ownRoutes(services, callersOwn(services)),
     ...ownRoutes(services, organizationsOwn(services)),
@@ -95,21 +104,27 @@ function ownRoutes<Params extends z.ZodObject>(
       summary: 'What takes the space of the repositories, and what would free how much',
       description:
         'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.',
-      query: z.strictObject({ repo }),
+      query: asked,
       faults: [404, 503],
       answer: { status: 200, description: 'The space', schema: spaceAnswer },
-      handle: (input, { caller }) => spaceOf(services, owner(input.params, caller).name, input.query.repo),
+      handle: (input, { caller }) => spaceOf(services, owner(input.params, caller).name, input.query),
     }),
   ];
 }
 
-function spaceOf(services: ApiServices, owner: string, repository: string | undefined): SpaceAnswer {
+function spaceOf(
+  services: ApiServices,
+  owner: string,
+  { repo: repository, newer_than: newerThan }: Asked,
+): SpaceAnswer {
   const units = repositoriesOf(services, owner);
   const unit = repository === undefined ? null : named(units, owner, repository);
   const shown = units.slice(0, mostRepositories).map(each => figuresOf(services, each));
   const usage = services.ledger.ownerUsage(owner);
   const { garbage } = services.ledger.deciderFor(usage)('size:all');
-  const state: SpaceState | null = unit === null ? null : services.space.explain(unit.path);
+  const after = newerThan === undefined ? 0 : Date.parse(newerThan);
+  const state: SpaceState | null = unit === null ? null : services.space.explain(unit.path, after);
+  const last = state?.last ?? null;
   return {
     owner: usage.name,
     stored_bytes: units.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -117,7 +132,8 @@ function spaceOf(services: ApiServices, owner: string, repository: string | unde
     ...(garbage === undefined ? {} : { garbage }),
     repositories: unit === null ? shown : [figuresOf(services, unit)],
     state: state?.is ?? 'none',
-    report: state?.is === 'done' ? state.report : null,
+    report: last?.report() ?? null,
+    reported_at: last && new Date(last.at).toISOString(),
     message: state?.is === 'failed' ? state.message : null,
   };
 }

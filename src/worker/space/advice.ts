@@ -20,14 +20,17 @@ export function spaceJson(report: SpaceFindings): object {
     loose_objects: report.looseObjects,
     kept_bytes: report.keptBytes,
     leftover_bytes: report.leftoverBytes,
-    paths: report.paths.map(({ path, bytes, versions, isInDefaultBranch }) => ({
+    paths: report.paths.map(({ path, otherNames, bytes, versions, isInDefaultBranch }) => ({
       path: path.slice(0, longestName),
+      other_names: otherNames.map(name => name.slice(0, longestName)),
       bytes,
       versions,
       in_default_branch: isInDefaultBranch,
       frees: bytes + versions * each,
       // A shell takes no line that is much longer.
-      commands: path.length > longestName ? [] : pathCommands(path),
+      commands: [path, ...otherNames].some(name => name.length > longestName)
+        ? []
+        : pathCommands([path, ...otherNames]),
     })),
     refs: report.refs.map(({ name, bytes, objects, commits, isDefaultBranch }) => ({
       name: name.slice(0, longestName),
@@ -61,10 +64,11 @@ function bytesOf(text: string): Buffer {
   return typeof encoded === 'string' ? Buffer.from(encoded) : encoded;
 }
 
-function pathCommands(path: string): readonly string[] {
+function pathCommands(paths: readonly string[]): readonly string[] {
+  // It takes what begins with a dash for an option.
+  const options = paths.map(path => `--path${path.startsWith('-') ? '=' : ' '}${bashQuoted(path)}`);
   return [
-    // It takes what begins with a dash for an option.
-    `git filter-repo --invert-paths --path${path.startsWith('-') ? '=' : ' '}${bashQuoted(path)}`,
+    `git filter-repo --invert-paths ${options.join(' ')}`,
     "git push --force origin 'refs/heads/*:refs/heads/*' 'refs/tags/*:refs/tags/*'",
   ];
 }

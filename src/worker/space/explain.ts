@@ -25,7 +25,11 @@ export interface SpaceFindings extends Omit<Reachability, 'stored'> {
   readonly isCut: boolean;
 }
 
-const refsMs = 10_000;
+/** Of the files, where somebody waits for them. */
+const quickMs = 7000;
+/** Of files and refs together, and of refs at least. */
+const refsMs = 9000;
+const leastMs = 1000;
 
 /** Bounded in memory whatever the repository holds, and in time by `limits`. */
 export async function explainSpace(view: RepositoryView, limits: RunLimits): Promise<SpaceFindings> {
@@ -33,9 +37,17 @@ export async function explainSpace(view: RepositoryView, limits: RunLimits): Pro
   const stored = await storedObjects(view.path, Date.now(), limits.signal);
   const lfs = await lfsObjects(view.path, limits.signal);
   const begun = performance.now();
-  const history = await largestPaths(view, limits, lfs !== null);
+  const history = await largestPaths(view, limits, {
+    wantsShortBlobs: lfs !== null,
+    mostMs: limits.isUrgent === true ? quickMs : limits.timeoutMs / 2,
+  });
   const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
-  const holders = await holdingRefs(view, reached, limits, performance.now() + refsMs);
+  const holders = await holdingRefs(
+    view,
+    reached,
+    limits,
+    Math.max(begun + refsMs, performance.now() + leastMs),
+  );
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
   return {
     objectBytes: stored.bytes,
@@ -51,6 +63,6 @@ export async function explainSpace(view: RepositoryView, limits: RunLimits): Pro
     refs: holders.refs,
     namespaces: holders.namespaces,
     lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs, limits),
-    isCut: holders.isCut,
+    isCut: history.isCut || holders.isCut,
   };
 }

@@ -1,12 +1,17 @@
 /** The paths that take most on the disk over all of the history. */
 
 import { decodePath } from '../../layout/index.ts';
+import { LargeVersions, ownText } from './large-versions.ts';
 import { allTips } from './measure.ts';
+import { findOtherNames } from './other-names.ts';
+import { pathGroups, type Sum } from './path-groups.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface LargePath {
   readonly path: string;
-  /** Bytes of all versions, each once. */
+  /** Names that its versions also have, and that are to be removed with it. */
+  readonly otherNames: readonly string[];
+  /** Bytes of all versions that have these names only, each once. */
   readonly bytes: number;
   readonly versions: number;
   /** The default branch still has it. */
@@ -20,25 +25,40 @@ export interface PathHistory {
   readonly bytes: number;
   /** Object ids of blobs that are short enough for pointers of git-lfs, up to a number. */
   readonly shortBlobs: readonly string[];
+  /** The time was over before all names were found: less may be freed. */
+  readonly isCut: boolean;
 }
 
 const mostPaths = 20;
+/** As many again may be other names of those. */
+const mostCandidates = 60;
+const mostVersions = 50_000;
 /** Once so many are known, the smaller half is forgotten. */
 const mostRemembered = 200_000;
 const longestPointer = 1024;
 const mostShortBlobs = 500_000;
 
-/** Goes through every object once; `wantsShortBlobs` where there is an LFS store. */
+export interface PathOptions {
+  /** There is an LFS store. */
+  readonly wantsShortBlobs: boolean;
+  /** Milliseconds that the whole may take, if what is not found out then can be done without. */
+  readonly mostMs: number;
+}
+
+/** Goes through every object once, and then through every commit. */
 export async function largestPaths(
   view: RepositoryView,
   limits: RunLimits,
-  wantsShortBlobs: boolean,
+  { wantsShortBlobs, mostMs }: PathOptions,
 ): Promise<PathHistory> {
-  const sums = new Map<string, { bytes: number; versions: number }>();
+  const begun = performance.now();
+  const sums = new Map<string, Sum>();
+  const versions = new LargeVersions(mostVersions);
   const shortBlobs: string[] = [];
   let objects = 0;
   let bytes = 0;
-  const format = '--batch-check=%(objecttype) %(objectsize:disk) %(objectsize) %(objectname) %(rest)';
+  const format =
+    '--batch-check=%(objecttype) %(objectsize:disk) %(objectsize) %(deltabase) %(objectname) %(rest)';
   await view.lines(
     [
       { args: ['rev-list', '--objects', ...allTips] },
@@ -46,8 +66,8 @@ export async function largestPaths(
     ],
     limits,
     line => {
-      const [, type, disk, size, name = '', path = ''] =
-        /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+)(?: (.*))?$/s.exec(line) ?? [];
+      const [, type, disk, size, base = '', name = '', path = ''] =
+        /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+)(?: (.*))?$/s.exec(line) ?? [];
       if (type === undefined) return;
       objects += 1;
       bytes += Number(disk);
@@ -56,30 +76,40 @@ export async function largestPaths(
         shortBlobs.push(name);
       if (path === '') return;
       const sum = sums.get(path);
-      if (sum === undefined) sums.set(path, { bytes: Number(disk), versions: 1 });
+      if (sum === undefined) sums.set(ownText(path), { bytes: Number(disk), versions: 1 });
       else {
         sum.bytes += Number(disk);
         sum.versions += 1;
       }
       if (sums.size > mostRemembered) forgetSmaller(sums);
+      versions.add({ id: name, path, bytes: Number(disk), size: Number(size), base });
     },
   );
-  const largest = [...sums].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, mostPaths);
+  const first = [...sums].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, mostCandidates);
+  const known = versions.of(new Set(first.map(([path]) => path)));
+  const isWhole = await findOtherNames(view, known, limits, begun + mostMs);
+  const largest = pathGroups(first, [...known.values()], sums, versions.all).slice(0, mostPaths);
   const present = await inDefaultBranch(
     view,
-    largest.map(([path]) => path),
+    largest.map(({ path }) => path),
     limits,
   );
   return {
     objects,
     bytes,
     shortBlobs,
-    paths: largest.map(([path, sum]) => ({
-      path: decodePath(Buffer.from(path, 'latin1')),
+    isCut: !isWhole,
+    paths: largest.map(({ path, otherNames, ...sum }) => ({
       ...sum,
+      path: nameIn(path),
+      otherNames: otherNames.map(nameIn),
       isInDefaultBranch: present.has(path),
     })),
   };
+}
+
+function nameIn(path: string): string {
+  return decodePath(Buffer.from(path, 'latin1'));
 }
 
 function forgetSmaller(sums: Map<string, { bytes: number }>): void {

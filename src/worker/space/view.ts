@@ -88,17 +88,28 @@ export class RepositoryView {
   }
 
   /** Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. */
-  async lines(
+  lines(
     stages: readonly GitStage[],
     limits: RunLimits,
     take: (line: string) => void,
     input: string | Uint8Array = '',
   ): Promise<void> {
+    return this.records(stages, limits, '\n', take, input);
+  }
+
+  /** The same with another end of what it gives than that of a line. */
+  async records(
+    stages: readonly GitStage[],
+    limits: RunLimits,
+    end: string,
+    take: (record: string) => void,
+    input: string | Uint8Array = '',
+  ): Promise<void> {
     let rest = '';
     const split = (piece: Buffer): void => {
-      const lines = (rest + piece.toString('latin1')).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) take(line);
+      const records = (rest + piece.toString('latin1')).split(end);
+      rest = records.pop() ?? '';
+      for (const record of records) take(record);
     };
     await this.#pieces(stages, limits, split, input);
     if (rest !== '') take(rest);

@@ -4,40 +4,15 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { spaceReport } from '../../../src/wire/index.ts';
-import { bashQuoted, spaceJson } from '../../../src/worker/space/advice.ts';
-import { collect } from '../../../src/worker/space/collect.ts';
-import { explainSpace } from '../../../src/worker/space/explain.ts';
-import { RepositoryView } from '../../../src/worker/space/view.ts';
+import { bashQuoted } from '../../../src/worker/space/advice.ts';
 import { run } from '../../hooks/world.ts';
-import { gitVersion, isNear, limits, Repository } from './world.ts';
-
-/** As after an expiry that is over. */
-const later = { expireMs: 600_000, gitVersion, limits, now: () => Date.now() + 86_400_000 };
+import { collected, explained, predictions, wrongOnes } from './predictions.ts';
+import { isNear, Repository } from './world.ts';
 
 t.setTimeout(120_000);
-
-async function collected(repository: Repository): Promise<number> {
-  const view = await RepositoryView.open(repository.path);
-  try {
-    await collect(view, later);
-  } finally {
-    await view.close();
-  }
-  return repository.bytes();
-}
-
-async function explained(repository: Repository) {
-  const view = await RepositoryView.open(repository.path);
-  try {
-    return spaceReport.parse(JSON.parse(JSON.stringify(spaceJson(await explainSpace(view, limits)))));
-  } finally {
-    await view.close();
-  }
-}
 
 /** Some history with files that change, one that went, and branches. */
 async function grow(repository: Repository, files: number, versions: number): Promise<void> {
@@ -99,6 +74,30 @@ for (const [files, versions] of [
     t.equal(await repository.fsck(), '');
   });
 }
+
+t.test('a file that was moved, and one that is there twice, are said to free what they free', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ 'old/film.bin': 200_000, 'twice/a.bin': 150_000, other: 40_000 });
+  await repository.commit({ 'old/film.bin': 210_000 });
+  await repository.git('mv', 'old/film.bin', 'film.bin');
+  await cp(join(repository.clone, 'twice/a.bin'), join(repository.clone, 'twice/b.bin'));
+  await repository.commit({ note: 10 });
+  await repository.git('mv', 'film.bin', 'new film.bin');
+  await repository.commit({ note: 11 });
+  await repository.push('main');
+  const { paths, cut } = await explained(repository);
+  t.equal(cut, false);
+  t.match(paths, [
+    { path: 'new film.bin', other_names: ['film.bin', 'old/film.bin'], versions: 2 },
+    { path: 'twice/a.bin', other_names: ['twice/b.bin'], versions: 1 },
+    { path: 'other', other_names: [] },
+  ]);
+  t.equal(
+    paths[0]?.commands[0],
+    "git filter-repo --invert-paths --path 'new film.bin' --path film.bin --path old/film.bin",
+  );
+  t.same(wrongOnes(await predictions(repository, 0.05)), []);
+});
 
 t.test('a ref that others hold too frees nothing, and hidden ones are named', async t => {
   const repository = await Repository.open(t);

@@ -30,6 +30,11 @@ export class Repository {
     return repository;
   }
 
+  /** The same at another place. */
+  at(path: string): Repository {
+    return new Repository(this.server, path, this.clone);
+  }
+
   async git(...args: readonly string[]): Promise<string> {
     const known = args[0] === 'init' ? this.server.root : this.clone;
     const { code, stdout, stderr } = await this.server.git(args, known);

@@ -4,10 +4,12 @@ import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import type { OwnReport } from '../../../src/wire/index.ts';
 import { type Own, ownReportQuery } from '../api/own-queries.ts';
+import { useSession } from '../api/session.ts';
 import { History } from '../parts/history.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { Units } from '../parts/units.tsx';
+import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 import { Advice } from './advice.tsx';
 import { MoreSpace } from './more-space.tsx';
@@ -36,7 +38,7 @@ export function OwnUsage({ own, children }: OwnUsageProps) {
             <Standing own={own} report={figures} />
             {!isFine && advice}
             <MoreSpace own={own} report={figures} />
-            <Largest report={figures} />
+            <Largest own={own} report={figures} />
             <History of={own} />
             <Refusals own={own} />
             {isFine && advice}
@@ -48,9 +50,19 @@ export function OwnUsage({ own, children }: OwnUsageProps) {
   );
 }
 
-function Largest({ report: { units, unit_count: count } }: { report: OwnReport }) {
+interface LargestProps {
+  readonly own: Own;
+  readonly report: OwnReport;
+}
+
+function Largest({ own, report: { units, unit_count: count } }: LargestProps) {
+  const session = useSession();
+  const owner = own.is === 'me' ? session.data?.login : own.name;
   return (
-    <Panel title="What takes the space">
+    <Panel
+      title="What takes the space"
+      actions={owner !== undefined && <a href={to('space', owner)}>Inside the repositories</a>}
+    >
       {units.length === 0 ? (
         <Empty>Nothing is stored yet. New data appears here after it is measured.</Empty>
       ) : (

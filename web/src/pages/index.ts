@@ -19,6 +19,7 @@ import { Rule } from './rule.tsx';
 import { Rules } from './rules.tsx';
 import { Scans } from './scans.tsx';
 import { SignIn } from './sign-in.tsx';
+import { Space } from './space.tsx';
 import { TokensOfAnybody } from './tokens.tsx';
 
 export type View = FunctionComponent<{ readonly name: string }>;
@@ -41,8 +42,15 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   mine: Mine,
   myTokens: MyTokens,
   organization: Organization,
+  space: Space,
   signIn: SignIn,
 };
 
 /** Pages that are not for administrators only. */
-export const forEverybody: ReadonlySet<PageId> = new Set(['mine', 'myTokens', 'organization', 'signIn']);
+export const forEverybody: ReadonlySet<PageId> = new Set([
+  'mine',
+  'myTokens',
+  'organization',
+  'space',
+  'signIn',
+]);

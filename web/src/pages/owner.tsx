@@ -51,7 +51,10 @@ function Known({ report }: { report: OwnerReport }) {
       <OwnerVerdicts report={report} />
       <OwnerAllowances report={report} />
       <OwnerGroups name={name} />
-      <Panel title="Repositories and other data">
+      <Panel
+        title="Repositories and other data"
+        actions={<a href={to('space', name)}>What takes the space</a>}
+      >
         {units.length === 0 ? <Empty>Nothing is stored.</Empty> : <Units units={units} />}
       </Panel>
       <History of={{ is: 'owner', name }} />

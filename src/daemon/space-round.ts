@@ -1,0 +1,148 @@
+/**
+ * Has the worker look through the repositories of owners near a limit or over it, before anybody asks: slowly,
+ * one after the other, the largest of each owner. So what takes the space is there when a push is refused.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
+import { isRepository, leaves } from '../quota/index.ts';
+import type { Space } from './space.ts';
+
+export interface SpaceRoundOptions {
+  readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'units' | 'watch'>;
+  readonly space: Pick<Space, 'isDue' | 'look'>;
+  readonly log: Pick<Log, 'error'>;
+  /** Milliseconds between two looks, at least; two seconds unless given. */
+  readonly pauseMs?: number;
+}
+
+/** Of an owner. */
+const mostRepositories = 10;
+const leastBytes = 1024 * 1024;
+const mostWanted = 1000;
+const restPerLook = 4;
+/** Between two owners, where there is nothing to do. */
+const stepMs = 20;
+const idleMs = 10_000;
+const ofRepositories = leaves.filter(isRepository);
+
+export class SpaceRound {
+  readonly #options: SpaceRoundOptions;
+  readonly #loop: ReconcileLoop;
+  /** The keys of owners near a limit or over it. */
+  readonly #near = new Set<string>();
+  /** Paths that somebody pushes to, the first of them first. */
+  readonly #wanted = new Set<string>();
+  #owners: Iterator<string> = [].values();
+  #timer: NodeJS.Timeout | null = null;
+  #isLooking = false;
+  #isClosed = false;
+
+  constructor(options: SpaceRoundOptions) {
+    this.#options = options;
+    this.#loop = new ReconcileLoop({
+      ledger: options.ledger,
+      reconcile: ownerKey => {
+        if (this.#standsNear(ownerKey)) this.#near.add(ownerKey);
+        else this.#near.delete(ownerKey);
+      },
+      finish: async everybody => {
+        if (!everybody) return;
+        for (const key of this.#near)
+          if (options.ledger.documents.owners.named(key) === undefined) this.#near.delete(key);
+      },
+      onFailed: error => options.log.error({ err: error }, 'the owners near a limit could not be found'),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+    this.#nextIn(this.#pauseMs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#loop.close();
+  }
+
+  /** Tells whether refused pushes into a repository of this owner may come. */
+  isNear(ownerName: string): boolean {
+    return this.#near.has(this.#options.ledger.documents.owners.keyOf(ownerName));
+  }
+
+  /** Somebody pushes there: it is looked through before others, if it has to be at all. */
+  want(path: string): void {
+    if (this.#wanted.size >= mostWanted) return;
+    this.#wanted.add(path);
+    if (!this.#isLooking) this.#nextIn(this.#pauseMs);
+  }
+
+  get #pauseMs(): number {
+    return this.#options.pauseMs ?? 2000;
+  }
+
+  #standsNear(ownerKey: string): boolean {
+    const { ledger } = this.#options;
+    try {
+      const decide = ledger.deciderFor(ledger.ownerUsage(ownerKey));
+      return ofRepositories.some(leaf => {
+        const decision = decide(leaf);
+        // Where nothing may be stored, deleting does not help.
+        return (
+          decision.by === 'rule' && decision.limit > 0 && (!decision.allowed || decision.warnPercent !== null)
+        );
+      });
+    } catch (error) {
+      if (error instanceof SoftquotaError && error.code === 'sum_too_large') return false;
+      throw error;
+    }
+  }
+
+  #nextIn(milliseconds: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = this.#isClosed ? null : setTimeout(() => void this.#next(), milliseconds).unref();
+  }
+
+  /** Looks at one owner at a time, so that nothing else waits. */
+  async #next(): Promise<void> {
+    let due = this.#wantedPath();
+    if (due === null) {
+      const owner = this.#owners.next();
+      if (owner.done === true) {
+        this.#owners = this.#near.values();
+        this.#nextIn(idleMs);
+        return;
+      }
+      due = this.#repositoriesOf(owner.value).find(path => this.#options.space.isDue(path)) ?? null;
+    }
+    if (due === null) {
+      this.#nextIn(stepMs);
+      return;
+    }
+    this.#isLooking = true;
+    const begun = performance.now();
+    await this.#options.space.look(due);
+    this.#isLooking = false;
+    this.#nextIn(Math.max(this.#pauseMs, restPerLook * (performance.now() - begun)));
+  }
+
+  #wantedPath(): string | null {
+    const { ledger, space } = this.#options;
+    for (const path of this.#wanted) {
+      this.#wanted.delete(path);
+      const owner = ledger.units.unit(path)?.owner ?? null;
+      if (owner !== null && this.isNear(owner) && space.isDue(path)) return path;
+    }
+    return null;
+  }
+
+  #repositoriesOf(ownerKey: string): readonly string[] {
+    return this.#options.ledger.units
+      .unitsOf(ownerKey)
+      .filter(({ kind, leaf, bytes }) => kind === 'walked' && isRepository(leaf) && bytes >= leastBytes)
+      .slice(0, mostRepositories)
+      .map(({ id }) => id);
+  }
+}

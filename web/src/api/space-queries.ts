@@ -1,0 +1,52 @@
+/** What takes the space in repositories, and the collection of garbage there. */
+
+import { keepPreviousData, queryOptions } from '@tanstack/preact-query';
+import type { ReclaimRun, SpaceAnswer } from '../../../src/wire/index.ts';
+import { ask } from './ask.ts';
+import { live, refresh } from './client.ts';
+import { type Own, quotaOf } from './own-queries.ts';
+
+/** Whose repositories: one's own, or as an administrator those of one owner. */
+export type SpaceOf = Own | { readonly is: 'owner'; readonly name: string };
+
+export interface SpaceAsked {
+  readonly of: SpaceOf;
+  /** Null: only the figures of all repositories. */
+  readonly repo: string | null;
+  /** A report of before is too old, in ISO 8601; null: any will do. */
+  readonly newerThan: string | null;
+}
+
+const followEveryMs = 1000;
+
+/** While it is asked for a newer report, the one before stays. */
+export const spaceQuery = ({ of, repo, newerThan }: SpaceAsked) =>
+  queryOptions({
+    queryKey: ['space', of, repo, newerThan],
+    queryFn: ({ signal }) => {
+      const query = { repo: repo ?? undefined, newer_than: newerThan ?? undefined };
+      return of.is === 'owner'
+        ? ask<SpaceAnswer>(['admin', 'quota', 'space'], { query: { user: of.name, ...query }, signal })
+        : ask<SpaceAnswer>([...quotaOf(of), 'space'], { query, signal });
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => live(state.data?.state === 'running' ? followEveryMs : undefined)(),
+  });
+
+export const reclaimsQuery = queryOptions({
+  queryKey: ['reclaims'],
+  queryFn: ({ signal }) => ask<readonly ReclaimRun[]>(['admin', 'quota', 'reclaims'], { signal }),
+  refetchInterval: ({ state }) =>
+    live(state.data?.some(run => run.state === 'running') === true ? followEveryMs : undefined)(),
+});
+
+/** `repository`: `OWNER/NAME`. Rejects where no worker runs. */
+export async function reclaimNow(repository: string): Promise<ReclaimRun> {
+  const [begun] = await ask<readonly ReclaimRun[]>(['admin', 'quota', 'reclaims'], {
+    method: 'POST',
+    body: { repository },
+  });
+  await refresh();
+  if (begun === undefined) throw new Error('nothing was started');
+  return begun;
+}

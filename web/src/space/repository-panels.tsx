@@ -1,0 +1,137 @@
+/** One repository: its figures, and what takes its space, each with the lines that free it. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useEffect, useState } from 'preact/hooks';
+import { printable } from '../../../src/text/index.ts';
+import type { SpaceAnswer, SpaceReport } from '../../../src/wire/index.ts';
+import { type SpaceOf, spaceQuery } from '../api/space-queries.ts';
+import { announce } from '../parts/announcer.tsx';
+import { Size, Time } from '../parts/figures.tsx';
+import { Panel } from '../parts/page.tsx';
+import { Answered } from '../parts/states.tsx';
+import { Reclaim } from './reclaim.tsx';
+import { Takers } from './takers.tsx';
+
+export interface RepositoryPanelsProps {
+  readonly of: SpaceOf;
+  readonly owner: string;
+  readonly repo: string;
+}
+
+export function RepositoryPanels({ of, owner, repo }: RepositoryPanelsProps) {
+  const [newerThan, setNewerThan] = useState<string | null>(null);
+  const space = useQuery(spaceQuery({ of, repo, newerThan }));
+  return (
+    <Answered query={space} what="what takes the space" rows={10}>
+      {answer => (
+        <>
+          <Figures
+            answer={answer}
+            onMeasureAgain={() => setNewerThan(answer.reported_at ?? new Date().toISOString())}
+          >
+            {of.is === 'owner' && <Reclaim repository={`${owner}/${repo}`} />}
+          </Figures>
+          {answer.report !== null && <Takers report={answer.report} />}
+        </>
+      )}
+    </Answered>
+  );
+}
+
+interface FiguresProps {
+  readonly answer: SpaceAnswer;
+  readonly onMeasureAgain: () => void;
+  readonly children: preact.ComponentChildren;
+}
+
+function Figures({ answer, onMeasureAgain, children }: FiguresProps) {
+  const { repositories, report, reported_at: reportedAt, state, message } = answer;
+  const [repository] = repositories;
+  const isRunning = state === 'running';
+  useMeasured(isRunning);
+  return (
+    <Panel
+      title={printable(repository?.name ?? '')}
+      actions={
+        <button type="button" disabled={isRunning} onClick={onMeasureAgain}>
+          Measure again
+        </button>
+      }
+    >
+      <div class="stack">
+        <dl class="facts">
+          <dt>Stored</dt>
+          <dd>
+            <Size bytes={repository?.stored_bytes ?? null} />
+          </dd>
+          <dt>Reachable</dt>
+          <dd>
+            <Size bytes={report?.reachable_bytes ?? repository?.reachable_bytes ?? null} />{' '}
+            <span class="quiet-text">by branches, tags and other refs</span>
+          </dd>
+          <dt>Unreachable</dt>
+          <dd>
+            <Size bytes={report?.unreachable_bytes ?? repository?.unreachable_bytes ?? null} />{' '}
+            <span class="quiet-text">freed by the server’s next garbage collection</span>
+          </dd>
+          {report !== null && <Leftovers report={report} />}
+        </dl>
+        {isRunning && (
+          <p class="row" role="status">
+            <progress aria-label="The repository is being measured" /> The repository is being measured. This
+            takes some seconds.
+          </p>
+        )}
+        {state === 'failed' && (
+          <p class="fault-text" role="alert">
+            The repository could not be measured: {printable(message ?? '')}
+          </p>
+        )}
+        {reportedAt !== null && (
+          <p class="quiet-text small">
+            Measured <Time at={reportedAt} />.
+          </p>
+        )}
+        {children}
+      </div>
+    </Panel>
+  );
+}
+
+function Leftovers({
+  report: { kept_bytes: kept, leftover_bytes: leftover },
+}: {
+  readonly report: SpaceReport;
+}) {
+  return (
+    <>
+      {kept > 0 && (
+        <>
+          <dt>Kept</dt>
+          <dd>
+            <Size bytes={kept} />{' '}
+            <span class="quiet-text">in packs that a .keep file protects: no collection touches them</span>
+          </dd>
+        </>
+      )}
+      {leftover > 0 && (
+        <>
+          <dt>Leftovers</dt>
+          <dd>
+            <Size bytes={leftover} />{' '}
+            <span class="quiet-text">of broken pushes; the next garbage collection removes them</span>
+          </dd>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Says aloud when a measurement that one waited for has ended. */
+function useMeasured(isRunning: boolean): void {
+  const [wasRunning, setWasRunning] = useState(isRunning);
+  useEffect(() => {
+    if (wasRunning && !isRunning) announce('The repository is measured.');
+    setWasRunning(isRunning);
+  }, [isRunning, wasRunning]);
+}

@@ -1,0 +1,124 @@
+/** Files and refs by what removing each frees, with the lines that remove it. */
+
+import type { ComponentChildren } from 'preact';
+import { printable } from '../../../src/text/index.ts';
+import type { SpaceReport } from '../../../src/wire/index.ts';
+import { counted, Size } from '../parts/figures.tsx';
+import { Panel } from '../parts/page.tsx';
+import { Empty } from '../parts/states.tsx';
+import { Lines } from './lines.tsx';
+
+export function Takers({ report }: { readonly report: SpaceReport }) {
+  const { paths, refs, namespaces, lfs, cut } = report;
+  if (report.objects === 0) return <Empty>There is nothing to free: the repository is empty.</Empty>;
+  return (
+    <>
+      <Panel title="Files, over the whole history">
+        <div class="stack">
+          <p>
+            Deleting a file in a new commit frees nothing: older commits still have it. To remove it from the
+            whole history, run the lines in a fresh clone, with{' '}
+            <a href="https://github.com/newren/git-filter-repo">git filter-repo</a>. Everybody has to clone
+            again afterwards.
+          </p>
+          <ul class="takers">
+            {paths.map(
+              ({ path, other_names: others, frees, versions, in_default_branch: isThere, commands }) => (
+                <Taker key={path} name={path} frees={frees} commands={commands} verb="remove">
+                  {counted(versions, 'version', 'versions')}
+                  {isThere ? '' : ', not in the default branch any more'}
+                  {others.length > 0 && `, also named ${others.map(printable).join(', ')}`}
+                </Taker>
+              ),
+            )}
+          </ul>
+        </div>
+      </Panel>
+      <Panel title="Branches and tags">
+        {refs.length === 0 ? (
+          <p>No branch or tag alone holds anything: deleting a single one frees nothing.</p>
+        ) : (
+          <div class="stack">
+            <p>Deleting one frees what no other branch or tag holds, too.</p>
+            <ul class="takers">
+              {refs.map(({ name, frees, commits, commands, default_branch: isDefault }) => (
+                <Taker key={name} name={name} frees={frees} commands={commands} verb="delete">
+                  {counted(commits, 'commit', 'commits')} of its own
+                  {isDefault ? ', the default branch' : ''}
+                </Taker>
+              ))}
+            </ul>
+          </div>
+        )}
+        {namespaces.map(({ name, refs: count, bytes }) => (
+          <p key={name}>
+            {name === 'reflogs' ? (
+              'Reflogs'
+            ) : (
+              <>
+                {counted(count, 'ref', 'refs')} in {printable(name)}
+              </>
+            )}{' '}
+            alone hold <Size bytes={bytes} />; a push cannot delete them.
+          </p>
+        ))}
+      </Panel>
+      {lfs !== null && lfs.count > 0 && <UnneededLfs lfs={lfs} />}
+      {cut && <p class="quiet-text">Not everything could be looked at within the time.</p>}
+    </>
+  );
+}
+
+interface TakerProps {
+  readonly name: string;
+  readonly frees: number;
+  readonly commands: readonly string[];
+  readonly verb: 'delete' | 'remove';
+  readonly children: ComponentChildren;
+}
+
+function Taker({ name, frees, commands, verb, children }: TakerProps) {
+  return (
+    <li>
+      <div class="taker">
+        <code>
+          <bdi>{printable(name)}</bdi>
+        </code>
+        <span>
+          frees <Size bytes={frees} />
+        </span>
+      </div>
+      <p class="quiet-text small">{children}</p>
+      {commands.length > 0 && (
+        <details>
+          <summary>
+            How to {verb} it<span class="visually-hidden">: {printable(name)}</span>
+          </summary>
+          <Lines lines={commands} />
+        </details>
+      )}
+    </li>
+  );
+}
+
+function UnneededLfs({ lfs }: { readonly lfs: NonNullable<SpaceReport['lfs']> }) {
+  return (
+    <Panel title="LFS objects that nothing needs">
+      <div class="stack">
+        <p>
+          {counted(lfs.count, 'object', 'objects')} of <Size bytes={lfs.bytes} /> belong to no file of any
+          version. Pushing and <code>git lfs prune</code> do not remove them from the server: an administrator
+          deletes them.
+        </p>
+        <ul class="takers">
+          {lfs.largest.map(({ oid, bytes }) => (
+            <li key={oid} class="taker">
+              <code>{oid}</code>
+              <Size bytes={bytes} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    </Panel>
+  );
+}
