@@ -31,8 +31,8 @@ export class DaemonWorker implements WorkerLink {
     return this.#id;
   }
 
-  tasks(waitMs: number): Promise<WorkerTasks> {
-    return this.#queue.tasks(waitMs);
+  tasks(waitMs: number, worker: string): Promise<WorkerTasks> {
+    return this.#queue.tasks(waitMs, worker);
   }
 
   ended(id: string, outcome: TaskOutcome): boolean {

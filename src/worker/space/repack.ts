@@ -91,10 +91,10 @@ function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(encodePath(folder), { encoding: 'latin1' });
 }
 
-/** Also a file that only got this name changed then; one that is gone has always been so. */
+/** A file that is gone has always just changed. */
 async function changedAt(file: string): Promise<number> {
   try {
-    return (await lstat(encodePath(file))).ctimeMs;
+    return (await lstat(encodePath(file))).mtimeMs;
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return Number.POSITIVE_INFINITY;
     throw error;
