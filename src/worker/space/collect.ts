@@ -41,12 +41,14 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
   if (unlock === null) throw new UnusableRepository('another gc is running there');
   try {
     await mendBroken(view, options.now() - expireMs, limits);
+    // One that names deleted commits would be damaged, also where this ends before it is written anew.
+    const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress'], limits);
+    await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.
     await view.refreshReflogs();
     await repack(view, unreachable(gitVersion, expire), limits);
     await view.git(['prune', `--expire=${expire}`], limits);
-    // One that names deleted commits would be damaged.
-    await view.git(['commit-graph', 'write', '--reachable', '--no-progress'], limits);
+    await writeGraph();
   } finally {
     await unlock();
   }

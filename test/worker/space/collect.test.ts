@@ -8,7 +8,7 @@ import { writeBitmap } from '../../../src/worker/space/bitmap.ts';
 import { collect } from '../../../src/worker/space/collect.ts';
 import { measure } from '../../../src/worker/space/measure.ts';
 import { UnusableRepository } from '../../../src/worker/space/unusable-repository.ts';
-import { RepositoryView } from '../../../src/worker/space/view.ts';
+import { RepositoryView, type RunLimits } from '../../../src/worker/space/view.ts';
 import { gitVersion, limits, Repository } from './world.ts';
 
 const hourMs = 3_600_000;
@@ -183,6 +183,28 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
   t.equal(await repository.fsck(), '');
   for (const file of ['f11', 'same'])
     await repository.git('-C', repository.path, 'cat-file', '-e', `main:${file}`);
+});
+
+t.test('a collection that ends after it deleted leaves no commit graph with what is gone', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 1000 });
+  await repository.push('main');
+  await repository.commit({ b: 1000 });
+  await repository.push('main:gone');
+  const view = await repository.view(t);
+  await collect(view, options);
+  await repository.push(':gone');
+  await repository.age();
+  const git = view.git.bind(view);
+  t.intercept(view, 'git', {
+    value: (args: readonly string[], limits: RunLimits) =>
+      args[0] === 'prune' ? Promise.reject(new Error('killed')) : git(args, limits),
+  });
+  const later = { ...options, now: () => Date.now() + 2 * hourMs };
+  await t.rejects(collect(view, later), { message: 'killed' });
+  const gone = (await repository.git('rev-parse', 'main')).trim();
+  await t.rejects(repository.git('-C', repository.path, 'cat-file', '-e', gone));
+  t.equal(await repository.fsck(), '');
 });
 
 t.test('what a repack left that was killed stops no later one', async t => {
