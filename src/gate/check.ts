@@ -29,6 +29,8 @@ export interface Question {
   readonly actor: string;
   /** The push that starts if it is allowed; null: it is only asked. */
   readonly push: string | null;
+  /** Who asks judges a refused push, and asks again where it stays refused. */
+  readonly judges?: boolean;
 }
 
 /**
@@ -76,6 +78,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
   const sizeBytes = (parameters.get('size') ?? '') === '' ? 0 : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
   const push = pushIn(parameters);
+  const judges = parameters.get('judges') === 'yes';
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
@@ -83,7 +86,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
-    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push }, path: null };
+    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push, judges }, path: null };
   }
   const about = (unit: LocatedUnit): Question => ({
     ...ownedBy(unit),
@@ -91,6 +94,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     sizeBytes,
     actor,
     push,
+    judges,
   });
   const path = pathIn(text);
   const known = ledger.units.unitAt(path);
@@ -156,10 +160,12 @@ export function answered(services: GateServices, question: Question, answer: Own
   const { subject } = question;
   const { owner, decision } = answer;
   const { mode } = ledger.settings;
-  recordDecision(services, { owner: owner.name, subject, actor: question.actor, decision });
   const isLetThrough = decision.allowed || mode === 'report';
-  if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
   const judge = isLetThrough ? null : judgeFor(decision, subject);
+  // A push that is still to be judged is not refused yet.
+  if (judge === null || question.judges !== true)
+    recordDecision(services, { owner: owner.name, subject, actor: question.actor, decision });
+  if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
   const reply: Reply = {
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',

@@ -14,6 +14,8 @@ promise=softquota-promise
 under_way=softquota-judging
 
 judged=no
+# How the push is judged; empty: it is not.
+manner=
 # Hundredths of a second since the system started; empty: each step may take judgeTimeout.
 judge_until=
 
@@ -259,7 +261,7 @@ END
 }
 
 # Names refs that the push leaves alone and that hold a history of their own, such as tags of the one that it
-# replaces.
+# replaces, and a detached HEAD.
 name_others() {
 	# shellcheck disable=SC2016 # the $ is awk's
 	held=$(
@@ -279,6 +281,12 @@ name_others() {
 	[ -z "$held" ] ||
 		printf ' It leaves %s, which may hold the history that it replaces: replace or delete these refs with the same %s' \
 			"$held" "push, such as by: git push --force origin 'refs/heads/*' 'refs/tags/*'"
+	detached=${detached% HEAD}
+	[ -n "$detached" ] || return 0
+	# shellcheck disable=SC2016 # the $ is awk's
+	replaced_by=$(printf '%s\n' "$input" | become awk '$2 !~ /^0+$/ { print "^" $2 }')
+	! reaches_more "$detached$nl$replaced_by" ||
+		printf ' Its HEAD is detached at %.12s, and holds that history: an administrator has to set it to a branch.' "$detached"
 }
 
 # Ends the judging of a push that may go on, after the other hooks ended with the status $1: writes down what
@@ -294,6 +302,7 @@ end_judging() {
 			return 0
 		fi
 		say 'this push would make the repository smaller, but the hook cannot write into the repository.'
+		put_refusal_on_record
 		set -- 1
 	fi
 	(become rm -f -- "$promise.new" "$under_way")
