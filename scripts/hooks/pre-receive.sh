@@ -57,8 +57,9 @@ brings_objects() {
 
 # Reads what becomes of the refs, and sets $created and $updated to how many; $characters, which the names of
 # the created ones have together; $nested to yes where one of these has more than ten levels; $deep to a name
-# of more than 50 levels that is to be written; and $pulls to yes where all are refs/pull/NUMBER/head. No
-# program runs for a ref, and no pattern is matched that could try one way after the other.
+# of more than 50 levels that is to be written; $pulls to yes where all are refs/pull/NUMBER/head; and $judges
+# to yes where one is deleted or updated, so that the push may make the repository smaller. No program runs
+# for a ref, and no pattern is matched that could try one way after the other.
 read_refs() {
 	read_input
 	zeros=0000000000000000000000000000000000000000
@@ -81,7 +82,10 @@ read_refs() {
 		*) pulls=no ;;
 		esac
 		case ${2-} in
-		"$zeros"*) continue ;;
+		"$zeros"*)
+			judges=yes
+			continue
+			;;
 		esac
 		if [ $# -gt 52 ]; then
 			deep=${line#* * }
@@ -93,7 +97,10 @@ read_refs() {
 			characters=$((characters + ${#line} - ${#1} - ${#2} - 2))
 			[ $# -le 12 ] || nested=yes
 			;;
-		*) updated=$((updated + 1)) ;;
+		*)
+			updated=$((updated + 1))
+			judges=yes
+			;;
 		esac
 	done
 	unset IFS
@@ -236,12 +243,28 @@ leave() {
 	exit "$1"
 }
 
+# Asks whether this push may go on, with the further parameters "$@". The daemon puts a refusal on record at
+# once, unless judges=yes says that it may still be judged.
+ask_push() {
+	set -- ${who:+"actor=$who"} ${push:+"push=$push"} ${size:+"size=$size"} "$@"
+	ask 'this push' "path$tab$PWD$tab" "path=$PWD" "$@"
+	verdict=$?
+	[ "$status,$decision" = 404,none ] && [ -n "$owner" ] || return "$verdict"
+	ask 'this push' "$other_line" "owner=$owner" "subject=$subject" "$@"
+}
+
+# Has the daemon put a refusal on record that it left to the judge.
+put_refusal_on_record() {
+	[ -z "$judges" ] || [ -z "$manner" ] || [ -n "$offline" ] || (ask_push) 2>/dev/null
+}
+
 # Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it
 # notices that. With --early, receive-pack/git asks before the objects of a push have arrived: no other hook
 # runs, and an allowed push is not recorded, because this hook then runs again.
 main() {
 	trap - EXIT
 	early=no
+	judges=
 	[ "${1-}" != --early ] || early=yes
 	[ -z "${GL_REPOSITORY-}" ] || prefix='GL-HOOK-ERR: '
 
@@ -263,18 +286,16 @@ main() {
 			name_push
 			[ -z "$push" ] || measure_push
 		fi
-		ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"} ${push:+"push=$push"} ${size:+"size=$size"}
+		ask_push ${judges:+"judges=yes"}
 		verdict=$?
-		if [ "$status,$decision" = 404,none ] && [ -n "$owner" ]; then
-			ask 'this push' "$other_line" "owner=$owner" "subject=$subject" ${who:+"actor=$who"} \
-				${push:+"push=$push"} ${size:+"size=$size"}
-			verdict=$?
-		fi
 		if [ "$early$verdict" = no1 ] && judge_push; then
 			verdict=0
 			offline=${offline:+let through}
 		else
-			[ "$verdict" -eq 0 ] || add_space
+			if [ "$verdict" -ne 0 ]; then
+				put_refusal_on_record
+				add_space
+			fi
 			tell_answer
 		fi
 		if [ -n "$offline" ]; then

@@ -10,5 +10,5 @@ export { type BoundedFile, mostFileBytes, readBounded } from './file.ts';
 export { readJson, readJsonInSlices } from './json.ts';
 export { exactNumber, Inexact } from './number.ts';
 export { type EndedStage, pipePrograms, type Stage } from './pipe.ts';
-export { type Ended, type ProgramOptions, runProgram } from './program.ts';
+export { type Ended, isGroupAlive, type ProgramOptions, runProgram } from './program.ts';
 export { JsonFault, mostCharacters, mostDepth, mostInARow, mostNames, type ReaderOptions } from './reader.ts';

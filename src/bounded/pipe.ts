@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { SoftquotaError } from '../errors.ts';
-import { endWith, killGroup, lowerPriority, type ProgramOptions } from './program.ts';
+import { endGroup, endingMs, endWith, killGroup, lowerPriority, type ProgramOptions } from './program.ts';
 
 export interface Stage {
   readonly program: string;
@@ -68,6 +68,8 @@ export async function pipePrograms(
   } finally {
     clearTimeout(timer);
     for (const { watched } of running) watched.end();
+    if (isOverdue || signal?.aborted === true)
+      await Promise.all(running.map(({ child }) => endGroup(child.pid, isOverdue ? 0 : endingMs)));
   }
 }
 

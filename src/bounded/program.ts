@@ -2,7 +2,8 @@
 
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
-import { SoftquotaError } from '../errors.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SoftquotaError, systemCode } from '../errors.ts';
 
 export interface ProgramOptions {
   /** After this time the program, and all that it started, is killed. */
@@ -21,6 +22,8 @@ export interface ProgramOptions {
   readonly isNiced?: boolean;
   /** Asks the program to end (SIGTERM), and kills it if it does not within ten seconds. */
   readonly signal?: AbortSignal;
+  /** Called with its process number, which is also that of its group. */
+  readonly started?: (pid: number) => void;
 }
 
 export interface Ended {
@@ -32,29 +35,45 @@ export interface Ended {
 }
 
 const mostPrinted = 1024 * 1024;
-const endingMs = 10_000;
+/** A program that is asked to end has so long for it. */
+export const endingMs = 10_000;
+const lookAgainMs = 5;
 
 /**
  * Runs a program in a session of its own, so that it has no terminal into which it could type as us. Rejects
  * with the system's error where it cannot be started, with `not_ready` where its time is over, and with
- * `conflict` where it prints too much.
+ * `conflict` where it prints too much. Whoever ended it before its time, nothing of its group runs any more
+ * when this settles, unless the system cannot end it.
  */
 export function runProgram(
   program: string,
   args: readonly string[],
-  { timeoutMs, env = {}, cwd = '/', input, user, mostBytes = mostPrinted, isNiced, signal }: ProgramOptions,
+  {
+    timeoutMs,
+    env = {},
+    cwd = '/',
+    input,
+    user,
+    mostBytes = mostPrinted,
+    isNiced,
+    signal,
+    started,
+  }: ProgramOptions,
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const { PATH = '' } = process.env;
     const child = spawn(program, args, { cwd, env: { PATH, ...env }, detached: true, ...user });
     const { stdin, stdout, stderr } = child;
+    if (child.pid !== undefined) started?.(child.pid);
     if (isNiced === true) lowerPriority(child.pid);
     const watched = endWith(signal, child.pid);
+    let isOver = false;
     const end = (fault: SoftquotaError): void => {
-      killGroup(child.pid);
+      isOver = true;
+      clearTimeout(timer);
       watched.end();
       for (const stream of [stdin, stdout, stderr]) stream.destroy();
-      reject(fault);
+      void endGroup(child.pid).then(() => reject(fault));
     };
     const timer = setTimeout(
       () => end(new SoftquotaError('not_ready', `${program}: no end within ${timeoutMs / 1000} s`)),
@@ -81,11 +100,16 @@ export function runProgram(
     child.on('close', status => {
       clearTimeout(timer);
       watched.end();
-      resolve({
+      if (isOver) return;
+      const ended = {
         status,
         output: Buffer.concat(output).toString(),
         complaint: Buffer.concat(complaint).toString().trim(),
-      });
+      };
+      // Its children may still be at work where it was ended itself.
+      if (signal?.aborted === true) void endGroup(child.pid, endingMs).then(() => resolve(ended));
+      else if (status === null) void endGroup(child.pid).then(() => resolve(ended));
+      else resolve(ended);
     });
     stdin.on('error', () => {}); // what it did not read, it did not need
     stdin.end(input);
@@ -99,6 +123,25 @@ export function killGroup(pid: number | undefined, how: NodeJS.Signals = 'SIGKIL
     process.kill(-pid, how);
   } catch {
     // It ended by itself meanwhile.
+  }
+}
+
+/** Kills what of a group still runs after a time. Resolves once nothing does, or it cannot be killed. */
+export async function endGroup(pid: number | undefined, graceMs = 0): Promise<void> {
+  for (const begun = performance.now(); isGroupAlive(pid); await delay(lookAgainMs)) {
+    const tookMs = performance.now() - begun;
+    if (tookMs > graceMs + endingMs) return;
+    if (tookMs >= graceMs) killGroup(pid);
+  }
+}
+
+export function isGroupAlive(pid: number | undefined): boolean {
+  if (pid === undefined) return false;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
   }
 }
 

@@ -18,6 +18,8 @@ export class WorkerQueue {
   readonly #pushed = new Set<string>();
   #asked: WorkerTasks['asked'] = [];
   readonly #pending = new Map<string, Pending>();
+  /** The start of the worker that asked for tasks last. */
+  #worker: string | null = null;
   /** The worker that waits for a task. */
   #wake: (() => void) | null = null;
   #isClosed = false;
@@ -52,8 +54,11 @@ export class WorkerQueue {
 
   /**
    * Resolves with what there is to do, as soon as there is something, or with nothing when the time is over.
+   * `worker` is another after each start of the worker, and what it took before has ended with it.
    */
-  async tasks(waitMs: number): Promise<WorkerTasks> {
+  async tasks(waitMs: number, worker: string): Promise<WorkerTasks> {
+    if (this.#worker !== null && worker !== this.#worker) this.#failTaken();
+    this.#worker = worker;
     // A worker that asks again has given up its question before.
     this.#wake?.();
     if (!this.#hasTasks && !this.#isClosed) await this.#somethingToDo(waitMs);
@@ -83,6 +88,12 @@ export class WorkerQueue {
   /** How many pushes nobody has asked for yet. */
   get pushedCount(): number {
     return this.#pushed.size;
+  }
+
+  #failTaken(): void {
+    const waiting = new Set(this.#asked.map(({ id }) => id));
+    for (const id of [...this.#pending.keys()])
+      if (!waiting.has(id)) this.ended(id, { is: 'fault', why: 'the worker was started anew; ask again' });
   }
 
   get isWaitedFor(): boolean {

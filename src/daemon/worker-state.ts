@@ -80,8 +80,8 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     return this.#id;
   }
 
-  async tasks(waitMs: number): Promise<WorkerTasks & { readonly mark: string }> {
-    const found = await this.#queue.tasks(waitMs);
+  async tasks(waitMs: number, worker: string): Promise<WorkerTasks & { readonly mark: string }> {
+    const found = await this.#queue.tasks(waitMs, worker);
     return { ...found, mark: `${this.#id} ${this.#options.reach.number}` };
   }
 

@@ -30,6 +30,8 @@ export interface Question {
   readonly actor: string;
   /** The push that starts if it is allowed; null: it is only asked. */
   readonly push: string | null;
+  /** Who asks judges a refused push, and asks again where it stays refused. */
+  readonly judges?: boolean;
 }
 
 /**
@@ -77,6 +79,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
   const sizeBytes = (parameters.get('size') ?? '') === '' ? 0 : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
   const push = pushIn(parameters);
+  const judges = parameters.get('judges') === 'yes';
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
@@ -84,7 +87,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
-    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push }, path: null };
+    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push, judges }, path: null };
   }
   const about = (unit: LocatedUnit): Question => ({
     ...ownedBy(unit),
@@ -92,6 +95,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     sizeBytes,
     actor,
     push,
+    judges,
   });
   const path = pathIn(text);
   const known = ledger.units.unitAt(path);
@@ -158,10 +162,13 @@ export function answered(services: GateServices, question: Question, answer: Dec
   const { subject } = question;
   const { owner, decision } = answer;
   const { mode } = ledger.settings;
-  const record = { owner: owner.name, subject, actor: question.actor, decision };
-  recordDecision(services, record, question.unit?.path);
   const isLetThrough = decision.allowed || mode === 'report';
   const judge = isLetThrough ? null : judgeFor(decision, subject);
+  // A push that is still to be judged is not refused yet.
+  if (judge === null || question.judges !== true) {
+    const record = { owner: owner.name, subject, actor: question.actor, decision };
+    recordDecision(services, record, question.unit?.path);
+  }
   if ((isLetThrough || judge !== null) && question.unit !== null) services.letThrough(question.unit.path);
   const reply: Reply = {
     status: isLetThrough ? 200 : 413,

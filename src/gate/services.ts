@@ -139,8 +139,11 @@ export type TaskOutcome =
 export interface WorkerLink {
   /** Gives what this start of the daemon is called. */
   reported(state: WorkerState): string;
-  /** Resolves as soon as there is a task, with none when the time is over. */
-  tasks(waitMs: number): Promise<WorkerTasks & { readonly mark: string }>;
+  /**
+   * Resolves as soon as there is a task, with none when the time is over. `worker` is another after each
+   * start of the worker.
+   */
+  tasks(waitMs: number, worker: string): Promise<WorkerTasks & { readonly mark: string }>;
   /** False: nobody waits for that task. */
   ended(id: string, outcome: TaskOutcome): boolean;
 }

@@ -27,7 +27,7 @@ export async function workerTasks(services: GateServices, parameters: Parameters
       `wait: expected seconds, from 0 to ${longestWaitSeconds}, instead of ${JSON.stringify(wait)}`,
     );
   }
-  const found = await services.worker.tasks(Number(wait) * 1000);
+  const found = await services.worker.tasks(Number(wait) * 1000, parameters.get('worker') ?? '');
   return { status: 200, json: () => found, text: () => '' };
 }
 

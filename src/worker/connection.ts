@@ -1,10 +1,13 @@
 /** The worker's connection to the daemon, on TRUSTED_SOCKET. The worker goes on where nobody answers. */
 
+import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { reportJson, type WorkerReport } from './report.ts';
 
 const answerMs = 5000;
 const waitSeconds = 20;
+/** Tells the daemon this start of the worker from the one before. */
+const start = randomUUID();
 const mostAnswer = 4 * 1024 * 1024;
 
 export type ReportOutcome =
@@ -56,7 +59,7 @@ export async function sendReport(socketPath: string, report: WorkerReport): Prom
 /** Waits for something to do; rejects where the daemon is away, or the signal comes. */
 export async function nextTasks(socketPath: string, signal: AbortSignal): Promise<Tasks> {
   const { status, json } = await ask(socketPath, {
-    path: `/v1/worker/tasks?wait=${waitSeconds}`,
+    path: `/v1/worker/tasks?wait=${waitSeconds}&worker=${start}`,
     answerMs: (waitSeconds + 10) * 1000,
     signal,
   });

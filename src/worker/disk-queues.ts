@@ -5,9 +5,11 @@
 import { stat } from 'node:fs/promises';
 import { encodePath } from '../layout/index.ts';
 
-interface Job {
+export interface Job {
   readonly path: string;
   run(): Promise<void>;
+  /** Called instead of `run` where the queues are closed before. */
+  dropped?(): void;
 }
 
 export class DiskQueues {
@@ -19,15 +21,18 @@ export class DiskQueues {
    * Runs the work once all before it on that disk is done; `first`: before what waits. Its faults are its
    * own.
    */
-  async add(path: string, run: () => Promise<void>, first = false): Promise<void> {
-    const disk = await stat(encodePath(path)).then(
+  async add(job: Job, first = false): Promise<void> {
+    const disk = await stat(encodePath(job.path)).then(
       ({ dev }) => dev,
       () => 0,
     );
-    if (this.#isClosed) return;
+    if (this.#isClosed) {
+      job.dropped?.();
+      return;
+    }
     const waiting = this.#waiting.get(disk) ?? [];
-    if (first) waiting.unshift({ path, run });
-    else waiting.push({ path, run });
+    if (first) waiting.unshift(job);
+    else waiting.push(job);
     this.#waiting.set(disk, waiting);
     if (!this.#running.has(disk)) this.#running.set(disk, this.#drain(disk, waiting));
   }
@@ -35,7 +40,7 @@ export class DiskQueues {
   /** Resolves once what runs has ended; what waits is dropped. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const waiting of this.#waiting.values()) waiting.length = 0;
+    for (const waiting of this.#waiting.values()) for (const job of waiting.splice(0)) job.dropped?.();
     await Promise.all(this.#running.values());
   }
 

@@ -142,8 +142,9 @@ export class Reclaim {
   async collectNow(path: string): Promise<CollectedNow> {
     const known = this.#meet(path);
     return new Promise((resolve, reject) => {
-      const work = () => this.#collect(path, known).then(resolve, reject);
-      this.#queues.add(path, work, true).catch(reject);
+      const run = () => this.#collect(path, known).then(resolve, reject);
+      const dropped = () => reject(new SoftquotaError('not_ready', 'the worker has stopped'));
+      this.#queues.add({ path, run, dropped }, true).catch(reject);
     });
   }
 
@@ -203,7 +204,9 @@ export class Reclaim {
   #measureSoon(path: string, known: Known, first = false): void {
     if (known.isQueued) return;
     known.isQueued = true;
-    void this.#rest(known).then(() => this.#queues.add(path, () => this.#measure(path, known), first));
+    void this.#rest(known).then(() =>
+      this.#queues.add({ path, run: () => this.#measure(path, known) }, first),
+    );
   }
 
   /** Anybody can say again and again that somebody pushed. */
@@ -214,10 +217,9 @@ export class Reclaim {
 
   #collectSoon(path: string, known: Known): void {
     known.dueAt = null;
-    void this.#queues.add(path, async () => {
-      // It is in the figures and the log.
-      await this.#collect(path, known).catch(() => this.#planAgain(known));
-    });
+    // It is in the figures and the log.
+    const run = async () => void (await this.#collect(path, known).catch(() => this.#planAgain(known)));
+    void this.#queues.add({ path, run });
   }
 
   async #measure(path: string, known: Known): Promise<void> {

@@ -52,7 +52,7 @@ t.test('a word answers the doubts before the tasks that the worker had, of this 
   report(1);
   worker.letThrough('/srv/a.git');
   worker.changed('/srv/a.git');
-  const { mark, pushed } = await worker.tasks(1000);
+  const { mark, pushed } = await worker.tasks(1000, 'one');
   t.same(pushed, ['/srv/a.git'], 'only a change is a task');
   worker.letThrough('/srv/a.git');
   report(
@@ -79,17 +79,17 @@ t.test('a worker that comes new is told what has no answer yet', async t => {
   const { worker, report } = await open(t);
   worker.changed('/srv/a.git');
   worker.mayHaveChanged('/srv/b.git');
-  t.same((await worker.tasks(0)).pushed, [], 'nobody would take it');
+  t.same((await worker.tasks(0, 'one')).pushed, [], 'nobody would take it');
   report(1);
-  t.same((await worker.tasks(0)).pushed, ['/srv/a.git']);
+  t.same((await worker.tasks(0, 'one')).pushed, ['/srv/a.git']);
   report(1);
-  t.same((await worker.tasks(0)).pushed, []);
+  t.same((await worker.tasks(0, 'one')).pushed, []);
   report(2);
-  t.same((await worker.tasks(0)).pushed, ['/srv/a.git'], 'another one');
+  t.same((await worker.tasks(0, 'one')).pushed, ['/srv/a.git'], 'another one');
   worker.mayHaveChanged('/srv/b.git');
   worker.resized('/srv/c.git');
   worker.appeared('/srv/d.git');
-  t.same((await worker.tasks(0)).pushed, ['/srv/b.git', '/srv/c.git', '/srv/d.git']);
+  t.same((await worker.tasks(0, 'one')).pushed, ['/srv/b.git', '/srv/c.git', '/srv/d.git']);
 });
 
 t.test('where all counts, only changes are tasks, and nothing is in doubt', async t => {
@@ -100,6 +100,6 @@ t.test('where all counts, only changes are tasks, and nothing is in doubt', asyn
   worker.resized('/srv/c.git');
   worker.appeared('/srv/d.git');
   worker.changed('/srv/e.git');
-  t.same((await worker.tasks(0)).pushed, ['/srv/e.git']);
+  t.same((await worker.tasks(0, 'one')).pushed, ['/srv/e.git']);
   t.same(doubts, []);
 });

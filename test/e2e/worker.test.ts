@@ -1,58 +1,14 @@
 /** `softquota worker` beside a daemon: as another user than root, over restarts of the daemon. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { until } from './ask.ts';
 import { launcher } from './daemon.ts';
-import { must, plainEnvironment, run } from './run.ts';
+import { admitGitUser, makeRepository, openForGitUser, startWorker } from './git-user.ts';
+import { run } from './run.ts';
 import { Server } from './server.ts';
-
-const isRoot = process.getuid?.() === 0;
-/** Whose the repositories are; no user of the system. */
-const uid = isRoot ? 42_424 : (process.getuid?.() ?? 0);
-
-/** A server whose repositories belong to that user, who may reach its sockets. */
-async function open(t: Test): Promise<Server> {
-  const server = await Server.open(t, {
-    ini: { hooks: { KEEP: 'true' }, server: { TRUSTED_MODE: '0660', SOCKET_MODE: '0660' } },
-  });
-  if (isRoot) for (const place of [server.folder, join(server.folder, 'data')]) await chmod(place, 0o711);
-  await admit(server);
-  if (isRoot) await chown(join(server.folder, 'git'), uid, uid);
-  return server;
-}
-
-async function admit(server: Server): Promise<void> {
-  if (!isRoot) return;
-  for (const name of ['gate', 'trusted'] as const) await chown(server.socket(name), 0, uid);
-}
-
-const as = (command: string, args: readonly string[]): readonly [string, readonly string[]] =>
-  isRoot
-    ? ['setpriv', ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--', command, ...args]]
-    : [command, args];
-
-async function startWorker(t: Test, server: Server): Promise<ChildProcess & { said(): string }> {
-  const [command, args] = as(process.execPath, [launcher, 'worker', '--config', server.config]);
-  const child = spawn(command, args, { env: plainEnvironment, stdio: ['ignore', 'pipe', 'pipe'] });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (text += chunk));
-  t.teardown(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
-  return Object.assign(child, { said: () => text });
-}
-
-async function makeRepository(server: Server, name: string): Promise<string> {
-  const [command, args] = as('git', ['init', '-q', '--bare', '-b', 'main', server.path(name)]);
-  await must(command, args);
-  return server.path(name);
-}
 
 const isGuarded = (server: Server, path: string) =>
   until(async () => {
@@ -68,7 +24,7 @@ async function codesOf(server: Server): Promise<readonly string[]> {
 }
 
 t.test('a new repository is guarded while nobody does anything, also after the daemon restarts', async t => {
-  const server = await open(t);
+  const server = await openForGitUser(t, { hooks: { KEEP: 'true' } });
   const first = await makeRepository(server, 'alice/first');
   const worker = await startWorker(t, server);
   await isGuarded(server, first);
@@ -82,7 +38,7 @@ t.test('a new repository is guarded while nobody does anything, also after the d
   const third = await makeRepository(server, 'bob/third');
   await isGuarded(server, third);
   await server.start();
-  await admit(server);
+  await admitGitUser(server);
   await until(async () => ((await codesOf(server)).includes('hooks_replaced') ? true : null));
   t.notOk((await codesOf(server)).includes('worker_missing'));
 
@@ -95,9 +51,10 @@ t.test('a new repository is guarded while nobody does anything, also after the d
 });
 
 t.test('a repository that the worker cannot look into is named, whenever it becomes so', async t => {
-  const server = await open(t);
-  const [known, closed] = [await makeRepository(server, 'alice/known'), server.path('alice/closed')];
-  await must(...as('git', ['init', '-q', '--bare', closed]));
+  const server = await openForGitUser(t, { hooks: { KEEP: 'true' } });
+  const known = await makeRepository(server, 'alice/known');
+  const closed = await makeRepository(server, 'alice/closed');
+  const isRoot = process.getuid?.() === 0;
   const close = async (path: string): Promise<void> => {
     if (isRoot) await chown(path, 0, 0);
     await chmod(path, isRoot ? 0o700 : 0);

@@ -137,7 +137,7 @@ t.test('what was promised holds until the quota allows a push', async t => {
   await rm(update);
   t.equal((await world.push([':old'])).code, 0);
   const [line] = (await readFile(join(world.bare, 'softquota-promise'), 'utf8')).split('\n');
-  t.match(line, /^30\d{4} 40\d{4}$/);
+  t.match(line, /^30\d{4} 40\d{4} 40\d{4}$/);
   await world.git('checkout', '-q', '--orphan', 'larger');
   await writeFile(join(world.work, 'larger'), noise('larger', 250_000));
   await world.git('add', 'larger');
@@ -146,6 +146,42 @@ t.test('what was promised holds until the quota allows a push', async t => {
   world.gate.answer = allowed;
   t.equal((await world.push(['larger'])).code, 0);
   t.notOk(existsSync(join(world.bare, 'softquota-promise')));
+});
+
+t.test('what is done by halves again and again does not grow without bound', async t => {
+  const world = await full(t);
+  const reachable = async () => Number(await world.server('rev-list', '--all', '--objects', '--disk-usage'));
+  const atFirst = await reachable();
+  // Nothing is ever deleted, as where a client goes away between two refs.
+  await world.script(
+    join(world.bare, 'hooks/update'),
+    '#!/bin/sh\ncase $3 in *[!0]*) ;; *) exit 1 ;; esac\n',
+  );
+  let said = '';
+  for (let n = 0; n < 8; n++) {
+    await world.git('checkout', '-q', '--orphan', `again${n}`);
+    await world.git('rm', '-q', '-r', '--cached', '.');
+    await writeFile(join(world.work, 'again'), noise(`again${n}`, 190_000 - n * 100));
+    await world.git('add', 'again');
+    await world.git('commit', '-q', '-m', 'again');
+    const names = (await world.server('for-each-ref', '--format=:%(refname)')).split('\n');
+    const others = names.filter(name => name !== ':refs/heads/main');
+    said = World.said(await world.push(['--force', `again${n}`, ...others]));
+  }
+  t.match(said.replaceAll(/\s+/g, ' '), /more stayed: .* Delete branches and tags first/);
+  t.ok((await reachable()) <= 3 * atFirst, `${atFirst} became ${await reachable()}`);
+  await rm(join(world.bare, 'hooks/update'));
+  const names = (await world.server('for-each-ref', '--format=:%(refname)')).split('\n');
+  t.equal((await world.push(names.filter(name => name !== ':refs/heads/main'))).code, 0);
+  t.ok((await reachable()) < atFirst);
+});
+
+t.test('the number of a push that has ended may be another program now', async t => {
+  const world = await full(t);
+  const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  const space = await world.must('readlink', ['/proc/self/ns/pid']);
+  await writeFile(join(world.bare, 'softquota-judging'), `${boot} ${space} ${process.pid}\n`);
+  t.equal((await world.push(replacement)).code, 0);
 });
 
 t.test('more than it frees twice is not brought, whatever no ref reaches', async t => {

@@ -50,6 +50,33 @@ t.test('a history that is rewritten smaller may replace the larger one', async t
   t.ok(before - after > 290_000, `${before} ${after}`);
 });
 
+t.test('only a push that stays refused is put on record', async t => {
+  const world = await full(t);
+  const judges = () => world.gate.checks.slice(1).map(({ parameters }) => parameters.get('judges'));
+  await add(world, 'new', 10);
+  await world.push(['HEAD:created']);
+  t.same(judges(), [null], 'one that can only bring more is refused at once');
+  await world.git('reset', '-q', '--hard', 'HEAD~1');
+  await world.git('commit', '-q', '--amend', '-m', 'the same');
+  await world.push(['--force', 'HEAD:main']);
+  t.same(judges().slice(1), ['yes', null]);
+  await withoutLarge(world);
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 0);
+  t.same(judges().slice(3), ['yes']);
+});
+
+t.test('a detached HEAD that holds the history is named', async t => {
+  const world = await full(t);
+  await writeFile(join(world.bare, 'HEAD'), `${await world.server('rev-parse', 'main')}\n`);
+  await withoutLarge(world);
+  const push = await world.push(['--force', 'HEAD:main']);
+  t.equal(push.code, 1);
+  t.match(
+    World.said(push).replaceAll(/\s+/g, ' '),
+    /Its HEAD is detached at [0-9a-f]{12}, and holds that history/,
+  );
+});
+
 t.test('one that is not smaller is refused, with both figures', async t => {
   const world = await full(t);
   const refs = await world.refs();

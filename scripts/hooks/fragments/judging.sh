@@ -6,14 +6,17 @@
 # the client goes away in between. So the next push is held to what the last one promised, until the quota
 # allows a push again.
 
-# The promise of the last push that went on so: a line with the bytes that would stay, and with those that it
-# was itself held to, then a line OLD NEW REF for each of its refs.
+# The promise of the last push that went on so: a line with the bytes that would stay, with those that it was
+# itself held to, and with those that there were before the first such push; then a line OLD NEW REF for each of
+# its refs.
 promise=softquota-promise
 # The push that is under way so: a line with the host since it started, its space of process numbers, and the
 # number of git's process, 0 where it is not known.
 under_way=softquota-judging
 
 judged=no
+# How the push is judged; empty: it is not.
+manner=
 # Hundredths of a second since the system started; empty: each step may take judgeTimeout.
 judge_until=
 
@@ -214,13 +217,18 @@ compare() {
 	# shellcheck disable=SC2016 # the $ is awk's
 	promised=$(become awk '
 		NR == FNR { value[$2] = $1; next }
-		FNR == 1 { stay = $1; held = $2; next }
+		FNR == 1 { stay = $1; held = $2; first = $3; next }
 		value[$3] "" != ($1 ~ /^0+$/ ? "" : $1 "") { done = 1 }
-		END { print done ? stay : held }
+		END { print done ? stay : held, first }
 	' - "$promise" 2>/dev/null <<END
 $refs
 END
 	)
+	first=${promised#* }
+	promised=${promised%% *}
+	case $first in
+	'' | *[!0-9]*) first=$before ;;
+	esac
 	least=$before
 	case $promised in
 	'' | *[!0-9]*) ;;
@@ -249,9 +257,16 @@ END
 	) 2>/dev/null
 	judgement='it could not be found out how much this push brings.'
 	[ -n "$brought" ] || return 1
-	# What it brings may be there a second time, as what git completes the pack with.
-	most=$((before * 2))
-	[ "$manner" = any ] || most=$((before - after))
+	# What it brings may be there a second time, as what git completes the pack with. However often git does only
+	# a part, or another push that began before gives a new name to what is deleted, all that is brought meanwhile
+	# stays below three times of what there was at first.
+	most=$((first * 3 - before))
+	if [ "$brought" -gt "$most" ]; then
+		judgement="earlier pushes were accepted because less would stay, and more stayed: $sizes. Delete branches and tags first."
+		return 1
+	fi
+	[ "$manner" != any ] || return 0
+	most=$((before - after))
 	[ "$brought" -gt "$most" ] || return 0
 	judgement="this push would make the repository smaller only after a garbage collection ($sizes), and it brings"
 	judgement="$judgement $(size "$brought"), more than it frees: delete branches and tags first."
@@ -259,7 +274,7 @@ END
 }
 
 # Names refs that the push leaves alone and that hold a history of their own, such as tags of the one that it
-# replaces.
+# replaces, and a detached HEAD.
 name_others() {
 	# shellcheck disable=SC2016 # the $ is awk's
 	held=$(
@@ -279,6 +294,12 @@ name_others() {
 	[ -z "$held" ] ||
 		printf ' It leaves %s, which may hold the history that it replaces: replace or delete these refs with the same %s' \
 			"$held" "push, such as by: git push --force origin 'refs/heads/*' 'refs/tags/*'"
+	detached=${detached% HEAD}
+	[ -n "$detached" ] || return 0
+	# shellcheck disable=SC2016 # the $ is awk's
+	replaced_by=$(printf '%s\n' "$input" | become awk '$2 !~ /^0+$/ { print "^" $2 }')
+	! reaches_more "$detached$nl$replaced_by" ||
+		printf ' Its HEAD is detached at %.12s, and holds that history: an administrator has to set it to a branch.' "$detached"
 }
 
 # Ends the judging of a push that may go on, after the other hooks ended with the status $1: writes down what
@@ -288,12 +309,13 @@ end_judging() {
 	if [ "$1" -eq 0 ]; then
 		if {
 			share_as_repository
-			printf '%s %s\n%s\n' "$after" "$least" "$input" >"$promise.new" && (become mv -f -- "$promise.new" "$promise")
+			printf '%s %s %s\n%s\n' "$after" "$least" "$first" "$input" >"$promise.new" && (become mv -f -- "$promise.new" "$promise")
 		} 2>/dev/null; then
 			say "this push makes the repository smaller, by $(size $((before - after))), so it is accepted although the quota is exceeded."
 			return 0
 		fi
 		say 'this push would make the repository smaller, but the hook cannot write into the repository.'
+		put_refusal_on_record
 		set -- 1
 	fi
 	(become rm -f -- "$promise.new" "$under_way")
@@ -346,7 +368,7 @@ has_turn() {
 	{ IFS=' ' read -r holder space process <"$under_way"; } 2>/dev/null
 	holder="$holder ${space-}"
 	if [ "$holder" = "$host" ] && [ "${process:-0}" != 0 ]; then
-		[ -d "/proc/$process" ]
+		read_process "$process" && is_git
 	else
 		[ -n "$(become find "$under_way" -mmin -1 2>/dev/null)" ]
 	fi
@@ -379,20 +401,34 @@ find_receiver() {
 		case $receiver in
 		'' | 0 | 1) break ;;
 		esac
-		program=
-		above=
-		while IFS='	 ' read -r key value; do
-			case $key in
-			Name:) program=$value ;;
-			PPid:) above=$value && break ;;
-			esac
-		done 2>/dev/null <"/proc/$receiver/status"
-		case $program in
-		git | git-receive-p*) return 0 ;;
-		esac
+		read_process "$receiver"
+		! is_git || return 0
 		receiver=$above
 	done
 	receiver=
+}
+
+# Sets $program to the name of the process $1, and $above to the process that started it. Returns 1 where it is
+# gone.
+read_process() {
+	program=
+	above=
+	[ -r "/proc/$1/status" ] || return 1
+	while IFS='	 ' read -r key value; do
+		case $key in
+		Name:) program=$value ;;
+		PPid:) above=$value && break ;;
+		esac
+	done 2>/dev/null <"/proc/$1/status"
+	[ -n "$above" ]
+}
+
+# Returns 0 if $program takes pushes: a number of a process that has ended may be another's.
+is_git() {
+	case $program in
+	git | git-receive-p*) return 0 ;;
+	esac
+	return 1
 }
 
 # The bytes $1 for people.

@@ -1,6 +1,7 @@
 /** Writes a bitmap, with which the next measurement takes a hundredth of the time. */
 
 import { type GitVersion, isAtLeast } from './git-version.ts';
+import { repack } from './repack.ts';
 import { UnusableRepository } from './unusable-repository.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
@@ -15,7 +16,7 @@ export async function writeBitmap(
 ): Promise<void> {
   if (view.hasAlternates || !isAtLeast(version, 2, 34)) return;
   try {
-    await view.git(['repack', '-d', '-l', '-q'], limits);
+    await repack(view, [], limits);
     await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress'], limits);
   } catch (error) {
     // Such as an object that no pack has: measuring goes on without one.

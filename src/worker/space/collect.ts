@@ -9,6 +9,7 @@
 import { type GitVersion, isAtLeast } from './git-version.ts';
 import { lockForGc } from './lock.ts';
 import { measure, type Reachability } from './measure.ts';
+import { mendBroken, repack } from './repack.ts';
 import { UnusableRepository } from './unusable-repository.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
@@ -39,12 +40,15 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
   const unlock = await lockForGc(view.path);
   if (unlock === null) throw new UnusableRepository('another gc is running there');
   try {
+    await mendBroken(view, options.now() - expireMs, limits);
+    // One that names deleted commits would be damaged, also where this ends before it is written anew.
+    const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress'], limits);
+    await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.
     await view.refreshReflogs();
-    await view.git(['repack', '-d', '-l', '-q', ...unreachable(gitVersion, expire)], limits);
+    await repack(view, unreachable(gitVersion, expire), limits);
     await view.git(['prune', `--expire=${expire}`], limits);
-    // One that names deleted commits would be damaged.
-    await view.git(['commit-graph', 'write', '--reachable', '--no-progress'], limits);
+    await writeGraph();
   } finally {
     await unlock();
   }

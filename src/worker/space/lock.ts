@@ -6,20 +6,27 @@ import { readBounded } from '../../bounded/index.ts';
 import { systemCode } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
 
-/** A lock of another host is believed for so long, as git does. */
-const staleMs = 12 * 3_600_000;
+/** What a process holds is believed for so long, as git does. */
+export const staleMs = 12 * 3_600_000;
 
 /** Takes `gc.pid`; gives what lets it go, or null where another collection is under way. */
 export async function lockForGc(path: string): Promise<(() => Promise<void>) | null> {
   const file = encodePath(`${path}/gc.pid`);
-  if (await isHeld(`${path}/gc.pid`)) return null;
   const making = encodePath(`${path}/gc.pid.lock`);
   const text = `${process.pid} ${hostname()}`;
+  if (await isHeld(`${path}/gc.pid.lock`)) return null;
+  // Otherwise one that was killed here would stop all that come after it.
+  await rm(making, { force: true });
   try {
     await writeFile(making, text, { flag: 'wx', mode: 0o644 });
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return null;
     throw error;
+  }
+  // Nobody else can take it from here on.
+  if (await isHeld(`${path}/gc.pid`)) {
+    await rm(making, { force: true });
+    return null;
   }
   await rename(making, file);
   return async () => {
@@ -43,7 +50,8 @@ function textOf(path: string): string | null {
   return file.kind === 'file' ? file.bytes.toString('latin1') : null;
 }
 
-function isAlive(pid: number): boolean {
+/** A process of this host, other than this one. */
+export function isAlive(pid: number): boolean {
   if (pid === process.pid) return false;
   try {
     process.kill(pid, 0);

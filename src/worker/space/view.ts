@@ -22,6 +22,8 @@ export interface RunLimits {
   readonly signal: AbortSignal;
   /** Somebody waits for it: else other programs go first. */
   readonly isUrgent?: boolean;
+  /** Called with the process number of git, which leads a group. */
+  readonly started?: (pid: number) => void;
 }
 
 /** Arguments of git; `isLocal`: objects of alternates are not there. */
@@ -74,15 +76,15 @@ export class RepositoryView {
   }
 
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
-  async git(args: readonly string[], { timeoutMs, signal, isUrgent }: RunLimits): Promise<string> {
+  async git(args: readonly string[], { isUrgent, ...limits }: RunLimits): Promise<string> {
+    limits.signal.throwIfAborted();
     const { status, output, complaint } = await runProgram('git', args, {
-      timeoutMs,
-      signal,
+      ...limits,
       isNiced: isUrgent !== true,
       env: environment(this.#folder, 'whole'),
       mostBytes: mostOutput,
     });
-    signal.throwIfAborted();
+    limits.signal.throwIfAborted();
     if (status !== 0) throw saidByGit(args, status, complaint);
     return output;
   }

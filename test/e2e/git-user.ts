@@ -1,0 +1,71 @@
+/** A server whose repositories belong to the user that git runs as, and the worker as that user. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { until } from './ask.ts';
+import { launcher } from './daemon.ts';
+import { plainEnvironment, type Run, run } from './run.ts';
+import { type Ini, Server } from './server.ts';
+
+const isRoot = process.getuid?.() === 0;
+/** Whose the repositories are; no user of the system. */
+const uid = isRoot ? 42_424 : (process.getuid?.() ?? 0);
+
+/** A server whose repositories, and a folder `clones`, belong to that user, who may reach its sockets. */
+export async function openForGitUser(t: Test, ini: Ini): Promise<Server> {
+  const server = await Server.open(t, {
+    ini: { ...ini, server: { TRUSTED_MODE: '0660', SOCKET_MODE: '0660' } },
+  });
+  if (isRoot) for (const place of [server.folder, join(server.folder, 'data')]) await chmod(place, 0o711);
+  await admitGitUser(server);
+  for (const name of ['git', 'clones']) {
+    await mkdir(join(server.folder, name), { recursive: true });
+    if (isRoot) await chown(join(server.folder, name), uid, uid);
+  }
+  return server;
+}
+
+/** After each start of the daemon. */
+export async function admitGitUser(server: Server): Promise<void> {
+  if (!isRoot) return;
+  for (const name of ['gate', 'trusted'] as const) await chown(server.socket(name), 0, uid);
+}
+
+/** git as the user that it runs as on the server. */
+export function gitAs(cwd: string, ...args: readonly string[]): Promise<Run> {
+  const [command, all] = asGitUser('git', args);
+  return run(command, all, { cwd });
+}
+
+const asGitUser = (command: string, args: readonly string[]): readonly [string, readonly string[]] =>
+  isRoot
+    ? ['setpriv', ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--', command, ...args]]
+    : [command, args];
+
+/** Resolves once the worker has looked at all repositories. */
+export async function startWorker(t: Test, server: Server): Promise<ChildProcess & { said(): string }> {
+  const [command, args] = asGitUser(process.execPath, [launcher, 'worker', '--config', server.config]);
+  const child = spawn(command, args, { env: plainEnvironment, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (text += chunk));
+  t.teardown(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  await until(
+    () => (text.includes('the worker has looked at all repositories') ? true : null),
+    () => text,
+  );
+  return Object.assign(child, { said: () => text });
+}
+
+export async function makeRepository(server: Server, name: string): Promise<string> {
+  const path = server.path(name);
+  const { code, stderr } = await gitAs('/', 'init', '-q', '--bare', '-b', 'main', path);
+  if (code !== 0) throw new Error(stderr);
+  return path;
+}
