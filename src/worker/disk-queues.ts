@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { encodePath } from '../layout/index.ts';
 
-export interface Job {
+export interface DiskJob {
   readonly path: string;
   run(): Promise<void>;
   /** Called instead of `run` where the queues are closed before. */
@@ -13,7 +13,7 @@ export interface Job {
 }
 
 export class DiskQueues {
-  readonly #waiting = new Map<number, Job[]>();
+  readonly #waiting = new Map<number, DiskJob[]>();
   readonly #running = new Map<number, Promise<void>>();
   #isClosed = false;
 
@@ -21,7 +21,7 @@ export class DiskQueues {
    * Runs the work once all before it on that disk is done; `first`: before what waits. Its faults are its
    * own.
    */
-  async add(job: Job, first = false): Promise<void> {
+  async add(job: DiskJob, first = false): Promise<void> {
     const disk = await stat(encodePath(job.path)).then(
       ({ dev }) => dev,
       () => 0,
@@ -44,7 +44,7 @@ export class DiskQueues {
     await Promise.all(this.#running.values());
   }
 
-  async #drain(disk: number, waiting: Job[]): Promise<void> {
+  async #drain(disk: number, waiting: DiskJob[]): Promise<void> {
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await job.run().catch(() => {});
     this.#running.delete(disk);
   }
