@@ -4,6 +4,7 @@ import { lintIn } from '../policy/index.ts';
 import { counted, formatBytes, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { daemonFindings } from './catalog.ts';
+import { diskFindings } from './disks.ts';
 import { forgeFindings } from './forge.ts';
 import { listed, makeFinding } from './make-finding.ts';
 import { commandLine, quoted } from './mend.ts';
@@ -17,7 +18,6 @@ import {
   type ObservedRename,
   sharedAway,
   sharedName,
-  shortageWords,
   type TroubledPlace,
 } from './observed.ts';
 import { workerFindings } from './worker.ts';
@@ -33,8 +33,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...hooks(observed),
     ...workerFindings(observed),
     ...settings(observed),
-    ...shortages(observed),
-    ...outlooks(observed),
+    ...diskFindings(observed),
     ...places(observed),
     ...owners(observed),
     ...policy(observed),
@@ -66,44 +65,6 @@ function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
       makeFinding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
     ),
   ];
-}
-
-const soonMs = 30 * 86_400_000;
-
-function outlooks({ outlook, keepsFree, now }: Observed): Finding[] {
-  const { promisedBytes, sizeBytes, fullAt } = outlook;
-  const isFullSoon = fullAt !== null && fullAt - now < soonMs;
-  const isOvercommitted = sizeBytes > 0 && promisedBytes > sizeBytes && !keepsFree;
-  return [
-    ...(isFullSoon
-      ? [
-          makeFinding(
-            'disk_full_soon',
-            `at the growth of the last weeks the disks are full on ${new Date(fullAt).toISOString().slice(0, 10)}`,
-            'softquota usage  # the largest owners first',
-          ),
-        ]
-      : []),
-    ...(isOvercommitted
-      ? [
-          makeFinding(
-            'overcommitted',
-            `the limits promise ${formatBytes(promisedBytes)}, and the disks have ${formatBytes(sizeBytes)}`,
-            'set [disk] MIN_FREE, such as 5%, so that the disks do not fill, or lower the limits',
-          ),
-        ]
-      : []),
-  ];
-}
-
-function shortages({ shortDisks }: Observed): Finding[] {
-  return shortDisks.map(short =>
-    makeFinding(
-      short.state === 'full' ? 'disk_full' : 'disk_low',
-      shortageWords(short),
-      `delete data, or give it more space: ${commandLine('df', '-h', short.path)}`,
-    ),
-  );
 }
 
 const daySeconds = 86_400;
