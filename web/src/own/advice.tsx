@@ -11,7 +11,7 @@ import { portions } from '../usage.ts';
 const worthwhile = 0.05;
 
 const inRepositories =
-  'Delete repositories that nobody needs. In other repositories, delete branches and tags with large files. Their space is freed at the server’s next garbage collection (git gc), not at once.';
+  'Delete repositories that nobody needs. In other repositories, delete branches and tags with large files. The disk has their space back at the server’s next garbage collection (git gc).';
 
 const advice: Readonly<Record<Leaf, string>> = {
   'size:repos:public': inRepositories,
