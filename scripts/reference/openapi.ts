@@ -108,10 +108,10 @@ function objectOf(schema: z.ZodType): ZodObjectInput {
 }
 
 function responses(route: Route): ZodOpenApiResponsesObject {
+  const { type } = route;
   const { status, description: text, schema, version: versioned } = route.answer;
   const etag = { ETag: 'The version of the answer.' };
   const headers = { ...route.answer.headers, ...(versioned === undefined ? {} : etag) };
-  const type = route.streams ? 'text/event-stream' : 'application/json';
   const told: ZodOpenApiResponsesObject = {
     [`${status}` as const]: {
       description: text,

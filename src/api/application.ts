@@ -8,11 +8,12 @@ import { isOpen, mustBeAllowed } from './access.ts';
 import { type AskerOptions, askerOf } from './asker.ts';
 import { jsonOf, strangersBytes, usualBytes } from './body.ts';
 import type { Built } from './built.ts';
+import type { Downloads } from './downloads.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import { isLong, writeJson } from './json-text.ts';
 import { type MetricsPageOptions, metricsPage } from './metrics.ts';
-import type { Call, EventStream, Method, Route } from './route.ts';
+import type { Call, Method, Route, RouteOutcome } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
@@ -25,6 +26,7 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   readonly trustedProxies: readonly string[];
   readonly streams: Streams;
   readonly metrics: MetricsPageOptions;
+  readonly downloads: Downloads;
   /** Null: no browser comes here. */
   readonly web: Built | null;
   readonly signIn: SignInPagesOptions | null;
@@ -56,7 +58,7 @@ export function application(options: ApplicationOptions): express.Express {
     request.url = request.url.slice(below.length - 1);
     served(request, response, next);
   });
-  if (web !== null) app.use(noSuchPage(services.baseUrl));
+  if (web !== null) app.use(noSuchPage({ built: web, baseUrl: services.baseUrl }));
   app.use(() => {
     throw new SoftquotaError('not_found', 'no such address');
   });
@@ -74,7 +76,7 @@ function firstValues(query: string | null): Readonly<Record<string, string>> {
   return values;
 }
 
-function api({ routes, authenticate, browsers, services, streams }: ApplicationOptions): Router {
+function api({ routes, authenticate, browsers, services, streams, downloads }: ApplicationOptions): Router {
   const options: AskerOptions = { authenticate, browsers, baseUrl: services.baseUrl };
   const router = Router({ caseSensitive: true });
   router.use(async (request, response, next) => {
@@ -107,8 +109,10 @@ function api({ routes, authenticate, browsers, services, streams }: ApplicationO
         return known;
       };
       try {
-        const following = await answer(route, request, response, { allowed, browser: asker.browser });
-        if (following !== null) streams.open(request, response, following, allowed);
+        const outcome = await run(route, request, response, { allowed, browser: asker.browser });
+        if (outcome.is === 'following') streams.open(request, response, outcome.following, allowed);
+        else if (outcome.is === 'lines') await downloads.send(request, response, outcome.lines);
+        else await answer(route, request, response, outcome.body);
       } catch (error) {
         throw asToldTo(known, error);
       }
@@ -146,13 +150,12 @@ interface Asking extends Pick<Call, 'browser'> {
   readonly allowed: () => Promise<Caller>;
 }
 
-/** Answers, but for what is to be followed: that is given. */
-async function answer(
+async function run(
   route: Route,
   request: Request,
   response: Response,
   { allowed, browser }: Asking,
-): Promise<EventStream | null> {
+): Promise<RouteOutcome> {
   let caller = await allowed();
   const json = async () => {
     const document = await jsonOf(request, mostBytesOf(route));
@@ -160,7 +163,7 @@ async function answer(
     caller = await allowed();
     return document;
   };
-  const outcome = await route.run(
+  return route.run(
     { params: request.params, query: request.query, json },
     {
       get caller() {
@@ -170,15 +173,16 @@ async function answer(
       header: (name, value) => response.set(name, value),
     },
   );
-  if (outcome.is === 'following') return outcome.following;
+}
+
+async function answer(route: Route, request: Request, response: Response, body: unknown): Promise<void> {
   const { status, schema, version } = route.answer;
-  const etag = version === undefined ? null : `"${version(outcome.body)}"`;
+  const etag = version === undefined ? null : `"${version(body)}"`;
   if (etag !== null) response.set('ETag', etag);
   response.status(etag !== null && isHeld(request, etag) ? 304 : status);
   if (schema === undefined || response.statusCode === 304) response.end();
-  else if (isLong(outcome.body)) await sendLong(response, outcome.body);
-  else response.json(outcome.body);
-  return null;
+  else if (isLong(body)) await sendLong(response, body);
+  else response.json(body);
 }
 
 /** Does as `response.json`, a slice at a time. */

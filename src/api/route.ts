@@ -116,6 +116,7 @@ export interface FollowedEvent {
 
 export type RouteOutcome =
   | { readonly is: 'answer'; readonly body: unknown }
+  | { readonly is: 'lines'; readonly lines: AsyncIterable<string> }
   | { readonly is: 'following'; readonly following: EventStream };
 
 /** As the framework sees it. */
@@ -124,7 +125,7 @@ export interface Route extends Described {
   readonly query: z.ZodType | null;
   readonly body: z.ZodType | null;
   readonly answer: AnswerDefinition<z.ZodType>;
-  readonly streams: boolean;
+  readonly type: 'application/json' | 'text/csv' | 'text/event-stream';
   run(incoming: Incoming, call: Call): Promise<RouteOutcome>;
 }
 
@@ -142,7 +143,7 @@ export function route<
     params: params ?? null,
     query: query ?? null,
     body: body ?? null,
-    streams: false,
+    type: 'application/json',
     run: async (incoming, call) => {
       const named = await parsed({ params: schemas.params }, { params: incoming.params });
       // Without a schema of its own, `Params` is what `nothing` gives.
@@ -174,8 +175,32 @@ export function streamRoute<Data extends z.ZodType>(
     query: null,
     body: null,
     answer: { ...answer, status: 200 },
-    streams: true,
+    type: 'text/event-stream',
     run: async () => ({ is: 'following', following: { follow } }),
+  };
+}
+
+/** A route that answers with lines of CSV, of which the first says what the columns are. */
+export function csvRoute<Query extends z.ZodType>(
+  definition: Omit<Described, 'method'> & {
+    readonly query: Query;
+    readonly answer: { readonly description: string; readonly headers?: Readonly<Record<string, string>> };
+    /** Rejects before the first line, or not at all. */
+    lines(query: z.output<Query>, call: Call): Promise<AsyncIterable<string>>;
+  },
+): Route {
+  const { answer, query, lines } = definition;
+  return {
+    ...definition,
+    method: 'get',
+    params: null,
+    body: null,
+    answer: { ...answer, status: 200, schema: z.string() },
+    type: 'text/csv',
+    run: async (incoming, call) => {
+      const input = await parsed({ query }, { query: incoming.query });
+      return { is: 'lines', lines: await lines(input.query, call) };
+    },
   };
 }
 

@@ -14,6 +14,7 @@ import {
 import { peersBehind } from './address.ts';
 import type { ApplicationOptions } from './application.ts';
 import { Built, builtFolder } from './built.ts';
+import { Downloads } from './downloads.ts';
 import { answerUnloaded, rejectConnection } from './faults.ts';
 import type { ApiServices } from './services.ts';
 import { Streams } from './stream.ts';
@@ -71,6 +72,7 @@ export class ApiServer {
       services,
       {
         streams: new Streams(),
+        downloads: new Downloads(),
         authenticate: () => local,
         browsers: null,
         metrics: { metrics: services.metrics, isLocal: true },
@@ -95,6 +97,7 @@ export class ApiServer {
       services,
       {
         streams: new Streams(),
+        downloads: new Downloads(),
         authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
         browsers: services.identity,
         metrics: { metrics: services.metrics, isLocal: false },

@@ -75,7 +75,7 @@ export interface ApiServices extends FaultServices {
   readonly events: Pick<Events, 'list' | 'listOf' | 'refusalsByDay'>;
   readonly space: SpaceService;
   readonly history: Pick<History, 'of'>;
-  readonly totals: Pick<Totals, 'lately'>;
+  readonly totals: Pick<Totals, 'lately' | 'nearnessOf'>;
   /** `[hooks] CONTACT`, as it is now. */
   contact(): string | null;
   /** `[requests]`, as it is now. */

@@ -4,7 +4,7 @@
  */
 
 import { extname } from 'node:path';
-import type { Request, RequestHandler, Response } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { placeAt } from '../wire/index.ts';
 import type { Built, BuiltFile } from './built.ts';
@@ -24,7 +24,8 @@ export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
     const { path } = request;
     const isPage = placeAt(path) !== null;
     const found = await built.files();
-    const file = found?.files.get(path);
+    const name = path === '/favicon.ico' ? iconIn(found?.files) : path;
+    const file = found?.files.get(name);
     if (!isPage && file === undefined) return next();
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.set('Allow', 'GET, HEAD');
@@ -33,22 +34,40 @@ export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
         `${request.method} is not allowed for this address; allowed: GET, HEAD`,
       );
     }
-    if (file !== undefined) return sendFile(request, response, path, file);
+    if (file !== undefined) return sendFile(request, response, name, file);
     if (found === null) return tellNotBuilt(request, response);
-    documentHeaders(request, response, error => {
-      if (error !== undefined) return next(error);
-      response.set('Cache-Control', 'no-cache').type('html').send(placedAt(found.page, baseUrl()));
-    });
+    sendApp(request, response, next, placedAt(found.page, baseUrl()));
   };
 }
 
-/** Answers where nothing is at the address: a page for a browser, else the fault that `next` is told. */
-export function noSuchPage(baseUrl: () => string): RequestHandler {
-  return (request, response, next) => {
+/** Browsers ask for it at this address where what they show is no page of ours, such as a list of the API. */
+function iconIn(files: ReadonlyMap<string, BuiltFile> = new Map()): string {
+  return [...files.keys()].find(name => name.startsWith('/assets/icon-')) ?? '';
+}
+
+/**
+ * Answers where nothing is at the address: the app for a browser, which says so, else the fault that `next` is
+ * told.
+ */
+export function noSuchPage({ built, baseUrl }: WebOptions): RequestHandler {
+  return async (request, response, next) => {
     if (request.path.startsWith('/api/') || !isForReader(request)) return next();
+    const found = await built.files();
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (found !== null && isRead) {
+      return sendApp(request, response.status(404), next, placedAt(found.page, baseUrl()));
+    }
     const start = escaped(new URL(baseUrl()).pathname);
     tell(response, 404, 'Page not found', `<a href="${start}">Back to the start</a>`);
   };
+}
+
+function sendApp(request: Request, response: Response, next: NextFunction, page: string): void {
+  documentHeaders(request, response, error => {
+    if (error !== undefined) return next(error);
+    response.set('Cache-Control', response.statusCode === 404 ? 'no-store' : 'no-cache');
+    response.type('html').send(page);
+  });
 }
 
 function sendFile(request: Request, response: Response, path: string, { bytes, br, gzip }: BuiltFile): void {

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
+import { subjectWords } from '../quota/index.ts';
 import { formatBytes, formatUse, printable } from '../text/index.ts';
 import {
   type Growth,
@@ -22,6 +23,7 @@ import { table } from './table.ts';
 
 interface UsageOptions extends ConfigOption {
   readonly top: string;
+  readonly state?: string;
   readonly json?: boolean;
 }
 
@@ -37,15 +39,20 @@ export function addUsage(program: Command, _exit: Exit): void {
     )
     .argument('[owner]', "an owner's name")
     .option('--top <n>', 'the number of rows', String(defaultTop))
+    .option('--state <states>', 'only owners in these states: over, near, ok; several with commas')
     .action(async (owner: string | undefined, options: UsageOptions) => {
       const client = adminClient(() => configFrom(options));
       const top = countOf(options.top);
+      const { state } = options;
       if (owner === undefined) {
-        const rows = z.array(ownerRow).parse(await client.get({ path: `/admin/quota/usage?limit=${top}` }));
+        const query = new URLSearchParams({ limit: String(top), ...(state === undefined ? {} : { state }) });
+        const rows = z.array(ownerRow).parse(await client.get({ path: `/admin/quota/usage?${query}` }));
+        const isNone = rows.length === 0 && state !== undefined;
         if (options.json === true) printJson(rows);
-        else print(ownersTable(rows));
+        else print(isNone ? 'No owner is in this state.\n' : ownersTable(rows));
         return;
       }
+      if (state !== undefined) throw new SoftquotaError('usage', '--state: not with an owner');
       const path = `/admin/quota/usage/${encodeURIComponent(owner)}`;
       const report = ownerReport.parse(await client.get({ path }));
       if (!report.known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);
@@ -89,7 +96,7 @@ export function ownersTable(rows: readonly OwnerRow[]): string {
         formatBytes(inRepositories),
         formatBytes(git.LFS),
         formatBytes(row.total - inRepositories - git.LFS),
-        stateOf(row),
+        stateText(row),
       ];
     }),
   );
@@ -101,7 +108,7 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
   const shown = report.units.slice(0, top);
   const more = report.units.length - shown.length;
   const lines = [
-    `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateOf(report)}.`,
+    `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateText(report)}.`,
     ...garbageLines(report),
     ...allowanceLines(report),
     `Measured: ${formatTime(report.measured_at)}.`,
@@ -152,10 +159,8 @@ function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly pe
   return used === null || limit === null ? { limit: 'no rule', percent: '-' } : formatUse(used, limit);
 }
 
-function stateOf({ allowed, partial, stale }: OwnerRow): string {
-  return [
-    allowed ? 'ok' : 'over the limit',
-    ...(partial ? ['partial'] : []),
-    ...(stale ? ['stale'] : []),
-  ].join(', ');
+function stateText({ state, subject, partial, stale }: OwnerRow): string {
+  const what = subject === 'size:all' ? '' : `: ${subjectWords(subject)}`;
+  const words = { over: `over the limit${what}`, near: `near the limit${what}`, ok: 'ok' };
+  return [words[state], ...(partial ? ['partial'] : []), ...(stale ? ['stale'] : [])].join(', ');
 }

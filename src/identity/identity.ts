@@ -140,6 +140,19 @@ export class Identity {
     });
   }
 
+  /** The tokens of all users, in no order. */
+  *everyToken(): Generator<TokenDocument & { readonly lastUsedAt: number | null }> {
+    const { snapshot } = this.#options.documents;
+    for (const [key, token] of snapshot.all(tokenKind)) {
+      yield { ...token, lastUsedAt: this.#uses.lastOf(key) ?? keptUseOf(snapshot, key) };
+    }
+  }
+
+  /** The sessions of all users that let in, in no order. */
+  everySession(): Iterable<KnownSession> {
+    return this.#signedIn.everySession();
+  }
+
   /** A user's sessions that let in, as they were started, with their last use up to now. */
   sessionsOf(ownerId: number): readonly KnownSession[] {
     return this.#signedIn.sessionsOf(ownerId);

@@ -118,6 +118,13 @@ export class SignedIn {
       .filter(({ key }) => this.#sessionOf(key) !== undefined);
   }
 
+  /** Those of all users that let in, in no order. */
+  *everySession(): Generator<KnownSession> {
+    for (const [key, document] of this.#options.documents.snapshot.all(sessionKind)) {
+      if (this.#sessionOf(key) !== undefined) yield this.#known(key, document);
+    }
+  }
+
   /** Takes out those that are over. Never rejects: what cannot be written now is tried again. */
   async sweep(): Promise<void> {
     const { documents, now, log } = this.#options;

@@ -170,7 +170,11 @@ export class UsageShares {
 
   /** Gives the usage on other hosts, as far as it is known here. */
   get sharesOfOthers(): readonly ShareRecord[] {
-    return [...this.#options.usage.accounts].flatMap(({ shares }) => [...shares]);
+    return [...this.everyShareOfOthers()];
+  }
+
+  *everyShareOfOthers(): Generator<ShareRecord> {
+    for (const { shares } of this.#options.usage.accounts) yield* shares;
   }
 
   /** The other hosts that count here. */

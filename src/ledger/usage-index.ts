@@ -11,6 +11,12 @@ import { Account, type AccountBook } from './account.ts';
 import { noRow } from './columns.ts';
 import { UnitTable } from './unit-table.ts';
 
+/** The place of a unit in the table, and its bytes. */
+export interface UnitSize {
+  readonly row: number;
+  readonly bytes: number;
+}
+
 export class UsageIndex {
   readonly owners: OwnerRegistry;
   readonly #book: AccountBook;
@@ -106,6 +112,18 @@ export class UsageIndex {
   hasWalked(ownerName: string): boolean {
     for (const { kind } of this.account(ownerName)?.units ?? []) if (kind === 'walked') return true;
     return false;
+  }
+
+  /** The sizes of all units, whose records `unitAtRow` makes while they are there. `q`: a part of their paths. */
+  *sizes(mask: number, q: string): Generator<UnitSize> {
+    for (const row of this.#units.rows()) {
+      if ((mask & (1 << this.#units.leafIndex(row))) === 0) continue;
+      if (q === '' || this.#units.id(row).includes(q)) yield { row, bytes: this.#units.bytes(row) };
+    }
+  }
+
+  unitAtRow(row: number): UnitRecord | undefined {
+    return this.#recordAt(row);
   }
 
   /** Walked units whose last walk began before `seq`; what is changed meanwhile may be among them. */

@@ -4,9 +4,11 @@ import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
+import { inSlices } from '../slices.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
 import { type Event, type EventKind, eventKinds, type RefusalsOfDay } from '../wire/index.ts';
 import { Crossings, type CrossingsOptions, type Telling } from './crossings.ts';
+import { type EventFilter, earliest, eventMatcher } from './event-filter.ts';
 import { eventOf, fieldsIn, isoOf } from './record.ts';
 import { dayKind, dayOf, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
@@ -28,7 +30,7 @@ export interface EventsOptions {
   readonly turn?: Telling | null;
 }
 
-export interface EventsQuery {
+export interface EventsQuery extends EventFilter {
   readonly kind?: EventKind | undefined;
   /** The name of an owner: what was told under it, and what was told of who has it now. */
   readonly owner?: string | undefined;
@@ -59,10 +61,13 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const daysTold = 14;
 const daysAtOnce = 1000;
-/** More than one hour of one host can have. */
 /** Collections that free less are no events. */
 const leastFreedBytes = 1_000_000;
+/** More than one hour of one host can have. */
 const mostOfAnHour = 10_000;
+/** So many events are looked through for a page of those that are meant; the next page goes on from there. */
+const mostLookedAt = 20_000;
+const lookedAtOnce = 500;
 
 export class Events {
   readonly #options: EventsOptions;
@@ -137,10 +142,11 @@ export class Events {
   }
 
   /**
-   * A page of what is in the store; what is about to be written comes later. Throws `invalid` where `after`
-   * is no place, `store_refused` where an event cannot be read.
+   * A page of what is in the store; what is about to be written comes later. A page of few events, or none, is
+   * not the last one where `next` goes on. Throws `invalid` where `after` is no place, `store_refused` where an
+   * event cannot be read.
    */
-  async list({ kind, owner, after, limit }: EventsQuery): Promise<EventsPage> {
+  async list({ kind, owner, ...page }: EventsQuery): Promise<EventsPage> {
     const { ledger } = this.#options;
     const whose =
       owner === undefined
@@ -149,7 +155,7 @@ export class Events {
             ownerId: ledger.documents.owners.named(owner)?.id ?? null,
             ownerKey: ledger.documents.owners.keyOf(owner),
           };
-    return this.#page(kind === undefined ? eventKinds : [kind], whose, { after, limit });
+    return this.#page(kind === undefined ? eventKinds : [kind], whose, page);
   }
 
   /**
@@ -187,26 +193,50 @@ export class Events {
     return [...counts].map(([day, count]) => ({ day: isoOf(day * dayMs).slice(0, 10), count }));
   }
 
-  /** Of several kinds: each is found along an index of its own, and they are told as one. */
   async #page<Kind extends EventKind>(
     kinds: readonly Kind[],
     owner: NonNullable<EventQuery['owner']> | null,
-    { after, limit }: Pick<EventsQuery, 'after' | 'limit'>,
+    { after, limit, ...filter }: Omit<EventsQuery, 'kind' | 'owner'>,
   ): Promise<EventsPage<Extract<Event, { readonly kind: Kind }>>> {
+    const { ledger } = this.#options;
+    const isMeant = eventMatcher(filter, name => ledger.documents.owners.keyOf(name));
+    const from = earliest(filter);
+    const events: Extract<Event, { readonly kind: Kind }>[] = [];
+    const atOnce = isMeant === null ? limit + 1 : lookedAtOnce;
+    let place = after === undefined ? placeUntil(filter) : placeIn(after);
+    for (let looked = 0; looked < mostLookedAt; looked += atOnce) {
+      const records = await this.#recordsOf(kinds, owner, place, atOnce);
+      let isOver = records.length < atOnce;
+      let isFull = false;
+      await inSlices(records, record => {
+        if (record.at < from) isOver = true;
+        else isFull ||= events.length === limit;
+        if (record.at < from || isFull) return;
+        const read = () => toldOf(record, kinds);
+        if (isMeant === null || isMeant(record, read)) events.push(read());
+        place = record;
+      });
+      if (isFull) return { events, next: nameOf(place) };
+      if (isOver) return { events, next: null };
+    }
+    return { events, next: nameOf(place) };
+  }
+
+  /** Of several kinds: each is found along an index of its own, and they are told as one. */
+  async #recordsOf(
+    kinds: readonly EventKind[],
+    owner: NonNullable<EventQuery['owner']> | null,
+    after: Place | undefined,
+    limit: number,
+  ): Promise<readonly EventRecord[]> {
     const { ledger } = this.#options;
     const query = {
       ...(owner === null ? {} : { owner }),
-      ...(after === undefined ? {} : { after: placeIn(after) }),
-      limit: limit + 1,
+      ...(after === undefined ? {} : { after }),
+      limit,
     };
     const found = await Promise.all(kinds.map(kind => ledger.eventLog.events({ ...query, kind })));
-    const records = found.flat().sort(newestFirst);
-    const page = records.slice(0, limit);
-    const last = page.at(-1);
-    return {
-      events: page.map(record => toldOf(record, kinds)),
-      next: records.length > limit && last !== undefined ? `${last.at}.${last.id}` : null,
-    };
+    return found.flat().sort(newestFirst).slice(0, limit);
   }
 
   /** Resolves once all that happened by now is in the store, or the store is away. */
@@ -259,7 +289,18 @@ async function refusalsOf(ledger: Pick<Ledger, 'eventLog' | 'kept'>): Promise<re
   }
 }
 
-function placeIn(text: string): Pick<EventRecord, 'at' | 'id'> {
+type Place = Pick<EventRecord, 'at' | 'id'>;
+
+/** Before every event of that time: ids begin with a letter. */
+function placeUntil({ until }: EventFilter): Place | undefined {
+  return until === undefined ? undefined : { at: until + 1, id: '0' };
+}
+
+function nameOf(place: Place | undefined): string | null {
+  return place === undefined ? null : `${place.at}.${place.id}`;
+}
+
+function placeIn(text: string): Place {
   const [, at = '', id = ''] = /^(-?\d{1,15})\.([a-z0-9-]{1,100})$/.exec(text) ?? [];
   if (id === '')
     throw new SoftquotaError('invalid', 'after: expected the value from the Link of the previous page');

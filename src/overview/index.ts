@@ -19,4 +19,5 @@ export { type DayPoint, type Growth, growthOf, reachedAt } from './growth.ts';
 export { History, type HistoryOptions, type Past } from './history.ts';
 export { atLimit, belowAll, type Level, nextLevel } from './levels.ts';
 export { dailyDays, hourlyDays, type Point, type Range, totalOf } from './points.ts';
-export { type Moved, type TotalFigures, Totals, type TotalsOptions } from './totals.ts';
+export { stateOfKind, worstKind } from './states.ts';
+export { type Moved, type Nearness, type TotalFigures, Totals, type TotalsOptions } from './totals.ts';

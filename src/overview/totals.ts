@@ -5,8 +5,9 @@ import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts'
 import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
+import type { OwnerState } from '../wire/index.ts';
 import { within } from '../within.ts';
-import { atLimit, belowAll, nextLevel } from './levels.ts';
+import { worstKind } from './states.ts';
 
 export interface TotalsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
@@ -37,16 +38,22 @@ export interface Moved {
   readonly gone: readonly number[];
 }
 
-type Standing = 'over' | 'near' | 'fine';
+/** How near an owner is to a limit, with the kind of data that is nearest. */
+export interface Nearness {
+  readonly state: OwnerState;
+  /** The percentage of the limit, as far as owners are compared by it. */
+  readonly fullness: number;
+}
 
 /** The values that an owner is counted with. */
-interface Counted {
+interface Counted extends Nearness {
   readonly id: number;
   readonly usage: Usage;
-  readonly standing: Standing;
   /** The limit for everything; -1: none. */
   readonly limit: number;
 }
+
+const noLimit: Nearness = { state: 'ok', fullness: -1 };
 
 const most = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -57,7 +64,7 @@ export class Totals {
   readonly #counted = new Map<string, Counted>();
   #promised = 0n;
   #unlimited = 0;
-  readonly #standings: Record<Standing, number> = { over: 0, near: 0, fine: 0 };
+  readonly #states: Record<OwnerState, number> = { over: 0, near: 0, ok: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
   /** Tells whether all have been counted in this life. */
@@ -98,10 +105,15 @@ export class Totals {
   }
 
   get figures(): TotalFigures {
-    const { over, near } = this.#standings;
+    const { over, near } = this.#states;
     const usage = this.#sums.map(sum => Number(sum < most ? sum : most));
     const promised = Number(this.#promised < most ? this.#promised : most);
     return { owners: this.#counted.size, over, near, usage, promised, unlimited: this.#unlimited };
+  }
+
+  /** As of when the owner was last counted. */
+  nearnessOf(ownerKey: string): Nearness {
+    return this.#counted.get(ownerKey) ?? noLimit;
   }
 
   /** To be asked by one only, and given back with `putBack` where it came to nothing. */
@@ -142,29 +154,26 @@ export class Totals {
       const isSame =
         before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
       const usage = isSame ? before.usage : owner.usage;
-      return { id: owner.id, usage, ...this.#standingOf(owner) };
+      return { id: owner.id, usage, ...this.#nearnessNow(owner) };
     } catch (error) {
       if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
       // Whoever's bytes cannot be added up counts with what they were when they last could.
       const owner = this.#ledger.documents.owners.named(ownerKey);
-      return owner && { id: owner.id, usage: before?.usage ?? noUsage, standing: 'fine', limit: 0 };
+      return owner && { id: owner.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0 };
     }
   }
 
-  #standingOf(owner: OwnerUsage): Pick<Counted, 'limit' | 'standing'> {
+  #nearnessNow(owner: OwnerUsage): Pick<Counted, 'fullness' | 'limit' | 'state'> {
     const { settings } = this.#ledger;
     // Reserved bytes change nobody's state.
     const decide = this.#ledger.deciderFor({ ...owner, reserved: null });
-    let highest = belowAll;
-    for (const leaf of leaves) highest = Math.max(highest, nextLevel(settings, decide(leaf), belowAll));
-    const limit = decide('size:all').limit ?? 0;
-    if (highest === atLimit) return { standing: 'over', limit };
-    return { standing: highest === belowAll ? 'fine' : 'near', limit };
+    const { state, fullness } = worstKind(settings, decide, owner);
+    return { state, fullness, limit: decide('size:all').limit ?? 0 };
   }
 
   #count(counted: Counted | undefined, step: 1 | -1): void {
     if (counted === undefined) return;
-    this.#standings[counted.standing] += step;
+    this.#states[counted.state] += step;
     if (counted.limit < 0) this.#unlimited += step;
     else this.#promised += BigInt(step) * BigInt(counted.limit);
   }

@@ -115,7 +115,16 @@ export {
   spaceRequest,
 } from './requests.ts';
 export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
-export { type Session, type SessionRow, session, sessionRow, signIn, signInLink } from './sessions.ts';
+export {
+  type AnySession,
+  anySession,
+  type Session,
+  type SessionRow,
+  session,
+  sessionRow,
+  signIn,
+  signInLink,
+} from './sessions.ts';
 export { type OfferedSource, offeredSource } from './sign-in.ts';
 export { type SignInFaultCode, signInFaults } from './sign-in-faults.ts';
 export {
@@ -128,13 +137,26 @@ export {
   spaceAnswer,
   spaceReport,
 } from './space.ts';
-export { type CreatedToken, createdToken, type NewToken, newToken, type Token, token } from './tokens.ts';
 export {
+  type AnyToken,
+  anyToken,
+  type CreatedToken,
+  createdToken,
+  type NewToken,
+  newToken,
+  type Token,
+  token,
+} from './tokens.ts';
+export {
+  type AnyUnit,
+  anyUnit,
   type OwnerReport,
   type OwnerRow,
+  type OwnerState,
   type OwnReport,
   ownerReport,
   ownerRow,
+  ownerStates,
   ownerType,
   ownReport,
   type UnitRow,

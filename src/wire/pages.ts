@@ -19,10 +19,12 @@ export const pages = {
   policy: '/policy',
   tokens: '/tokens',
   requests: '/requests',
+  repositories: '/repositories',
   scans: '/scans',
   events: '/events',
   hosts: '/hosts',
   auths: '/admin/auths',
+  help: '/help',
   signIn: '/sign-in',
 } as const;
 

@@ -64,6 +64,12 @@ export const sessionRow = z
 
 export type SessionRow = z.infer<typeof sessionRow>;
 
+export const anySession = sessionRow
+  .extend({ user: z.string().meta({ description: 'The user who is signed in.' }) })
+  .meta({ id: 'AnySession' });
+
+export type AnySession = z.infer<typeof anySession>;
+
 export const signInLink = z
   .object({
     url: z.string().meta({ description: 'Good once.' }),

@@ -64,6 +64,12 @@ export const token = z
 
 export type Token = z.infer<typeof token>;
 
+const whose = z.object({ user: z.string().meta({ description: 'The user whose it is.' }) });
+
+export const anyToken = token.extend(whose.shape).meta({ id: 'AnyToken' });
+
+export type AnyToken = z.infer<typeof anyToken>;
+
 export const createdToken = token
   .extend({ sha1: z.string().meta({ description: 'The token itself, which is shown only once.' }) })
   .meta({ id: 'CreatedToken' });

@@ -1,6 +1,7 @@
 /** The usage of owners, and what limits it. Sizes are bytes, times ISO 8601. */
 
 import { z } from 'zod';
+import { subjects } from '../quota/index.ts';
 import { bytes } from './bytes.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
@@ -44,9 +45,23 @@ export const verdict = z
 
 export type Verdict = z.infer<typeof verdict>;
 
+export const ownerStates = ['over', 'near', 'ok'] as const;
+
+export type OwnerState = (typeof ownerStates)[number];
+
+const state = z.enum(ownerStates);
+
 export const ownerRow = verdict
   .extend({
     name: z.string(),
+    state: state.meta({
+      description:
+        '`over`: some kind of data is refused by a limit; `near`: the lowest threshold of WARN_AT is reached for some kind; `ok`: neither.',
+    }),
+    subject: z.enum(subjects).meta({
+      description:
+        'The kind of data in the worst state, which the decision is about, with all that the deciding limit counts together with it.',
+    }),
     type: ownerType,
     tree: usageTree,
     total: bytes.meta({ description: 'The sum of all kinds of data.' }),
@@ -60,7 +75,10 @@ export const ownerRow = verdict
       description: 'Figures from other hosts or from reporting programs may be out of date.',
     }),
   })
-  .meta({ id: 'OwnerRow', description: 'One owner in a list, with the decision about `size:all`.' });
+  .meta({
+    id: 'OwnerRow',
+    description: 'One owner in a list, with its state: that of the kind of data in the worst one.',
+  });
 
 export type OwnerRow = z.infer<typeof ownerRow>;
 
@@ -90,6 +108,13 @@ export const unitRow = z
 
 export type UnitRow = z.infer<typeof unitRow>;
 
+export const anyUnit = unitRow
+  .omit({ source: true, ruler: true })
+  .extend({ owner: z.string().nullable().meta({ description: "Null: nobody's." }) })
+  .meta({ id: 'AnyUnit' });
+
+export type AnyUnit = z.infer<typeof anyUnit>;
+
 export const ownerReport = ownerRow
   .extend({
     known: z.boolean().meta({ description: 'Whether this owner was ever heard of.' }),
@@ -97,7 +122,9 @@ export const ownerReport = ownerRow
       description:
         'Largest first; of each source its 1,000 largest, of each other host that shares the quota its 20 largest.',
     }),
-    decisions: z.record(z.string(), verdict).meta({ description: 'By subject.' }),
+    decisions: z.record(z.string(), verdict.extend({ state })).meta({
+      description: 'By subject, each with its state.',
+    }),
     allowances: z.array(allowance).readonly().meta({
       description: 'Extra bytes that have not ended, the first to end first.',
     }),

@@ -290,3 +290,82 @@ t.test('what is said of users, tokens and sources has the names and forms of the
   t.equal(secretAt, null);
   t.strictSame({ ...fields.parse(json), ...told }, json);
 });
+
+t.test('events are found by time, by who acted and by their words, further and further back', async t => {
+  const world = await World.open(t, { settings: small });
+  const begun = new Date().toISOString();
+  const total = { limit: 5, subjects: ['size:all'] };
+  await world.must(201, 'POST', '/admin/quota/rules', { body: { name: 'Ein Gigabyte', ...total } });
+  await world.must(201, 'POST', '/admin/quota/rules', { as: 'host', body: { name: 'other', ...total } });
+  for (let limit = 10; limit < 30; limit++) {
+    await world.must(200, 'PATCH', '/admin/quota/rules/other', { as: 'host', body: { limit } });
+  }
+  await world.report('bob', 'size:git:lfs', 2000);
+  await world.gate('GET', '/v1/check?owner=bob&subject=size:git:lfs&actor=Mallory');
+  await happened(world, 'refusal', 1);
+  const found = async (query: string) => {
+    const { json } = await world.must(200, 'GET', `${path}?${query}`);
+    return z.array(event).parse(json);
+  };
+  const names = async (query: string) =>
+    (await found(query)).map(each => (each.kind === 'policy' ? each.name : `${each.kind} of ${each.owner}`));
+  t.strictSame(await names('q=ein%20GIGA'), ['Ein Gigabyte']);
+  t.strictSame(await names('q=subjects'), [], 'names of fields are no words');
+  t.strictSame(await names('actor=mallory'), ['refusal of bob']);
+  t.strictSame(await names(`actor=admin1&since=${begun}`), ['Ein Gigabyte']);
+  t.strictSame(await names(`actor=nobody&since=${begun}`), []);
+  const all = await found(`kind=policy&since=${begun}&limit=1000`);
+  t.equal(all.length, 22, 'nothing from before');
+  const [last] = all;
+  const first = all.at(-1);
+  t.strictSame(
+    (await found(`kind=policy&since=${begun}&until=${first?.at}`)).map(({ id }) => id),
+    [...all.filter(({ at }) => at === first?.at).map(({ id }) => id)],
+  );
+  t.strictSame(
+    await found(`kind=policy&since=${new Date(Date.parse(last?.at ?? '') + 1).toISOString()}`),
+    [],
+  );
+  const seen: string[] = [];
+  let next: string | undefined = `${path}?kind=policy&q=other&limit=6`;
+  while (next !== undefined) {
+    const answer: Answer = await world.must(200, 'GET', next);
+    const page = z.array(event).parse(answer.json);
+    t.ok(page.length <= 6);
+    seen.push(...page.map(({ id }) => id));
+    next = /\/api\/v1([^>]*)>; rel="next"/.exec(String(answer.headers.link ?? ''))?.[1];
+  }
+  t.equal(new Set(seen).size, 21);
+  t.equal(seen.length, 21);
+  for (const [query, fault] of [
+    ['since=yesterday', /^since: expected a time/],
+    ['until=2026-01-01', /^until: expected a time/],
+  ] as const) {
+    t.match(messageOf(await world.must(422, 'GET', `${path}?${query}`)), fault);
+  }
+});
+
+t.test('events as CSV have a line each, and nothing in them is a formula', async t => {
+  const world = await World.open(t, { settings: small });
+  const rule = { name: '=HYPERLINK("x")', limit: 5, subjects: ['size:all'] };
+  await world.must(201, 'POST', '/admin/quota/rules', { body: rule });
+  await world.report('bob', 'size:git:lfs', 2000);
+  await world.gate('GET', '/v1/check?owner=bob&subject=size:git:lfs&actor=%40cmd');
+  await happened(world, 'refusal', 1);
+  const { text } = await world.must(200, 'GET', '/admin/quota/events.csv');
+  const lines = text.trimEnd().split('\r\n');
+  t.match(lines[0], /^at,last_at,kind,action,owner,actor,what,name,/);
+  const count = z.array(event).parse((await world.must(200, 'GET', `${path}?limit=1000`)).json).length;
+  t.equal(lines.length, count + 1);
+  t.match(
+    lines.find(line => line.includes('HYPERLINK')),
+    /,policy,created,,admin1,rule,"'=HYPERLINK\(""x""\)",/,
+  );
+  t.match(
+    lines.find(line => line.includes(',refusal,')),
+    /,refused,bob,"'@cmd",,,size:git:lfs,1,2000,1000,/,
+  );
+  const some = await world.must(200, 'GET', '/admin/quota/events.csv?kind=refusal&actor=@cmd');
+  t.equal(some.text.trimEnd().split('\r\n').length, 2);
+  await world.must(403, 'GET', '/admin/quota/events.csv', { as: 'bob' });
+});

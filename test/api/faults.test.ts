@@ -10,6 +10,7 @@ import { text as textOf } from 'node:stream/consumers';
 import t from 'tap';
 import { z } from 'zod';
 import { application } from '../../src/api/application.ts';
+import { Downloads } from '../../src/api/downloads.ts';
 import { route } from '../../src/api/route.ts';
 import { Streams } from '../../src/api/stream.ts';
 import { SoftquotaError } from '../../src/errors.ts';
@@ -48,6 +49,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       signIn: null,
       trustedProxies: [],
       streams: new Streams(),
+      downloads: new Downloads(),
     }),
   );
   server.listen(0, '127.0.0.1');

@@ -96,7 +96,9 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
     put('/admin/quota/policy', (await world.must(200, 'GET', '/admin/quota/policy')).json),
   explainDecision: get('/admin/quota/explain?user=alice&subject=size:git:lfs'),
   listUsage: get('/admin/quota/usage?sort=total&limit=1'),
+  downloadUsage: get('/admin/quota/usage.csv?state=over,ok'),
   getUsage: get('/admin/quota/usage/alice'),
+  listUnits: get('/admin/quota/units?limit=1'),
 
   getSpace: get('/admin/quota/space?user=alice'),
   getSpaceOfCaller: get('/user/quota/space', 'alice'),
@@ -162,6 +164,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   removeMember: remove('/admin/orgs/acme/members/dave'),
   createToken: post('/users/admin1/tokens', { name: 'laptop', scopes: ['read:user'] }),
   listTokens: get('/users/admin1/tokens'),
+  listAllTokens: get('/admin/tokens'),
   revokeToken: remove('/users/admin1/tokens/laptop'),
   makeSignInLink: post('/users/dave/sign-in-link', undefined),
   signIn: async world => ({
@@ -171,6 +174,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   }),
   getSession: get('/session', 'alice'),
   listSessions: get('/users/admin1/sessions'),
+  listAllSessions: get('/admin/sessions'),
   endSession: async world => {
     const [first] = await sessionsOf(world, 'admin1');
     return remove(`/users/admin1/sessions/${first?.id}`);
@@ -188,6 +192,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   followScans: get(`${scans}/events`),
 
   listEvents: get('/admin/quota/events'),
+  downloadEvents: get('/admin/quota/events.csv?kind=policy'),
   listFindings: get('/admin/quota/findings'),
   createSource: post('/admin/auths', company),
   listSources: get('/admin/auths'),

@@ -185,6 +185,121 @@ t.test('who stores something and may store nothing is fuller than all others', a
   t.strictSame(namesOf(await list(world, '?sort=percent&limit=4')), ['frank', 'dave', 'Erin', 'alice']);
 });
 
+t.test(
+  'the state of an owner is that of the worst kind of data, in list, report, overview and check',
+  async t => {
+    const world = await World.open(t);
+    await world.report('lena', 'size:git:lfs', 120);
+    await world.report('lena', 'size:repos:private', 1);
+    await world.report('nora', 'size:assets:packages:all', 85);
+    await world.report('olga', 'size:git:lfs', 10);
+    await world.report('petra', 'size:git:lfs', 10);
+    await apply(world, {
+      rules: [
+        { name: 'all', limit: 1000, subjects: ['size:all'] },
+        { name: 'hundred', limit: 100, subjects: ['size:git:lfs'] },
+        { name: 'packages', limit: 100, subjects: ['size:assets:packages:all'] },
+        { name: 'none', limit: 0, subjects: ['size:assets:wiki'] },
+      ],
+      groups: [
+        {
+          name: 'team',
+          rules: ['all', 'hundred', 'packages', 'none'],
+          users: ['lena', 'nora', 'olga', 'acme'],
+        },
+      ],
+    });
+    const states = async (query: string) =>
+      (await list(world, `?sort=name&${query}`)).map(({ name, state, subject }) => [name, state, subject]);
+    t.strictSame(await states('state=over'), [['lena', 'over', 'size:git:lfs']]);
+    t.strictSame(await states('state=near'), [['nora', 'near', 'size:assets:packages:all']]);
+    t.strictSame(await states('state=near,over'), [
+      ['lena', 'over', 'size:git:lfs'],
+      ['nora', 'near', 'size:assets:packages:all'],
+    ]);
+    t.strictSame(await states('state=ok&group=team'), [
+      ['acme', 'ok', 'size:all'],
+      ['olga', 'ok', 'size:git:lfs'],
+    ]);
+    t.strictSame(await states('type=organization'), [['acme', 'ok', 'size:all']]);
+    const [lena, nora] = await list(world, '?sort=percent');
+    t.match(lena, { name: 'lena', allowed: false, used: 120, limit: 100, percent: 120, rule: 'hundred' });
+    t.match(nora, { name: 'nora', allowed: true, percent: 85 });
+    const overview = await world.must(200, 'GET', '/admin/quota/overview');
+    t.match(overview.json, { owners: { over: 1, near: 1 } }, 'the overview counts those whom the list shows');
+    for (const name of ['lena', 'nora', 'olga', 'petra', 'acme']) {
+      const report = ownerReport.parse((await world.must(200, 'GET', `${path}/${name}`)).json);
+      const [row] = await list(world, `?q=${name}`);
+      t.equal(report.state, row?.state, name);
+      const ofKinds = leaves.map(leaf => report.decisions[leaf]?.state);
+      const worst = ofKinds.find(state => state === 'over') ?? ofKinds.find(state => state === 'near');
+      t.equal(worst ?? 'ok', row?.state);
+      t.match(report.decisions[report.subject], {
+        used: report.used,
+        limit: report.limit,
+        state: report.state,
+      });
+    }
+    const { link } = (await world.must(200, 'GET', `${path}?state=near,over&group=team&limit=1`)).headers;
+    t.match(String(link), /state=near%2Cover&group=team/, 'the next page is of the same owners');
+    t.match(
+      messageOf(await world.must(422, 'GET', `${path}?state=full`)),
+      /^state: expected over, near or ok/,
+    );
+    await world.must(404, 'GET', `${path}?group=nothere`);
+  },
+);
+
+t.test(
+  'what no rule covers is over the limit where UNCOVERED = deny refuses it, if it is stored',
+  async t => {
+    const world = await World.open(t, { settings: { quota: { ENABLED: 'true', UNCOVERED: 'deny' } } });
+    await peopled(world);
+    await world.must(201, 'POST', '/admin/quota/rules', {
+      body: { name: 'lfs', limit: 9, subjects: ['size:git:lfs'] },
+    });
+    await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'few', rules: [{ name: 'lfs' }] } });
+    await world.must(204, 'POST', '/admin/users/frank/quota/groups', { body: { groups: ['few'] } });
+    await world.must(204, 'POST', '/admin/users/carol/quota/groups', { body: { groups: ['few'] } });
+    t.match(await list(world, '?q=frank'), [{ state: 'over', allowed: false, used: null, limit: null }]);
+    t.match(await list(world, '?q=carol'), [{ state: 'ok', allowed: true, used: 0, limit: 9 }]);
+  },
+);
+
+t.test('a default group is also that of owners who are in none', async t => {
+  const world = await World.open(t, { settings: { quota: { ENABLED: 'true', DEFAULT_GROUPS: 'free' } } });
+  await peopled(world);
+  const names = namesOf(await list(world, '?sort=name&group=free'));
+  t.strictSame(names, ['Erin', 'acme', 'admin1', 'alice', 'bob', 'gr%/ä é']);
+});
+
+t.test('the list as CSV has a line for each owner, and no name becomes a formula', async t => {
+  const world = await World.open(t);
+  await peopled(world);
+  await world.report('=1+1', 'size:git:lfs', 3);
+  await world.report('a,"b"', 'size:git:lfs', 2);
+  const { text, headers } = await world.must(200, 'GET', '/admin/quota/usage.csv?sort=name');
+  t.match(headers, { 'content-type': 'text/csv; charset=utf-8' });
+  const [head, ...lines] = text.split('\r\n');
+  t.match(
+    head,
+    /^owner,type,state,stored,size:repos:public,.*,percent,group,rule,measured_at,partial,stale$/,
+  );
+  t.equal(lines.pop(), '');
+  t.equal(lines.length, 11);
+  t.match(lines[0], /^"'=1\+1",user,ok,3,/);
+  t.match(text, '"a,""b""",user,ok,2,');
+  t.match(text, /Erin,user,ok,55,0,0,50,0,0,5,0,0,size:all,55,100,55,free,hundred,/);
+  const over = await world.must(200, 'GET', '/admin/quota/usage.csv?state=over&sort=name');
+  t.strictSame(
+    over.text.split('\r\n').map(line => line.split(',')[0]),
+    ['owner', 'dave', 'frank', ''],
+  );
+  await world.must(403, 'GET', '/admin/quota/usage.csv', { as: 'alice' });
+  await world.must(422, 'GET', '/admin/quota/usage.csv?limit=3');
+  t.equal((await world.must(200, 'HEAD', '/admin/quota/usage.csv')).text, '');
+});
+
 t.test('a search finds parts of names as names compare', async t => {
   const world = await World.open(t);
   await peopled(world);

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { application } from '../../src/api/application.ts';
 import { Built } from '../../src/api/built.ts';
+import { Downloads } from '../../src/api/downloads.ts';
 import { Streams } from '../../src/api/stream.ts';
 import { type Answer, answerIn, send } from './http.ts';
 import { World } from './world.ts';
@@ -57,6 +58,7 @@ async function served(
       metrics: { metrics: null, isLocal: false },
       trustedProxies: [],
       streams: new Streams(),
+      downloads: new Downloads(),
       web: new Built(join(folder, 'web')),
     }),
   );
@@ -170,7 +172,7 @@ t.test('what is neither page nor file is 404: a page for a browser, JSON for oth
       { status: 404, headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' } },
       path,
     );
-    t.match(told.text, /Page not found.*<a href="\/">/s, path);
+    t.match(told.text, '<base href="/">', `${path}: the app, which says that there is no such page`);
     for (const accepted of [{}, { Accept: '*/*' }, { Accept: 'application/json' }]) {
       t.match(await get(path, accepted), { status: 404, json: { message: 'no such address' } }, path);
     }
@@ -178,6 +180,15 @@ t.test('what is neither page nor file is 404: a page for a browser, JSON for oth
   t.match(await get('/api/v1/nowhere', reader), { status: 404, json: { message: 'no such address' } });
   t.match(await get('/owners', {}, 'POST'), { status: 405, headers: { allow: 'GET, HEAD' } });
   t.match(await get('/nowhere', {}, 'POST'), { status: 404 });
+});
+
+t.test('the icon is at the address at which browsers ask for one, too', async t => {
+  const { get } = await served(t);
+  t.match(await get('/favicon.ico'), {
+    status: 200,
+    text: '<svg/>',
+    headers: { 'content-type': /^image\/svg\+xml/, 'cache-control': 'no-cache' },
+  });
 });
 
 t.test('below a path it is served with and without it, and says where it lies', async t => {
@@ -189,7 +200,7 @@ t.test('below a path it is served with and without it, and says where it lies', 
   t.match(await get('/a&b/quota/assets/app-1a2b.js'), { status: 200 });
   t.match(await get('/a&b/quota'), { status: 302, headers: { location: '/a&b/quota/' } });
   const told = await get('/a&b/quota/nowhere', reader);
-  t.match(told, { status: 404, text: /<a href="\/a&amp;b\/quota\/">/ });
+  t.match(told, { status: 404, text: '<base href="/a&amp;b/quota/">' });
 });
 
 t.test(

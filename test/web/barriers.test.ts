@@ -17,6 +17,8 @@ const opened = [
   ['groups/free', 'Edit', 'Members'],
   ['groups/free', 'Delete', 'What would change'],
   ['owners', 'New owner', 'Create owner'],
+  ['owners', 'Choose all of this page', 'Change a group'],
+  ['events?kind=policy&q=one-gigabyte', 'Show change', 'Restore what was before'],
   ['owners/bob', 'Edit groups', 'Save the groups'],
   ['owners/bob', 'Rename', 'New name'],
   ['owners/bob', 'New token', 'Last valid day'],
@@ -28,6 +30,8 @@ for (const look of looks) {
     for (const path of [
       ...administratorsPages([oddNames.long]),
       'owners/bob',
+      'owners?state=over',
+      'nowhere',
       'groups/free',
       'rules/one-gigabyte',
     ]) {

@@ -1,6 +1,7 @@
 /** The plot of usage as it was, in Chromium. */
 
 import t from 'tap';
+import { z } from 'zod';
 import { recorded, remember } from '../api/past.ts';
 import { World } from '../api/world.ts';
 import type { Tab } from '../e2e/browser.ts';
@@ -96,4 +97,34 @@ t.test('nothing keeps anybody out of the plot, on a desk and on a phone, light a
     await tab.click('main ::-p-text(By kind)');
     t.same(await barriers(tab), [], `by kind ${look.scheme} ${look.width}`);
   }
+});
+
+t.test('for a report the figures are saved as CSV, and the chart as SVG and as PNG', async t => {
+  const tab = await web.signedIn(world.url, alice, 'mine');
+  await tab.page.waitForSelector(reader);
+  await tab.page.evaluate(`{
+    window.saved = [];
+    const make = URL.createObjectURL.bind(URL);
+    URL.createObjectURL = blob => {
+      window.saved.push(blob);
+      return make(blob);
+    };
+  }`);
+  /** What is saved last, as text. */
+  const saved = async (button: string, count: number) => {
+    await tab.click(`main ::-p-text(${button})`);
+    await tab.page.waitForFunction(`window.saved.length === ${count}`);
+    const last = `window.saved[${count - 1}]`;
+    return tab.page.evaluate(`${last}.text().then(text => [${last}.type, ${last}.size, text])`);
+  };
+  const [, , figures] = z.tuple([z.string(), z.number(), z.string()]).parse(await saved('Download CSV', 1));
+  t.match(figures, /^time,total,size:repos:public,.*\r\n\d{4}-[^,]*Z,1000000000,0,0,1000000000,/);
+  const [type, , svg] = z.tuple([z.string(), z.number(), z.string()]).parse(await saved('Download SVG', 2));
+  t.equal(type, 'image/svg+xml');
+  t.match(svg, /^<svg [^>]*>.*Usage of my account: 5 GB on .*LFS objects: 5 GB/s);
+  t.notMatch(svg, /class=|var\(/, 'it needs no style sheet');
+  const [png, size] = z.tuple([z.string(), z.number(), z.string()]).parse(await saved('Download PNG', 3));
+  t.equal(png, 'image/png');
+  t.ok(size > 5000, `${size} bytes`);
+  t.same(tab.complaints, []);
 });

@@ -65,6 +65,8 @@ export function administratorsPages(names: readonly string[]): readonly string[]
         'scans',
         'events',
         'hosts',
+        'repositories',
+        'help',
         'tokens',
         'auths',
       ] as const

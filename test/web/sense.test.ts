@@ -3,13 +3,19 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { leaves, subjects } from '../../src/quota/index.ts';
-import type { Verdict } from '../../src/wire/index.ts';
 import { wayBack } from '../../src/wire/pages.ts';
 import { claimsIn, fieldsOf, mappingSeen, newSource } from '../../web/src/auths/typed.ts';
-import { listWords, nearness, rulingsIn, worst } from '../../web/src/own/verdicts.ts';
+import { listWords, rulingsIn, type StatedVerdict, worstState } from '../../web/src/own/verdicts.ts';
 
-const free: Verdict = { allowed: false, used: 12, limit: 10, group: 'free', rule: 'total' };
-const lfs: Verdict = { allowed: true, used: 3, limit: 50, group: 'media', rule: 'lfs' };
+const free: StatedVerdict = {
+  allowed: false,
+  state: 'over',
+  used: 12,
+  limit: 10,
+  group: 'free',
+  rule: 'total',
+};
+const lfs: StatedVerdict = { allowed: true, state: 'ok', used: 3, limit: 50, group: 'media', rule: 'lfs' };
 
 t.test('kinds of data that the same rule decides for alike are told once, in the fewest words', async t => {
   const decisions = Object.fromEntries(
@@ -24,22 +30,15 @@ t.test('kinds of data that the same rule decides for alike are told once, in the
   t.equal(listWords(everything[0]?.subjects ?? []), 'everything');
 });
 
-t.test(
-  'a limit is near from the lowest threshold on, and what is refused comes before what is near',
-  async t => {
-    t.equal(nearness({ ...lfs, used: 40 }, [80, 90]), 'near');
-    t.equal(nearness({ ...lfs, used: 39 }, [80, 90]), 'fine');
-    t.equal(nearness({ ...lfs, limit: -1 }, [80]), 'fine');
-    t.equal(nearness({ ...lfs, used: null, limit: null }, [80]), 'fine');
-    t.equal(nearness({ ...lfs, used: 50 }, []), 'fine');
-    t.equal(nearness(free, [80]), 'refused');
-    const rulings = (...verdicts: Verdict[]) =>
-      verdicts.map(verdict => ({ verdict, leaves: [], subjects: [] }));
-    t.equal(worst(rulings({ ...lfs, used: 45 }, free, lfs), [80]), 'refused');
-    t.equal(worst(rulings({ ...lfs, used: 45 }, lfs), [80]), 'near');
-    t.equal(worst([], [80]), 'fine');
-  },
-);
+t.test('of several states the worst one is told', async t => {
+  const near: StatedVerdict = { ...lfs, state: 'near' };
+  const rulings = (...verdicts: StatedVerdict[]) =>
+    verdicts.map(verdict => ({ verdict, leaves: [], subjects: [] }));
+  t.equal(worstState(rulings(near, free, lfs)), 'over');
+  t.equal(worstState(rulings(lfs, near)), 'near');
+  t.equal(worstState(rulings({ ...free, state: 'ok' }, lfs)), 'ok', 'nothing of it is stored');
+  t.equal(worstState([]), 'ok');
+});
 
 t.test('every kind of data is told of exactly once', async _t => {
   const verdict = fc.constantFrom(free, lfs, { ...lfs, allowed: false });

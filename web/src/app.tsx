@@ -26,12 +26,12 @@ function Inside() {
   const session = useSession();
   const isUnknown = session.data === undefined && session.error !== null;
   const mustSignIn =
-    isUnknown && faultOf(session.error).is === 'signed-out' && place !== null && place.page !== 'signIn';
+    isUnknown && faultOf(session.error).is === 'signed-out' && place !== null && !isOpen(place.page);
   useEffect(() => {
     if (mustSignIn) go(to('signIn', undefined, { back: hereBelowBase() }), { replace: true });
   }, [mustSignIn]);
 
-  if (place?.page === 'signIn' || (place === null && session.data === undefined)) {
+  if (place?.page === 'signIn' || (session.data === undefined && (place === null || isOpen(place.page)))) {
     return <Shell session={null}>{drawn(place?.page ?? null, '')}</Shell>;
   }
   if (session.data === undefined) {
@@ -46,6 +46,11 @@ function Inside() {
       <Allowed session={session.data} page={place?.page ?? null} name={place?.name ?? ''} />
     </Shell>
   );
+}
+
+/** Nobody has to be signed in for it. */
+function isOpen(page: PageId): boolean {
+  return page === 'signIn' || page === 'help';
 }
 
 function Allowed({ session, page, name }: { session: Session; page: PageId | null; name: string }) {

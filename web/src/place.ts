@@ -57,6 +57,8 @@ export function followLinks(): () => void {
     if (link.target !== '' || link.hasAttribute('download')) return;
     const url = new URL(link.href);
     if (url.origin !== window.location.origin || placeOf(url.pathname) === null) return;
+    // Within a page the browser finds the place by itself.
+    if (url.hash !== '' && url.pathname === window.location.pathname) return;
     event.preventDefault();
     if (url.href !== window.location.href) go(url.href);
   };

@@ -36,8 +36,8 @@ export function Shell({ session, page, children }: ShellProps) {
         {children}
       </main>
       <footer class="foot">
-        softquota {session?.version ?? ''} · <a href="api/swagger">HTTP API</a> ·{' '}
-        <a href="licenses.txt">Licenses</a>
+        softquota {session?.version ?? ''} · <a href={to('help')}>Help</a> ·{' '}
+        <a href="api/swagger">HTTP API</a> · <a href="licenses.txt">Licenses</a>
       </footer>
       <Announcer />
     </>
@@ -48,6 +48,7 @@ export function Shell({ session, page, children }: ShellProps) {
 const administration: readonly (readonly [words: string, page: PageId, below?: PageId])[] = [
   ['Overview', 'overview'],
   ['Owners', 'owners', 'owner'],
+  ['Repositories', 'repositories'],
   ['Groups', 'groups', 'group'],
   ['Rules', 'rules', 'rule'],
   ['Policy', 'policy'],
@@ -77,15 +78,13 @@ function Ways({ session, page }: { session: Session; page: PageId | undefined })
       <nav class={isOpen ? 'open' : ''} aria-label="Pages">
         {session.is_admin && (
           <ul>
-            {administration
-              .filter(([, target]) => target !== 'hosts' || session.shares)
-              .map(([words, target, below]) => (
-                <li key={target}>
-                  <a href={to(target)} aria-current={current(page, target, below)}>
-                    {words}
-                  </a>
-                </li>
-              ))}
+            {administration.map(([words, target, below]) => (
+              <li key={target}>
+                <a href={to(target)} aria-current={current(page, target, below)}>
+                  {words}
+                </a>
+              </li>
+            ))}
           </ul>
         )}
         <ul>

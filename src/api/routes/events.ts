@@ -1,9 +1,11 @@
 /** `/events`: what happened, newest first. */
 
 import { z } from 'zod';
-import { event, eventKinds, knownName, mark } from '../../wire/index.ts';
+import type { EventsPage } from '../../overview/index.ts';
+import { type Event, event, eventKinds, knownName, mark, text } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
-import { type Call, type Route, route } from '../route.ts';
+import { csvLine } from '../csv.ts';
+import { type Call, csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const mostEvents = 1000;
@@ -20,14 +22,29 @@ export const eventsAnswer = {
   headers: { Link: 'The address of the page `next`, if there are older events.' },
 } as const;
 
-const listQuery = z.strictObject({
+const time = z.iso
+  .datetime({ offset: true, error: 'expected a time such as 2027-01-31T00:00:00Z' })
+  .max(64)
+  .transform(said => Date.parse(said));
+
+const filters = {
   kind: z.enum(eventKinds).optional().meta({ description: 'Only these.' }),
   owner: knownName.min(1).optional().meta({
     description:
       'Only events of this owner: those recorded under the name, and those of the owner who has the name now.',
   }),
-  ...eventsPage,
-});
+  since: time.optional().meta({ description: 'Only events from this time on.', type: 'string' }),
+  until: time.optional().meta({ description: 'Only events up to this time.', type: 'string' }),
+  actor: knownName.min(1).optional().meta({ description: 'Only events of what this user did.' }),
+  q: text.optional().meta({
+    description: 'Only events with this text in a name, a path or their words, in any case of letters.',
+  }),
+} as const;
+
+const listQuery = z.strictObject({ ...filters, ...eventsPage });
+
+const mostLines = 100_000;
+const linesAtOnce = 500;
 
 export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] {
   return [
@@ -39,17 +56,125 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
       summary: 'Refusals, thresholds reached, policy changes and sign-ins, newest first',
       description:
         'Events are kept for `[events] KEEP`. Refusals are added up per owner, actor, subject and hour; they and thresholds ' +
-        'appear after about a second, policy changes at once.',
+        'appear after about a second, policy changes at once. With `actor`, `q` or `since`, a page may have fewer events than ' +
+        '`limit`, or none, and yet a next page: each request looks through 20,000 events at most.',
       access: administrators.read,
       query: listQuery,
       answer: { ...eventsAnswer, schema: z.array(event).readonly() },
       handle: async ({ query }, call) => {
         const page = await events.list(query);
-        tellNext(call, new URL('api/v1/admin/quota/events', baseUrl()), query, page.next);
+        const { since, until } = query;
+        const told = { ...query, since: isoTime(since), until: isoTime(until) };
+        tellNext(call, new URL('api/v1/admin/quota/events', baseUrl()), told, page.next);
         return page.events;
       },
     }),
+    csvRoute({
+      id: 'downloadEvents',
+      path: '/admin/quota/events.csv',
+      tag: 'operation',
+      summary: 'The same events as CSV, without pages',
+      description:
+        `At most the newest ${mostLines.toLocaleString('en-US')}. The columns are named in the first line; sizes are bytes. ` +
+        'A text that a spreadsheet would take for a formula has an apostrophe before it.',
+      access: administrators.read,
+      query: z.strictObject(filters),
+      faults: [503],
+      answer: { description: 'One line for each event' },
+      lines: async query => {
+        const page = (after: string | undefined) =>
+          events.list({ ...query, limit: linesAtOnce, ...(after === undefined ? {} : { after }) });
+        return csvLines(await page(undefined), page);
+      },
+    }),
   ];
+}
+
+function isoTime(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString();
+}
+
+const columns = [
+  'at',
+  'last_at',
+  'kind',
+  'action',
+  'owner',
+  'actor',
+  'what',
+  'name',
+  'subject',
+  'count',
+  'used',
+  'limit',
+  'group',
+  'rule',
+  'bytes',
+  'until',
+  'words',
+  'before',
+  'after',
+  'id',
+] as const;
+
+async function* csvLines(
+  first: EventsPage,
+  read: (after: string) => Promise<EventsPage>,
+): AsyncGenerator<string> {
+  yield csvLine(columns);
+  let left = mostLines;
+  for (let page = first; ; page = await read(page.next)) {
+    const told = page.events.slice(0, left);
+    left -= told.length;
+    yield told.map(each => csvLine(columns.map(column => cellsOf(each)[column] ?? null))).join('');
+    if (page.next === null || left === 0) return;
+  }
+}
+
+function cellsOf(told: Event): Readonly<Partial<Record<(typeof columns)[number], string | number | null>>> {
+  const { id, at, kind, owner } = told;
+  const common = { id, at, kind, owner };
+  switch (told.kind) {
+    case 'refusal': {
+      const { last_at, actor, subject, count, used, limit, group, rule, mode } = told;
+      const action = mode === 'report' ? 'would be refused' : 'refused';
+      return { ...common, last_at, action, actor, subject, count, used, limit, group, rule };
+    }
+    case 'threshold': {
+      const { direction, to, from, subjects, used, limit, group, rule } = told;
+      const action = direction === 'up' ? `reached ${to}` : `below ${from}`;
+      return { ...common, action, subject: subjects.join(' '), used, limit, group, rule };
+    }
+    case 'policy': {
+      const { action, what, name, before, after, by } = told;
+      const shown = { before: jsonOf(before), after: jsonOf(after) };
+      return { ...common, action, actor: by?.name ?? null, what, name, ...shown };
+    }
+    case 'sign-in':
+      return { ...common, action: told.outcome, actor: told.by?.name ?? null, name: told.source.name };
+    case 'request': {
+      const { action, by, bytes, until, words } = told;
+      return { ...common, action, actor: by?.name ?? null, bytes, until, words };
+    }
+    case 'allowance': {
+      const { action, by, bytes, until, why } = told;
+      return { ...common, action, actor: by?.name ?? null, bytes, until, words: why };
+    }
+    case 'reclaim': {
+      const { repository, freed, fault } = told;
+      return {
+        ...common,
+        action: fault === null ? 'freed' : 'failed',
+        name: repository,
+        bytes: freed,
+        words: fault,
+      };
+    }
+  }
+}
+
+function jsonOf(content: unknown): string | null {
+  return content === null || content === undefined ? null : JSON.stringify(content);
 }
 
 /** `address` is that of the list, `query` what was asked, `next` where the page ended. */

@@ -26,6 +26,7 @@ import { signInRoutes } from './sign-in.ts';
 import { spaceRoutes } from './space.ts';
 import { tokenRoutes } from './tokens.ts';
 import { trialRoutes } from './trials.ts';
+import { unitRoutes } from './units.ts';
 import { usageRoutes } from './usage.ts';
 import { userQuotaRoutes } from './user-quotas.ts';
 import { userRoutes } from './users.ts';
@@ -43,6 +44,7 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...ownFigureRoutes(services),
     ...overviewRoutes(services),
     ...usageRoutes(services),
+    ...unitRoutes(services),
     ...policyRoutes(services),
     ...trialRoutes(services),
     ...scanRoutes(services),

@@ -1,20 +1,25 @@
 /** Reports about one owner, to administrators and to the owner. */
 
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
+import { stateOfKind, worstKind } from '../../overview/index.ts';
 import { allowancesOf } from '../../policy/index.ts';
-import { asTree, subjects } from '../../quota/index.ts';
+import { asTree, bytesUnder, leafMask, subjects } from '../../quota/index.ts';
 import type { OwnerReport, OwnerRow, UnitRow } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
 import { allowanceShown } from './asked.ts';
 import { verdictShown } from './shapes.ts';
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
-  const decision = ledger.deciderFor(owner)('size:all');
+  // Reserved bytes change nobody's state.
+  const decide = ledger.deciderFor({ ...owner, reserved: null });
+  const { subject, state, decision } = worstKind(ledger.settings, decide, owner);
   return {
     name: owner.name,
     type: owner.type,
     tree: asTree(owner.usage),
     total: reportTotal(owner),
+    state,
+    subject,
     ...verdictShown(decision),
     percent: percentOf(decision),
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
@@ -33,7 +38,9 @@ export async function reportOf(
 ): Promise<OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = subjects.map(subject => {
-    return [subject, verdictShown(ledger.deciderFor(owner)(subject))];
+    const decision = ledger.deciderFor(owner)(subject);
+    const state = stateOfKind(ledger.settings, decision, bytesUnder(owner.usage, leafMask(subject)));
+    return [subject, { ...verdictShown(decision), state }];
   });
   const rulers = scanner.rulers();
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map((unit): UnitRow => {
@@ -65,8 +72,6 @@ export function reportTotal({ usage }: OwnerUsage): number {
   return usage.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-export type Filling = Pick<OwnerRow, 'used' | 'limit'>;
-
-export function percentOf({ used, limit }: Filling): number | null {
+function percentOf({ used, limit }: Pick<OwnerRow, 'used' | 'limit'>): number | null {
   return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
 }

@@ -17,6 +17,7 @@ import {
 import { printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
+  anySession,
   knownName,
   mark,
   type Session,
@@ -29,8 +30,10 @@ import {
 import { administrators, refuse } from '../access.ts';
 import type { Browser } from '../asker.ts';
 import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
+import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { everybodysQuery, newestFirst } from './tokens.ts';
 
 const path = '/users/{user}/sessions';
 const params = z.object({ user: knownName });
@@ -167,6 +170,33 @@ export function sessionRoutes({
         identity
           .sessionsOf(knownOwner(ledger, named.params.user).id)
           .map(known => rowOf(known, caller.sessionKey)),
+    }),
+    route({
+      id: 'listAllSessions',
+      method: 'get',
+      path: '/admin/sessions',
+      tag: 'users',
+      summary: 'The sessions of all users in browsers, the newest first',
+      access: administrators.read,
+      query: z.strictObject(everybodysQuery),
+      answer: { status: 200, description: 'One page', schema: z.array(anySession), headers: pagingHeaders },
+      handle: async ({ query }, call) => {
+        const { owners } = documents;
+        const wanted = owners.keyOf(query.q);
+        const found = function* () {
+          for (const known of identity.everySession()) {
+            const user = owners.byId(known.document.owner);
+            if (user?.key.includes(wanted)) yield { known, user: user.name };
+          }
+        };
+        const { entries, total } = await pageOf(found(), query, (a, b) =>
+          newestFirst(a.known.document, b.known.document),
+        );
+        const address = new URL('api/v1/admin/sessions', baseUrl());
+        if (query.q !== '') address.searchParams.set('q', query.q);
+        tellPages(call, query, total, address);
+        return entries.map(({ known, user }) => ({ ...rowOf(known, call.caller.sessionKey), user }));
+      },
     }),
     route({
       id: 'endSession',

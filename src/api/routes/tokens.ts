@@ -2,11 +2,19 @@
 
 import { z } from 'zod';
 import { type Caller, createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
-import { createdToken, knownName, newToken, type Token, token } from '../../wire/index.ts';
+import { anyToken, createdToken, knownName, newToken, type Token, text, token } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
 import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
-import { forgivingPage, pagingHeaders, tellPages } from '../pages.ts';
+import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+
+/** The lists of what all users have. */
+export const everybodysQuery = {
+  q: text.default('').meta({ description: 'Only of users whose names contain this text.' }),
+  page: z.coerce.number<string>().int().min(1).default(1),
+  limit: z.coerce.number<string>().int().min(1).max(1000).default(50),
+} as const;
 
 const path = '/users/{user}/tokens';
 const params = z.object({ user: knownName });
@@ -36,6 +44,31 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
         tellPages(call, query, tokens.length, address);
         const end = query.page * query.limit;
         return tokens.slice(end - query.limit, end).map(token => tokenShown(token, token.lastUsedAt));
+      },
+    }),
+    route({
+      id: 'listAllTokens',
+      method: 'get',
+      path: '/admin/tokens',
+      tag: 'users',
+      summary: 'The tokens of all users, the newest first',
+      access: administrators.read,
+      query: z.strictObject(everybodysQuery),
+      answer: { status: 200, description: 'One page', schema: z.array(anyToken), headers: pagingHeaders },
+      handle: async ({ query }, call) => {
+        const { owners } = documents;
+        const wanted = owners.keyOf(query.q);
+        const found = function* () {
+          for (const token of identity.everyToken()) {
+            const user = owners.byId(token.owner);
+            if (user?.key.includes(wanted)) yield { token, user: user.name };
+          }
+        };
+        const { entries, total } = await pageOf(found(), query, (a, b) => newestFirst(a.token, b.token));
+        const address = new URL('api/v1/admin/tokens', baseUrl());
+        if (query.q !== '') address.searchParams.set('q', query.q);
+        tellPages(call, query, total, address);
+        return entries.map(({ token, user }) => ({ ...tokenShown(token, token.lastUsedAt), user }));
       },
     }),
     route({
@@ -83,6 +116,12 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       },
     }),
   ];
+}
+
+type Made = Pick<TokenDocument, 'createdAt' | 'id'>;
+
+export function newestFirst(a: Made, b: Made): number {
+  return b.createdAt - a.createdAt || b.id - a.id;
 }
 
 function tokenShown(

@@ -1,8 +1,7 @@
 /** `/usage` and `/explain`: what owners use, what limits them, and why. */
 
 import { z } from 'zod';
-import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
-import { leafIndex, leaves } from '../../quota/index.ts';
+import { leaves } from '../../quota/index.ts';
 import { inSlices } from '../../slices.ts';
 import {
   askedSize,
@@ -12,24 +11,23 @@ import {
   type OwnerRow,
   ownerReport,
   ownerRow,
-  text,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { csvLine } from '../csv.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
-import { type Route, route } from '../route.ts';
+import { csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { type Filling, percentOf, reportOf, reportTotal, rowOf } from './reports.ts';
+import { ownerList, ownersQuery, type RankedOwner } from './owner-list.ts';
+import { reportOf, rowOf } from './reports.ts';
 import { explanationShown } from './shapes.ts';
 
-const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const mostRows = 1000;
 const mostUnits = 1000;
-const orders = ['asc', 'desc'] as const;
+const mostLines = 1_000_000;
+const linesAtOnce = 200;
 
 const listQuery = z.strictObject({
-  sort: z.enum(sortable).default('total'),
-  order: z.enum(orders).optional().meta({ description: 'The default is `desc`, and `asc` for names.' }),
-  q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
+  ...ownersQuery,
   page: z.coerce.number<string>().int().min(1).default(1),
   limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
 });
@@ -45,23 +43,35 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       summary: 'Owners with their usage and limits',
       access: administrators.read,
       query: listQuery,
+      faults: [404],
       answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pagingHeaders },
       handle: async ({ query }, call) => {
-        const { sort, q } = query;
-        const order = query.order ?? (sort === 'name' ? 'asc' : 'desc');
-        const sign = order === 'asc' ? 1 : -1;
-        const rank = ranking(ledger, sort);
-        const { entries, total } = await pageOf(
-          ranked(ledger, q, rank),
-          query,
-          (a, b) => (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
-        );
+        const { owners, order, parameters } = await ownerList(services, query);
+        const { entries, total } = await pageOf(owners, query, order);
         const address = new URL('api/v1/admin/quota/usage', baseUrl());
-        address.search = new URLSearchParams({ sort, order, ...(q === '' ? {} : { q }) }).toString();
+        address.search = new URLSearchParams(parameters).toString();
         tellPages(call, query, total, address);
         const rows: OwnerRow[] = [];
         await inSlices(entries, ({ owner }) => rows.push(rowOf(ledger, owner)));
         return rows;
+      },
+    }),
+    csvRoute({
+      id: 'downloadUsage',
+      path: '/admin/quota/usage.csv',
+      tag: 'owners',
+      summary: 'The same list as CSV, without pages',
+      description:
+        'The columns are named in the first line; sizes are bytes. A name that a spreadsheet would take for a formula ' +
+        'has an apostrophe before it, and characters that cannot be seen are written out.',
+      access: administrators.read,
+      query: z.strictObject(ownersQuery),
+      faults: [404, 503],
+      answer: { description: 'One line for each owner' },
+      lines: async query => {
+        const { owners, order } = await ownerList(services, query);
+        const { entries } = await pageOf(owners, { page: 1, limit: mostLines }, order);
+        return csvLines(services, entries);
       },
     }),
     route({
@@ -91,41 +101,49 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-interface Ranked {
-  readonly owner: OwnerUsage;
-  readonly rank: number;
-}
+const columns = [
+  'owner',
+  'type',
+  'state',
+  'stored',
+  ...leaves,
+  'nearest_limit',
+  'used',
+  'limit',
+  'percent',
+  'group',
+  'rule',
+  'measured_at',
+  'partial',
+  'stale',
+] as const;
 
-function* ranked(ledger: Ledger, wanted: string, rank: (owner: OwnerUsage) => number): Generator<Ranked> {
-  for (const owner of ledger.owners(ledger.documents.owners.keyOf(wanted)))
-    yield { owner, rank: rank(owner) };
-}
-
-/** The number that owners are sorted by; equal ones stand by name. */
-function ranking(ledger: Ledger, sort: (typeof sortable)[number]): (owner: OwnerUsage) => number {
-  switch (sort) {
-    case 'name':
-      return () => 0;
-    case 'total':
-      return reportTotal;
-    case 'percent':
-      return owner => fullness(ledger.deciderFor(owner)('size:all'));
-    default: {
-      const at = leafIndex(sort);
-      return ({ usage }) => usage[at] ?? 0;
-    }
+async function* csvLines(
+  { ledger }: Pick<ApiServices, 'ledger'>,
+  entries: readonly RankedOwner[],
+): AsyncGenerator<string> {
+  yield csvLine(columns);
+  for (let from = 0; from < entries.length; from += linesAtOnce) {
+    let lines = '';
+    await inSlices(entries.slice(from, from + linesAtOnce), ({ owner }) => {
+      const row = rowOf(ledger, owner);
+      lines += csvLine([
+        row.name,
+        row.type,
+        row.state,
+        row.total,
+        ...owner.usage,
+        row.subject,
+        row.used,
+        row.limit === -1 ? 'unlimited' : row.limit,
+        row.percent,
+        row.group,
+        row.rule,
+        row.measured_at,
+        row.partial,
+        row.stale,
+      ]);
+    });
+    yield lines;
   }
-}
-
-function byName(a: Ranked, b: Ranked): number {
-  return a.owner.name < b.owner.name ? -1 : Number(a.owner.name > b.owner.name);
-}
-
-/**
- * The percentage, where it can be told; who stores something where nothing may be stored is fuller than all
- * others.
- */
-function fullness(filling: Filling): number {
-  const isOverNothing = filling.limit === 0 && (filling.used ?? 0) > 0;
-  return isOverNothing ? Number.MAX_VALUE : (percentOf(filling) ?? -1);
 }

@@ -5,11 +5,15 @@
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type {
+  AnySession,
+  AnyToken,
+  AnyUnit,
   Event,
   EventKind,
   Explanation,
   Finding,
   FleetHost,
+  Group,
   LintFault,
   Member,
   Overview,
@@ -36,6 +40,10 @@ export const findingsQuery = queryOptions({
 
 export interface OwnersAsked {
   readonly q: string;
+  /** `over`, or several with commas. */
+  readonly state?: string | undefined;
+  readonly group?: string | undefined;
+  readonly type?: 'user' | 'organization' | undefined;
   readonly sort: string;
   readonly order: 'asc' | 'desc';
   /** From 1. */
@@ -76,6 +84,11 @@ export const membersQuery = (organization: string) =>
 export interface EventsAsked {
   readonly kind: EventKind | undefined;
   readonly owner: string | undefined;
+  /** ISO 8601. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly q?: string | undefined;
   /** How many at a time. */
   readonly limit: number;
 }
@@ -90,6 +103,54 @@ export const eventsQuery = (asked: EventsAsked) =>
     getNextPageParam: ({ next }) => next ?? undefined,
     refetchInterval: live(),
   });
+
+/** All of one change, as far as a page has room. */
+export const changeQuery = (change: string, at: string) =>
+  queryOptions({
+    queryKey: ['change', change],
+    queryFn: async ({ signal }) => {
+      const query = { kind: 'policy', since: at, until: at, limit: 1000 };
+      const events = await ask<readonly Event[]>(['admin', 'quota', 'events'], { query, signal });
+      return events.filter(event => event.kind === 'policy').filter(event => event.change === change);
+    },
+  });
+
+export interface PageAsked {
+  readonly q: string;
+  /** From 1. */
+  readonly page: number;
+  readonly limit: number;
+}
+
+export const allTokensQuery = (asked: PageAsked) =>
+  queryOptions({
+    queryKey: ['tokens', 'all', asked],
+    queryFn: ({ signal }) => askPage<AnyToken>(['admin', 'tokens'], { query: { ...asked }, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: live(15_000),
+  });
+
+export const allSessionsQuery = (asked: PageAsked) =>
+  queryOptions({
+    queryKey: ['sessions', 'all', asked],
+    queryFn: ({ signal }) => askPage<AnySession>(['admin', 'sessions'], { query: { ...asked }, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: live(15_000),
+  });
+
+export const largestQuery = (asked: PageAsked & { readonly subject: string | undefined }) =>
+  queryOptions({
+    queryKey: ['units', asked],
+    queryFn: ({ signal }) => askPage<AnyUnit>(['admin', 'quota', 'units'], { query: { ...asked }, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: live(15_000),
+  });
+
+export const groupsQuery = queryOptions({
+  queryKey: ['groups'],
+  queryFn: ({ signal }) => ask<readonly Group[]>(['admin', 'quota', 'groups'], { signal }),
+  refetchInterval: live(15_000),
+});
 
 export const userQuery = (name: string) =>
   queryOptions({

@@ -15,7 +15,7 @@ import { Advice } from './advice.tsx';
 import { MoreSpace } from './more-space.tsx';
 import { Refusals } from './refusals.tsx';
 import { Standing } from './standing.tsx';
-import { rulingsIn, worst } from './verdicts.ts';
+import { rulingsIn, worstState } from './verdicts.ts';
 
 export interface OwnUsageProps {
   readonly own: Own;
@@ -29,7 +29,7 @@ export function OwnUsage({ own, children }: OwnUsageProps) {
     <Answered query={report} what="what is stored" rows={12}>
       {figures => {
         const rulings = rulingsIn(figures.decisions);
-        const isFine = worst(rulings, figures.warn_at) === 'fine';
+        const isFine = worstState(rulings) === 'ok';
         const advice = (
           <Advice usage={usageIn(figures.tree)} contact={figures.contact} mayAsk={figures.may_ask} />
         );

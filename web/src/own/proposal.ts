@@ -10,7 +10,10 @@ const daySeconds = 86_400;
 /** The share of the limit to ask for if neither usage nor growth calls for more. */
 const leastPart = 0.1;
 
-type ProposalFigures = Pick<OwnReport, 'auto_grant' | 'decisions'>;
+interface ProposalFigures extends Pick<OwnReport, 'auto_grant'> {
+  readonly decisions: Readonly<Record<string, Verdict>>;
+}
+
 type AutoGrant = NonNullable<OwnReport['auto_grant']>;
 
 export interface Proposal extends TypedMore {

@@ -11,9 +11,9 @@ import { Bar, Legend } from '../parts/bar.tsx';
 import { Size, Time } from '../parts/figures.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Table } from '../parts/table.tsx';
-import { Allowed, Billed, DecidedBy, limitColumns, limitInStored } from '../parts/verdict.tsx';
+import { Allowed, Billed, DecidedBy, limitColumns, limitInStored, State } from '../parts/verdict.tsx';
 import { usageIn } from '../usage.ts';
-import { listWords, nearness, type Ruling, rulingsIn, worst } from './verdicts.ts';
+import { listWords, type Ruling, rulingsIn, worstState } from './verdicts.ts';
 import { Why } from './why.tsx';
 
 export interface StandingProps {
@@ -33,7 +33,7 @@ export function Standing({ own, report }: StandingProps) {
           <Why own={own} subject={ruling.leaves[0] ?? 'size:all'} />
         </Panel>
       ))}
-      <Limits own={own} rulings={rulings} report={report} />
+      <Limits own={own} rulings={rulings} />
     </>
   );
 }
@@ -50,8 +50,8 @@ interface RulingsProps {
 }
 
 function Now({ rulings, report }: RulingsProps) {
-  const state = worst(rulings, report.warn_at);
   const usage = usageIn(report.tree);
+  const whole = report.decisions['size:all'];
   return (
     <Panel title="Stored now">
       <div class="stack">
@@ -59,12 +59,12 @@ function Now({ rulings, report }: RulingsProps) {
           <strong class="figure">
             <Size bytes={report.total} />
           </strong>
-          <Allowed allowed={state !== 'refused'} isNear={state === 'near'} />
+          <State state={worstState(rulings)} />
           <span>{stateWords(rulings, report)}</span>
         </p>
-        <Bar usage={usage} width={report.total} limit={limitInStored(report)} />
+        <Bar usage={usage} width={report.total} limit={whole === undefined ? -1 : limitInStored(whole)} />
         <Legend usage={usage} />
-        <Billed verdict={report} />
+        {whole !== undefined && <Billed verdict={whole} />}
         <p class="quiet-text small">
           Measured <Time at={report.measured_at} />.
           {report.partial && ' Some data could not be read; its last known bytes count.'}
@@ -75,25 +75,31 @@ function Now({ rulings, report }: RulingsProps) {
   );
 }
 
-function stateWords(rulings: readonly Ruling[], { mode, warn_at: warnAt }: OwnReport): string {
-  const told = worst(rulings, warnAt);
-  const concerned = rulings.filter(({ verdict }) => nearness(verdict, warnAt) === told);
-  const isAll = concerned.flatMap(ruling => ruling.leaves).length === leaves.length;
-  const what = isAll ? 'data' : concerned.map(({ subjects }) => listWords(subjects)).join(', ');
+function stateWords(rulings: readonly Ruling[], { mode }: OwnReport): string {
+  const told = worstState(rulings);
+  const of = (concerned: readonly Ruling[]) => {
+    const isAll = concerned.flatMap(ruling => ruling.leaves).length === leaves.length;
+    return isAll ? 'data' : concerned.map(({ subjects }) => listWords(subjects)).join(', ');
+  };
+  const what = of(rulings.filter(({ verdict }) => verdict.state === told));
+  const refused = rulings.filter(({ verdict }) => !verdict.allowed);
   switch (told) {
-    case 'refused':
+    case 'over':
       return mode === 'report'
         ? `Adding ${what} would be refused if the limits were enforced. At present refusals are only recorded, and everything is allowed.`
         : `You cannot add ${what}. You can still delete data.`;
     case 'near':
       return `You can still push and upload, but there is little space left for ${what}.`;
-    case 'fine':
-      return 'You can push and upload.';
+    case 'ok':
+      if (refused.length === 0) return 'You can push and upload.';
+      return refused.length === rulings.length
+        ? 'Your limits allow you to store nothing.'
+        : `You can push and upload, but not ${of(refused)}.`;
   }
 }
 
 /** Each limit once, with the kinds of data that it decides about. */
-function Limits({ own, rulings, report }: RulingsProps & { own: Own }) {
+function Limits({ own, rulings }: Pick<RulingsProps, 'rulings'> & { own: Own }) {
   const [asked, setAsked] = useState<string | null>(null);
   const open = rulings.find(({ leaves: kinds }) => kinds.join() === asked);
   return (
@@ -112,9 +118,7 @@ function Limits({ own, rulings, report }: RulingsProps & { own: Own }) {
             {
               key: 'may',
               title: 'Status',
-              cell: ({ verdict }) => (
-                <Allowed allowed={verdict.allowed} isNear={nearness(verdict, report.warn_at) === 'near'} />
-              ),
+              cell: ({ verdict }) => <Allowed verdict={verdict} />,
             },
             ...limitColumns,
             {

@@ -8,10 +8,13 @@ import {
   subjectsWithin,
   subjectWords,
 } from '../../../src/quota/index.ts';
-import type { OwnReport, Verdict } from '../../../src/wire/index.ts';
+import type { OwnerState, OwnReport } from '../../../src/wire/index.ts';
+
+/** A decision, with the state that it means. */
+export type StatedVerdict = OwnReport['decisions'][string];
 
 export interface Ruling {
-  readonly verdict: Verdict;
+  readonly verdict: StatedVerdict;
   readonly leaves: readonly Leaf[];
   /** The same kinds, in the fewest subjects. */
   readonly subjects: readonly Subject[];
@@ -19,12 +22,12 @@ export interface Ruling {
 
 /** In the order of `leaves`. */
 export function rulingsIn(decisions: OwnReport['decisions']): readonly Ruling[] {
-  const alike = new Map<string, { verdict: Verdict; leaves: Leaf[] }>();
+  const alike = new Map<string, { verdict: StatedVerdict; leaves: Leaf[] }>();
   for (const leaf of leaves) {
     const verdict = decisions[leaf];
     if (verdict === undefined) continue;
-    const { allowed, used, limit, group, rule } = verdict;
-    const key = JSON.stringify([allowed, used, limit, group, rule]);
+    const { allowed, state, used, limit, group, rule } = verdict;
+    const key = JSON.stringify([allowed, state, used, limit, group, rule]);
     const known = alike.get(key);
     if (known === undefined) alike.set(key, { verdict, leaves: [leaf] });
     else known.leaves.push(leaf);
@@ -42,19 +45,10 @@ export function listWords(subjects: readonly Subject[]): string {
   return subjects.map(subjectWords).join(', ');
 }
 
-export type Nearness = 'refused' | 'near' | 'fine';
-
-/** `warnAt` in percent, ascending. */
-export function nearness({ allowed, used, limit }: Verdict, warnAt: readonly number[]): Nearness {
-  if (!allowed) return 'refused';
-  const [lowest] = warnAt;
-  if (lowest === undefined || used === null || limit === null || limit <= 0) return 'fine';
-  return used / limit >= lowest / 100 ? 'near' : 'fine';
-}
-
 /** Of several, the one that matters most. */
-export function worst(rulings: readonly Ruling[], warnAt: readonly number[]): Nearness {
-  const all = new Set(rulings.map(({ verdict }) => nearness(verdict, warnAt)));
-  if (all.has('refused')) return 'refused';
-  return all.has('near') ? 'near' : 'fine';
+export function worstState(rulings: readonly Ruling[]): OwnerState {
+  const all = new Set(rulings.map(({ verdict }) => verdict.state));
+  return ownerStatesWorstFirst.find(state => all.has(state)) ?? 'ok';
 }
+
+const ownerStatesWorstFirst: readonly OwnerState[] = ['over', 'near', 'ok'];

@@ -30,6 +30,7 @@ export function Auths() {
   };
   return (
     <Page
+      help="auths"
       title="OAuth2 sources"
       actions={
         <button type="button" onClick={() => show('new')}>

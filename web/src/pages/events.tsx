@@ -1,7 +1,8 @@
-/** What happened: refusals, thresholds come to, changes of policy. The address has what is asked. */
+/** What happened: refusals, thresholds reached, changes of policy. The address has what is asked. */
 
 import { useState } from 'preact/hooks';
 import type { EventKind } from '../../../src/wire/index.ts';
+import { apiUrl } from '../api/ask.ts';
 import { EventList } from '../parts/event-list.tsx';
 import { Choice, Field } from '../parts/field.tsx';
 import { Page } from '../parts/page.tsx';
@@ -19,34 +20,91 @@ const kinds = [
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 
 const pageSize = 50;
+const typed = ['owner', 'actor', 'q', 'since', 'until'] as const;
+
+type Typed = Readonly<Record<(typeof typed)[number], string>>;
+
+const nothing: Typed = { owner: '', actor: '', q: '', since: '', until: '' };
 
 export function Events() {
   const [query, change] = useQueryPart();
   const kind = kinds.find(([value]) => value === query.get('kind'))?.[0] ?? '';
-  const owner = query.get('owner') ?? '';
-  const [text, setText] = useState(owner);
+  const asked = typedIn(query);
+  const [fields, setFields] = useState(asked);
+  const put = (part: Partial<Typed>) => setFields({ ...fields, ...part });
+  const filters = {
+    kind: kind === '' ? undefined : kind,
+    owner: present(asked.owner),
+    actor: present(asked.actor),
+    q: present(asked.q),
+    since: timeAt(asked.since, '00:00:00.000'),
+    until: timeAt(asked.until, '23:59:59.999'),
+  };
+  const isFiltered = kind !== '' || typed.some(name => asked[name] !== '');
   return (
-    <Page title="Events">
+    <Page
+      title="Events"
+      help="events"
+      actions={
+        <a href={apiUrl(['admin', 'quota', 'events.csv'], filters).href} download="events.csv">
+          Download CSV
+        </a>
+      }
+    >
       <search>
         <form
           class="fields"
           onSubmit={event => {
             event.preventDefault();
-            change({ owner: text.trim() });
+            change(Object.fromEntries(typed.map(name => [name, fields[name].trim()])));
           }}
         >
-          <Choice label="Show" value={kind} onChoice={value => change({ kind: value })} options={kinds} />
-          <Field label="Owner" type="search" value={text} onInput={setText} />
-          <button type="submit">Show</button>
+          <Choice label="Kind" value={kind} onChoice={value => change({ kind: value })} options={kinds} />
+          <Field label="Owner" type="search" value={fields.owner} onInput={owner => put({ owner })} />
+          <Field label="Done by" type="search" value={fields.actor} onInput={actor => put({ actor })} />
+          <Field label="Text" type="search" value={fields.q} onInput={q => put({ q })} />
+          <Field label="From (day)" type="date" value={fields.since} onInput={since => put({ since })} />
+          <Field label="To (day)" type="date" value={fields.until} onInput={until => put({ until })} />
+          <button type="submit" class="primary">
+            Search
+          </button>
+          {isFiltered && (
+            <button
+              type="button"
+              onClick={() => {
+                setFields(nothing);
+                change({ kind: '', ...nothing });
+              }}
+            >
+              Show all events
+            </button>
+          )}
         </form>
       </search>
-      <EventList
-        asked={{
-          kind: kind === '' ? undefined : kind,
-          owner: owner === '' ? undefined : owner,
-          limit: pageSize,
-        }}
-      />
+      <EventList asked={{ ...filters, limit: pageSize }} />
     </Page>
   );
+}
+
+function typedIn(query: URLSearchParams): Typed {
+  const day = (name: string) => {
+    const text = query.get(name) ?? '';
+    return Number.isNaN(Date.parse(`${text}T00:00:00`)) ? '' : text;
+  };
+  return {
+    owner: query.get('owner') ?? '',
+    actor: query.get('actor') ?? '',
+    q: query.get('q') ?? '',
+    since: day('since'),
+    until: day('until'),
+  };
+}
+
+function present(text: string): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** A time on that day where the reader is, as ISO 8601. */
+function timeAt(day: string, time: string): string | undefined {
+  return day === '' ? undefined : new Date(`${day}T${time}`).toISOString();
 }

@@ -17,7 +17,11 @@ import { Table } from '../parts/table.tsx';
 
 export function Hosts() {
   const { data: session } = useSession();
-  return <Page title="Hosts">{session?.shares === true ? <Several /> : <Alone />}</Page>;
+  return (
+    <Page title="Hosts" help="hosts">
+      {session?.shares === true ? <Several /> : <Alone />}
+    </Page>
+  );
 }
 
 function Alone() {

@@ -6,6 +6,7 @@ import { Auths } from './auths.tsx';
 import { Events } from './events.tsx';
 import { Group } from './group.tsx';
 import { Groups } from './groups.tsx';
+import { Help } from './help.tsx';
 import { Hosts } from './hosts.tsx';
 import { Mine } from './mine.tsx';
 import { MyTokens } from './my-tokens.tsx';
@@ -14,6 +15,7 @@ import { Overview } from './overview.tsx';
 import { Owner } from './owner.tsx';
 import { Owners } from './owners.tsx';
 import { Policy } from './policy.tsx';
+import { Repositories } from './repositories.tsx';
 import { Requests } from './requests.tsx';
 import { Rule } from './rule.tsx';
 import { Rules } from './rules.tsx';
@@ -28,6 +30,7 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   overview: Overview,
   owners: Owners,
   owner: Owner,
+  repositories: Repositories,
   groups: Groups,
   group: Group,
   rules: Rules,
@@ -42,6 +45,7 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   mine: Mine,
   myTokens: MyTokens,
   organization: Organization,
+  help: Help,
   space: Space,
   signIn: SignIn,
 };
@@ -51,6 +55,7 @@ export const forEverybody: ReadonlySet<PageId> = new Set([
   'mine',
   'myTokens',
   'organization',
+  'help',
   'space',
   'signIn',
 ]);

@@ -10,7 +10,7 @@ export function Mine() {
   const session = useSession();
   const organizations = session.data?.organizations ?? [];
   return (
-    <Page title="My usage">
+    <Page title="My usage" help="mine">
       <OwnUsage own={{ is: 'me' }}>
         {organizations.length > 0 && (
           <Panel title="My organizations">

@@ -9,7 +9,7 @@ import { Tokens } from '../parts/tokens.tsx';
 export function MyTokens() {
   const session = useSession();
   return (
-    <Page title="My tokens and sessions">
+    <Page title="My tokens and sessions" help="my-tokens">
       <Answered query={session} what="who you are">
         {({ login, is_admin: isAdmin }) => (
           <>

@@ -6,8 +6,9 @@ import { to } from '../place.ts';
 export function NoSuchPage() {
   return (
     <Page title="Page not found">
+      <p>There is nothing at this address. It may be misspelt, or the page may have moved.</p>
       <p>
-        <a href={to('overview')}>Back to the overview</a>
+        <a href={to('overview')}>Back to the overview</a> · <a href={to('help')}>Help</a>
       </p>
     </Page>
   );

@@ -7,7 +7,7 @@ import { to } from '../place.ts';
 
 export function Organization({ name }: { readonly name: string }) {
   return (
-    <Page title={name} heading={<Name>{name}</Name>} trail={<a href={to('mine')}>My usage</a>}>
+    <Page title={name} heading={<Name>{name}</Name>} help="mine" trail={<a href={to('mine')}>My usage</a>}>
       <OwnUsage own={{ is: 'organization', name }} />
     </Page>
   );

@@ -21,7 +21,7 @@ export function Overview() {
   const overview = useQuery(overviewQuery);
   const findings = useQuery(findingsQuery);
   return (
-    <Page title="Overview">
+    <Page title="Overview" help="overview">
       <Answered query={findings} what="the problems" rows={1}>
         {found => <Findings found={found} />}
       </Answered>
@@ -116,12 +116,18 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
     <Panel title="Limits" actions={<a href={to('owners', undefined, { sort: 'percent' })}>All owners</a>}>
       <div class="stack">
         <p class="row">
-          <span class={`mark ${owners.over > 0 ? 'bad' : 'good'}`}>
-            {owners.over.toLocaleString('en-US')} over
-          </span>
-          <span class={`mark ${owners.near > 0 ? 'near' : 'good'}`}>
-            {owners.near.toLocaleString('en-US')} near
-          </span>
+          <a
+            class={`mark ${owners.over > 0 ? 'bad' : 'good'}`}
+            href={to('owners', undefined, { state: 'over' })}
+          >
+            {owners.over.toLocaleString('en-US')} over the limit
+          </a>
+          <a
+            class={`mark ${owners.near > 0 ? 'near' : 'good'}`}
+            href={to('owners', undefined, { state: 'near' })}
+          >
+            {owners.near.toLocaleString('en-US')} near the limit
+          </a>
           <span class="quiet-text">of {counted(owners.total, 'owner', 'owners')}</span>
         </p>
         <Answered query={list} what="the owners" rows={shownFullest}>
@@ -135,7 +141,7 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
                 caption="Owners closest to their limits"
                 rows={entries}
                 keyOf={({ name }) => name}
-                columns={[ownerColumns.name, ownerColumns.stored, ownerColumns.percent, ownerColumns.verdict]}
+                columns={[ownerColumns.name, ownerColumns.state, ownerColumns.percent, ownerColumns.stored]}
               />
             )
           }

@@ -27,7 +27,7 @@ export function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerRe
           keyOf={({ leaf }) => leaf}
           columns={[
             { key: 'kind', title: 'Kind of data', cell: ({ leaf }) => <Kind leaf={leaf} /> },
-            { key: 'may', title: 'Status', cell: ({ verdict }) => <Allowed allowed={verdict.allowed} /> },
+            { key: 'may', title: 'Status', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
             ...limitColumns,
             {
               key: 'by',

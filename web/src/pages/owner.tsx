@@ -6,9 +6,9 @@
 import { useQuery } from '@tanstack/preact-query';
 import type { OwnerReport } from '../../../src/wire/index.ts';
 import { ownerQuery, userQuery } from '../api/queries.ts';
-import { Bar, Legend } from '../parts/bar.tsx';
+import { Bar, Fullness, kindWords, Legend } from '../parts/bar.tsx';
 import { EventList } from '../parts/event-list.tsx';
-import { Size, Time } from '../parts/figures.tsx';
+import { Size, Time, Use } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
@@ -16,7 +16,7 @@ import { Sessions } from '../parts/sessions.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { Tokens } from '../parts/tokens.tsx';
 import { Units } from '../parts/units.tsx';
-import { Billed, limitInStored, Verdict } from '../parts/verdict.tsx';
+import { Added, Billed, DecidedBy, limitInStored, State } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 import { OwnerAccount } from './owner-account.tsx';
@@ -28,7 +28,7 @@ import { OwnerVerdicts } from './owner-verdicts.tsx';
 export function Owner({ name }: { name: string }) {
   const owner = useQuery(ownerQuery(name));
   return (
-    <Page title={name} heading={<Name>{name}</Name>} trail={<a href={to('owners')}>Owners</a>}>
+    <Page title={name} heading={<Name>{name}</Name>} help="owner" trail={<a href={to('owners')}>Owners</a>}>
       <Answered query={owner} what="the owner" rows={10}>
         {report =>
           report.known ? (
@@ -83,6 +83,7 @@ function Known({ report }: { report: OwnerReport }) {
 function Stored({ report }: { report: OwnerReport }) {
   const { tree, total, measured_at: measuredAt, partial, stale, type } = report;
   const usage = usageIn(tree);
+  const whole = report.decisions['size:all'];
   return (
     <Panel title="Stored">
       <div class="stack">
@@ -90,11 +91,12 @@ function Stored({ report }: { report: OwnerReport }) {
           <strong class="figure">
             <Size bytes={total} />
           </strong>
-          <Verdict verdict={report} hasLinks />
+          <State state={report.state} />
         </div>
-        <Bar usage={usage} width={total} limit={limitInStored(report)} />
+        <Nearest report={report} />
+        <Bar usage={usage} width={total} limit={whole === undefined ? -1 : limitInStored(whole)} />
         <Legend usage={usage} />
-        <Billed verdict={report} />
+        {whole !== undefined && <Billed verdict={whole} />}
         <p class="quiet-text small">
           {type === 'organization' ? 'An organization' : 'A user'}, measured <Time at={measuredAt} />.
           {partial && ' Some data could not be read; its last known bytes count.'}
@@ -102,5 +104,23 @@ function Stored({ report }: { report: OwnerReport }) {
         </p>
       </div>
     </Panel>
+  );
+}
+
+/** The limit that is the fullest, as the list of owners has it. */
+function Nearest({ report }: { report: OwnerReport }) {
+  if (report.used === null || report.limit === null || report.limit === -1) return null;
+  return (
+    <div>
+      <p>
+        {kindWords(report.subject)}: <Use used={report.used} limit={report.limit} />
+        <Added verdict={report} /> <DecidedBy verdict={report} hasLinks />
+      </p>
+      {report.subject !== 'size:all' && (
+        <div class="nearest">
+          <Fullness {...report} />
+        </div>
+      )}
+    </div>
   );
 }

@@ -1,16 +1,18 @@
 /**
- * All owners: searched as one types, sorted by what they use, a page at a time. The address has what is
- * asked.
+ * All owners: searched as one types, found by state, group and type, sorted, a page at a time. The address has
+ * what is asked.
  */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
-import type { OwnerRow } from '../../../src/wire/index.ts';
-import { type OwnersAsked, ownersQuery } from '../api/queries.ts';
+import { printable } from '../../../src/text/index.ts';
+import type { OwnerRow, OwnerState } from '../../../src/wire/index.ts';
+import { apiUrl } from '../api/ask.ts';
+import { groupsQuery, type OwnersAsked, ownersQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
-import { Bar } from '../parts/bar.tsx';
-import { Field } from '../parts/field.tsx';
+import { Choice, Field } from '../parts/field.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
+import { changed } from '../parts/group-form.tsx';
 import { Name } from '../parts/name.tsx';
 import { NewOwner } from '../parts/new-owner.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
@@ -20,16 +22,31 @@ import { useSettled } from '../parts/settled.ts';
 import { Answered, Empty } from '../parts/states.tsx';
 import { type Column, type Sorting, Table } from '../parts/table.tsx';
 import { go, to, useQueryPart } from '../place.ts';
-import { usageIn } from '../usage.ts';
+import { ChosenOwners } from './chosen-owners.tsx';
 
 const pageSize = 50;
 /** Every key is a question, but the address and what is said aloud wait for a pause. */
 const settledMs = 60;
 
+const states = [
+  ['', 'any'],
+  ['over', 'over the limit'],
+  ['near', 'near the limit'],
+  ['over,near', 'over or near the limit'],
+  ['ok', 'OK'],
+] as const satisfies readonly (readonly [OwnerState | '' | 'over,near', string])[];
+
+const types = [
+  ['', 'any'],
+  ['user', 'users'],
+  ['organization', 'organizations'],
+] as const;
+
 export function Owners() {
   const [query, change] = useQueryPart();
   const [text, setText] = useState(query.get('q') ?? '');
   const [isCreating, setCreating] = useState(false);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const wanted = text.trim();
   const settled = useSettled(wanted, settledMs);
   const asked = askedIn(query);
@@ -38,30 +55,55 @@ export function Owners() {
   });
   const owners = useQuery(ownersQuery(wanted === asked.q ? asked : { ...asked, q: wanted, page: 1 }));
   const total = owners.data?.total;
+  const isFiltered = asked.state !== undefined || asked.group !== undefined || asked.type !== undefined;
   useEffect(() => {
-    if (settled !== '' && total !== undefined) announce(counted(total, 'owner found', 'owners found'));
-  }, [settled, total]);
+    if ((settled !== '' || isFiltered) && total !== undefined)
+      announce(counted(total, 'owner found', 'owners found'));
+  }, [settled, isFiltered, total]);
   return (
     <Page
       title="Owners"
+      help="owners"
       actions={
-        <button type="button" onClick={() => setCreating(true)}>
-          New owner
-        </button>
+        <>
+          <a href={csvAddress(asked)} download="owners.csv">
+            Download CSV
+          </a>
+          <button type="button" onClick={() => setCreating(true)}>
+            New owner
+          </button>
+        </>
       }
     >
-      <search>
+      <search class="fields">
         <Field label="Search by name" type="search" value={text} onInput={setText} />
+        <Filters asked={asked} onChange={part => change({ ...part, page: '' })} />
+        {(isFiltered || asked.q !== '') && (
+          <button
+            type="button"
+            onClick={() => {
+              setText('');
+              change({ q: '', state: '', group: '', type: '', page: '' });
+            }}
+          >
+            Show all owners
+          </button>
+        )}
       </search>
+      {chosen.size > 0 && <ChosenOwners names={[...chosen]} onClear={() => setChosen(new Set())} />}
       <Answered query={owners} what="the owners" rows={12}>
         {({ entries, total: count }) =>
           count === 0 ? (
-            <Nobody isSearched={wanted !== ''} />
+            <Nobody isSearched={wanted !== '' || isFiltered} />
           ) : (
             <>
               <List
                 rows={entries}
                 asked={asked}
+                chosen={chosen}
+                onChoose={(names, isIn) =>
+                  setChosen(names.reduce((all, name) => changed(all, name, isIn), chosen))
+                }
                 onSort={sorting => change({ ...sortingParts(sorting), page: '' })}
               />
               <Pager
@@ -82,8 +124,42 @@ export function Owners() {
   );
 }
 
+interface FiltersProps {
+  readonly asked: OwnersAsked;
+  readonly onChange: (part: Readonly<Record<string, string>>) => void;
+}
+
+function Filters({ asked, onChange }: FiltersProps) {
+  const groups = useQuery(groupsQuery);
+  const names = (groups.data ?? []).map(({ name }) => name);
+  // That of the address is there before the others have come, and where it has gone.
+  const known = asked.group === undefined || names.includes(asked.group) ? names : [asked.group, ...names];
+  return (
+    <>
+      <Choice
+        label="Status"
+        value={states.find(([state]) => state === asked.state)?.[0] ?? ''}
+        onChoice={state => onChange({ state })}
+        options={states}
+      />
+      <Choice
+        label="Group"
+        value={asked.group ?? ''}
+        onChoice={group => onChange({ group })}
+        options={[['', 'any'], ...known.map(name => [name, printable(name)] as const)]}
+      />
+      <Choice
+        label="Type"
+        value={types.find(([type]) => type === asked.type)?.[0] ?? ''}
+        onChoice={type => onChange({ type })}
+        options={types}
+      />
+    </>
+  );
+}
+
 function Nobody({ isSearched }: { isSearched: boolean }) {
-  if (isSearched) return <Empty>No owner's name contains this text.</Empty>;
+  if (isSearched) return <Empty>No owner matches the search and the filters.</Empty>;
   return (
     <Empty>
       <p>No owners yet. A scan finds owners in the storage directories; you can also create them here.</p>
@@ -97,20 +173,30 @@ function Nobody({ isSearched }: { isSearched: boolean }) {
 interface ListProps {
   readonly rows: readonly OwnerRow[];
   readonly asked: OwnersAsked;
+  readonly chosen: ReadonlySet<string>;
+  readonly onChoose: (names: readonly string[], isIn: boolean) => void;
   readonly onSort: (sorting: Sorting) => void;
 }
 
-function List({ rows, asked, onSort }: ListProps) {
-  const largest = Math.max(0, ...rows.map(({ total }) => total));
+function List({ rows, asked, chosen, onChoose, onSort }: ListProps) {
+  const areAllChosen = rows.every(({ name }) => chosen.has(name));
   const columns: readonly Column<OwnerRow>[] = [
-    ownerColumns.name,
-    ownerColumns.stored,
     {
-      key: 'bar',
-      title: 'By kind',
-      isWide: true,
-      cell: ({ tree }) => <Bar usage={usageIn(tree)} width={largest} />,
+      ...ownerColumns.name,
+      cell: row => (
+        <span class="choosable">
+          <input
+            type="checkbox"
+            aria-label={`Choose ${printable(row.name)}`}
+            checked={chosen.has(row.name)}
+            onChange={event => onChoose([row.name], event.currentTarget.checked)}
+          />
+          {ownerColumns.name.cell(row)}
+        </span>
+      ),
     },
+    ownerColumns.state,
+    ownerColumns.percent,
     {
       key: 'limit',
       title: 'Limit',
@@ -118,14 +204,13 @@ function List({ rows, asked, onSort }: ListProps) {
       isWide: true,
       cell: ({ limit }) => <Size bytes={limit} />,
     },
-    { ...ownerColumns.percent, title: '% of limit' },
+    ownerColumns.stored,
     {
       key: 'group',
       title: 'Group',
       isWide: true,
       cell: ({ group }) => (group === null ? <span class="quiet-text">built-in</span> : <Name>{group}</Name>),
     },
-    ownerColumns.verdict,
     {
       key: 'measured',
       title: 'Measured',
@@ -139,14 +224,30 @@ function List({ rows, asked, onSort }: ListProps) {
     },
   ];
   return (
-    <Table
-      caption="Owners"
-      columns={columns}
-      rows={rows}
-      keyOf={({ name }) => name}
-      sorting={{ by: asked.sort, order: asked.order }}
-      onSort={onSort}
-    />
+    <>
+      <Table
+        caption="Owners"
+        columns={columns}
+        rows={rows}
+        keyOf={({ name }) => name}
+        sorting={{ by: asked.sort, order: asked.order }}
+        onSort={onSort}
+      />
+      <p>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() =>
+            onChoose(
+              rows.map(({ name }) => name),
+              !areAllChosen,
+            )
+          }
+        >
+          {areAllChosen ? 'Choose none of this page' : 'Choose all of this page'}
+        </button>
+      </p>
+    </>
   );
 }
 
@@ -159,11 +260,22 @@ function askedIn(query: URLSearchParams): OwnersAsked {
   const order = query.get('order') ?? (by === 'name' ? 'asc' : 'desc');
   return {
     q: query.get('q') ?? '',
+    state: states.find(([state]) => state !== '' && state === query.get('state'))?.[0],
+    group: query.get('group') ?? undefined,
+    type: typeIn(query.get('type')),
     sort: by,
     order: order === 'asc' ? 'asc' : 'desc',
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
     limit: pageSize,
   };
+}
+
+function typeIn(text: string | null): OwnersAsked['type'] {
+  return text === 'user' || text === 'organization' ? text : undefined;
+}
+
+function csvAddress({ page: _, limit: __, ...asked }: OwnersAsked): string {
+  return apiUrl(['admin', 'quota', 'usage.csv'], asked).href;
 }
 
 function sortingParts({ by, order }: Sorting): Readonly<Record<string, string>> {

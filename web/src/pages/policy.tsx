@@ -23,6 +23,7 @@ export function Policy() {
   const faults = useQuery(policyFaultsQuery);
   return (
     <Page
+      help="policy"
       title="Policy"
       actions={
         <a href={apiUrl(['admin', 'quota', 'policy']).href} download="policy.json">

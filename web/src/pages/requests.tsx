@@ -37,7 +37,7 @@ export function Requests() {
     requestsQuery({ state: state === 'all' ? undefined : state, page, limit: pageSize }),
   );
   return (
-    <Page title="Requests">
+    <Page title="Requests" help="requests">
       <p>Owners who ask for more space. What is granted is extra space that ends by itself.</p>
       <Choice
         label="State"

@@ -21,7 +21,7 @@ export function Scans() {
   const [ordered, setOrdered] = useState<ReadonlySet<number>>(new Set());
   useEndings(scans, ordered);
   return (
-    <Page title="Scans">
+    <Page title="Scans" help="scans">
       <Start onStarted={id => setOrdered(new Set([...ordered, id]))} />
       {scans === null ? <Loading /> : <List scans={scans} />}
     </Page>

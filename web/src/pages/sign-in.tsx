@@ -19,7 +19,7 @@ export function SignIn() {
   const back = wayBack(query.get('back'), new URL(document.baseURI));
   const leave = () => go(back, { replace: true });
   return (
-    <Page title="Sign in">
+    <Page title="Sign in" help="sign-in">
       <div class="narrow stack">
         <SourceFault code={query.get('fault')} />
         {code !== null && <ByLink code={code} onSignedIn={leave} />}

@@ -2,8 +2,9 @@
 
 import { type Leaf, type Subject, subjectWords, type Usage } from '../../../src/quota/index.ts';
 import { formatBytes } from '../../../src/text/index.ts';
+import type { OwnerState } from '../../../src/wire/index.ts';
 import { portions } from '../usage.ts';
-import { Size } from './figures.tsx';
+import { Percent, Size, type UseProps } from './figures.tsx';
 
 const colours: Readonly<Record<Leaf, string>> = {
   'size:repos:public': 'repos-public',
@@ -66,6 +67,21 @@ function barWords(usage: Usage, total: number): string {
   return portions(usage)
     .map(({ leaf, bytes }) => `${subjectWords(leaf)} ${formatBytes(bytes)}`)
     .join(', ');
+}
+
+/** How full a limit is: as a percentage, and as a bar under it that is full at the limit. */
+export function Fullness({ used, limit, state }: UseProps & { readonly state?: OwnerState }) {
+  const percent = <Percent used={used} limit={limit} />;
+  if (used === null || limit === null || limit <= 0) return percent;
+  const share = Math.min(1, used / limit);
+  return (
+    <>
+      {percent}
+      <span class={`fullness ${state ?? ''}`} aria-hidden="true">
+        <span style={{ inlineSize: `${share * 100}%` }} />
+      </span>
+    </>
+  );
 }
 
 export interface KindProps {

@@ -30,7 +30,10 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       // While it is open nothing else takes the focus; closing gives it back by itself only where it was
       // inside.
       element?.close();
-      if (before instanceof HTMLElement) before.focus();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      // What opened it may have gone, such as the row of what was deleted.
+      if (document.activeElement === document.body)
+        document.querySelector('h1')?.focus({ preventScroll: true });
     };
   }, []);
   return (

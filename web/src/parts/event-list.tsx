@@ -1,14 +1,18 @@
 /** Events, newest first, each as a sentence. */
 
 import { useInfiniteQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
 import { subjectWords } from '../../../src/quota/index.ts';
 import { formatBytes, printable, printableJson } from '../../../src/text/index.ts';
 import type { Event } from '../../../src/wire/index.ts';
 import { type EventsAsked, eventsQuery } from '../api/queries.ts';
+import { fewest, listWords } from '../own/verdicts.ts';
 import { to } from '../place.ts';
+import { isRestorable } from '../policy/restore.ts';
 import { counted, Time, timeWords } from './figures.tsx';
 import { useWords } from './limit-words.ts';
 import { Name } from './name.tsx';
+import { Restore } from './restore.tsx';
 import { Answered, Empty } from './states.tsx';
 import { Table } from './table.tsx';
 
@@ -20,31 +24,44 @@ export interface EventListProps {
 
 export function EventList({ asked, isOfOne = false }: EventListProps) {
   const events = useInfiniteQuery(eventsQuery(asked));
+  const [restored, setRestored] = useState<Of<'policy'> | null>(null);
   return (
     <Answered query={events} what="the events">
       {({ pages }) => {
         const list = pages.flatMap(({ entries }) => entries);
-        if (list.length === 0) return <Empty>No such events.</Empty>;
+        if (list.length === 0 && !events.hasNextPage) return <Empty>No such events.</Empty>;
         return (
           <div class="stack">
-            <Table
-              caption="Events, newest first"
-              rows={list}
-              keyOf={({ id }) => id}
-              columns={[
-                {
-                  key: 'at',
-                  title: 'Time',
-                  cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
-                },
-                ...(isOfOne
-                  ? []
-                  : [
-                      { key: 'owner', title: 'Owner', cell: (event: Event) => <Whose owner={event.owner} /> },
-                    ]),
-                { key: 'what', title: 'Event', cell: event => <What event={event} /> },
-              ]}
-            />
+            {list.length === 0 ? (
+              <Empty>No such events among the latest ones.</Empty>
+            ) : (
+              <Table
+                caption="Events, newest first"
+                rows={list}
+                keyOf={({ id }) => id}
+                columns={[
+                  {
+                    key: 'at',
+                    title: 'Time',
+                    cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
+                  },
+                  ...(isOfOne
+                    ? []
+                    : [
+                        {
+                          key: 'owner',
+                          title: 'Owner',
+                          cell: (event: Event) => <Whose owner={event.owner} />,
+                        },
+                      ]),
+                  {
+                    key: 'what',
+                    title: 'Event',
+                    cell: event => <What event={event} onRestore={setRestored} />,
+                  },
+                ]}
+              />
+            )}
             {events.hasNextPage && (
               <p>
                 <button
@@ -52,10 +69,11 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
                   disabled={events.isFetchingNextPage}
                   onClick={() => void events.fetchNextPage()}
                 >
-                  Show older events
+                  {list.length === 0 ? 'Search older events' : 'Show older events'}
                 </button>
               </p>
             )}
+            {restored !== null && <Restore event={restored} onClose={() => setRestored(null)} />}
           </div>
         );
       }}
@@ -72,7 +90,13 @@ function Whose({ owner }: { owner: string | null }) {
   );
 }
 
-export function What({ event }: { readonly event: Event }) {
+interface WhatProps {
+  readonly event: Event;
+  /** Left out: nothing can be restored here. */
+  readonly onRestore?: (event: Of<'policy'>) => void;
+}
+
+export function What({ event, onRestore }: WhatProps) {
   switch (event.kind) {
     case 'refusal':
       return (
@@ -85,18 +109,22 @@ export function What({ event }: { readonly event: Event }) {
       return (
         <>
           <span class={`mark ${event.direction === 'down' ? 'good' : 'near'}`}>{levelWords(event)}</span>{' '}
-          {useWords(event)}
+          {listWords(fewest(event.subjects))}: {useWords(event)}
         </>
       );
     case 'policy':
       return (
         <>
-          <span class="mark">{event.what === 'assignment' ? 'edited' : event.action}</span>{' '}
-          {changeWords(event)}
+          <span class="mark">{actionWords(event)}</span> {changeWords(event)}
           <details>
             <summary>Show change</summary>
             <pre class="quiet-text">{shownJson(event.before)}</pre>
             <pre>{shownJson(event.after)}</pre>
+            {onRestore !== undefined && isRestorable(event) && (
+              <button type="button" onClick={() => onRestore(event)}>
+                Restore what was before
+              </button>
+            )}
           </details>
         </>
       );
@@ -186,14 +214,28 @@ function levelWords({ direction, from, to: now }: Of<'threshold'>): string {
   return direction === 'up' ? `reached ${words(now)}` : `back below ${words(from)}`;
 }
 
+function actionWords({ what, action }: Of<'policy'>): string {
+  if (what === 'session')
+    return action === 'created' ? 'signed in' : action === 'deleted' ? 'signed out' : action;
+  return what === 'assignment' ? 'edited' : action;
+}
+
 function changeWords({ what, name, owner, by, before, after }: Of<'policy'>): string {
   const whose = owner === null || owner === name ? '' : ` of ${printable(owner)}`;
+  if (what === 'session') return `${signInWords[name ?? ''] ?? ''}by ${authorWords(by)}`;
   const changed =
     what === 'assignment'
       ? `groups of ${printable(name ?? '')}${movesWords(groupsIn(before), groupsIn(after))}`
       : `${what}${name === null ? '' : ` ${printable(name)}`}${whose}`;
   return `${changed}, by ${authorWords(by)}`;
 }
+
+/** By the name of a session in an event. */
+const signInWords: Readonly<Record<string, string>> = {
+  link: 'with a one-time link, ',
+  token: 'with a token, ',
+  source: 'with single sign-on, ',
+};
 
 /** `: added to free, removed from paid`; empty if only the order of the groups changed. */
 function movesWords(before: readonly string[], after: readonly string[]): string {

@@ -3,7 +3,7 @@
  * moves.
  */
 
-import type { RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { subjectWords } from '../../../src/quota/index.ts';
 import { formatBytes, formatUse } from '../../../src/text/index.ts';
@@ -17,12 +17,14 @@ export interface HistoryPlotProps {
   /** Of two points or more. */
   readonly history: History;
   readonly picture: Picture;
+  /** Below it. */
+  readonly children?: ComponentChildren;
 }
 
 const height = 240;
 const usualWidth = 640;
 
-export function HistoryPlot({ history, picture }: HistoryPlotProps) {
+export function HistoryPlot({ history, picture, children }: HistoryPlotProps) {
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
   const [chosen, setChosen] = useState<number | null>(null);
@@ -62,6 +64,7 @@ export function HistoryPlot({ history, picture }: HistoryPlotProps) {
         <Reader plot={plot} read={read} onRead={setChosen} words={wordsAt(history, read)} />
       </div>
       <Readings history={history} picture={picture} read={read} isLast={chosen === null} />
+      {children}
     </figure>
   );
 }

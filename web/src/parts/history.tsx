@@ -4,13 +4,15 @@
  */
 
 import { useQuery } from '@tanstack/preact-query';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
+import { formatBytes, printable } from '../../../src/text/index.ts';
 import type { History as Figures, HistoryRange } from '../../../src/wire/index.ts';
 import { type HistoryOf, historyQuery } from '../api/own-queries.ts';
+import { chartPng, chartSvg, download, historyCsv, type ImageText } from '../history/export.ts';
 import { growthWords } from '../history/growth-words.ts';
 import { type HistoryPoint, limitIn, type Picture, totalOf } from '../history/plot.ts';
-import { kindWords } from './bar.tsx';
-import { Size, Time } from './figures.tsx';
+import { colourOf, kindWords } from './bar.tsx';
+import { Size, Time, timeWords } from './figures.tsx';
 import { HistoryPlot } from './history-plot.tsx';
 import { Panel } from './page.tsx';
 import { Answered, Empty } from './states.tsx';
@@ -53,7 +55,7 @@ export function History({ of }: HistoryProps) {
         {figures => (
           <div class="stack">
             <p>{growthWords(figures.growth)}</p>
-            <Drawn figures={figures} picture={picture} />
+            <Drawn of={of} figures={figures} picture={picture} />
           </div>
         )}
       </Answered>
@@ -61,7 +63,12 @@ export function History({ of }: HistoryProps) {
   );
 }
 
-function Drawn({ figures, picture }: { figures: Figures; picture: Picture }) {
+interface DrawnProps extends HistoryProps {
+  readonly figures: Figures;
+  readonly picture: Picture;
+}
+
+function Drawn({ of, figures, picture }: DrawnProps) {
   const [only] = figures.points;
   if (only === undefined) return <Empty>No data yet. The history begins with the next full hour.</Empty>;
   if (figures.points.length === 1) {
@@ -73,11 +80,63 @@ function Drawn({ figures, picture }: { figures: Figures; picture: Picture }) {
     );
   }
   return (
-    <>
-      <HistoryPlot history={figures} picture={picture} />
+    <HistoryPlot history={figures} picture={picture}>
+      <Downloads of={of} figures={figures} />
       <AllFigures figures={figures} />
-    </>
+    </HistoryPlot>
   );
+}
+
+/** For a report: the figures, and the chart that is shown. */
+function Downloads({ of, figures }: HistoryProps & { figures: Figures }) {
+  const place = useRef<HTMLDivElement>(null);
+  const whose = of.is === 'all' ? 'all owners' : of.is === 'me' ? 'my account' : printable(of.name);
+  const name = `usage-${whose.replaceAll(/[^\p{L}\p{N}.-]+/gu, '-')}`;
+  const image = () => {
+    const chart = place.current?.closest('.plot')?.querySelector('svg');
+    return chart instanceof SVGSVGElement ? chartSvg(chart, imageText(whose, figures)) : '';
+  };
+  return (
+    <div class="row" ref={place}>
+      <span class="quiet-text">For a report:</span>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => download(`${name}.csv`, new Blob([historyCsv(figures)], { type: 'text/csv' }))}
+      >
+        Download CSV
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => download(`${name}.svg`, new Blob([image()], { type: 'image/svg+xml' }))}
+      >
+        Download SVG
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => void chartPng(image()).then(png => download(`${name}.png`, png))}
+      >
+        Download PNG
+      </button>
+    </div>
+  );
+}
+
+function imageText(whose: string, { leaves, points }: Figures): ImageText {
+  const last = points.at(-1);
+  const total =
+    last === undefined ? '' : `: ${formatBytes(totalOf(last))} on ${timeWords(new Date(last.at))}`;
+  return {
+    title: `Usage of ${whose}${total}`,
+    legend: leaves.flatMap((leaf, index) => {
+      if (!points.some(({ bytes }) => (bytes[index] ?? 0) > 0)) return [];
+      return [
+        { words: `${kindWords(leaf)}: ${formatBytes(last?.bytes[index] ?? 0)}`, colour: colourOf(leaf) },
+      ];
+    }),
+  };
 }
 
 function AllFigures({ figures: { leaves, points, kept } }: { figures: Figures }) {

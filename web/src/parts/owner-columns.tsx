@@ -1,11 +1,13 @@
 /** What every table of owners says of each, and how it is sorted by that. */
 
+import { subjectWords } from '../../../src/quota/index.ts';
 import type { OwnerRow } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
-import { Percent, Size } from './figures.tsx';
+import { Fullness } from './bar.tsx';
+import { Size } from './figures.tsx';
 import { Name } from './name.tsx';
 import type { Column } from './table.tsx';
-import { Allowed } from './verdict.tsx';
+import { State } from './verdict.tsx';
 
 export const ownerColumns = {
   name: {
@@ -30,11 +32,18 @@ export const ownerColumns = {
     title: '% of limit',
     isNumber: true,
     sorts: 'desc',
-    cell: ({ used, limit }) => <Percent used={used} limit={limit} />,
+    cell: row => <Fullness {...row} />,
   },
-  verdict: {
-    key: 'verdict',
-    title: 'More',
-    cell: ({ allowed }) => <Allowed allowed={allowed} />,
+  state: {
+    key: 'state',
+    title: 'Status',
+    cell: ({ state, subject }) => (
+      <>
+        <State state={state} />
+        {state !== 'ok' && subject !== 'size:all' && (
+          <span class="quiet-text small wide-only"> {subjectWords(subject)}</span>
+        )}
+      </>
+    ),
   },
 } as const satisfies Readonly<Record<string, Column<OwnerRow>>>;

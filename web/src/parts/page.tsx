@@ -5,6 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
+import { to } from '../place.ts';
 
 export interface PageProps {
   /** Also the window's title. A name in it is shown harmless. */
@@ -13,6 +14,8 @@ export interface PageProps {
   readonly heading?: ComponentChildren;
   /** The pages above. */
   readonly trail?: ComponentChildren;
+  /** The section of the help that is about this page. */
+  readonly help?: string;
   /** Buttons beside the heading. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
@@ -21,7 +24,7 @@ export interface PageProps {
 /** The first page of a visit takes no focus: who came reads from the top. */
 let isFirst = true;
 
-export function Page({ title, heading, trail, actions, children }: PageProps) {
+export function Page({ title, heading, trail, help, actions, children }: PageProps) {
   const at = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
     document.title = `${printable(title)} · softquota`;
@@ -37,7 +40,10 @@ export function Page({ title, heading, trail, actions, children }: PageProps) {
         <h1 ref={at} tabIndex={-1}>
           {heading ?? printable(title)}
         </h1>
-        {actions !== undefined && <div class="row">{actions}</div>}
+        <div class="row">
+          {actions}
+          {help !== undefined && <a href={`${to('help')}#${help}`}>Help</a>}
+        </div>
       </div>
       <div class="stack">{children}</div>
     </>

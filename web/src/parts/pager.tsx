@@ -17,7 +17,7 @@ export function Pager({ page, pageSize, total, of, onPage }: PagerProps) {
   const from = Math.min(total, (page - 1) * pageSize + 1);
   const until = Math.min(total, page * pageSize);
   return (
-    <nav class="pager" aria-label="Pages of the list">
+    <nav class="pager" aria-label={`Pages of the ${of[1]}`}>
       <span class="quiet-text">
         {last === 1
           ? counted(total, ...of)

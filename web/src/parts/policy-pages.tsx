@@ -43,7 +43,7 @@ export function PolicyList({ kind, form, list }: PolicyListProps) {
   );
   const ends = { onSaved: (name: string) => go(to(kind, name)), onCancel: () => setCreating(false) };
   return (
-    <Page title={all} actions={isCreating ? undefined : create}>
+    <Page title={all} help={all.toLowerCase()} actions={isCreating ? undefined : create}>
       <Answered query={policy} what={`the ${kinds[kind].list}`}>
         {whole => (
           <>
@@ -76,6 +76,7 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
   const nothing = () => setDoing('nothing');
   return (
     <Page
+      help={all.toLowerCase()}
       title={`${one} ${name}`}
       heading={
         <>

@@ -29,7 +29,7 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
   return (
     <div class="stack">
       <p>
-        <Allowed allowed={decision.allowed} /> <strong>{inWords(explanation)}</strong>
+        <Allowed verdict={decision} /> <strong>{inWords(explanation)}</strong>
         {settings.mode === 'report' &&
           !decision.allowed &&
           ' Report mode: the refusal is only recorded, and everything is allowed.'}

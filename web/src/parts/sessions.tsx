@@ -11,7 +11,7 @@ import { Panel } from './page.tsx';
 import { Answered, Empty } from './states.tsx';
 import { Table } from './table.tsx';
 
-const ways: Readonly<Record<SessionRow['via'], string>> = {
+export const signedInWords: Readonly<Record<SessionRow['via'], string>> = {
   token: 'with a token',
   link: 'with a one-time link',
   source: 'with single sign-on',
@@ -47,7 +47,7 @@ export function Sessions({ user }: { readonly user: string }) {
                   title: 'Signed in',
                   cell: ({ created_at, via }) => (
                     <>
-                      <Time at={created_at} /> {ways[via]}
+                      <Time at={created_at} /> {signedInWords[via]}
                     </>
                   ),
                 },

@@ -11,6 +11,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** Left out where there is little room. */
   readonly isWide?: boolean;
+  /** Has more than half of the room. */
+  readonly isMain?: boolean;
   /** Given: a sort by it can be asked for, and this is how it begins. */
   readonly sorts?: Order;
 }
@@ -105,6 +107,7 @@ function next(by: string, first: Order, now: Sorting | undefined): Sorting {
   return { by, order: now.order === 'asc' ? 'desc' : 'asc' };
 }
 
-function classOf<Row>({ isNumber = false, isWide = false }: Column<Row>): string {
-  return [...(isNumber ? ['number'] : []), ...(isWide ? ['wide'] : [])].join(' ');
+function classOf<Row>({ isNumber = false, isWide = false, isMain = false }: Column<Row>): string {
+  const names = [isNumber && 'number', isWide && 'wide', isMain && 'main'];
+  return names.filter(name => name !== false).join(' ');
 }

@@ -1,19 +1,33 @@
 /** Shows whether an action may start, and which rule decides. */
 
-import type { Verdict as Decided } from '../../../src/wire/index.ts';
+import type { Verdict as Decided, OwnerState } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
-import { Percent, Size, Time, Use } from './figures.tsx';
+import { Fullness } from './bar.tsx';
+import { Size, Time, Use } from './figures.tsx';
 import { Name } from './name.tsx';
 
-export interface AllowedProps {
-  readonly allowed: boolean;
-  /** Not refused, but not far from it. */
-  readonly isNear?: boolean;
+/** How it stands with an owner: as it does with the kind of data in the worst state. */
+export function State({ state }: { readonly state: OwnerState }) {
+  if (state === 'over') return <span class="mark bad">✕ over the limit</span>;
+  return state === 'near' ? (
+    <span class="mark near">! near the limit</span>
+  ) : (
+    <span class="mark good">✓ OK</span>
+  );
 }
 
-export function Allowed({ allowed, isNear = false }: AllowedProps) {
+export interface AllowedProps {
+  readonly verdict: Pick<Decided, 'allowed'> & { readonly state?: OwnerState };
+}
+
+/** Tells whether an action may start. */
+export function Allowed({ verdict: { allowed, state } }: AllowedProps) {
   if (!allowed) return <span class="mark bad">✕ refused</span>;
-  return isNear ? <span class="mark near">! near the limit</span> : <span class="mark good">✓ allowed</span>;
+  return state === 'near' ? (
+    <span class="mark near">! near the limit</span>
+  ) : (
+    <span class="mark good">✓ allowed</span>
+  );
 }
 
 export interface VerdictProps {
@@ -44,7 +58,7 @@ export const limitColumns = [
     key: 'of',
     title: '% of limit',
     isNumber: true,
-    cell: ({ verdict }: VerdictRow) => <Percent {...verdict} />,
+    cell: ({ verdict }: VerdictRow) => <Fullness {...verdict} />,
   },
 ] as const;
 
@@ -95,18 +109,6 @@ export function Billed({ verdict: { garbage } }: { readonly verdict: Pick<Decide
 export function limitInStored({ limit, garbage }: Pick<Decided, 'limit' | 'garbage'>): number {
   if (limit === null || limit <= 0 || garbage === undefined) return limit ?? -1;
   return limit + garbage.stored - garbage.billed;
-}
-
-/** `✕ refused 12.4 GB of 10 GB by rule total of group free`. */
-export function Verdict({ verdict, hasLinks = false }: VerdictProps) {
-  return (
-    <span class="row">
-      <Allowed allowed={verdict.allowed} />
-      <Use used={verdict.used} limit={verdict.limit} />
-      <Added verdict={verdict} />
-      <DecidedBy verdict={verdict} hasLinks={hasLinks} />
-    </span>
-  );
 }
 
 export function DecidedBy({ verdict: { used, group, rule }, hasLinks = false }: VerdictProps) {

@@ -43,6 +43,21 @@ export function withGroupsOf(policy: WholePolicy, owner: string, groups: Readonl
   };
 }
 
+/** With these owners in the group, or none of them; the same object where they are, or are not. */
+export function withMembers(
+  policy: WholePolicy,
+  groupName: string,
+  owners: readonly string[],
+  areIn: boolean,
+): WholePolicy {
+  const group = policy.groups.find(({ name }) => name === groupName);
+  if (group === undefined) return policy;
+  const meant = new Set(owners);
+  const others = group.users.filter(user => !meant.has(user));
+  const users = areIn ? [...group.users, ...owners.filter(owner => !group.users.includes(owner))] : others;
+  return users.length === group.users.length ? policy : withGroup(policy, { ...group, users });
+}
+
 /** The names of the groups that an owner was put into. */
 export function groupsOf(policy: WholePolicy, owner: string): readonly string[] {
   return policy.groups.filter(({ users }) => users.includes(owner)).map(({ name }) => name);

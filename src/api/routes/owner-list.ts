@@ -1,0 +1,136 @@
+/** Owners as a list is asked for: those who are meant, in an order. */
+
+import { z } from 'zod';
+import type { OwnerUsage } from '../../ledger/index.ts';
+import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
+import { leafIndex, leaves } from '../../quota/index.ts';
+import { knownName, type OwnerState, ownerStates, ownerType, text } from '../../wire/index.ts';
+import type { ApiServices } from '../services.ts';
+import { reportTotal } from './reports.ts';
+
+const sortable = ['name', 'total', 'percent', ...leaves] as const;
+const orders = ['asc', 'desc'] as const;
+/** How long a list waits for a changed policy to be held against all owners. */
+const countingMs = 1000;
+
+const states = z
+  .string()
+  .max(64)
+  .transform((said, context): readonly OwnerState[] => {
+    const named = said.split(',').map(each => ownerStates.find(state => state === each.trim()));
+    const known = named.filter(state => state !== undefined);
+    if (known.length === named.length) return known;
+    context.addIssue({
+      code: 'custom',
+      message: 'expected over, near or ok, or several of them with commas',
+    });
+    return z.NEVER;
+  });
+
+/** The parameters that say which owners, and in which order. */
+export const ownersQuery = {
+  sort: z.enum(sortable).default('total').meta({
+    description:
+      'The order; `percent` is the percentage of the limit of the kind of data in the worst state.',
+  }),
+  order: z.enum(orders).optional().meta({ description: 'The default is `desc`, and `asc` for names.' }),
+  q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
+  state: states.optional().meta({
+    description: 'Only owners in this state, or in one of several with commas, such as `over,near`.',
+    type: 'string',
+  }),
+  group: knownName.min(1).optional().meta({
+    description: 'Only owners who are in this group, or have it as a default group because they are in none.',
+  }),
+  type: ownerType.optional().meta({ description: 'Only users, or only organizations.' }),
+} as const;
+
+const asked = z.object(ownersQuery);
+
+export type OwnersQuery = z.output<typeof asked>;
+
+export interface RankedOwner {
+  readonly owner: OwnerUsage;
+  readonly rank: number;
+}
+
+export interface OwnerList {
+  readonly owners: Iterable<RankedOwner>;
+  readonly order: (a: RankedOwner, b: RankedOwner) => number;
+  /** The parameters as they are in an address. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Throws `not_found` where there is no such group. */
+export async function ownerList(
+  services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>,
+  query: OwnersQuery,
+): Promise<OwnerList> {
+  const { sort, q, state, group, type } = query;
+  const isIn = group === undefined ? null : membership(services, group);
+  if (state !== undefined || sort === 'percent') await services.totals.lately(countingMs);
+  const order = query.order ?? (sort === 'name' ? 'asc' : 'desc');
+  const sign = order === 'asc' ? 1 : -1;
+  return {
+    owners: chosen(services, query, isIn),
+    order: (a, b) => (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
+    parameters: {
+      sort,
+      order,
+      ...(q === '' ? {} : { q }),
+      ...(state === undefined ? {} : { state: state.join(',') }),
+      ...(group === undefined ? {} : { group }),
+      ...(type === undefined ? {} : { type }),
+    },
+  };
+}
+
+function* chosen(
+  { ledger, totals }: Pick<ApiServices, 'ledger' | 'totals'>,
+  { sort, q, state, type }: OwnersQuery,
+  isIn: ((ownerId: number) => boolean) | null,
+): Generator<RankedOwner> {
+  const { owners } = ledger.documents;
+  const nearness = ({ name }: OwnerUsage) => totals.nearnessOf(owners.keyOf(name));
+  const rank = ranking(sort, nearness);
+  for (const owner of ledger.owners(owners.keyOf(q))) {
+    if (type !== undefined && owner.type !== type) continue;
+    if (isIn !== null && (owner.id === null || !isIn(owner.id))) continue;
+    if (state !== undefined && !state.includes(nearness(owner).state)) continue;
+    yield { owner, rank: rank(owner) };
+  }
+}
+
+function membership(
+  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
+  group: string,
+): (ownerId: number) => boolean {
+  const { snapshot } = documents;
+  mustBeGroup(snapshot, group);
+  const members = new Set(ledger.policy.membersOf(group));
+  if (!ledger.settings.defaultGroups.includes(group)) return id => members.has(id);
+  return id => members.has(id) || assignedGroups(snapshot, id).length === 0;
+}
+
+/** The number that owners are sorted by; equal ones stand by name. */
+function ranking(
+  sort: OwnersQuery['sort'],
+  nearness: (owner: OwnerUsage) => { readonly fullness: number },
+): (owner: OwnerUsage) => number {
+  switch (sort) {
+    case 'name':
+      return () => 0;
+    case 'total':
+      return reportTotal;
+    case 'percent':
+      return owner => nearness(owner).fullness;
+    default: {
+      const at = leafIndex(sort);
+      return ({ usage }) => usage[at] ?? 0;
+    }
+  }
+}
+
+function byName(a: RankedOwner, b: RankedOwner): number {
+  return a.owner.name < b.owner.name ? -1 : Number(a.owner.name > b.owner.name);
+}

@@ -1,0 +1,77 @@
+/** `/units`: the largest repositories and other units, of all owners. */
+
+import { z } from 'zod';
+import type { Ledger } from '../../ledger/index.ts';
+import { leafMask } from '../../quota/index.ts';
+import type { LargeUnit } from '../../store/index.ts';
+import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+const listQuery = z.strictObject({
+  subject: askedSubject.optional().meta({ description: 'Only units of this kind; without it, of all.' }),
+  q: text.default('').meta({ description: 'Only units whose path or name contains this text.' }),
+  page: z.coerce.number<string>().int().min(1).default(1),
+  limit: z.coerce.number<string>().int().min(1).max(1000).default(50),
+});
+
+/** A row of this host's table, or a unit of another host. */
+interface Found {
+  readonly bytes: number;
+  readonly row?: number;
+  readonly other?: { readonly owner: string; readonly host: string; readonly unit: LargeUnit };
+}
+
+export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listUnits',
+      method: 'get',
+      path: '/admin/quota/units',
+      tag: 'owners',
+      summary: 'The largest repositories and other units of all owners, largest first',
+      description:
+        'Of other hosts that share the quota, the 20 largest of each owner. What sources report in whole sets is not ' +
+        'among them; the report about its owner has it.',
+      access: administrators.read,
+      query: listQuery,
+      answer: { status: 200, description: 'One page', schema: z.array(anyUnit), headers: pagingHeaders },
+      handle: async ({ query }, call) => {
+        const { q, subject = 'size:all' } = query;
+        const found = unitsIn(ledger, leafMask(subject), q);
+        const { entries, total } = await pageOf(found, query, (a, b) => b.bytes - a.bytes);
+        const address = new URL('api/v1/admin/quota/units', baseUrl());
+        address.search = new URLSearchParams({ subject, ...(q === '' ? {} : { q }) }).toString();
+        tellPages(call, query, total, address);
+        return entries.flatMap(entry => shown(ledger, entry) ?? []);
+      },
+    }),
+  ];
+}
+
+function* unitsIn(ledger: Ledger, mask: number, q: string): Generator<Found> {
+  yield* ledger.units.sizes(mask, q);
+  for (const { ownerKey: owner, host, largest } of ledger.shares.everyShareOfOthers()) {
+    for (const unit of largest) {
+      const isMeant = (leafMask(unit.leaf) & mask) !== 0 && unit.name.includes(q);
+      if (isMeant) yield { bytes: unit.bytes, other: { owner, host, unit } };
+    }
+  }
+}
+
+/** Undefined: it has gone meanwhile. */
+function shown(ledger: Ledger, { row, other }: Found): AnyUnit | undefined {
+  const named = (owner: string) => ledger.documents.owners.named(owner)?.name ?? owner;
+  if (other !== undefined) {
+    const { kind, name, leaf: subject, bytes } = other.unit;
+    const measured = { files: null, partial: false, measured_at: null };
+    return { host: other.host, owner: named(other.owner), kind, name, subject, bytes, ...measured };
+  }
+  const unit = row === undefined ? undefined : ledger.units.unitAtRow(row);
+  if (unit === undefined) return undefined;
+  const { host, owner, kind, name, leaf: subject, bytes, files, partial, measuredAt } = unit;
+  const measured_at = kind === 'reported' ? null : new Date(measuredAt).toISOString();
+  return { host, owner: owner && named(owner), kind, name, subject, bytes, files, partial, measured_at };
+}

@@ -1,0 +1,121 @@
+/** The history for a report: its figures as CSV, and the chart as an image, always in light colours. */
+
+import type { History } from '../../../src/wire/index.ts';
+
+/** Lines of figures alone: bytes, and times in UTC. */
+export function historyCsv({ leaves, points }: History): string {
+  const lines = points.map(({ at, bytes }) => {
+    const total = bytes.reduce((sum, each) => sum + each, 0);
+    return [at, total, ...leaves.map((_, index) => bytes[index] ?? 0)].join(',');
+  });
+  return [['time', 'total', ...leaves].join(','), ...lines, ''].join('\r\n');
+}
+
+/** Properties by which style sheets draw the chart. */
+const drawn = [
+  'fill',
+  'fill-opacity',
+  'stroke',
+  'stroke-width',
+  'stroke-dasharray',
+  'font-family',
+  'font-size',
+  'font-weight',
+  'opacity',
+  'paint-order',
+] as const;
+
+const lineHeight = 20;
+const beside = 12;
+
+export interface ImageText {
+  readonly title: string;
+  /** What the colours mean, each with the figure at the end. */
+  readonly legend: readonly { readonly words: string; readonly colour: string }[];
+}
+
+/** The chart as a text of SVG that needs no style sheet. */
+export function chartSvg(chart: SVGSVGElement, { title, legend }: ImageText): string {
+  const before = chart.style.colorScheme;
+  // Paper is white.
+  chart.style.colorScheme = 'light';
+  const copy = chart.cloneNode(true);
+  if (!(copy instanceof SVGSVGElement)) return '';
+  const originals = [chart, ...chart.querySelectorAll('*')];
+  for (const [index, element] of [copy, ...copy.querySelectorAll('*')].entries()) {
+    const original = originals[index];
+    if (original === undefined) continue;
+    const style = getComputedStyle(original);
+    element.removeAttribute('class');
+    element.removeAttribute('style');
+    // The page's own policy lets nobody write style attributes; these need none.
+    for (const name of drawn) element.setAttribute(name, style.getPropertyValue(name));
+  }
+  const { width, height } = { width: chart.width.baseVal.value, height: chart.height.baseVal.value };
+  const whole = height + lineHeight * (2 + legend.length);
+  const paint = (colour: string) => resolved(chart, colour);
+  const text = getComputedStyle(chart).color;
+  const font = getComputedStyle(chart).fontFamily;
+  const head = svgElement(
+    'text',
+    { x: beside, y: lineHeight, 'font-family': font, 'font-size': 15, 'font-weight': 600, fill: text },
+    title,
+  );
+  const moved = svgElement('g', { transform: `translate(0 ${lineHeight + beside})` });
+  moved.append(...copy.childNodes);
+  const key = legend.flatMap(({ words, colour }, index) => {
+    const y = height + lineHeight * (index + 2);
+    const place = { x: beside, y, width: 12, height: 12, fill: paint(colour) };
+    const at = { x: beside + lineHeight, y: y + 11, 'font-family': font, 'font-size': 13, fill: text };
+    return [svgElement('rect', place), svgElement('text', at, words)];
+  });
+  const ground = svgElement('rect', { width, height: whole, fill: paint('var(--surface)') });
+  chart.style.colorScheme = before;
+  const image = svgElement('svg', { width, height: whole, viewBox: `0 0 ${width} ${whole}` });
+  image.append(ground, head, moved, ...key);
+  return new XMLSerializer().serializeToString(image);
+}
+
+/** The same as PNG, twice as fine as on the screen. */
+export async function chartPng(svg: string): Promise<Blob> {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const canvas = document.createElement('canvas');
+  canvas.width = image.naturalWidth * 2;
+  canvas.height = image.naturalHeight * 2;
+  canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob(blob => (blob === null ? reject(new Error('the image cannot be made')) : resolve(blob)));
+  });
+}
+
+/** Has the browser save it. */
+export function download(name: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** A colour of the style sheets as it is at this element. */
+function resolved(at: SVGElement, colour: string): string {
+  const probe = svgElement('rect', {});
+  probe.style.fill = colour;
+  at.append(probe);
+  const { fill } = getComputedStyle(probe);
+  probe.remove();
+  return fill;
+}
+
+function svgElement(
+  name: string,
+  attributes: Readonly<Record<string, number | string>>,
+  text = '',
+): SVGElement {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  element.textContent = text;
+  return element;
+}

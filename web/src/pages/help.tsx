@@ -1,0 +1,221 @@
+/** What each page shows, and how to do there what one comes for. */
+
+import { useEffect } from 'preact/hooks';
+import { useSession } from '../api/session.ts';
+import { Page, Panel } from '../parts/page.tsx';
+import { Loading } from '../parts/states.tsx';
+import { to } from '../place.ts';
+
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly isForAdministrators?: boolean;
+  readonly text: readonly string[];
+  /** The same at a terminal. */
+  readonly commands?: readonly string[];
+}
+
+export function Help() {
+  const { data: session, error } = useSession();
+  const isKnown = session !== undefined || error !== null;
+  useEffect(() => {
+    if (isKnown) document.getElementById(window.location.hash.slice(1))?.scrollIntoView();
+  }, [isKnown]);
+  const shown = sections.filter(
+    ({ isForAdministrators = false }) => !isForAdministrators || session?.is_admin,
+  );
+  if (!isKnown) {
+    return (
+      <Page title="Help">
+        <Loading rows={8} />
+      </Page>
+    );
+  }
+  return (
+    <Page title="Help">
+      <nav aria-label="Sections of the help">
+        <ul class="row">
+          {shown.map(({ id, title }) => (
+            <li key={id}>
+              <a href={`${to('help')}#${id}`}>{title}</a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      {shown.map(({ id, title, text, commands = [] }) => (
+        <div key={id} id={id} class="help">
+          <Panel title={title}>
+            <div class="stack">
+              {text.map(paragraph => (
+                <p key={paragraph}>{paragraph}</p>
+              ))}
+              {commands.length > 0 && (
+                <p class="quiet-text">
+                  At a terminal:{' '}
+                  {commands.map((command, index) => (
+                    <span key={command}>
+                      {index > 0 && ', '}
+                      <code>{command}</code>
+                    </span>
+                  ))}
+                </p>
+              )}
+            </div>
+          </Panel>
+        </div>
+      ))}
+      <p>
+        Programs can do everything that these pages do: see <a href="api/swagger">the HTTP API</a>.
+      </p>
+    </Page>
+  );
+}
+
+const sections: readonly Section[] = [
+  {
+    id: 'mine',
+    title: 'My usage',
+    text: [
+      'Shows what you store, by kind of data, and how full your limits are. If you are over a limit, pushes and uploads of that kind are refused until you delete something or get more space. What has begun is finished.',
+      'You can always delete branches, tags, packages and other data. The server frees the space of deleted commits with its next cleanup, and the figures fall after the next measurement.',
+      'With "Ask for more space" you send a request to the administrators. The answer appears on the same page.',
+    ],
+  },
+  {
+    id: 'my-tokens',
+    title: 'My tokens',
+    text: [
+      'A token lets a script act for you. It is shown once, when you create it. Give it only the permissions that the script needs, and a last valid day.',
+      'A session is a browser that is signed in as you. End sessions that you do not know, and revoke the token with which they began.',
+    ],
+  },
+  {
+    id: 'sign-in',
+    title: 'Sign in',
+    text: [
+      "Sign in with your organization's account, if a button for it is there, or with a token. Ask an administrator for a token or for a one-time link.",
+    ],
+    commands: ['softquota sign-in-link --user NAME', 'softquota token create --user NAME'],
+  },
+  {
+    id: 'overview',
+    title: 'Overview',
+    isForAdministrators: true,
+    text: [
+      'Shows what needs attention first: problems with the way to fix each, owners over or near a limit, refusals by day, and how full the disks are. The numbers of owners lead to the list of exactly those owners.',
+      'The state of an owner is that of the worst kind of data. Over the limit: something is refused. Near the limit: the lowest percentage of WARN_AT is reached. OK: neither.',
+    ],
+    commands: ['softquota doctor', 'softquota usage --state over,near'],
+  },
+  {
+    id: 'owners',
+    title: 'Owners',
+    isForAdministrators: true,
+    text: [
+      'Lists all users and organizations. Search by a part of the name, filter by status, group and type, and sort by the heading of a column. "% of limit" is that of the kind of data in the worst state. The bar is full at the limit.',
+      'To change the group of several owners, choose them with the boxes, on several pages if needed, and use "Change a group". You see who would newly be refused or allowed what before you save it.',
+      '"Download CSV" gives the list as it is filtered, without pages, for a spreadsheet.',
+    ],
+    commands: ['softquota usage --top 100', 'softquota group add-user GROUP OWNER'],
+  },
+  {
+    id: 'owner',
+    title: 'One owner',
+    isForAdministrators: true,
+    text: [
+      'Shows what is stored and what can be added now, for each kind of data. "Why" shows every group and rule that was considered, and the one that decides.',
+      'Extra space raises the limits of one owner until a day, and ends by itself. For a lasting change, edit the groups.',
+    ],
+    commands: ['softquota usage OWNER', 'softquota allowance create'],
+  },
+  {
+    id: 'repositories',
+    title: 'Largest repositories',
+    isForAdministrators: true,
+    text: [
+      "Lists the largest repositories of all owners, and with another kind of data the largest LFS stores, packages and so on. Of other hosts that share the quota, it has the 20 largest of each owner. Data that a program or a forge's database reports in whole sets is on the pages of the owners.",
+    ],
+  },
+  {
+    id: 'groups',
+    title: 'Groups',
+    isForAdministrators: true,
+    text: [
+      'A group has rules and members. If an owner is in several groups, one that allows is enough. Owners in no group have the default groups, or else the limit TOTAL of app.ini.',
+      'Before you save an edit, the page says who would newly be refused or allowed what.',
+    ],
+    commands: ['softquota group list', 'softquota group add-rule GROUP RULE'],
+  },
+  {
+    id: 'rules',
+    title: 'Rules',
+    isForAdministrators: true,
+    text: [
+      'A rule is a limit for some kinds of data together. It has an effect only in a group. Sizes are written as 500M, 10 GB or 1.5GiB; -1 means no limit, and 0 means that nothing may be stored.',
+    ],
+    commands: ['softquota rule edit RULE --limit 10G'],
+  },
+  {
+    id: 'policy',
+    title: 'Policy',
+    isForAdministrators: true,
+    text: [
+      'Shows possible mistakes in the rules and groups, each with a link to the place where you fix it. You can download the whole policy, test another one against all owners, and put it in force as a whole.',
+    ],
+    commands: ['softquota policy lint', 'softquota policy simulate FILE', 'softquota policy import FILE'],
+  },
+  {
+    id: 'requests',
+    title: 'Requests',
+    isForAdministrators: true,
+    text: [
+      'Owners ask here for more than their limits. Granting a request gives extra space until a day; the owner sees your words.',
+    ],
+    commands: ['softquota request list', 'softquota request grant ID'],
+  },
+  {
+    id: 'scans',
+    title: 'Scans',
+    isForAdministrators: true,
+    text: [
+      'A scan measures what is stored. It runs on a schedule; start one here after you have changed something on the disk. A verifying scan reads everything again and reports the difference to what was known.',
+    ],
+    commands: ['softquota scan', 'softquota scan --verify'],
+  },
+  {
+    id: 'events',
+    title: 'Events',
+    isForAdministrators: true,
+    text: [
+      'Shows refusals, thresholds reached, who changed what, sign-ins and requests, newest first. Refusals of one user are added up by the hour. Filter by kind, owner, who did it, day, and any text; the address of the page has the filters, so that you can send it to somebody.',
+      'To undo a change of a rule, a group or of the groups of an owner, open "Show change" and choose "Restore what was before". This is a new change, and you see its effect first. It is refused if the same thing has been changed again since.',
+    ],
+  },
+  {
+    id: 'hosts',
+    title: 'Hosts',
+    isForAdministrators: true,
+    text: [
+      'Shows the hosts that share the quota. Remove a host that will not come back, so that its usage no longer counts.',
+    ],
+    commands: ['softquota host list', 'softquota host forget HOST'],
+  },
+  {
+    id: 'tokens',
+    title: 'Tokens and sessions',
+    isForAdministrators: true,
+    text: [
+      'Lists the tokens and the sessions of all users. Revoking a token also ends the sessions that began with it. The name of a user leads to a page where you can create a token for that user.',
+    ],
+    commands: ['softquota token list', 'softquota token revoke'],
+  },
+  {
+    id: 'auths',
+    title: 'Sources',
+    isForAdministrators: true,
+    text: [
+      'A source is an identity provider that users sign in by. You can test a source with pasted claims before you save it, and see which groups a user would get.',
+    ],
+    commands: ['softquota auth list'],
+  },
+];

@@ -1,0 +1,115 @@
+/** Restores what was before a change of the policy: as a new change, whose effect is shown first. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { changeQuery, policyQuery } from '../api/queries.ts';
+import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
+import { isRestorable, type PolicyEvent, restored } from '../policy/restore.ts';
+import { save, trialQuery } from '../policy/trial.ts';
+import { Confirm, Dialog } from './dialog.tsx';
+import { Effect } from './effect.tsx';
+import { counted, Time } from './figures.tsx';
+import { Name } from './name.tsx';
+import { Answered } from './states.tsx';
+
+export interface RestoreProps {
+  readonly event: PolicyEvent;
+  readonly onClose: () => void;
+}
+
+export function Restore({ event, onClose }: RestoreProps) {
+  const policy = useQuery(policyQuery);
+  const change = useQuery(changeQuery(event.change, event.at));
+  if (policy.data === undefined || change.data === undefined) {
+    return (
+      <Dialog title="Restore what was before?" onClose={onClose}>
+        <Answered query={policy} what="the policy">
+          {() => (
+            <Answered query={change} what="the change">
+              {() => null}
+            </Answered>
+          )}
+        </Answered>
+        <div class="actions">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </Dialog>
+    );
+  }
+  const outcome = restored(policy.data, change.data);
+  if (outcome.is === 'edited') {
+    return (
+      <Sure
+        event={event}
+        events={change.data}
+        policy={policy.data}
+        edited={outcome.policy}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <Dialog title="This change cannot be undone" onClose={onClose}>
+      <ul>
+        {outcome.why.slice(0, mostShown).map(why => (
+          <li key={why}>{why}</li>
+        ))}
+      </ul>
+      {outcome.why.length > mostShown && (
+        <p class="quiet-text">and {counted(outcome.why.length - mostShown, 'other', 'others')}</p>
+      )}
+      <p>Undo the later changes first, or edit the policy.</p>
+      <div class="actions">
+        <button type="button" class="primary" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+const mostShown = 10;
+
+interface SureProps extends RestoreProps {
+  readonly events: readonly PolicyEvent[];
+  readonly policy: Parameters<typeof draftOf>[0];
+  readonly edited: Parameters<typeof draftOf>[1];
+}
+
+function Sure({ event, events, policy, edited, onClose }: SureProps) {
+  const trial = useQuery({ ...trialQuery(draftOf(policy, edited)), enabled: !isSame(policy, edited) });
+  const undone = events.filter(isRestorable);
+  const more = undone.length - mostShown;
+  return (
+    <Confirm
+      title="Restore what was before?"
+      action="Restore"
+      done="What was before is in force again."
+      isReady={!isSame(policy, edited) && !trial.isPending}
+      act={() => save(replacementOf(policy, edited))}
+      onClose={onClose}
+    >
+      <p>
+        This undoes the change of <Time at={event.at} />, as a new change that is recorded like any other:
+      </p>
+      <ul>
+        {undone.slice(0, mostShown).map(each => (
+          <li key={each.id}>
+            {verbs[each.action]} {each.what === 'assignment' ? 'groups of' : each.what}{' '}
+            <Name>{each.name ?? ''}</Name>
+          </li>
+        ))}
+        {more > 0 && <li class="quiet-text">and {counted(more, 'other', 'others')}</li>}
+      </ul>
+      <Effect trial={trial} isCurrent={!trial.isPending} />
+    </Confirm>
+  );
+}
+
+/** What is done to undo it. */
+const verbs: Readonly<Record<PolicyEvent['action'], string>> = {
+  created: 'Delete',
+  edited: 'Change back',
+  deleted: 'Create again',
+};

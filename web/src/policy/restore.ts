@@ -1,0 +1,127 @@
+/**
+ * The undoing of a change of the policy: what its events say was before, put into the policy that is in force
+ * now. It is refused where something has been changed again since, or needs what is no more.
+ */
+
+import { isSubject } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
+import type { Event, Rule, WholePolicy } from '../../../src/wire/index.ts';
+import { groupsOf, withGroup, withGroupsOf, withoutGroup, withoutRule, withRule } from './edit.ts';
+
+export type PolicyEvent = Extract<Event, { readonly kind: 'policy' }>;
+
+export type Restored =
+  | { readonly is: 'edited'; readonly policy: WholePolicy }
+  | { readonly is: 'refused'; readonly why: readonly string[] };
+
+const order = ['rule', 'group', 'assignment'];
+
+/** Tells whether the event is about the policy: owners, tokens and sources are not made anew. */
+export function isRestorable({ what, name }: PolicyEvent): boolean {
+  return name !== null && order.includes(what);
+}
+
+/** The events of one change, or some of them; what is not of the policy is left out. */
+export function restored(policy: WholePolicy, events: readonly PolicyEvent[]): Restored {
+  const undone = events.filter(isRestorable);
+  const why = undone.flatMap(event => changedSince(policy, event) ?? []);
+  if (why.length > 0) return { is: 'refused', why };
+  // As they were made, rules before the groups that have them, and groups before those who are in them.
+  const steps = undone.toReversed().toSorted((a, b) => order.indexOf(a.what) - order.indexOf(b.what));
+  const edited = steps.reduce(withBefore, policy);
+  const lacking = lackingIn(edited, undone);
+  return lacking.length > 0 ? { is: 'refused', why: lacking } : { is: 'edited', policy: edited };
+}
+
+/** Why the event no longer says how it is; null: it does. */
+function changedSince(policy: WholePolicy, { what, name, after }: PolicyEvent): string | null {
+  const now = contentOf(policy, what, name ?? '');
+  if (isSameContent(now, after)) return null;
+  const shown = printable(name ?? '');
+  const [kind, thing] =
+    what === 'assignment' ? ['The groups of', 'have'] : [what === 'rule' ? 'The rule' : 'The group', 'has'];
+  if (now === null) return `${kind} ${shown} ${thing} been deleted since.`;
+  return after === null
+    ? `${kind} ${shown} ${thing} been made again since.`
+    : `${kind} ${shown} ${thing} been changed again since.`;
+}
+
+function contentOf(policy: WholePolicy, what: string, name: string): object | null {
+  if (what === 'rule') {
+    const rule = policy.rules.find(each => each.name === name);
+    return rule === undefined ? null : { limit: rule.limit, subjects: rule.subjects };
+  }
+  if (what === 'group') {
+    const group = policy.groups.find(each => each.name === name);
+    return group === undefined ? null : { rules: group.rules };
+  }
+  const groups = groupsOf(policy, name);
+  return groups.length === 0 ? null : { groups };
+}
+
+/** Groups of an owner are in no order of importance. */
+function isSameContent(now: object | null, then: unknown): boolean {
+  if (now === null || then === null) return now === then;
+  return comparable(now) === comparable(then);
+}
+
+function comparable(content: unknown): string {
+  return JSON.stringify([
+    limitIn(content),
+    namesIn(content, 'subjects'),
+    namesIn(content, 'rules'),
+    groupsIn(content)?.toSorted(),
+  ]);
+}
+
+function withBefore(policy: WholePolicy, { what, name, before }: PolicyEvent): WholePolicy {
+  const named = name ?? '';
+  if (what === 'rule') {
+    const rule = ruleIn(named, before);
+    return rule === null ? withoutRule(policy, named) : withRule(policy, rule);
+  }
+  if (what === 'group') {
+    const rules = namesIn(before, 'rules');
+    if (rules === null) return withoutGroup(policy, named);
+    const users = policy.groups.find(group => group.name === named)?.users ?? [];
+    return withGroup(policy, { name: named, rules, users });
+  }
+  return withGroupsOf(policy, named, new Set(groupsIn(before) ?? []));
+}
+
+/** What the restored groups and owners need and is not there. */
+function lackingIn(policy: WholePolicy, events: readonly PolicyEvent[]): readonly string[] {
+  const rules = new Set(policy.rules.map(({ name }) => name));
+  const groups = new Set(policy.groups.map(({ name }) => name));
+  return events.flatMap(({ what, name, before }) => {
+    const shown = printable(name ?? '');
+    const lack = (needed: readonly string[] | null, there: ReadonlySet<string>, kind: string) =>
+      (needed ?? [])
+        .filter(each => !there.has(each))
+        .map(each => `${shown} needs the ${kind} ${printable(each)}, which no longer exists.`);
+    if (what === 'group') return lack(namesIn(before, 'rules'), rules, 'rule');
+    return what === 'assignment' ? lack(groupsIn(before), groups, 'group') : [];
+  });
+}
+
+function ruleIn(name: string, content: unknown): Rule | null {
+  const limit = limitIn(content);
+  const subjects = namesIn(content, 'subjects');
+  if (limit === null || subjects === null) return null;
+  return { name, limit, subjects: subjects.filter(each => each === 'none' || isSubject(each)) };
+}
+
+function limitIn(content: unknown): number | null {
+  if (typeof content !== 'object' || content === null || !('limit' in content)) return null;
+  return typeof content.limit === 'number' ? content.limit : null;
+}
+
+function groupsIn(content: unknown): readonly string[] | null {
+  return namesIn(content, 'groups');
+}
+
+function namesIn(content: unknown, field: 'groups' | 'rules' | 'subjects'): readonly string[] | null {
+  if (typeof content !== 'object' || content === null || !(field in content)) return null;
+  const list: unknown = Object.entries(content).find(([key]) => key === field)?.[1];
+  return Array.isArray(list) ? list.filter(each => typeof each === 'string') : null;
+}
