@@ -189,6 +189,7 @@ t.test('when tokens and sessions were last used becomes a document of its own', 
   await store.write({ documents });
   await store.close();
   const old = new DatabaseSync(file);
+  old.exec('ALTER TABLE units DROP COLUMN reachable; ALTER TABLE units DROP COLUMN unreachable');
   old.exec('PRAGMA user_version = 6');
   old.close();
   for (const opened of ['brought up to date', 'as it is by now']) {
