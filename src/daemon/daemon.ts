@@ -182,6 +182,7 @@ export class Daemon {
       const { unitCount: units } = ledger.units;
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
       ledger.allowanceEnds.start();
+      ledger.graces.start({ isTurn: () => fleet?.isTelling ?? true });
       measuring.start();
       forge?.start();
       worker.start();
@@ -193,7 +194,10 @@ export class Daemon {
         changed: () => measuring.walkersChanged(),
         heard: (name, path) => void measuring.heard(name, path),
       });
-      fleet?.start(() => events.takeTurn());
+      fleet?.start(() => {
+        events.takeTurn();
+        ledger.graces.takeTurn();
+      });
       return new Daemon(current, log, { ledger, measuring, events, fleet, forge }, opened);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();

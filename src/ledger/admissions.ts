@@ -197,8 +197,8 @@ export class Admissions {
       milliseconds: seconds * 1000,
       limits:
         limits?.map(rules =>
-          rules.map(({ limitBytes, counts }) => ({
-            limitBytes,
+          rules.map(({ limitBytes, atMostBytes, counts }) => ({
+            limitBytes: atMostBytes,
             counts,
             ownBytes: ownUnder(own, counts),
             ownUnreachable: bytesUnder(unreachable, counts),

@@ -7,7 +7,7 @@
  */
 
 import { type Applied, DocumentReplica, Documents, EventLog, OwnerRegistry } from '../documents/index.ts';
-import { Policy, policyKinds } from '../policy/index.ts';
+import { graceKind, Policy, policyKinds } from '../policy/index.ts';
 import {
   type Decision,
   decide,
@@ -31,6 +31,7 @@ import { Admissions } from './admissions.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
 import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { OwnerGraces } from './graces.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 import { affectedBy } from './policy-changes.ts';
 import { Reach } from './reach.ts';
@@ -58,6 +59,8 @@ export class Ledger {
   readonly sources: UnitSources;
   /** Ends allowances at their time, from its start on. */
   readonly allowanceEnds: AllowanceEnds;
+  /** Begins and ends the graces of owners over a limit, from its start on. */
+  readonly graces: OwnerGraces;
   /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
   /** What of repositories no ref reaches. */
@@ -97,6 +100,12 @@ export class Ledger {
     this.#policy = new Policy(this.documents.snapshot);
     this.allowanceEnds = new AllowanceEnds({
       documents: this.documents,
+      log,
+      now,
+      tell: ownerKey => this.#watchers.tell(ownerKey),
+    });
+    this.graces = new OwnerGraces({
+      ledger: this,
       log,
       now,
       tell: ownerKey => this.#watchers.tell(ownerKey),
@@ -220,6 +229,7 @@ export class Ledger {
 
   /** Writes what waits, and closes the store. */
   async close(): Promise<void> {
+    await this.graces.close();
     this.reports.close();
     this.reach.close();
     this.reservations.close();
@@ -233,7 +243,7 @@ export class Ledger {
   async #load({ kinds = [] }: LedgerOptions): Promise<void> {
     const kept = await this.#store.load();
     const { owners } = this.#usage;
-    this.documents.load([...policyKinds, ...kinds], kept.documents, kept.replicated);
+    this.documents.load([...policyKinds, graceKind, ...kinds], kept.documents, kept.replicated);
     this.#policy = new Policy(this.documents.snapshot);
     const found = rekeyedOwners(kept.owners, name => owners.keyOf(name));
     for (const key of found.gone) this.#writeBehind.ownerGone(key);
@@ -311,9 +321,11 @@ export class Ledger {
     };
   }
 
-  /** The groups that bear on an owner, and the allowance on top of their limits. */
+  /** The groups that bear on an owner, the allowance on top of their limits, and the graces that run. */
   standing(owner: Pick<OwnerUsage, 'id' | 'allowance'>): Standing {
     const standing = this.#policy.standing(owner.id, this.#settings.defaultGroups);
-    return owner.allowance === null ? standing : { ...standing, allowance: owner.allowance };
+    const graces = this.graces.of(owner.id);
+    const raised = owner.allowance === null ? standing : { ...standing, allowance: owner.allowance };
+    return graces === null ? raised : { ...raised, graces };
   }
 }

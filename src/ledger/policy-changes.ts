@@ -1,7 +1,14 @@
 /** Finds the owners whose decisions may have changed with a change that came into force. */
 
 import type { Applied, Owners } from '../documents/index.ts';
-import { allowanceKind, assignmentKind, groupKind, policyKinds, ruleKind } from '../policy/index.ts';
+import {
+  allowanceKind,
+  assignmentKind,
+  graceKind,
+  groupKind,
+  policyKinds,
+  ruleKind,
+} from '../policy/index.ts';
 
 /** Kinds that bear on owners whom their documents do not name. */
 const forAnybody = [ruleKind, groupKind];
@@ -21,8 +28,8 @@ export function affectedBy(
     // Who was renewed is somebody else now besides.
     return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
   }
-  // Both are kept by the owner's id.
-  const assigned = [assignmentKind, allowanceKind].flatMap(({ name }) => [
+  // All of them are kept by the owner's id.
+  const assigned = [assignmentKind, allowanceKind, graceKind].flatMap(({ name }) => [
     ...(documents.get(name)?.keys() ?? []),
   ]);
   // To look at everybody once costs less than to name so many.

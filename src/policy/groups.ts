@@ -7,12 +7,19 @@ import { printable } from '../text/index.ts';
 import { forgetGroup } from './assignments.ts';
 import { type GroupDocument, groupKind, mustBeGroup, mustBeRule, ruleKind } from './kinds.ts';
 import { inOrder, nextPlaceAmong } from './order.ts';
-import { createRule, type RuleEdit, ruleNamed } from './rules.ts';
+import { createRule, type PolicyMode, type RuleEdit, ruleFrom, ruleNamed } from './rules.ts';
 
 export interface NewGroup {
   readonly name: string;
   /** Those that exist are taken as they are, the others created. */
   readonly rules: readonly ({ readonly name: string } & RuleEdit)[];
+  /** In force unless given. */
+  readonly mode?: PolicyMode;
+}
+
+/** A change of a group; fields that are left out stay the same. */
+export interface GroupEdit {
+  readonly mode?: PolicyMode;
 }
 
 /** As created, each with its rules as they were added. */
@@ -34,7 +41,7 @@ export function groupWithRules(snapshot: Snapshot, name: string): Group {
  * Throws `conflict` where there is one of that name, else `invalid` with every fault of the name and the new
  * rules.
  */
-export function createGroup(changes: ChangeSet, { name, rules }: NewGroup): void {
+export function createGroup(changes: ChangeSet, { name, rules, mode }: NewGroup): void {
   if (changes.get(groupKind, name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(name)} exists already`);
   }
@@ -44,7 +51,20 @@ export function createGroup(changes: ChangeSet, { name, rules }: NewGroup): void
   changes.put(groupKind, name, {
     place: nextPlaceAmong(changes.all(groupKind)),
     rules: rules.map(rule => rule.name),
+    ...modeField(mode),
   });
+}
+
+/** Throws `not_found`. */
+export function editGroup(changes: ChangeSet, name: string, { mode }: GroupEdit): Group {
+  const { mode: before, ...document } = mustBeGroup(changes, name);
+  changes.put(groupKind, name, { ...document, ...modeField(mode ?? before) });
+  return groupWithRules(changes, name);
+}
+
+/** None for a group in force. */
+export function modeField(mode: PolicyMode | undefined): Pick<GroupDocument, 'mode'> {
+  return mode === 'report' ? { mode } : {};
 }
 
 /** Creates those of a group's rules that there are not; gives why some cannot be. */
@@ -64,12 +84,12 @@ export function createMissing(changes: ChangeSet, rules: NewGroup['rules']): rea
 /** Creates the rule; gives why it cannot be. */
 function faultsOfNew(
   changes: ChangeSet,
-  { name, limitBytes, subjects = [] }: NewGroup['rules'][number],
+  { name, limitBytes, ...fields }: NewGroup['rules'][number],
   place: number,
 ): readonly string[] {
   if (limitBytes === undefined) return ['limit: it is missing, and there is no rule of that name'];
   try {
-    createRule(changes, { name, limitBytes, subjects }, place);
+    createRule(changes, ruleFrom(name, { limitBytes, ...fields }), place);
     return [];
   } catch (error) {
     if (error instanceof SoftquotaError) return [error.message];
@@ -109,7 +129,7 @@ export function removeRuleFromGroup(changes: ChangeSet, groupName: string, ruleN
   changes.put(groupKind, groupName, { ...group, rules: group.rules.filter(rule => rule !== ruleName) });
 }
 
-function groupOf(snapshot: Snapshot, name: string, { rules }: GroupDocument): Group {
+function groupOf(snapshot: Snapshot, name: string, { rules, mode }: GroupDocument): Group {
   const found = rules.map(rule => ruleNamed(snapshot, rule));
-  return { name, rules: found.filter((rule): rule is Rule => rule !== undefined) };
+  return { name, rules: found.filter((rule): rule is Rule => rule !== undefined), ...modeField(mode) };
 }

@@ -20,10 +20,12 @@ export {
   type NewAllowance,
 } from './allowances.ts';
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
+export { type GraceDocument, graceKind } from './graces.ts';
 export {
   addRuleToGroup,
   createGroup,
   deleteGroup,
+  editGroup,
   groupNamed,
   groupsIn,
   groupWithRules,
@@ -46,4 +48,14 @@ export {
   type RequestEntry,
   requestsOf,
 } from './requests/list.ts';
-export { createRule, deleteRule, editRule, type RuleEdit, ruleFaults, ruleNamed, rulesIn } from './rules.ts';
+export {
+  createRule,
+  deleteRule,
+  editRule,
+  type PolicyMode,
+  type RuleEdit,
+  ruleFaults,
+  ruleFrom,
+  ruleNamed,
+  rulesIn,
+} from './rules.ts';

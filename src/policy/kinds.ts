@@ -3,15 +3,27 @@
 import { z } from 'zod';
 import type { Kind, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { isSubject, type RuleSubject } from '../quota/index.ts';
+import { graceMostText, isSubject, longestGraceMs, type RuleSubject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { allowanceKind } from './allowances.ts';
 import { place } from './order.ts';
 
+/** What is in force, is without it. */
+const mode = z.literal('report').exactOptional();
+
+const graceMost = z.union([
+  z.strictObject({ percent: z.number().positive().max(1000) }),
+  z.strictObject({ bytes: z.number().int().positive().max(Number.MAX_SAFE_INTEGER) }),
+]);
+
+/** Fields that may be missing are missing where they are as usual, so that an older softquota can read it. */
 const rule = z.strictObject({
   place,
   limitBytes: z.number().int().min(-1).max(Number.MAX_SAFE_INTEGER),
   subjects: z.array(z.custom<RuleSubject>(isRuleSubject)).readonly(),
+  graceMs: z.number().int().min(0).max(longestGraceMs).exactOptional(),
+  graceMost: graceMost.exactOptional(),
+  mode,
 });
 
 export type RuleDocument = z.infer<typeof rule>;
@@ -21,14 +33,20 @@ export const ruleKind: Kind<RuleDocument> = {
   name: 'rule',
   durability: 'policy',
   schema: rule,
-  describe: (name, { limitBytes, subjects }) => ({
+  describe: (name, { limitBytes, subjects, graceMs, graceMost: most, mode: inMode }) => ({
     name,
     ownerId: null,
-    content: { limit: limitBytes, subjects },
+    content: {
+      limit: limitBytes,
+      subjects,
+      ...(graceMs === undefined ? {} : { grace: graceMs / 1000 }),
+      ...(most === undefined ? {} : { grace_most: graceMostText(most) }),
+      ...(inMode === undefined ? {} : { mode: inMode }),
+    },
   }),
 };
 
-const group = z.strictObject({ place, rules: z.array(z.string()).readonly() });
+const group = z.strictObject({ place, rules: z.array(z.string()).readonly(), mode });
 
 export type GroupDocument = z.infer<typeof group>;
 
@@ -37,7 +55,11 @@ export const groupKind: Kind<GroupDocument> = {
   name: 'group',
   durability: 'policy',
   schema: group,
-  describe: (name, { rules }) => ({ name, ownerId: null, content: { rules } }),
+  describe: (name, { rules, mode: inMode }) => ({
+    name,
+    ownerId: null,
+    content: { rules, ...(inMode === undefined ? {} : { mode: inMode }) },
+  }),
 };
 
 /** `place` is the owner's among those of the group. */

@@ -6,11 +6,13 @@ import {
   type CompiledGroup,
   compileGroup,
   type Group,
+  inForce,
   type Standing,
 } from '../quota/index.ts';
 import { activeAllowance, allowanceKind } from './allowances.ts';
 import { assignedGroups, membersByGroup } from './assignments.ts';
 import { groupNamed } from './groups.ts';
+import { groupKind, type RuleDocument, ruleKind } from './kinds.ts';
 
 const nobody: readonly number[] = [];
 
@@ -24,6 +26,10 @@ export class Policy {
   readonly #allowances = new Map<number, ActiveAllowance>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
+  /** Null: nobody has looked yet. */
+  #isReporting: boolean | null = null;
+  /** Null: nobody has looked yet. */
+  #hasGrace: boolean | null = null;
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
@@ -35,7 +41,34 @@ export class Policy {
     if (this.#defaults?.names !== defaultGroups) {
       this.#defaults = { names: defaultGroups, groups: this.#groups(new Set(defaultGroups)) };
     }
-    return { assigned, defaults: this.#defaults.groups };
+    const all = { assigned, defaults: this.#defaults.groups };
+    if (!this.#someReport()) return all;
+    const enforced = { assigned: inForce(all.assigned), defaults: inForce(all.defaults) };
+    const isSame = enforced.assigned === all.assigned && enforced.defaults === all.defaults;
+    return isSame ? all : { ...enforced, reporting: all };
+  }
+
+  /** Tells whether any rule has a grace of its own. */
+  get hasGrace(): boolean {
+    this.#hasGrace ??= this.#someRule(({ graceMs = 0 }) => graceMs > 0);
+    return this.#hasGrace;
+  }
+
+  /** The grace that a rule has of its own, in milliseconds; undefined: as configured, or there is no such rule. */
+  graceMsOf(rule: string): number | undefined {
+    return this.#snapshot.get(ruleKind, rule)?.graceMs;
+  }
+
+  #someReport(): boolean {
+    if (this.#isReporting !== null) return this.#isReporting;
+    this.#isReporting = this.#someRule(({ mode }) => mode === 'report');
+    for (const [, { mode }] of this.#snapshot.all(groupKind)) this.#isReporting ||= mode === 'report';
+    return this.#isReporting;
+  }
+
+  #someRule(isMeant: (rule: RuleDocument) => boolean): boolean {
+    for (const [, rule] of this.#snapshot.all(ruleKind)) if (isMeant(rule)) return true;
+    return false;
   }
 
   /**

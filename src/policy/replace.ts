@@ -10,10 +10,10 @@ import { FaultList } from '../errors.ts';
 import { nameFault, type Rule } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
 import { printable } from '../text/index.ts';
-import { createMissing, type NewGroup } from './groups.ts';
+import { createMissing, modeField, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
 import { nextInOrder, placesInOrder } from './order.ts';
-import { ruleFaults } from './rules.ts';
+import { ruleDocument, ruleFaults } from './rules.ts';
 
 export interface WholeGroup extends NewGroup {
   /** The ids of those in it, each once; left out: those who are in the group of that name. */
@@ -39,8 +39,8 @@ export function* replacePolicy(changes: ChangeSet, { rules, groups }: WholePolic
 function* replaceRules(changes: ChangeSet, rules: readonly Rule[]): Work<readonly string[]> {
   const before = new Map(changes.all(ruleKind));
   const places = placesInOrder(namesOf(rules), name => before.get(name)?.place);
-  for (const { name, limitBytes, subjects } of rules) {
-    putOther(changes, ruleKind, name, { place: places.get(name) ?? 0, limitBytes, subjects });
+  for (const rule of rules) {
+    putOther(changes, ruleKind, rule.name, ruleDocument(rule, places.get(rule.name) ?? 0));
     yield;
   }
   const gone = new Set([...before.keys()].filter(name => !places.has(name)));
@@ -60,10 +60,11 @@ function* replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): Work
   const before = new Map(changes.all(groupKind));
   const places = placesInOrder(namesOf(groups), name => before.get(name)?.place);
   const faults: string[] = [];
-  for (const [index, { name, rules }] of groups.entries()) {
+  for (const [index, { name, rules, mode }] of groups.entries()) {
     const named = nameFault(name);
     const missing = createMissing(changes, rules);
-    putOther(changes, groupKind, name, { place: places.get(name) ?? 0, rules: rules.map(rule => rule.name) });
+    const names = rules.map(rule => rule.name);
+    putOther(changes, groupKind, name, { place: places.get(name) ?? 0, rules: names, ...modeField(mode) });
     const found = [...(named === null ? [] : [`name: ${named}`]), ...missing];
     for (const fault of found) faults.push(`groups.${index}.${fault}`);
     yield;

@@ -2,36 +2,71 @@
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { nameFault, type Rule } from '../quota/index.ts';
+import { type GraceMost, longestGraceMs, nameFault, type Rule } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { groupKind, isRuleSubject, mustBeRule, ruleKind } from './kinds.ts';
+import { groupKind, isRuleSubject, mustBeRule, type RuleDocument, ruleKind } from './kinds.ts';
 import { inOrder, nextPlaceAmong } from './order.ts';
 
 /** A change of a rule; fields that are left out stay the same. */
-export type RuleEdit = Partial<Omit<Rule, 'name'>>;
+export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>> {
+  /** Null: as configured. */
+  readonly graceMs?: number | null;
+  /** Null: as configured. */
+  readonly graceMost?: GraceMost | null;
+  readonly mode?: PolicyMode;
+}
+
+/** `enforce`: it is in force; `report`: what it would refuse is recorded and let through. */
+export type PolicyMode = 'enforce' | 'report';
 
 /** As created. */
 export function rulesIn(snapshot: Snapshot): readonly Rule[] {
-  return inOrder(snapshot.all(ruleKind)).map(([name, { limitBytes, subjects }]) => ({
-    name,
-    limitBytes,
-    subjects,
-  }));
+  return inOrder(snapshot.all(ruleKind)).map(([name, document]) => ruleOf(name, document));
 }
 
 export function ruleNamed(snapshot: Snapshot, name: string): Rule | undefined {
   const found = snapshot.get(ruleKind, name);
-  return found === undefined ? undefined : { name, limitBytes: found.limitBytes, subjects: found.subjects };
+  return found === undefined ? undefined : ruleOf(name, found);
+}
+
+function ruleOf(name: string, { place: _, ...fields }: RuleDocument): Rule {
+  return { name, ...fields };
+}
+
+/** A new rule of these fields. */
+export function ruleFrom(
+  name: string,
+  { limitBytes, subjects = [], ...edit }: RuleEdit & Pick<Rule, 'limitBytes'>,
+): Rule {
+  return edited({ name, limitBytes, subjects }, edit);
+}
+
+/** The rule with the fields of the edit; a field that is as usual is absent afterwards. */
+function edited(before: Rule, edit: RuleEdit): Rule {
+  const graceMs = edit.graceMs === undefined ? before.graceMs : edit.graceMs;
+  const graceMost = edit.graceMost === undefined ? before.graceMost : edit.graceMost;
+  const mode = edit.mode ?? before.mode;
+  return {
+    name: before.name,
+    limitBytes: edit.limitBytes ?? before.limitBytes,
+    subjects: edit.subjects ?? before.subjects,
+    ...(graceMs === undefined || graceMs === null ? {} : { graceMs }),
+    ...(graceMost === undefined || graceMost === null ? {} : { graceMost }),
+    ...(mode === 'report' ? { mode } : {}),
+  };
 }
 
 /** Why such a rule cannot be; none: it can. Each names the field. */
-export function ruleFaults({ name, limitBytes, subjects }: Rule): readonly string[] {
+export function ruleFaults({ name, limitBytes, subjects, graceMs = 0 }: Rule): readonly string[] {
   const named = nameFault(name);
   return [
     ...(named === null ? [] : [`name: ${named}`]),
     ...(Number.isSafeInteger(limitBytes) && limitBytes >= -1
       ? []
       : ['limit: expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited']),
+    ...(Number.isSafeInteger(graceMs) && graceMs >= 0 && graceMs <= longestGraceMs
+      ? []
+      : ['grace: expected whole seconds from 0 to a hundred years']),
     ...subjects.flatMap(each =>
       isRuleSubject(each) ? [] : [`subjects: there is no subject ${printable(String(each))}`],
     ),
@@ -56,11 +91,7 @@ export function createRule(
 /** Throws `not_found`, or `invalid` with every fault. */
 export function editRule(changes: ChangeSet, name: string, edit: RuleEdit): Rule {
   const before = mustBeRule(changes, name);
-  const rule = {
-    name,
-    limitBytes: edit.limitBytes ?? before.limitBytes,
-    subjects: edit.subjects ?? before.subjects,
-  };
+  const rule = edited(ruleOf(name, before), edit);
   put(changes, rule, before.place);
   return rule;
 }
@@ -78,5 +109,9 @@ export function deleteRule(changes: ChangeSet, name: string): void {
 function put(changes: ChangeSet, rule: Rule, at: number): void {
   const faults = ruleFaults(rule);
   FaultList.of(faults).throwIfAny();
-  changes.put(ruleKind, rule.name, { place: at, limitBytes: rule.limitBytes, subjects: rule.subjects });
+  changes.put(ruleKind, rule.name, ruleDocument(rule, at));
+}
+
+export function ruleDocument({ name: _, ...fields }: Rule, at: number): RuleDocument {
+  return { place: at, ...fields };
 }

@@ -12,7 +12,10 @@
  */
 
 import { raisedGroup } from './allowance.ts';
-import { type ForgivingSettings, forgivenUnder, type Garbage } from './garbage.ts';
+import { countedAdding, headroom, isBurst, refuses } from './counted.ts';
+import type { ForgivingSettings, Garbage } from './garbage.ts';
+import { type Grace, type GraceSettings, type Graces, graceOf } from './grace.ts';
+import { type DecidingRule, decidingAmong, decidingRule } from './judged.ts';
 import {
   type ActiveAllowance,
   type BuiltinGroup,
@@ -21,11 +24,11 @@ import {
   type CompiledRule,
   subjectBit,
 } from './policy.ts';
-import { type Load, type Reserved, reservedUnder } from './reserved.ts';
+import type { Load, Reserved } from './reserved.ts';
 import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';
 
-export interface QuotaSettings extends ForgivingSettings {
+export interface QuotaSettings extends ForgivingSettings, GraceSettings {
   /** False: everything is allowed. */
   readonly enabled: boolean;
   /** `exceeded`: usage > limit refuses; `reached`: usage >= limit does. A limit of 0 always refuses. */
@@ -44,14 +47,25 @@ export interface QuotaSettings extends ForgivingSettings {
   readonly totalBytes: number;
 }
 
-/** The groups that bear on one owner, in any order. */
-export interface Standing {
+/** Groups that bear on one owner, in any order. */
+interface StandingGroups {
   /** Those explicitly assigned. */
   readonly assigned: readonly CompiledGroup[];
   /** The existing ones of DEFAULT_GROUPS. */
   readonly defaults: readonly CompiledGroup[];
+}
+
+/** The groups in force that bear on one owner, with their rules in force, and what is particular to the owner. */
+export interface Standing extends StandingGroups {
   /** Raises every limit above 0; absent or null: there is none. */
   readonly allowance?: ActiveAllowance | null;
+  /** Absent: no limit has a grace. */
+  readonly graces?: Graces;
+  /**
+   * The groups as they would be if those in report mode, and the rules in report mode, were in force; absent
+   * where there are none.
+   */
+  readonly reporting?: StandingGroups;
 }
 
 /** The steps, in the order in which they are asked. */
@@ -73,6 +87,8 @@ interface Disabled {
   readonly rule: null;
   readonly subjects: readonly ['size:all'];
   readonly warnPercent: null;
+  readonly grace?: never;
+  readonly reported?: never;
 }
 
 /** A rule decided. */
@@ -96,6 +112,8 @@ interface Ruled {
   readonly allowance?: ActiveAllowance;
   /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
   readonly garbage?: Garbage;
+  /** Of a passed limit: where allowed it still runs, where refused it has ended, or it does not reach so far. */
+  readonly grace?: Grace;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
   readonly rule: string | null;
@@ -107,6 +125,11 @@ interface RuledAllowed extends Ruled {
   readonly allowed: true;
   /** The highest of `warnAt` that `used` reaches; null below all of them, and without a limit. */
   readonly warnPercent: number | null;
+  /**
+   * The decision as it would be if all in report mode were in force; absent where that is allowed, and not by
+   * a grace.
+   */
+  readonly reported?: Decision;
 }
 
 interface RuledRefused extends Ruled {
@@ -114,6 +137,7 @@ interface RuledRefused extends Ruled {
   /** Null, or `burstBytes`: alone it might start, but not beside what is under way. */
   readonly burst: number | null;
   readonly warnPercent: null;
+  readonly reported?: never;
 }
 
 /** No rule covers the subject, and `uncovered` is `deny`. */
@@ -130,6 +154,8 @@ interface NoMatch {
   readonly rule: null;
   readonly subjects: readonly [];
   readonly warnPercent: null;
+  readonly grace?: never;
+  readonly reported?: never;
 }
 
 export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
@@ -149,11 +175,38 @@ export function decide(
   unreachable: Usage | null = null,
 ): Decision {
   if (!settings.enabled) return disabled(usage);
-  const asked = subjectBit(subject);
   const load = { usage, reserved, unreachable, addingBytes };
+  const decision = decideFrom(settings, standing, subject, load, isEnforced(settings));
+  if (standing.reporting === undefined || !decision.allowed || decision.by !== 'rule') return decision;
+  const reported = decideFrom(settings, reportingStanding(standing), subject, load, false);
+  return reported.allowed && reported.grace === undefined ? decision : { ...decision, reported };
+}
+
+/** The standing as it would be if all in report mode were in force. */
+export function reportingStanding({ reporting, ...standing }: Standing): Standing {
+  return reporting === undefined ? standing : { ...standing, ...reporting };
+}
+
+/** Tells whether owners are told what limits refuse, so that their graces run. */
+export function isEnforced({ mode }: Pick<QuotaSettings, 'mode'>): boolean {
+  return mode === 'enforce';
+}
+
+/** Decides by the groups of a standing alone. `isTold`: as in `graceOf`. */
+export function decideFrom(
+  settings: QuotaSettings,
+  standing: Standing,
+  subject: Subject,
+  load: Load,
+  isTold: boolean,
+): Decision {
+  const asked = subjectBit(subject);
+  const { graces } = standing;
   for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
-    const deciding = maxHeadroom(settings, groups, asked, load);
+    const deciding = decidingAmong(groups, group =>
+      decidingRule(settings, group, asked, load, graces, isTold),
+    );
     if (deciding !== null) return decisionBy(settings, step, deciding, load);
     if (groups.length > 0 && settings.uncovered === 'deny') return noMatch(step);
   }
@@ -169,6 +222,11 @@ export interface CountedLimit {
   readonly counts: number;
 }
 
+interface ReachedLimit extends CountedLimit {
+  /** As far as usage may come now: the limit, or more where a grace runs. */
+  readonly atMostBytes: number;
+}
+
 /**
  * The limits that decide about a subject, by group: it is allowed if all limits of one of the groups leave
  * enough. Null: it is decided without looking at bytes.
@@ -177,18 +235,26 @@ export function limitsFor(
   settings: QuotaSettings,
   standing: Standing,
   subject: Subject,
-): readonly (readonly CountedLimit[])[] | null {
+): readonly (readonly ReachedLimit[])[] | null {
   if (!settings.enabled) return null;
   const asked = subjectBit(subject);
   for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
     const covering = groups
       .map(({ rules }) => rules.filter(rule => (rule.covers & asked) !== 0))
-      .filter(rules => rules.length > 0);
+      .filter(rules => rules.length > 0)
+      .map(rules => rules.map(rule => ({ ...rule, atMostBytes: atMost(settings, rule, standing.graces) })));
     if (covering.length > 0) return covering;
     if (groups.length > 0 && settings.uncovered === 'deny') return null;
   }
   return null;
+}
+
+/** The limit, or as far as its grace reaches. */
+function atMost(settings: QuotaSettings, rule: CompiledRule, graces: Graces | undefined): number {
+  const grace = graceOf(settings, rule, graces, isEnforced(settings));
+  if (graces === undefined || grace === null || graces.now >= grace.until) return rule.limitBytes;
+  return settings.refuseWhen === 'reached' ? grace.below : grace.below - 1;
 }
 
 /** The groups of a step, with allowances on top of their limits; a step without groups is passed over. */
@@ -219,123 +285,13 @@ function groupsOfStep(
   }
 }
 
-/** Returns the headroom of a limit in bytes: infinite without a limit, and the lowest of all for limit 0. */
-export function headroom(limitBytes: number, usedBytes: number): number {
-  if (limitBytes === -1) return Number.POSITIVE_INFINITY;
-  if (limitBytes === 0) return Number.NEGATIVE_INFINITY;
-  return limitBytes - usedBytes;
-}
-
-/**
- * Tells whether so much headroom refuses so many bytes. Unlike usage + adding, both sides are always exact.
- */
-export function refuses(settings: QuotaSettings, headroom: number, addingBytes: number): boolean {
-  return settings.refuseWhen === 'reached' ? headroom <= addingBytes : headroom < addingBytes;
-}
-
-export function countedAdding(settings: QuotaSettings, addingBytes: number): number {
-  return settings.precise ? addingBytes : 0;
-}
-
-/** Tells whether sizes count against `burstBytes`. */
-function isBurst(settings: QuotaSettings): boolean {
-  return settings.burstBytes !== null && !settings.precise;
-}
-
-/** The bytes that a rule counts, and those that its limit leaves. */
-interface Counted extends Pick<Ruled, 'used' | 'reserved' | 'underWay'> {
-  readonly garbage: Garbage | null;
-  readonly headroom: number;
-}
-
-/** Counts by one rule. Where `burstBytes` counts, the headroom is what it leaves, if that is less. */
-export function countedBy(settings: QuotaSettings, rule: CompiledRule, load: Load): Counted {
-  const { usage, reserved, unreachable, addingBytes } = load;
-  const stored = bytesUnder(usage, rule.counts);
-  const garbage = unreachable === null ? null : forgivenUnder(settings, rule, unreachable, stored);
-  const measured = garbage?.billed ?? stored;
-  const isExpectedUsed = settings.precise;
-  let promised = 0;
-  let expected = 0;
-  if (reserved !== null) {
-    promised = reservedUnder(reserved.claimed, rule.counts);
-    expected = reservedUnder(reserved.expected, rule.counts);
-  }
-  const used = Math.min(measured + promised + (isExpectedUsed ? expected : 0), Number.MAX_SAFE_INTEGER);
-  const left = headroom(rule.limitBytes, used);
-  const underWay = isBurst(settings) ? expected : 0;
-  const room = isBurst(settings) ? left + (settings.burstBytes ?? 0) - underWay - addingBytes : left;
-  return { used, reserved: used - measured, underWay, garbage, headroom: Math.min(left, room) };
-}
-
-/** The rule that decides for a group. */
-interface DecidingRule extends Counted {
-  readonly group: string | null;
-  readonly rule: CompiledRule;
-}
-
-/** Gives the covering rule of a group with the least headroom, ties by name; null: none covers it. */
-export function minHeadroom(
-  settings: QuotaSettings,
-  group: CompiledGroup | BuiltinGroup,
-  asked: number,
-  load: Load,
-): DecidingRule | null {
-  let found: CompiledRule | null = null;
-  let foundCounted: Counted | null = null;
-  for (const rule of group.rules) {
-    if ((rule.covers & asked) === 0) continue;
-    const counted = countedBy(settings, rule, load);
-    if (
-      found === null ||
-      foundCounted === null ||
-      counted.headroom < foundCounted.headroom ||
-      (counted.headroom === foundCounted.headroom && before(rule.name, found.name))
-    ) {
-      found = rule;
-      foundCounted = counted;
-    }
-  }
-  return found === null || foundCounted === null ? null : { group: group.name, rule: found, ...foundCounted };
-}
-
-/**
- * Gives the one of the groups' deciding rules with the most headroom, ties by the group's name; null: no
- * group has one.
- */
-function maxHeadroom(
-  settings: QuotaSettings,
-  groups: readonly (CompiledGroup | BuiltinGroup)[],
-  asked: number,
-  load: Load,
-): DecidingRule | null {
-  let found: DecidingRule | null = null;
-  for (const group of groups) {
-    const deciding = minHeadroom(settings, group, asked, load);
-    if (deciding === null) continue;
-    if (
-      found === null ||
-      deciding.headroom > found.headroom ||
-      (deciding.headroom === found.headroom && before(deciding.group, found.group))
-    ) {
-      found = deciding;
-    }
-  }
-  return found;
-}
-
-/** Null, the built-in group's name, never stands beside another. */
-function before(a: string | null, b: string | null): boolean {
-  return a !== null && b !== null && a < b;
-}
-
 function decisionBy(
   settings: QuotaSettings,
   step: PrecedenceStep,
   deciding: DecidingRule,
   { addingBytes }: Load,
 ): Decision {
-  const { group, rule, used, reserved, underWay, garbage, headroom: left } = deciding;
+  const { group, rule, used, reserved, underWay, garbage, verdict, grace } = deciding;
   const limit = rule.limitBytes;
   const plain = {
     by: 'rule',
@@ -350,10 +306,11 @@ function decisionBy(
     underWay,
   } as const;
   const raised = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
-  const common = garbage === null ? raised : { ...raised, garbage };
-  const adding = countedAdding(settings, addingBytes);
+  const forgiven = garbage === null ? raised : { ...raised, garbage };
+  const common = grace === null ? forgiven : { ...forgiven, grace };
   // What is common first: an object that begins with a copy is made in one step.
-  if (refuses(settings, left, adding)) {
+  if (verdict === 'refuses') {
+    const adding = countedAdding(settings, addingBytes);
     const isAloneRefused = refuses(settings, headroom(limit, used), adding);
     const burst = isAloneRefused ? null : settings.burstBytes;
     return { ...common, allowed: false, burst, warnPercent: null };

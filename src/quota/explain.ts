@@ -6,19 +6,20 @@
  */
 
 import {
-  countedAdding,
-  countedBy,
   type Decision,
   decide,
+  decideFrom,
   groupsAt,
-  minHeadroom,
+  isEnforced,
   type PrecedenceStep,
   precedence,
   type QuotaSettings,
-  refuses,
+  reportingStanding,
   type Standing,
 } from './decide.ts';
 import type { Garbage } from './garbage.ts';
+import type { Grace } from './grace.ts';
+import { decidingRule, judgedBy, type RuleVerdict } from './judged.ts';
 import {
   type ActiveAllowance,
   type BuiltinGroup,
@@ -26,7 +27,7 @@ import {
   type CompiledRule,
   subjectBit,
 } from './policy.ts';
-import type { Reserved } from './reserved.ts';
+import type { Load, Reserved } from './reserved.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
 import type { Usage } from './usage.ts';
 
@@ -47,7 +48,12 @@ export interface ExplainedRule {
   readonly garbage?: Garbage;
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
-  readonly verdict: 'allows' | 'refuses';
+  /** Of a passed limit: as in a decision. */
+  readonly grace?: Grace;
+  /** It is in report mode. */
+  readonly mode?: 'report';
+  /** `graced`: the limit is passed, and its grace lets it through. */
+  readonly verdict: RuleVerdict;
   /** It is the one that decided. */
   readonly decided: boolean;
 }
@@ -55,8 +61,10 @@ export interface ExplainedRule {
 export interface ExplainedGroup {
   /** Null for the built-in one. */
   readonly group: string | null;
+  /** It is in report mode. */
+  readonly mode?: 'report';
   /** `no_match`: no rule of it covers the subject. */
-  readonly verdict: 'allows' | 'refuses' | 'no_match';
+  readonly verdict: RuleVerdict | 'no_match';
   /** Those that cover the subject, as the group has them. */
   readonly rules: readonly ExplainedRule[];
   /** It has the rule that decided. */
@@ -83,6 +91,8 @@ export interface Explanation {
   /** In the order in which they were asked; none when quotas are switched off. */
   readonly steps: readonly ExplainedStep[];
   readonly decision: Decision;
+  /** The same if all in report mode were in force; absent where nothing is in report mode. */
+  readonly reporting?: Pick<Explanation, 'decision' | 'steps'>;
 }
 
 /** Explains what `decide` answers to the same arguments; throws as it does. */
@@ -96,50 +106,80 @@ export function explain(
   unreachable: Usage | null = null,
 ): Explanation {
   const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
-  const decision = decide(settings, standing, usage, subject, addingBytes, reserved, unreachable);
   const load = { usage, reserved, unreachable, addingBytes };
-  const adding = countedAdding(settings, addingBytes);
-  const asked = subjectBit(subject);
-  const verdict = (room: number) => (refuses(settings, room, adding) ? 'refuses' : 'allows');
-
-  const explainRule = (rule: CompiledRule, decided: boolean): ExplainedRule => {
-    const { used, reserved: promised, garbage, headroom } = countedBy(settings, rule, load);
-    return {
-      rule: rule.name,
-      subjects: rule.subjects,
-      used,
-      reserved: promised,
-      limit: rule.limitBytes,
-      ...(rule.allowance === undefined ? {} : { allowance: rule.allowance }),
-      ...(garbage === null ? {} : { garbage }),
-      headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
-      verdict: verdict(headroom),
-      decided,
-    };
-  };
-
-  const explainGroup = (group: CompiledGroup | BuiltinGroup, step: PrecedenceStep): ExplainedGroup => {
-    const deciding = minHeadroom(settings, group, asked, load);
-    const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
-    return {
-      group: group.name,
-      verdict: deciding === null ? 'no_match' : verdict(deciding.headroom),
-      rules: group.rules
-        .filter(rule => (rule.covers & asked) !== 0)
-        .map(rule => explainRule(rule, decided && rule.name === decision.rule)),
-      decided,
-    };
-  };
-
-  const steps = precedence.slice(0, decision.step === null ? 0 : precedence.indexOf(decision.step) + 1);
+  const decision = decide(settings, standing, usage, subject, addingBytes, reserved, unreachable);
+  const asIf = reportingStanding(standing);
+  const reported = decision.reported ?? decideFrom(settings, asIf, subject, load, false);
+  const stepsOf = (of: Standing, by: Decision, isTold: boolean) =>
+    explainedSteps({ settings, standing: of, subject, load, isTold }, by);
   return {
     subject,
     settings: { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes },
     addingBytes: precise || burstBytes !== null ? addingBytes : 0,
-    steps: steps.map(step => ({
-      step,
-      groups: groupsAt(step, settings, standing).map(group => explainGroup(group, step)),
-    })),
+    steps: stepsOf(standing, decision, isEnforced(settings)),
     decision,
+    ...(standing.reporting === undefined || !enabled
+      ? {}
+      : { reporting: { steps: stepsOf(asIf, reported, false), decision: reported } }),
+  };
+}
+
+interface Explained {
+  readonly settings: QuotaSettings;
+  readonly standing: Standing;
+  readonly subject: Subject;
+  readonly load: Load;
+  readonly isTold: boolean;
+}
+
+function explainedSteps(explained: Explained, decision: Decision): readonly ExplainedStep[] {
+  const { settings, standing } = explained;
+  const steps = precedence.slice(0, decision.step === null ? 0 : precedence.indexOf(decision.step) + 1);
+  return steps.map(step => ({
+    step,
+    groups: groupsAt(step, settings, standing).map(group => explainedGroup(explained, group, step, decision)),
+  }));
+}
+
+function explainedGroup(
+  explained: Explained,
+  group: CompiledGroup | BuiltinGroup,
+  step: PrecedenceStep,
+  decision: Decision,
+): ExplainedGroup {
+  const { settings, standing, subject, load, isTold } = explained;
+  const asked = subjectBit(subject);
+  const deciding = decidingRule(settings, group, asked, load, standing.graces, isTold);
+  const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
+  return {
+    group: group.name,
+    ...('mode' in group && group.mode === 'report' ? { mode: group.mode } : {}),
+    verdict: deciding === null ? 'no_match' : deciding.verdict,
+    rules: group.rules
+      .filter(rule => (rule.covers & asked) !== 0)
+      .map(rule => explainedRule(explained, rule, decided && rule.name === decision.rule)),
+    decided,
+  };
+}
+
+function explainedRule(
+  { settings, standing, load, isTold }: Explained,
+  rule: CompiledRule,
+  decided: boolean,
+): ExplainedRule {
+  const { used, reserved, garbage, verdict, grace } = judgedBy(settings, rule, load, standing.graces, isTold);
+  return {
+    rule: rule.name,
+    subjects: rule.subjects,
+    used,
+    reserved,
+    limit: rule.limitBytes,
+    ...(rule.allowance === undefined ? {} : { allowance: rule.allowance }),
+    ...(garbage === null ? {} : { garbage }),
+    headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
+    ...(grace === null ? {} : { grace }),
+    ...(rule.mode === undefined ? {} : { mode: rule.mode }),
+    verdict,
+    decided,
   };
 }

@@ -22,6 +22,8 @@ export interface DiskFull {
   readonly rule: null;
   readonly subjects: readonly [];
   readonly warnPercent: null;
+  readonly grace?: never;
+  readonly reported?: never;
 }
 
 export function refusedByDisk(disk: FullDisk): DiskFull {

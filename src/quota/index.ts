@@ -24,9 +24,19 @@ export {
 } from './explain.ts';
 export { type DiskFull, type FullDisk, refusedByDisk } from './full-disk.ts';
 export type { Garbage } from './garbage.ts';
+export type { BegunGrace, Grace, GraceMost, Graces, GraceTerms } from './grace.ts';
+export { graceMostText, longestGraceMs, type ParsedGraceMost, parseGraceMost } from './grace-text.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
-export { type ActiveAllowance, type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
+export { type PassedLimits, passedLimits } from './passed.ts';
+export {
+  type ActiveAllowance,
+  type CompiledGroup,
+  compileGroup,
+  type Group,
+  inForce,
+  type Rule,
+} from './policy.ts';
 export { type Reserved, type ReservedBytes, reservedUnder } from './reserved.ts';
 export {
   isLeaf,
@@ -43,4 +53,13 @@ export {
   withAncestors,
 } from './subjects.ts';
 export { addBytes, asTree, bytesUnder, noUsage, type Usage, type UsageTree, usageOf } from './usage.ts';
-export { decidedBy, fullDiskWords, type Refusal, refusal, standing, subjectWords, warning } from './words.ts';
+export {
+  decidedBy,
+  fullDiskWords,
+  type Refusal,
+  refusal,
+  reportedRefusal,
+  standing,
+  subjectWords,
+  warning,
+} from './words.ts';

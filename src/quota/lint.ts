@@ -8,7 +8,8 @@
 
 import { printable } from '../text/index.ts';
 import type { QuotaSettings } from './decide.ts';
-import { type CompiledGroup, type CompiledRule, compileGroup, type Group } from './policy.ts';
+import { isNoMoreGrace } from './grace.ts';
+import { type CompiledGroup, type CompiledRule, compileGroup, type Group, inForce } from './policy.ts';
 import { leafMask, type Subject, subjectsWithin } from './subjects.ts';
 import { subjectWords } from './words.ts';
 
@@ -54,16 +55,19 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
   const isAssigned = ({ name }: CompiledGroup) =>
     assignments === undefined || (assignments.get(name) ?? 0) > 0;
-  const assigned = groups.filter(isAssigned);
+  // What is in report mode limits nobody, and so makes nothing else superfluous.
+  const enforced = inForce(groups);
+  const enforcedDefaults = enforced.filter(group => defaultGroups.includes(group.name));
+  const assigned = enforced.filter(isAssigned);
   return [
     ...missingDefaults(defaultGroups, groups),
     ...groups.flatMap(emptyGroup),
     ...groups.filter(group => !isAssigned(group) && !defaults.includes(group)).map(unusedGroup),
-    ...defaults.flatMap(group => shadowedDefault(group, defaults)),
+    ...enforcedDefaults.flatMap(group => shadowedDefault(group, enforcedDefaults, settings)),
     ...groups.flatMap(group => group.rules.flatMap(rule => matchesNothing(rule, group))),
-    ...groups.flatMap(unreachable),
-    ...assigned.flatMap(group => uncoveredOfGroup(group, defaults, settings)),
-    ...uncoveredOfOthers(defaults, settings),
+    ...enforced.flatMap(group => unreachable(group, settings)),
+    ...assigned.flatMap(group => uncoveredOfGroup(group, enforcedDefaults, settings)),
+    ...uncoveredOfOthers(enforcedDefaults, settings),
   ];
 }
 
@@ -99,24 +103,25 @@ function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly Lint
  * looked at beside those: of thousands of rules there are few kinds. So many are named as it takes to limit
  * all that the rule covers.
  */
-function unreachable(group: CompiledGroup): readonly LintFinding[] {
+function unreachable(group: CompiledGroup, settings: QuotaSettings): readonly LintFinding[] {
   const strictest = new Map<number, CompiledRule>();
   for (const rule of group.rules) {
     const known = strictest.get(rule.covers);
-    if (known === undefined || speaksBefore(rule, known)) strictest.set(rule.covers, rule);
+    if (known === undefined || speaksBefore(rule, known, settings)) strictest.set(rule.covers, rule);
   }
-  return group.rules.flatMap(rule => unreachableRule(rule, strictest.values(), group));
+  return group.rules.flatMap(rule => unreachableRule(rule, strictest.values(), group, settings));
 }
 
 function unreachableRule(
   rule: CompiledRule,
   strictest: Iterable<CompiledRule>,
   group: CompiledGroup,
+  settings: QuotaSettings,
 ): readonly LintFinding[] {
   let left = rule.covers;
   const others: CompiledRule[] = [];
   for (const other of strictest) {
-    if (other === rule || (other.covers & left) === 0 || !speaksBefore(other, rule)) continue;
+    if (other === rule || (other.covers & left) === 0 || !speaksBefore(other, rule, settings)) continue;
     left &= ~other.covers;
     others.push(other);
   }
@@ -127,9 +132,9 @@ function unreachableRule(
 }
 
 /** Tells whether `a` leaves no more headroom than `b`, whatever is stored. */
-function neverMoreRoom(a: CompiledRule, b: CompiledRule): boolean {
+function neverMoreRoom(a: CompiledRule, b: CompiledRule, settings: QuotaSettings): boolean {
   if (a.limitBytes === 0 || b.limitBytes === -1) return true;
-  if (b.limitBytes === 0 || a.limitBytes === -1) return false;
+  if (b.limitBytes === 0 || a.limitBytes === -1 || !isNoMoreGrace(settings, a, b)) return false;
   return a.limitBytes <= b.limitBytes && (a.counts & b.counts) === b.counts;
 }
 
@@ -137,20 +142,24 @@ function neverMoreRoom(a: CompiledRule, b: CompiledRule): boolean {
  * Tells whether `b` is not needed beside `a` where both cover. Of two that always leave the same, exactly
  * one is needed: the one that covers more, else the first by name.
  */
-function speaksBefore(a: CompiledRule, b: CompiledRule): boolean {
-  if (!neverMoreRoom(a, b)) return false;
-  if (!neverMoreRoom(b, a)) return true;
+function speaksBefore(a: CompiledRule, b: CompiledRule, settings: QuotaSettings): boolean {
+  if (!neverMoreRoom(a, b, settings)) return false;
+  if (!neverMoreRoom(b, a, settings)) return true;
   const difference = size(a.covers) - size(b.covers);
   return difference === 0 ? nameOf(a) < nameOf(b) : difference > 0;
 }
 
-function shadowedDefault(group: CompiledGroup, defaults: readonly CompiledGroup[]): readonly LintFinding[] {
+function shadowedDefault(
+  group: CompiledGroup,
+  defaults: readonly CompiledGroup[],
+  settings: QuotaSettings,
+): readonly LintFinding[] {
   if (covered(group) === 0) return [];
   const shadow = defaults.find(
     other =>
       other !== group &&
-      alwaysAllowsAsMuch(other, group) &&
-      (!alwaysAllowsAsMuch(group, other) || other.name < group.name),
+      alwaysAllowsAsMuch(other, group, settings) &&
+      (!alwaysAllowsAsMuch(group, other, settings) || other.name < group.name),
   );
   if (shadow === undefined) return [];
   const message = `Default group ${quoted(group.name)} has no effect as a default group: ${quoted(shadow.name)}, also a default group, always allows at least as much of the same data.`;
@@ -158,11 +167,11 @@ function shadowedDefault(group: CompiledGroup, defaults: readonly CompiledGroup[
 }
 
 /** Tells whether `a` covers all that `b` does, and there leaves no less headroom, whatever is stored. */
-function alwaysAllowsAsMuch(a: CompiledGroup, b: CompiledGroup): boolean {
+function alwaysAllowsAsMuch(a: CompiledGroup, b: CompiledGroup, settings: QuotaSettings): boolean {
   const subjects = covered(b);
   if ((covered(a) & subjects) !== subjects) return false;
   return a.rules.every(rule => {
-    const tighter = b.rules.filter(other => neverMoreRoom(other, rule));
+    const tighter = b.rules.filter(other => neverMoreRoom(other, rule, settings));
     return tighter.reduce((mask, other) => mask & ~other.covers, rule.covers & subjects) === 0;
   });
 }

@@ -5,18 +5,23 @@
  * operations for each rule. Its words stay beside them, for those who ask why.
  */
 
+import type { GraceTerms } from './grace.ts';
 import { leafMask, type RuleSubject, type Subject, subjects, withAncestors } from './subjects.ts';
 
-export interface Rule {
+export interface Rule extends GraceTerms {
   readonly name: string;
   /** -1: unlimited; 0: may store nothing; never another negative number. */
   readonly limitBytes: number;
   readonly subjects: readonly RuleSubject[];
+  /** `report`: what it would refuse is recorded and let through; absent: it is in force. */
+  readonly mode?: 'report';
 }
 
 export interface Group {
   readonly name: string;
   readonly rules: readonly Rule[];
+  /** `report`: all of its rules are as if they were in report mode; absent: it is in force. */
+  readonly mode?: 'report';
 }
 
 /** The allowances of one owner, as they count at one moment. */
@@ -29,7 +34,7 @@ export interface ActiveAllowance {
   readonly until: number;
 }
 
-export interface CompiledRule {
+export interface CompiledRule extends GraceTerms {
   /** Null for the built-in group's only rule. */
   readonly name: string | null;
   readonly limitBytes: number;
@@ -40,11 +45,15 @@ export interface CompiledRule {
   readonly covers: number;
   /** The leaves whose bytes it counts, as in `leafMask`: what lies below two of its subjects counts once. */
   readonly counts: number;
+  /** As in `Rule`. */
+  readonly mode?: 'report';
 }
 
 export interface CompiledGroup {
   readonly name: string;
   readonly rules: readonly CompiledRule[];
+  /** As in `Group`. */
+  readonly mode?: 'report';
 }
 
 /** The group below all others, which administrators cannot name: one rule over everything. */
@@ -77,7 +86,20 @@ export function compileRule(rule: Rule): CompiledRule {
 }
 
 export function compileGroup(group: Group): CompiledGroup {
-  return { name: group.name, rules: group.rules.map(compileRule) };
+  return { ...group, rules: group.rules.map(compileRule) };
+}
+
+/**
+ * The groups as far as they are in force: without those in report mode, and their rules in report mode; the
+ * same object where all of it is in force.
+ */
+export function inForce(groups: readonly CompiledGroup[]): readonly CompiledGroup[] {
+  if (!groups.some(group => group.mode === 'report' || group.rules.some(rule => rule.mode === 'report'))) {
+    return groups;
+  }
+  return groups
+    .filter(({ mode }) => mode !== 'report')
+    .map(group => ({ ...group, rules: group.rules.filter(({ mode }) => mode !== 'report') }));
 }
 
 const everything: Omit<CompiledRule, 'limitBytes'> = {

@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatMoment, formatUse, printable } from '..
 import type { Decision } from './decide.ts';
 import type { DiskFull, FullDisk } from './full-disk.ts';
 import type { Garbage } from './garbage.ts';
+import type { Grace } from './grace.ts';
 import type { ActiveAllowance } from './policy.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
@@ -60,7 +61,7 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
     return `Too much under way: ${stands}${underWay}${brings === '' ? '' : `, ${brings}`}, and ${more}. Try again later.${extra(decision)}`;
   }
   const isTold = brings !== '' && decision.used <= decision.limit;
-  return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.${extra(decision)}`;
+  return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.${graceGone(decision)}${extra(decision)}`;
 }
 
 /** Says how little is left: `The disk is nearly full: 1.2 GB of 100 GB are free, and 5 GB have to stay free` */
@@ -83,9 +84,16 @@ function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly b
 }
 
 /**
- * Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null if there is none.
+ * Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`, or of a grace that runs;
+ * null if there is neither.
  */
 export function warning(ownerName: string, decision: Decision | DiskFull): string | null {
+  if (!decision.allowed) return null;
+  if (decision.by === 'rule' && decision.grace !== undefined) {
+    const isTold = decision.incoming > 0 && decision.used <= decision.limit;
+    const brings = isTold ? `, and ${formatBytes(decision.incoming)} come` : '';
+    return `Quota warning: ${use(printable(ownerName), decision)}${brings}. ${graceLeft(decision.grace)}${extra(decision)}`;
+  }
   if (decision.warnPercent === null) return null;
   return `Quota warning: ${use(printable(ownerName), decision)}.${extra(decision)}`;
 }
@@ -98,7 +106,31 @@ export function standing(ownerName: string, decision: Exclude<Decision, Refusal>
   if (decision.limit === -1) {
     return `${user(owner, decision.subjects)} ${formatBytes(decision.used)}; there is no limit.`;
   }
-  return `${use(owner, decision)}.${extra(decision)}`;
+  const grace = decision.grace === undefined ? '' : ` ${graceLeft(decision.grace)}`;
+  return `${use(owner, decision)}.${grace}${extra(decision)}`;
+}
+
+/** Says what rules and groups in report mode would refuse; null: nothing. */
+export function reportedRefusal(
+  ownerName: string,
+  subject: Subject,
+  decision: Decision | DiskFull,
+): string | null {
+  const { reported } = decision;
+  return reported === undefined || reported.allowed ? null : refusal(ownerName, subject, reported);
+}
+
+/** Says when refusals begin. */
+function graceLeft({ until, below }: Grace): string {
+  return `Refusals begin on ${formatMoment(until)}, or at ${formatBytes(below)}.`;
+}
+
+/** Says why a grace lets nothing through, as a sentence behind another. */
+function graceGone({ grace, used, incoming }: Measured): string {
+  if (grace === undefined) return '';
+  return used + incoming >= grace.below
+    ? ` The grace reaches only up to ${formatBytes(grace.below)}.`
+    : ` The grace ended on ${formatMoment(grace.until)}.`;
 }
 
 /** Says what is forgiven, and how much of the limit is there for a time only, as sentences behind another. */

@@ -1,0 +1,112 @@
+/**
+ * Grace: an owner who comes over a limit by little is warned for a time before refusals begin.
+ *
+ * Each limit has a grace of its own, which begins when the owner is first seen over it, and ends when the
+ * owner is below it again. While it runs, the limit refuses only what passes it by GRACE_MOST. A limit of 0
+ * has none, since it says that the owner may not store this at all.
+ */
+
+import type { CompiledRule } from './policy.ts';
+
+/** How far a limit may be passed: so many bytes, or per cent of the limit. */
+export type GraceMost = { readonly bytes: number } | { readonly percent: number };
+
+export const usualGraceMost: GraceMost = { percent: 10 };
+
+/** The grace of a rule. */
+export interface GraceTerms {
+  /** Milliseconds; 0: none; absent: as configured. */
+  readonly graceMs?: number;
+  /** Absent: as configured. */
+  readonly graceMost?: GraceMost;
+}
+
+export interface GraceSettings {
+  /** Milliseconds; null or absent: none. */
+  readonly graceMs?: number | null;
+  /** Absent: 10 %. */
+  readonly graceMost?: GraceMost;
+}
+
+/** When an owner was first seen over a limit. */
+export interface BegunGrace {
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  /** The owner was not warned, since the limit only reports. Once it refuses, the time begins anew. */
+  readonly isReported: boolean;
+}
+
+/** The graces of one owner at one moment. */
+export interface Graces {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** By the name of the rule; null is the built-in one. */
+  readonly begun: ReadonlyMap<string | null, BegunGrace>;
+}
+
+/** The grace of a limit that is passed. */
+export interface Grace {
+  /** When refusals begin, or when they began, in milliseconds since 1970. */
+  readonly until: number;
+  /** Usage from which on it is refused whatever the time is; above the limit. */
+  readonly below: number;
+}
+
+type LimitedRule = Pick<CompiledRule, 'graceMost' | 'graceMs' | 'limitBytes' | 'name'>;
+
+/**
+ * Gives how far and until when the owner may pass this limit; null: it has no grace. `isTold`: the limit
+ * refuses, and does not only report. Without `graces` there is none, since nobody knows the time.
+ */
+export function graceOf(
+  settings: GraceSettings,
+  rule: LimitedRule,
+  graces: Graces | undefined,
+  isTold: boolean,
+): Grace | null {
+  const terms = graces === undefined ? null : termsOf(settings, rule);
+  if (graces === undefined || terms === null) return null;
+  const begun = graces.begun.get(rule.name);
+  const since = begun === undefined || (isTold && begun.isReported) ? graces.now : begun.since;
+  const below = Math.min(rule.limitBytes + mostBytes(terms.most, rule.limitBytes), Number.MAX_SAFE_INTEGER);
+  return { until: since + terms.ms, below };
+}
+
+/** Gives the grace that a rule has; null: none. */
+export function termsOf(
+  settings: GraceSettings,
+  { graceMs, graceMost, limitBytes }: Omit<LimitedRule, 'name'>,
+): { readonly ms: number; readonly most: GraceMost } | null {
+  const ms = graceMs ?? settings.graceMs ?? 0;
+  const most = graceMost ?? settings.graceMost ?? usualGraceMost;
+  return limitBytes <= 0 || ms === 0 || mostBytes(most, limitBytes) === 0 ? null : { ms, most };
+}
+
+/** Exact also where `limit * percent` would not be; a fraction of a byte is a byte. */
+function mostBytes(most: GraceMost, limitBytes: number): number {
+  if ('bytes' in most) return most.bytes;
+  const hundredth = Math.floor(limitBytes / 100);
+  const rest = limitBytes % 100;
+  return Math.min(Math.ceil(hundredth * most.percent + (rest * most.percent) / 100), Number.MAX_SAFE_INTEGER);
+}
+
+/** Tells whether a grace lets so many bytes through where the limit has so much headroom, below 0 when over. */
+export function isWithin(
+  { until, below }: Grace,
+  { now }: Graces,
+  limitBytes: number,
+  headroom: number,
+  addingBytes: number,
+): boolean {
+  return now < until && headroom + (below - limitBytes) > addingBytes;
+}
+
+/** Tells whether a rule with the terms `a` never lets an owner further over than one with `b`. */
+export function isNoMoreGrace(settings: GraceSettings, a: LimitedRule, b: LimitedRule): boolean {
+  const one = termsOf(settings, a);
+  if (one === null) return true;
+  const other = termsOf(settings, b);
+  if (other === null || one.ms > other.ms) return false;
+  if ('bytes' in one.most) return 'bytes' in other.most && one.most.bytes <= other.most.bytes;
+  return 'percent' in other.most && one.most.percent <= other.most.percent;
+}

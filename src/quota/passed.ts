@@ -1,0 +1,68 @@
+/** The limits that an owner has passed, for which graces run. */
+
+import {
+  groupsAt,
+  isEnforced,
+  precedence,
+  type QuotaSettings,
+  reportingStanding,
+  type Standing,
+} from './decide.ts';
+import { type BegunGrace, termsOf } from './grace.ts';
+import { judgedBy } from './judged.ts';
+import { subjectBit } from './policy.ts';
+import type { Load } from './reserved.ts';
+import { type Subject, subjects } from './subjects.ts';
+import type { Usage } from './usage.ts';
+
+/** By the name of the rule; null is the built-in one. */
+export type PassedLimits = ReadonlyMap<string | null, Pick<BegunGrace, 'isReported'>>;
+
+/**
+ * Gives the passed limits that have a grace and decide about anything: a limit beside which another group
+ * allows is no news to the owner. Throws `sum_too_large`.
+ */
+export function passedLimits(
+  settings: QuotaSettings,
+  standing: Standing,
+  usage: Usage,
+  unreachable: Usage | null,
+): PassedLimits {
+  const passed = new Map<string | null, Pick<BegunGrace, 'isReported'>>();
+  if (!settings.enabled) return passed;
+  const load = { usage, reserved: null, unreachable, addingBytes: 0 };
+  const add = (of: Standing, isReported: boolean) => {
+    for (const subject of subjects) {
+      for (const name of passedFor(settings, of, subject, load)) {
+        if (!passed.has(name)) passed.set(name, { isReported });
+      }
+    }
+  };
+  add(standing, !isEnforced(settings));
+  if (standing.reporting !== undefined) add(reportingStanding(standing), true);
+  return passed;
+}
+
+function passedFor(
+  settings: QuotaSettings,
+  standing: Standing,
+  subject: Subject,
+  load: Load,
+): readonly (string | null)[] {
+  const asked = subjectBit(subject);
+  for (const step of precedence) {
+    const groups = groupsAt(step, settings, standing);
+    const covering = groups
+      .map(({ rules }) => rules.filter(rule => (rule.covers & asked) !== 0))
+      .filter(rules => rules.length > 0)
+      .map(rules =>
+        rules.filter(rule => judgedBy(settings, rule, load, undefined, false).verdict === 'refuses'),
+      );
+    if (covering.length === 0 && !(groups.length > 0 && settings.uncovered === 'deny')) continue;
+    if (covering.some(refusing => refusing.length === 0)) return [];
+    return covering.flatMap(refusing =>
+      refusing.filter(rule => termsOf(settings, rule) !== null).map(({ name }) => name),
+    );
+  }
+  return [];
+}
