@@ -4,12 +4,12 @@ import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts'
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
-import { decide, leaves } from '../quota/index.ts';
+import { decide, type Graces, leaves } from '../quota/index.ts';
 import { inSlices, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import type { ChangedOwner, DraftPolicy, Simulation } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
-import { editOf, verdictShown } from './routes/shapes.ts';
+import { editOf, modeOf, newRuleFrom, verdictShown } from './routes/shapes.ts';
 import { mustNameFewRules } from './sound-policy.ts';
 
 /**
@@ -24,22 +24,32 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const lint = lintIn(changes, then);
   const refused: ChangedOwner[] = [];
   const allowed: ChangedOwner[] = [];
+  const graced: ChangedOwner[] = [];
   let owners = 0;
   await inSlices(ledger.owners(), owner => {
     owners += 1;
     if (ledger.policy !== inForce || ledger.settings !== settings) {
       throw new SoftquotaError('conflict', 'the policy changed during the simulation; ask again');
     }
-    const changes = changesFor(owner, { policy: inForce, settings }, { policy: drafted, settings: then });
+    const graces = ledger.graces.now(owner.id);
+    const changes = changesFor(
+      owner,
+      graces,
+      { policy: inForce, settings },
+      { policy: drafted, settings: then },
+    );
     const toRefused = changes.filter(({ after }) => !after.allowed);
-    const toAllowed = changes.filter(({ after }) => after.allowed);
+    const toAllowed = changes.filter(({ before, after }) => after.allowed && !before.allowed);
+    const toGraced = changes.filter(({ before, after }) => after.allowed && before.allowed);
     if (toRefused.length > 0) refused.push(changed(owner, toRefused));
     if (toAllowed.length > 0) allowed.push(changed(owner, toAllowed));
+    if (toGraced.length > 0) graced.push(changed(owner, toGraced));
   });
   return {
     owners,
     refused: { count: refused.length, first: await largest(refused, limit) },
     allowed: { count: allowed.length, first: await largest(allowed, limit) },
+    ...(graced.length === 0 ? {} : { graced: { count: graced.length, first: await largest(graced, limit) } }),
     lint,
   };
 }
@@ -59,21 +69,17 @@ async function draftOf(
       faults.add(() => `groups.${group}.users.${index}: there is no user or organization ${printable(user)}`);
   });
   faults.throwIfAny();
-  await inSlices((groups ?? []).entries(), ([at, { name, rules: named, users }]) => {
-    const group = { name, rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })) };
+  await inSlices((groups ?? []).entries(), ([at, { name, rules: named, users, mode }]) => {
+    const group = {
+      ...modeOf(mode),
+      name,
+      rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })),
+    };
     whole.push(users === undefined ? group : { ...group, ownerIds: members[at] ?? [] });
   });
   const changes = new ChangeSet(documents.snapshot);
   const replacing = replacePolicy(changes, {
-    ...(rules === undefined
-      ? {}
-      : {
-          rules: rules.map(({ name, limit, subjects }) => ({
-            name,
-            limitBytes: limit,
-            subjects: subjects ?? [],
-          })),
-        }),
+    ...(rules === undefined ? {} : { rules: rules.map(newRuleFrom) }),
     ...(groups === undefined ? {} : { groups: whole }),
   });
   await workInSlices(replacing);
@@ -102,15 +108,16 @@ interface Ruling {
   readonly settings: LedgerSettings;
 }
 
-function changesFor(owner: OwnerUsage, now: Ruling, then: Ruling): ChangedOwner['changes'] {
+function changesFor(owner: OwnerUsage, graces: Graces, now: Ruling, then: Ruling): ChangedOwner['changes'] {
   // Allowances are no part of a draft: whoever has one keeps it.
   const { allowance, usage, unreachable } = owner;
-  const before = { ...now.policy.standing(owner.id, now.settings.defaultGroups), allowance };
-  const after = { ...then.policy.standing(owner.id, then.settings.defaultGroups), allowance };
+  const before = { ...now.policy.standing(owner.id, now.settings.defaultGroups), allowance, graces };
+  const after = { ...then.policy.standing(owner.id, then.settings.defaultGroups), allowance, graces };
   return leaves.flatMap(subject => {
     const was = decide(now.settings, before, usage, subject, 0, null, unreachable);
     const is = decide(then.settings, after, usage, subject, 0, null, unreachable);
-    return was.allowed === is.allowed
+    const isNewlyGraced = is.allowed && is.grace !== undefined && was.grace === undefined;
+    return was.allowed === is.allowed && !isNewlyGraced
       ? []
       : [{ subject, before: verdictShown(was), after: verdictShown(is) }];
   });

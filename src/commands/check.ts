@@ -24,6 +24,7 @@ const answer = z.looseObject({
   message: z.string(),
   warning: z.string().nullable(),
   would_refuse: z.boolean().optional(),
+  reported: z.looseObject({ message: z.string() }).optional(),
   partial: z.boolean(),
 });
 
@@ -86,11 +87,12 @@ async function ask(client: DaemonClient, query: URLSearchParams): Promise<Answer
 }
 
 function line(
-  { allowed, subject, message, would_refuse: wouldRefuse, partial }: Answer,
+  { allowed, subject, message, would_refuse: wouldRefuse, reported, partial }: Answer,
   one: boolean,
 ): string {
   const verdict = wouldRefuse === true ? 'allowed (would be refused)' : allowed ? 'allowed' : 'refused';
   const what = one ? `${subject}: ` : '';
   const doubt = partial ? ' Some data could not be measured.' : '';
-  return `${printable(`${what}${verdict}. ${message}${doubt}`)}\n`;
+  const would = reported === undefined ? '' : ` In report mode: ${reported.message}`;
+  return `${printable(`${what}${verdict}. ${message}${would}${doubt}`)}\n`;
 }

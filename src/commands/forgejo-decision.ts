@@ -89,7 +89,7 @@ export function reasonsFor(
  */
 function firstStepAllows(
   { steps: [first] }: Explanation,
-  allows: (used: number, limit: number, verdict: 'allows' | 'refuses') => boolean,
+  allows: (used: number, limit: number, verdict: 'allows' | 'graced' | 'refuses') => boolean,
 ): boolean {
   return (
     first?.groups.some(

@@ -6,7 +6,7 @@ import { formatCount, printable } from '../text/index.ts';
 import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
 import { type ApiCall, adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { gathered, limitShown, ruleText } from './limits.ts';
+import { gathered, limitShown, modeHelp, modeOption, ruleText } from './limits.ts';
 import { printJson } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -19,6 +19,11 @@ interface JsonOption extends ConfigOption {
 
 interface CreateOptions extends JsonOption {
   readonly rule?: readonly string[];
+  readonly mode?: string;
+}
+
+interface EditOptions extends JsonOption {
+  readonly mode: string;
 }
 
 const groupsPath = '/admin/quota/groups';
@@ -58,14 +63,33 @@ export function addGroup(program: Command, _exit: Exit): void {
     .summary('create a group')
     .argument('<group>', 'the name of the group')
     .option('--rule <rule>', 'a rule of the group; may be given several times', gathered)
-    .action(async (name: string, { rule = [], ...options }: CreateOptions) => {
-      const body = { name, rules: rule.map(each => ({ name: each })) };
+    .option('--mode <mode>', modeHelp)
+    .action(async (name: string, { rule = [], mode, ...options }: CreateOptions) => {
+      const inMode = mode === undefined ? {} : { mode: modeOption(mode) };
+      const body = { name, rules: rule.map(each => ({ name: each })), ...inMode };
       const created = group.parse(await clientOf(options).get({ method: 'POST', path: groupsPath, body }));
       if (options.json === true) return printJson(created);
       const rules = created.rules.map(each => each.name).join(', ');
       const having =
         rules === '' ? ' without rules; add one with softquota group add-rule' : ` with ${rules}`;
-      print(`${printable(`Created group ${created.name}${having}.`)}\n`);
+      const only = created.mode === 'report' ? ' It only reports.' : '';
+      print(`${printable(`Created group ${created.name}${having}.${only}`)}\n`);
+    });
+
+  withJsonOption(withConfigOption(groups.command('edit')))
+    .summary('put a group in force, or in report mode')
+    .description(
+      'Puts a group in force, or in report mode. In report mode it neither allows nor refuses anything: what it ' +
+        'would refuse is recorded, and shown as such.',
+    )
+    .argument('<group>', 'the name of the group')
+    .requiredOption('--mode <mode>', modeHelp)
+    .action(async (name: string, { mode, ...options }: EditOptions) => {
+      const body = { mode: modeOption(mode) };
+      const edited = group.parse(await clientOf(options).get({ method: 'PATCH', path: pathOf(name), body }));
+      if (options.json === true) return printJson(edited);
+      const words = edited.mode === 'report' ? 'only reports now' : 'is in force now';
+      print(`${printable(`Group ${edited.name} ${words}.`)}\n`);
     });
 
   withConfigOption(groups.command('delete'))
@@ -145,20 +169,24 @@ function groupsTable({ groups, rules }: WholePolicy): string {
   return table(
     [{ title: 'GROUP' }, { title: 'USERS', align: 'right' }, { title: 'RULES' }],
     groups.map(each => [
-      each.name,
+      each.mode === 'report' ? `${each.name} (only reported)` : each.name,
       formatCount(each.users.length),
       each.rules
         .flatMap(name => byName.get(name) ?? [])
-        .map(({ name, limit }) => `${name} (${limitShown(limit)})`)
+        .map(
+          ({ name, limit, mode }) =>
+            `${name} (${limitShown(limit)}${mode === 'report' ? ', only reported' : ''})`,
+        )
         .join(', ') || 'none',
     ]),
   );
 }
 
-function groupText({ name, rules }: Group, users: readonly string[]): string {
+function groupText({ name, rules, mode }: Group, users: readonly string[]): string {
   const lines = [
     rules.length === 0 ? `${name} has no rules, so it neither allows nor refuses anything.` : `${name} has:`,
     ...rules.map(rule => `  ${rule.name}: ${ruleText(rule)}`),
+    ...(mode === 'report' ? ['It is in report mode: what it would refuse is recorded and let through.'] : []),
     `Members: ${users.join(', ') || 'none'}`,
   ];
   return `${lines.map(printable).join('\n')}\n`;

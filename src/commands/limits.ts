@@ -1,6 +1,6 @@
 /** Limits and subjects, as people type and read them. */
 
-import { nearest } from '../config/index.ts';
+import { duration, graceMost, nearest } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { isSubject, type RuleSubject, subjects } from '../quota/index.ts';
 import { formatBytes, parseSize, writeSize } from '../text/index.ts';
@@ -25,11 +25,55 @@ export function limitShown(bytes: number): string {
   return bytes >= 1000 && written === `${bytes} B` ? `${formatBytes(bytes)} (${written})` : written;
 }
 
-/** `at most 10 GB of size:all`. */
-export function ruleText({ limit, subjects: named }: Pick<Rule, 'limit' | 'subjects'>): string {
+/** `at most 10 GB of size:all`, with what else there is to say: `, grace 7d up to 10 % over, only reported`. */
+export function ruleText(rule: Omit<Rule, 'name'>): string {
+  const { limit, subjects: named } = rule;
   const what = named.length === 0 ? 'nothing' : named.join(', ');
-  return limit === -1 ? `any amount of ${what}` : `at most ${limitShown(limit)} of ${what}`;
+  const limits = limit === -1 ? `any amount of ${what}` : `at most ${limitShown(limit)} of ${what}`;
+  return [limits, ...termsText(rule)].join(', ');
 }
+
+/** What a rule has besides its limit; none where all is as configured and in force. */
+export function termsText({ grace, grace_most: most, mode }: Omit<Rule, 'name'>): readonly string[] {
+  const reach = most === undefined ? '' : `up to ${most} over`;
+  const time = grace === undefined ? '' : grace === 0 ? 'no grace' : `grace ${duration.print(grace * 1000)}`;
+  const terms =
+    time === '' && reach !== '' ? `grace ${reach}` : [time, reach].filter(text => text !== '').join(' ');
+  return [...(terms === '' ? [] : [terms]), ...(mode === 'report' ? ['only reported'] : [])];
+}
+
+const asConfigured = 'default';
+
+/** Reads `--grace`: seconds, or `default`. Throws `usage`. */
+export function graceOption(text: string): number | typeof asConfigured {
+  if (text === asConfigured) return text;
+  if (text === 'none') return 0;
+  const parsed = duration.parse(text);
+  if (parsed.ok) return parsed.value / 1000;
+  throw new SoftquotaError(
+    'usage',
+    `--grace ${text}: ${parsed.problem}; write a whole number and s, m, h, d or w, such as 7d, or none, or default`,
+  );
+}
+
+/** Reads `--grace-most`. Throws `usage`. */
+export function graceMostOption(text: string): string {
+  if (text === asConfigured) return text;
+  const parsed = graceMost.parse(text);
+  if (parsed.ok) return graceMost.print(parsed.value);
+  throw new SoftquotaError(
+    'usage',
+    `--grace-most ${text}: ${parsed.problem}; write a percentage of the limit, such as "10 %", a size, such as 5G, or default`,
+  );
+}
+
+/** Reads `--mode`. Throws `usage`. */
+export function modeOption(text: string): 'enforce' | 'report' {
+  if (text === 'enforce' || text === 'report') return text;
+  throw new SoftquotaError('usage', `--mode ${text}: write enforce or report`);
+}
+
+export const modeHelp = 'enforce, or report: what it would refuse is recorded and let through';
 
 /** Reads `--subject`, each time one or several with commas between. Throws `usage`. */
 export function subjectsOf(given: readonly string[]): readonly RuleSubject[] {

@@ -2,7 +2,7 @@
 
 import { formatCount, printable } from '../text/index.ts';
 import type { Rule, WholePolicy } from '../wire/index.ts';
-import { limitShown, ruleText } from './limits.ts';
+import { limitShown, ruleText, termsText } from './limits.ts';
 
 type WholeGroup = WholePolicy['groups'][number];
 
@@ -20,6 +20,8 @@ interface ChangedGroup {
   readonly name: string;
   readonly rules: Changed<string>;
   readonly users: Changed<string>;
+  /** What it is now; left out where that stays the same. */
+  readonly mode?: 'enforce' | 'report';
 }
 
 /** Difference of two policies, as `softquota policy import --json` prints it. */
@@ -36,14 +38,15 @@ export function differenceOf(before: WholePolicy, after: WholePolicy): Differenc
   const rules = {
     ...namesChanged(before.rules, after.rules),
     changed: inBoth(before.rules, after.rules).filter(
-      pair => pair.before.limit !== pair.after.limit || !isSameSet(pair.before.subjects, pair.after.subjects),
+      ({ before: was, after: is }) =>
+        was.limit !== is.limit || !isSameSet(was.subjects, is.subjects) || !isSameTerms(was, is),
     ),
   };
   const groups = {
     ...namesChanged(before.groups, after.groups),
     changed: inBoth(before.groups, after.groups)
       .map(changedGroup)
-      .filter(group => !isNothing(group.rules) || !isNothing(group.users)),
+      .filter(group => group.mode !== undefined || !isNothing(group.rules) || !isNothing(group.users)),
   };
   const onlyOrder = [rules, groups].every(each => isNothing(each) && each.changed.length === 0);
   return { rules, groups, only_order: onlyOrder };
@@ -64,12 +67,16 @@ export function differenceText({ rules, groups, only_order: onlyOrder }: Differe
 }
 
 function ruleLine({ before, after }: Both<Rule>): string {
-  const sameSubjects = isSameSet(before.subjects, after.subjects);
+  const sameSubjects = isSameSet(before.subjects, after.subjects) && isSameTerms(before, after);
   const was = sameSubjects ? limitShown(before.limit) : ruleText(before);
   return `~ rule ${after.name}: ${ruleText(after)} (was ${was})`;
 }
 
-function groupLine({ name, rules, users }: ChangedGroup): string {
+function isSameTerms(before: Rule, after: Rule): boolean {
+  return termsText(before).join() === termsText(after).join();
+}
+
+function groupLine({ name, rules, users, mode }: ChangedGroup): string {
   const parts = [
     ['rule', '+', rules.added],
     ['rule', '-', rules.removed],
@@ -79,11 +86,13 @@ function groupLine({ name, rules, users }: ChangedGroup): string {
   const told = parts.flatMap(([what, sign, names]) =>
     names.length === 0 ? [] : [`${sign} ${counted(what, names)}`],
   );
-  return `~ group ${name}: ${told.join('; ')}`;
+  const turned = mode === undefined ? [] : [mode === 'report' ? 'only reported' : 'in force'];
+  return `~ group ${name}: ${[...told, ...turned].join('; ')}`;
 }
 
-function contentOf({ rules, users }: WholeGroup): string {
-  return `${rules.length === 0 ? 'no rules' : counted('rule', rules)}; ${users.length === 0 ? 'nobody' : counted('user', users)}`;
+function contentOf({ rules, users, mode }: WholeGroup): string {
+  const only = mode === 'report' ? '; only reported' : '';
+  return `${rules.length === 0 ? 'no rules' : counted('rule', rules)}; ${users.length === 0 ? 'nobody' : counted('user', users)}${only}`;
 }
 
 /** So many are named, the rest only counted. */
@@ -104,6 +113,7 @@ function changedGroup({ before, after }: Both<WholeGroup>): ChangedGroup {
     name: after.name,
     rules: changedIn(before.rules, after.rules),
     users: changedIn(before.users, after.users),
+    ...(before.mode === after.mode ? {} : { mode: after.mode ?? 'enforce' }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** A policy as a file: what `softquota policy export` writes, with limits as people write sizes, too. */
 
 import { z } from 'zod';
+import { duration } from '../config/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { issueLines, parseSize, printable, printableJson } from '../text/index.ts';
 import { draftPolicy, limit, type NewRule, newWholePolicy, type WholePolicy } from '../wire/index.ts';
@@ -21,10 +22,22 @@ const size = z
 
 const { rules, groups, version } = newWholePolicy.shape;
 
+/** `"7d"` as well as 604800. */
+const grace = z
+  .unknown()
+  .transform((value, context) => {
+    if (typeof value !== 'string' || value === 'default') return value;
+    const parsed = duration.parse(value);
+    if (parsed.ok) return parsed.value / 1000;
+    context.addIssue(`${JSON.stringify(value)}: ${parsed.problem}; write seconds, such as 604800, or "7d"`);
+    return z.NEVER;
+  })
+  .pipe(rules.element.shape.grace);
+
 const policyFile = z.strictObject({
   /** The version of what the API gave; what a file was made from does not matter. */
   version,
-  rules: z.array(rules.element.extend({ limit: size })).optional(),
+  rules: z.array(rules.element.extend({ limit: size, grace: grace.optional() })).optional(),
   groups: groups.optional(),
   settings: draftPolicy.shape.settings.unwrap().extend({ total: size.optional() }).optional(),
 });
@@ -57,8 +70,9 @@ function jsonIn(shown: string, text: string): unknown {
  * seen in a history. Without users, an import leaves those in a group who are in it.
  */
 export function policyText({ rules, groups }: WholePolicy, withUsers: boolean): string {
-  const texts = groups.map(({ name, rules: named, users }) => {
+  const texts = groups.map(({ name, rules: named, users, mode }) => {
     const fields = [`"name": ${onOneLine(name)}`, `"rules": ${onOneLine(named)}`];
+    if (mode !== undefined) fields.push(`"mode": ${onOneLine(mode)}`);
     if (withUsers) fields.push(`"users": ${below('[', users.map(onOneLine), ']', 6)}`);
     return below('{', fields, '}', 4);
   });
@@ -90,6 +104,7 @@ interface Draftable {
         readonly name: string;
         readonly rules?: readonly string[] | null | undefined;
         readonly users?: readonly string[] | null | undefined;
+        readonly mode?: 'enforce' | 'report' | null | undefined;
       }[]
     | undefined;
   readonly settings?: PolicyFile['settings'];
@@ -97,10 +112,11 @@ interface Draftable {
 
 /** The body that asks for a trial. */
 export function draftOf({ rules, groups, settings }: Draftable): Readonly<Record<string, unknown>> {
-  const named = groups?.map(({ name, rules: names, users }) => ({
+  const named = groups?.map(({ name, rules: names, users, mode }) => ({
     name,
     rules: (names ?? []).map(rule => ({ name: rule })),
     users: users ?? undefined,
+    mode: mode ?? undefined,
   }));
   return { rules, groups: named, settings };
 }

@@ -8,7 +8,18 @@ import { printable } from '../text/index.ts';
 import { rule, type WholePolicy } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { gathered, limitOf, limitShown, ruleText, subjectsOf } from './limits.ts';
+import {
+  gathered,
+  graceMostOption,
+  graceOption,
+  limitOf,
+  limitShown,
+  modeHelp,
+  modeOption,
+  ruleText,
+  subjectsOf,
+  termsText,
+} from './limits.ts';
 import { printJson } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -22,11 +33,27 @@ interface JsonOption extends ConfigOption {
 interface RuleOptions extends JsonOption {
   readonly limit?: string;
   readonly subject?: readonly string[];
+  readonly grace?: string;
+  readonly graceMost?: string;
+  readonly mode?: string;
 }
 
 const limitHelp = 'a size: 500M, 10G, 1.5GiB; 0 allows nothing, -1 is unlimited';
 const subjectHelp =
   'a kind of data: size:all, size:git:lfs ...; for several, counted together, use commas or repeat the option';
+
+const graceHelp =
+  'how long an owner over the limit is warned before refusals begin: 7d, 12h; none; default is as configured';
+const graceMostHelp =
+  'how far the limit may be passed meanwhile: "10 %" of it, or a size; default is as configured';
+
+/** Adds the options that both commands have. */
+function withTerms(command: Command): Command {
+  return command
+    .option('--grace <duration>', graceHelp)
+    .option('--grace-most <most>', graceMostHelp)
+    .option('--mode <mode>', modeHelp);
+}
 
 /** The tree of subjects, indented. */
 const subjectsHelp = `\nSubjects:${[...subjects, 'none']
@@ -70,7 +97,7 @@ export function addRule(program: Command, _exit: Exit): void {
       print(`${lines.map(printable).join('\n')}\n`);
     });
 
-  withJsonOption(withConfigOption(rules.command('create')))
+  withTerms(withJsonOption(withConfigOption(rules.command('create'))))
     .summary('create a rule')
     .description('Creates a rule. It limits nobody until it is in a group.')
     .argument('<rule>', 'the name of the rule')
@@ -88,7 +115,7 @@ export function addRule(program: Command, _exit: Exit): void {
       else print(`Created rule ${printable(created.name)}: ${ruleText(created)}.\n`);
     });
 
-  withJsonOption(withConfigOption(rules.command('edit')))
+  withTerms(withJsonOption(withConfigOption(rules.command('edit'))))
     .summary('change a rule')
     .description('Changes a rule in every group that has it. What no option names stays the same.')
     .argument('<rule>', 'the name of the rule')
@@ -98,7 +125,10 @@ export function addRule(program: Command, _exit: Exit): void {
     .action(async (name: string, options: RuleOptions) => {
       const body = fieldsOf(options);
       if (Object.keys(body).length === 0) {
-        throw new SoftquotaError('usage', 'nothing to change: give --limit, --subject, or both');
+        throw new SoftquotaError(
+          'usage',
+          'nothing to change: give --limit, --subject, --grace, --grace-most or --mode',
+        );
       }
       const edited = rule.parse(await clientOf(options).get({ method: 'PATCH', path: pathOf(name), body }));
       if (options.json === true) printJson(edited);
@@ -123,10 +153,19 @@ function pathOf(name: string): string {
   return `/admin/quota/rules/${pathStep(name)}`;
 }
 
-function fieldsOf({ limit, subject }: RuleOptions): Readonly<Record<string, unknown>> {
+function fieldsOf({
+  limit,
+  subject,
+  grace,
+  graceMost,
+  mode,
+}: RuleOptions): Readonly<Record<string, unknown>> {
   return {
     ...(limit === undefined ? {} : { limit: limitOf(limit) }),
     ...(subject === undefined ? {} : { subjects: subjectsOf(subject) }),
+    ...(grace === undefined ? {} : { grace: graceOption(grace) }),
+    ...(graceMost === undefined ? {} : { grace_most: graceMostOption(graceMost) }),
+    ...(mode === undefined ? {} : { mode: modeOption(mode) }),
   };
 }
 
@@ -140,10 +179,10 @@ function rulesTable(policy: WholePolicy): string {
   }
   return table(
     [{ title: 'RULE' }, { title: 'LIMIT', align: 'right' }, { title: 'OF' }, { title: 'IN GROUPS' }],
-    policy.rules.map(({ name, limit, subjects }) => [
+    policy.rules.map(({ name, ...fields }) => [
       name,
-      limitShown(limit),
-      subjects.join(', '),
+      [limitShown(fields.limit), ...termsText(fields)].join(', '),
+      fields.subjects.join(', '),
       groupsWith(policy, name).join(', ') || '-',
     ]),
   );

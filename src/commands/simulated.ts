@@ -6,11 +6,15 @@ import type { ChangedOwner, Simulation, Verdict } from '../wire/index.ts';
 import { table } from './table.ts';
 
 /** Whole lines. */
-export function simulationText({ owners, refused, allowed }: Simulation): string {
+export function simulationText({ owners, refused, graced, allowed }: Simulation): string {
   return [
     `${formatCount(refused.count)} of ${counted(owners, 'owner', 'owners')} would be newly refused, ` +
       `${formatCount(allowed.count)} would be newly allowed.\n`,
     ...changedText('NEWLY REFUSED', refused),
+    ...(graced === undefined
+      ? []
+      : [`${formatCount(graced.count)} would be newly over a limit, within its grace.\n`]),
+    ...changedText('NEWLY IN GRACE', graced ?? { count: 0, first: [] }),
     ...changedText('NEWLY ALLOWED', allowed),
   ].join('');
 }

@@ -109,6 +109,7 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
   const more = report.units.length - shown.length;
   const lines = [
     `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateText(report)}.`,
+    ...graceLines(report),
     ...garbageLines(report),
     ...allowanceLines(report),
     `Measured: ${formatTime(report.measured_at)}.`,
@@ -125,6 +126,21 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
     ]),
   );
   return `${[...lines, ...rulerLines(report)].map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
+}
+
+/** Says when refusals begin, and what is only reported. */
+function graceLines({ state, grace, reported }: OwnerReport): readonly string[] {
+  const begins =
+    state === 'grace' && grace !== undefined
+      ? [`Refusals begin on ${formatTime(grace.until)}, or at ${formatBytes(grace.below)}.`]
+      : [];
+  const would =
+    reported === undefined
+      ? []
+      : [
+          `Would be refused by ${reported.rule === null ? 'a group' : `rule ${reported.rule}`} in report mode.`,
+        ];
+  return [...begins, ...would];
 }
 
 /** Says which part of the limit is for a time only. */
@@ -161,6 +177,11 @@ function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly pe
 
 function stateText({ state, subject, partial, stale }: OwnerRow): string {
   const what = subject === 'size:all' ? '' : `: ${subjectWords(subject)}`;
-  const words = { over: `over the limit${what}`, near: `near the limit${what}`, ok: 'ok' };
+  const words = {
+    over: `over the limit${what}`,
+    grace: `over the limit, in its grace${what}`,
+    near: `near the limit${what}`,
+    ok: 'ok',
+  };
   return [words[state], ...(partial ? ['partial'] : []), ...(stale ? ['stale'] : [])].join(', ');
 }

@@ -57,6 +57,8 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       burstBytes: take(quota.burst),
       garbage: take(quota.garbage),
       garbageMostBytes: take(quota.garbageMost),
+      graceMs: take(quota.grace),
+      graceMost: take(quota.graceMost),
       mode: take(quota.mode),
       warnAt: [...take(quota.warnAt)].sort((a, b) => a - b),
       totalBytes: take(quotaDefault.total),

@@ -30,7 +30,7 @@ export interface Config {
     readonly hostId: string | null;
   };
   readonly quota: QuotaSettings &
-    Required<Pick<QuotaSettings, 'garbage' | 'garbageMostBytes'>> & {
+    Required<Pick<QuotaSettings, 'garbage' | 'garbageMostBytes' | 'graceMost' | 'graceMs'>> & {
       readonly defaultGroups: readonly string[];
     };
   readonly store: {

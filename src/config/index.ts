@@ -13,7 +13,7 @@ export { variableOf } from './environment.ts';
 export { type ConfigEntry, type ConfigFault, type ConfigOrigin, formatFaults } from './fault.ts';
 export type { Where } from './find.ts';
 export type { Key } from './key.ts';
-export { duration } from './kinds.ts';
+export { duration, graceMost } from './kinds.ts';
 export { type LoadedConfig, loadConfig, type RefusedConfig } from './load.ts';
 export { nearest } from './nearest.ts';
 export { printConfig } from './print.ts';

@@ -64,9 +64,22 @@ export const quota = {
     reloads: true,
     of: config => config.quota.garbageMostBytes,
   }),
+  grace: quotaKey('GRACE', kind.optional(kind.duration), {
+    words: 'none',
+    doc: 'How long an owner who comes over a limit by less than GRACE_MOST is warned before refusals begin: a whole number and s, m, h, d or w. It begins when the owner is first seen over that limit, and ends when the owner is below it again. A rule can have a grace of its own.',
+    example: '7d',
+    reloads: true,
+    of: config => config.quota.graceMs,
+  }),
+  graceMost: quotaKey('GRACE_MOST', kind.graceMost, {
+    text: '10 %',
+    doc: 'How far a limit may be passed while GRACE runs: a percentage of the limit, or a size. What passes it by as much is refused at once.',
+    reloads: true,
+    of: config => config.quota.graceMost,
+  }),
   mode: quotaKey('MODE', kind.oneOf(['enforce', 'report']), {
     text: 'enforce',
-    doc: '`enforce` refuses; `report` decides and records in the same way, but allows everything.',
+    doc: '`enforce` refuses; `report` decides and records in the same way, but allows everything. Single rules and groups can be in report mode, too.',
     reloads: true,
     of: config => config.quota.mode,
   }),

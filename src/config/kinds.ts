@@ -7,6 +7,7 @@
 
 import { Cron } from 'croner';
 import { z } from 'zod';
+import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts';
 import { parseSize } from '../text/index.ts';
 
 export type Parsed<T> =
@@ -235,6 +236,16 @@ export const freeSpace: ValueType<FreeSpaceSetting> = {
       : { ok: false, problem: 'not above 0' };
   },
   print: space => ('percent' in space ? `${space.percent}%` : printedBytes(space.bytes)),
+};
+
+/** How far a limit may be passed. */
+export const graceMost: ValueType<GraceMost> = {
+  expected: 'Write a percentage of the limit, such as 10 %, or a number and a unit, such as 5G',
+  parse: text => {
+    const parsed = parseGraceMost(text);
+    return parsed.ok ? { ok: true, value: parsed.most } : { ok: false, problem: parsed.reason };
+  },
+  print: graceMostText,
 };
 
 function printedBytes(bytes: number): string {

@@ -46,7 +46,12 @@ async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<Metrics
   return {
     isReady: parts.isReady(),
     settings: ledger.settings,
-    owners: { total: figures.owners, over: figures.over, near: figures.near },
+    owners: {
+      total: figures.owners,
+      over: figures.over,
+      grace: figures.grace,
+      near: figures.near,
+    },
     usage: figures.usage,
     promised: figures.promised,
     unlimited: figures.unlimited,

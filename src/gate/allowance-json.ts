@@ -1,6 +1,6 @@
-/** Allowances and unreachable bytes in the gate's answers. */
+/** Allowances, unreachable bytes, graces and what only reports in the gate's answers. */
 
-import type { Decision } from '../quota/index.ts';
+import { type Decision, type DiskFull, reportedRefusal, type Subject } from '../quota/index.ts';
 
 /** The part of the limit that allowances add, as a field; none where they add nothing. */
 export function allowanceField({ allowance }: Pick<Decision, 'allowance'>): object {
@@ -12,4 +12,18 @@ export function allowanceField({ allowance }: Pick<Decision, 'allowance'>): obje
 /** The stored, unreachable and billed bytes under the deciding rule, as a field; none where all are billed. */
 export function garbageField({ garbage }: Decision): object {
   return garbage === undefined ? {} : { garbage };
+}
+
+/** Until when and how far a limit may be passed, as a field; none where none is passed, or it has no grace. */
+export function graceField({ grace }: Pick<Decision, 'grace'>): object {
+  if (grace === undefined) return {};
+  return { grace: { until: new Date(grace.until).toISOString(), below: grace.below } };
+}
+
+/** The refusal by a rule or group in report mode, as a field; none where there is none. */
+export function reportedField(ownerName: string, subject: Subject, decision: Decision | DiskFull): object {
+  const { reported } = decision;
+  if (reported === undefined || reported.allowed) return {};
+  const { used, limit, group, rule } = reported;
+  return { reported: { used, limit, group, rule, message: reportedRefusal(ownerName, subject, decision) } };
 }

@@ -11,7 +11,7 @@ import {
   warning,
 } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { allowanceField, garbageField } from './allowance-json.ts';
+import { allowanceField, garbageField, graceField, reportedField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { type Decided, decidedFirstByDisk } from './decided.ts';
 import { judgeFor } from './judge.ts';
@@ -185,7 +185,7 @@ function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSetti
   const { used, limit, group, rule } = decision;
   return {
     allowed: decision.allowed || mode === 'report',
-    ...(decision.allowed || mode === 'enforce' ? {} : { would_refuse: true }),
+    ...(isOnlyReported(decision, mode) ? { would_refuse: true } : {}),
     owner: owner.name,
     subject,
     used,
@@ -195,6 +195,8 @@ function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSetti
     ...onItsWay(decision),
     ...allowanceField(decision),
     ...(decision.by === 'disk' ? { disk: decision.disk } : garbageField(decision)),
+    ...graceField(decision),
+    ...reportedField(owner.name, subject, decision),
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
@@ -202,6 +204,11 @@ function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSetti
     message: decision.allowed ? standing(owner.name, decision) : refusal(owner.name, subject, decision),
     warning: warning(owner.name, decision),
   };
+}
+
+/** Tells whether it is let through although it, or a rule or group in report mode, refuses. */
+function isOnlyReported(decision: Decided['decision'], mode: QuotaSettings['mode']): boolean {
+  return decision.allowed ? decision.reported?.allowed === false : mode === 'report';
 }
 
 /** The bytes that count besides the stored ones; left out where they are 0. */

@@ -5,7 +5,7 @@
  * Each time, the owner's usage is read from the ledger's memory anew and compared, and so are policy and
  * settings; the unit, too, where units have come, gone or changed hands meanwhile. Nothing has to be told of
  * a change, so no old decision is ever given. What is refused is never kept: each refusal is recorded, and
- * its words depend on more.
+ * its words depend on more. What a grace lets through is not kept either, since it ends by itself.
  */
 
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
@@ -83,6 +83,8 @@ export class PreparedAnswers {
     const answer = plainAnswer(reply, isText, this.#keptEnd);
     // No two pushes ask the same, and each of them is to be kept in mind.
     if (!decision.allowed || question.push !== null || own.length > longestKept) return answer;
+    // It depends on the time, or each time is recorded.
+    if (decision.grace !== undefined || decision.reported !== undefined) return answer;
     if (this.#recent.size >= mostRecent) {
       this.#older = this.#recent;
       this.#recent = new Map();

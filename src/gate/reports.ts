@@ -7,7 +7,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { allowanceField, garbageField } from './allowance-json.ts';
+import { allowanceField, garbageField, graceField, reportedField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { pushId } from './check.ts';
 import {
@@ -98,7 +98,17 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
     const { allowed, used, limit, group, rule } = decision;
     return [
       subject,
-      { allowed, used, limit, group, rule, ...allowanceField(decision), ...garbageField(decision) },
+      {
+        allowed,
+        used,
+        limit,
+        group,
+        rule,
+        ...allowanceField(decision),
+        ...garbageField(decision),
+        ...graceField(decision),
+        ...reportedField(owner.name, subject, decision),
+      },
     ];
   });
   const json = {
@@ -118,10 +128,16 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
  * Shows a group as administrators see it: whoever reaches the trusted socket may know the names of groups and
  * rules.
  */
-function groupShown({ name, rules }: Group): object {
+function groupShown({ name, rules, mode }: Group): object {
   return {
     name,
-    rules: rules.map(rule => ({ name: rule.name, limit: rule.limitBytes, subjects: rule.subjects })),
+    rules: rules.map(rule => ({
+      name: rule.name,
+      limit: rule.limitBytes,
+      subjects: rule.subjects,
+      ...(rule.mode === undefined ? {} : { mode: rule.mode }),
+    })),
+    ...(mode === undefined ? {} : { mode }),
   };
 }
 

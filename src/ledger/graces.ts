@@ -57,7 +57,11 @@ export class OwnerGraces {
 
   /** The graces of an owner now; null: no limit has any. `ownerId` is null for one never heard of. */
   of(ownerId: number | null): Graces | null {
-    if (!this.#isSet) return null;
+    return this.#isSet ? this.now(ownerId) : null;
+  }
+
+  /** The same, also where no limit has any. */
+  now(ownerId: number | null): Graces {
     const document = ownerId === null ? undefined : this.#documentOf(ownerId);
     return {
       now: this.#options.now(),

@@ -36,7 +36,7 @@ export const metricSpecs = {
     'Pushes that hooks decided without the daemon and told of later; result is allowed or refused',
     'result',
   ),
-  softquota_owners: spec('gauge', 'Owners by their state: over, near or ok', 'state'),
+  softquota_owners: spec('gauge', 'Owners by their state: over, grace, near or ok', 'state'),
   softquota_promised_bytes: spec('gauge', 'The sum of the limits that owners have for everything'),
   softquota_unlimited_owners: spec('gauge', 'Owners without a limit for everything'),
   softquota_usage_bytes: spec('gauge', 'Stored bytes of all owners by subject', 'subject'),

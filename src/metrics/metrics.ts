@@ -9,7 +9,12 @@ import { decisionBuckets, type MetricName, metricSpecs } from './catalog.ts';
 export interface MetricsState {
   readonly isReady: boolean;
   readonly settings: Pick<QuotaSettings, 'enabled' | 'mode'>;
-  readonly owners: { readonly total: number; readonly over: number; readonly near: number };
+  readonly owners: {
+    readonly total: number;
+    readonly over: number;
+    readonly grace: number;
+    readonly near: number;
+  };
   /** The sum of the limits for everything, and how many owners have none. */
   readonly promised: number;
   readonly unlimited: number;
@@ -138,8 +143,9 @@ export class Metrics {
     this.#set('softquota_enforcing', Number(state.settings.enabled && state.settings.mode === 'enforce'));
     this.#setEach('softquota_owners', 'state', [
       ['over', owners.over],
+      ['grace', owners.grace],
       ['near', owners.near],
-      ['ok', owners.total - owners.over - owners.near],
+      ['ok', owners.total - owners.over - owners.grace - owners.near],
     ]);
     this.#set('softquota_promised_bytes', state.promised);
     this.#set('softquota_unlimited_owners', state.unlimited);

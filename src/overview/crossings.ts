@@ -156,7 +156,8 @@ export class Crossings {
   }
 
   #eventOf(owner: OwnerRecord, { from, to, decision, leaves: subjects }: Crossing): EventRecord {
-    const { used, limit, group, rule } = decision;
+    const { used, limit, group, rule, grace } = decision;
+    const isGraced = decision.allowed && to === atLimit && grace !== undefined;
     const event: Omit<ThresholdEvent, 'id' | 'at' | 'kind'> = {
       owner: owner.name,
       direction: to > from ? 'up' : 'down',
@@ -167,6 +168,7 @@ export class Crossings {
       limit,
       group,
       rule,
+      ...(isGraced ? { grace_until: new Date(grace.until).toISOString() } : {}),
     };
     return {
       id: this.#ids.next(),

@@ -29,7 +29,8 @@ export function nextLevel({ warnAt }: Pick<QuotaSettings, 'warnAt'>, decision: D
   const { used, limit } = decision;
   // Where nothing may be stored, nothing stored is no news.
   if (limit === 0) return used > 0 ? atLimit : belowAll;
-  const reached = decision.allowed ? (decision.warnPercent ?? belowAll) : atLimit;
+  const isPassed = !decision.allowed || decision.grace !== undefined;
+  const reached = isPassed ? atLimit : (decision.warnPercent ?? belowAll);
   if (last <= reached) return reached;
   const isHeld = (percent: number) => used / limit >= (percent / 100) * play;
   const held = isHeld(100) ? atLimit : (warnAt.findLast(isHeld) ?? belowAll);

@@ -22,7 +22,7 @@ type Limits = Pick<QuotaSettings, 'warnAt'>;
 export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): OwnerState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
   const level = nextLevel(settings, decision, belowAll);
-  if (level === atLimit) return 'over';
+  if (level === atLimit) return decision.allowed ? 'grace' : 'over';
   return level === belowAll ? 'ok' : 'near';
 }
 
@@ -73,7 +73,7 @@ function isWorse(a: WorstKind, b: WorstKind): boolean {
   return a.fullness > b.fullness;
 }
 
-const badness: Readonly<Record<OwnerState, number>> = { ok: 0, near: 1, over: 2 };
+const badness: Readonly<Record<OwnerState, number>> = { ok: 0, near: 1, grace: 2, over: 3 };
 
 /** Who stores something where nothing may be stored is fuller than all others. */
 function fullnessOf({ by, used, limit }: Decision, storedBytes: number): number {

@@ -21,7 +21,9 @@ export interface TotalFigures {
    * not among them.
    */
   readonly over: number;
-  /** Owners who are not, and have come to the lowest of WARN_AT somewhere. */
+  /** Owners who are not, and have passed a limit whose grace runs. */
+  readonly grace: number;
+  /** Owners who are neither, and have come to the lowest of WARN_AT somewhere. */
   readonly near: number;
   /** Bytes of each leaf; what passes 2^53 - 1 stands at that. */
   readonly usage: Usage;
@@ -64,7 +66,7 @@ export class Totals {
   readonly #counted = new Map<string, Counted>();
   #promised = 0n;
   #unlimited = 0;
-  readonly #states: Record<OwnerState, number> = { over: 0, near: 0, ok: 0 };
+  readonly #states: Record<OwnerState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
   /** Tells whether all have been counted in this life. */
@@ -105,10 +107,10 @@ export class Totals {
   }
 
   get figures(): TotalFigures {
-    const { over, near } = this.#states;
+    const { over, grace, near } = this.#states;
     const usage = this.#sums.map(sum => Number(sum < most ? sum : most));
     const promised = Number(this.#promised < most ? this.#promised : most);
-    return { owners: this.#counted.size, over, near, usage, promised, unlimited: this.#unlimited };
+    return { owners: this.#counted.size, over, grace, near, usage, promised, unlimited: this.#unlimited };
   }
 
   /** As of when the owner was last counted. */

@@ -72,6 +72,9 @@ export const thresholdEvent = z
     to: level,
     subjects: z.array(z.enum(leaves)).meta({ description: 'The kinds of data that are concerned.' }),
     ...ruling,
+    grace_until: z.string().optional().meta({
+      description: 'When refusals begin, where the limit has a grace; left out where they began at once.',
+    }),
   })
   .meta({
     id: 'ThresholdEvent',

@@ -56,6 +56,9 @@ export const overview = z
     owners: z.object({
       total: count,
       over: count.meta({ description: 'Some kind of data is refused.' }),
+      grace: count.meta({
+        description: 'A limit is passed for some kind of data, and its grace lets that through.',
+      }),
       near: count.meta({
         description:
           'For some kind of data the lowest threshold of WARN_AT is reached, and nothing is refused.',

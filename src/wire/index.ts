@@ -66,6 +66,7 @@ export {
   type SharedStore,
   sharedStore,
 } from './fleet.ts';
+export { type GraceShown, graceMostFrom, graceMsFrom, type Reported } from './grace.ts';
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
 export { addressOf, type PageId, type Place, pages, placeAt, wayBack } from './pages.ts';
 export {
@@ -73,6 +74,7 @@ export {
   askedSubject,
   type Group,
   group,
+  groupEdit,
   limit,
   type NewGroup,
   type NewRule,

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
 import { knownName, mostOf, text } from './bounds.ts';
 import { bytes } from './bytes.ts';
+import { graceFields, newGrace, newGraceMost, newMode, shownMode } from './grace.ts';
 import { allowance } from './requests.ts';
 import { usageTree } from './usage.ts';
 
@@ -60,35 +61,49 @@ export const askedSize = z.coerce
 /** Null is as good as left out, as clients of other languages write it. */
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
 
+const newTerms = { grace: orNull(newGrace), grace_most: orNull(newGraceMost), mode: orNull(newMode) };
+
 export const newRule = z
-  .object({ name: newName, limit, subjects: orNull(ruleSubjects) })
+  .object({ name: newName, limit, subjects: orNull(ruleSubjects), ...newTerms })
   .meta({ id: 'NewRule' });
 
 export type NewRule = z.output<typeof newRule>;
 
 export const ruleEdit = z
-  .object({ limit: orNull(limit), subjects: orNull(ruleSubjects) })
+  .object({ limit: orNull(limit), subjects: orNull(ruleSubjects), ...newTerms })
   .meta({ id: 'RuleEdit', description: 'Fields that are left out stay the same.' });
 
 export type RuleEdit = z.output<typeof ruleEdit>;
 
-export const rule = z.object({ name: z.string(), limit: bytes, subjects: ruleSubjects }).meta({ id: 'Rule' });
+export const rule = z
+  .object({ name: z.string(), limit: bytes, subjects: ruleSubjects, ...graceFields, mode: shownMode })
+  .meta({ id: 'Rule' });
 
 export type Rule = z.infer<typeof rule>;
 
 export const groupsRule = z
-  .object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects) })
+  .object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects), ...newTerms })
   .meta({
     description: 'An existing rule is used unchanged; a new rule is created, and needs a limit.',
   });
 
 export const newGroup = z
-  .object({ name: newName, rules: orNull(z.array(groupsRule).max(mostOf.rulesOfNewGroup)) })
+  .object({
+    name: newName,
+    rules: orNull(z.array(groupsRule).max(mostOf.rulesOfNewGroup)),
+    mode: orNull(newMode),
+  })
   .meta({ id: 'NewGroup' });
 
 export type NewGroup = z.output<typeof newGroup>;
 
-export const group = z.object({ name: z.string(), rules: z.array(rule).readonly() }).meta({ id: 'Group' });
+export const groupEdit = z
+  .object({ mode: orNull(newMode) })
+  .meta({ id: 'GroupEdit', description: 'Fields that are left out stay the same.' });
+
+export const group = z
+  .object({ name: z.string(), rules: z.array(rule).readonly(), mode: shownMode })
+  .meta({ id: 'Group' });
 
 export type Group = z.infer<typeof group>;
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
 import { knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
+import { grace, newMode, shownMode } from './grace.ts';
 import { groupsRule, limit, newGroup, newRule } from './policy.ts';
 import { addedAllowance, unreachableGarbage } from './requests.ts';
 import { ownerType, verdict } from './usage.ts';
@@ -25,7 +26,11 @@ const explainedRule = z
       .optional()
       .meta({ description: 'What of it does not count; left out if all counts.' }),
     headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
-    verdict: z.enum(['allows', 'refuses']),
+    grace: grace.optional().meta({ description: 'Left out unless the limit is passed and has one.' }),
+    mode: shownMode,
+    verdict: z
+      .enum(['allows', 'graced', 'refuses'])
+      .meta({ description: '`graced`: the limit is passed, and its grace lets it through.' }),
     decided: z.boolean().meta({ description: 'True for the deciding one.' }),
   })
   .meta({ id: 'ExplainedRule', description: 'A rule that covers the subject.' });
@@ -33,13 +38,30 @@ const explainedRule = z
 const explainedGroup = z
   .object({
     group: z.string().nullable().meta({ description: 'Null for the built-in one.' }),
+    mode: shownMode,
     verdict: z
-      .enum(['allows', 'refuses', 'no_match'])
+      .enum(['allows', 'graced', 'refuses', 'no_match'])
       .meta({ description: '`no_match`: no rule of the group covers the subject.' }),
     rules: z.array(explainedRule).readonly(),
     decided: z.boolean(),
   })
   .meta({ id: 'ExplainedGroup' });
+
+const explainedDecision = verdict.omit({ reported: true }).extend({
+  by: z.enum(['disabled', 'rule', 'no_match']),
+  step: step.nullable(),
+  subjects: named,
+  reserved: bytes.meta({ description: 'The bytes of `used` that are reserved and not measured yet.' }),
+  under_way: bytes.meta({
+    description: 'With `[quota] BURST`: the bytes that pushes and uploads under way are expected to add.',
+  }),
+  warn_percent: z.number().nullable().meta({ description: 'The highest threshold that usage reaches.' }),
+});
+
+const explainedSteps = z
+  .array(z.object({ step, groups: z.array(explainedGroup).readonly() }))
+  .readonly()
+  .meta({ description: 'In the order in which they were asked; none when quotas are switched off.' });
 
 export const explanation = z
   .object({
@@ -54,10 +76,7 @@ export const explanation = z
       total_bytes: bytes,
     }),
     adding_bytes: bytes.meta({ description: 'Bytes about to be added, as far as they count.' }),
-    steps: z
-      .array(z.object({ step, groups: z.array(explainedGroup).readonly() }))
-      .readonly()
-      .meta({ description: 'In the order in which they were asked; none when quotas are switched off.' }),
+    steps: explainedSteps,
     rulers: z
       .array(z.object({ subject: z.enum(leaves), ruler: z.string() }))
       .readonly()
@@ -65,15 +84,10 @@ export const explanation = z
         description:
           'The kinds of data whose sizes this host does not find by walks, and `[storage.*] RULER`: the file system adds them up in its own way.',
       }),
-    decision: verdict.extend({
-      by: z.enum(['disabled', 'rule', 'no_match']),
-      step: step.nullable(),
-      subjects: named,
-      reserved: bytes.meta({ description: 'The bytes of `used` that are reserved and not measured yet.' }),
-      under_way: bytes.meta({
-        description: 'With `[quota] BURST`: the bytes that pushes and uploads under way are expected to add.',
-      }),
-      warn_percent: z.number().nullable().meta({ description: 'The highest threshold that usage reaches.' }),
+    decision: explainedDecision,
+    reporting: z.object({ steps: explainedSteps, decision: explainedDecision }).optional().meta({
+      description:
+        'The same as it would be if all rules and groups in report mode were in force; left out where none bears on the owner.',
     }),
   })
   .meta({ id: 'Explanation' });
@@ -105,6 +119,7 @@ export const draftPolicy = z
           users: z.array(knownName).max(mostOf.users).optional().meta({
             description: 'The members; without it: the members of the group that has this name now.',
           }),
+          mode: newMode.nullish(),
         }),
       )
       .max(mostOf.groups)
@@ -141,6 +156,9 @@ export const simulation = z
   .object({
     owners: z.number().int().meta({ description: 'The number of owners that were checked.' }),
     refused: changedOwners.meta({ description: 'Owners who would be newly refused.' }),
+    graced: changedOwners.optional().meta({
+      description: 'Owners who would newly be over a limit within its grace; left out where there are none.',
+    }),
     allowed: changedOwners.meta({ description: 'Owners who would be newly allowed.' }),
     lint: z
       .array(policyFault)

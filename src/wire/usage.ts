@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
 import { bytes } from './bytes.ts';
+import { grace, reported } from './grace.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
 export const usageTree = z
@@ -38,6 +39,11 @@ export const verdict = z
     garbage: unreachableGarbage
       .optional()
       .meta({ description: 'What of it does not count; left out if all counts.' }),
+    grace: grace.optional().meta({ description: 'Left out unless the limit is passed and has one.' }),
+    reported: reported.optional().meta({
+      description:
+        'The refusal that rules and groups in report mode would cause; left out where there is none.',
+    }),
     group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
     rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),
   })
@@ -45,7 +51,7 @@ export const verdict = z
 
 export type Verdict = z.infer<typeof verdict>;
 
-export const ownerStates = ['over', 'near', 'ok'] as const;
+export const ownerStates = ['over', 'grace', 'near', 'ok'] as const;
 
 export type OwnerState = (typeof ownerStates)[number];
 
@@ -56,7 +62,7 @@ export const ownerRow = verdict
     name: z.string(),
     state: state.meta({
       description:
-        '`over`: some kind of data is refused by a limit; `near`: the lowest threshold of WARN_AT is reached for some kind; `ok`: neither.',
+        '`over`: some kind of data is refused by a limit; `grace`: a limit is passed, and its grace lets that through; `near`: the lowest threshold of WARN_AT is reached for some kind; `ok`: neither.',
     }),
     subject: z.enum(subjects).meta({
       description:

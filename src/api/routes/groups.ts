@@ -7,17 +7,19 @@ import {
   addRuleToGroup,
   createGroup,
   deleteGroup,
+  editGroup,
   groupNamed,
   groupsIn,
   groupWithRules,
+  mustBeGroup,
   removeRuleFromGroup,
 } from '../../policy/index.ts';
 import { printable } from '../../text/index.ts';
-import { group, knownName, newGroup } from '../../wire/index.ts';
+import { group, groupEdit, knownName, newGroup } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { editOf, groupShown } from './shapes.ts';
+import { editOf, groupShown, modeOf } from './shapes.ts';
 
 const path = '/admin/quota/groups/{group}';
 const params = z.object({ group: knownName });
@@ -49,9 +51,10 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       faults: [409],
       mustNotBe: json => mustNotBeGroup(documents.snapshot, json),
       answer: { status: 201, description: 'The group', schema: group },
-      handle: ({ body: { name, rules } }, { caller }) => {
+      handle: ({ body: { name, rules, mode } }, { caller }) => {
         const created = {
           name,
+          ...modeOf(mode),
           rules: (rules ?? []).map(each => ({ name: each.name, ...editOf(each) })),
         };
         return documents.transact(({ changes }) => {
@@ -71,6 +74,23 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 200, description: 'The group', schema: group },
       handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
+    }),
+    route({
+      id: 'editGroup',
+      method: 'patch',
+      path,
+      tag: 'policy',
+      summary: 'Put a group in force, or in report mode',
+      description:
+        'In report mode a group neither allows nor refuses anything: what it would refuse is recorded, and shown as such.',
+      access: administrators.write,
+      params,
+      body: groupEdit,
+      faults: [404],
+      mustBe: named => void mustBeGroup(documents.snapshot, named.group),
+      answer: { status: 200, description: 'The group as it is now', schema: group },
+      handle: ({ params: { group: name }, body: { mode } }, { caller }) =>
+        documents.transact(({ changes }) => groupShown(editGroup(changes, name, modeOf(mode))), caller),
     }),
     route({
       id: 'deleteGroup',

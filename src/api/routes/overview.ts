@@ -38,7 +38,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
           events.refusalsByDay(),
           totals.lately(countingMs),
         ]);
-        const { owners, over, near, usage } = figures;
+        const { owners, over, grace, near, usage } = figures;
         const running = scanner.runs().find(({ state }) => state === 'running');
         const { mode, enabled } = ledger.settings;
         const sweep = ledger.walks.lastSweep;
@@ -49,7 +49,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
           mode,
           enabled,
           stale: ledger.shares.isStale || ledger.sources.isStale,
-          owners: { total: owners, over, near },
+          owners: { total: owners, over, grace, near },
           total: totalOf(usage),
           tree: asTree(usage),
           nobody: { bytes: Math.min(sumOf(kinds), Number.MAX_SAFE_INTEGER), kinds },

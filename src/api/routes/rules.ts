@@ -7,7 +7,7 @@ import { knownName, newRule, rule, ruleEdit } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { editOf, ruleShown } from './shapes.ts';
+import { editOf, newRuleFrom, ruleShown } from './shapes.ts';
 
 const path = '/admin/quota/rules/{rule}';
 const params = z.object({ rule: knownName });
@@ -36,8 +36,8 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
       body: newRule,
       faults: [409],
       answer: { status: 201, description: 'The rule', schema: rule },
-      handle: async ({ body: { name, limit: limitBytes, subjects } }, { caller }) => {
-        const created = { name, limitBytes, subjects: subjects ?? [] };
+      handle: async ({ body }, { caller }) => {
+        const created = newRuleFrom(body);
         await documents.transact(({ changes }) => createRule(changes, created), caller);
         return ruleShown(created);
       },
@@ -87,6 +87,6 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
 
 /** Throws `not_found`. */
 function shownOf(snapshot: Snapshot, name: string): z.infer<typeof rule> {
-  const { limitBytes, subjects } = mustBeRule(snapshot, name);
-  return ruleShown({ name, limitBytes, subjects });
+  const { place: _, ...fields } = mustBeRule(snapshot, name);
+  return ruleShown({ name, ...fields });
 }

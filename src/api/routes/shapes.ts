@@ -3,12 +3,15 @@
 import type { Snapshot } from '../../documents/index.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
-import type * as policy from '../../policy/index.ts';
+import * as policy from '../../policy/index.ts';
 import {
   type ActiveAllowance,
   asTree,
   type Decision,
+  type ExplainedStep,
   type Garbage,
+  type Grace,
+  graceMostText,
   type Group as HeldGroup,
   type Rule as HeldRule,
   type Leaf,
@@ -17,26 +20,47 @@ import {
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { formatBytes } from '../../text/index.ts';
-import type {
-  AddedAllowance,
-  Allowance,
-  Explanation,
-  Group,
-  OwnQuotaInfo,
-  QuotaInfo,
-  Rule,
-  RuleEdit,
-  ScanReport,
-  User,
-  Verdict,
+import {
+  type AddedAllowance,
+  type Allowance,
+  type Explanation,
+  type GraceShown,
+  type Group,
+  graceMostFrom,
+  graceMsFrom,
+  type NewRule,
+  type OwnQuotaInfo,
+  type QuotaInfo,
+  type Rule,
+  type RuleEdit,
+  type ScanReport,
+  type User,
+  type Verdict,
 } from '../../wire/index.ts';
 
-export function ruleShown({ name, limitBytes, subjects }: HeldRule): Rule {
-  return { name, limit: limitBytes, subjects };
+export function ruleShown({ name, ...fields }: HeldRule): Rule {
+  return { name, ...namelessShown(fields) };
 }
 
-export function groupShown({ name, rules }: HeldGroup): Group {
-  return { name, rules: rules.map(ruleShown) };
+function namelessShown({
+  limitBytes,
+  subjects,
+  graceMs,
+  graceMost,
+  mode,
+}: Omit<HeldRule, 'name'>): Omit<Rule, 'name'> {
+  return {
+    limit: limitBytes,
+    subjects,
+    // Clients of Forgejo know none of these fields.
+    ...(graceMs === undefined ? {} : { grace: graceMs / 1000 }),
+    ...(graceMost === undefined ? {} : { grace_most: graceMostText(graceMost) }),
+    ...(mode === undefined ? {} : { mode }),
+  };
+}
+
+export function groupShown({ name, rules, mode }: HeldGroup): Group {
+  return { name, rules: rules.map(ruleShown), ...(mode === undefined ? {} : { mode }) };
 }
 
 export function quotaShown(
@@ -55,8 +79,9 @@ export function ownQuotaShown(
 ): OwnQuotaInfo {
   return {
     ...usedShown(owner),
-    groups: groups.map(({ rules }) => ({
-      rules: rules.map(({ limitBytes, subjects }) => ({ limit: limitBytes, subjects })),
+    groups: groups.map(({ rules, mode }) => ({
+      rules: rules.map(({ name: _, ...fields }) => namelessShown(fields)),
+      ...(mode === undefined ? {} : { mode }),
     })),
     ...ifAny(allowances),
   };
@@ -72,8 +97,34 @@ function ifAny(allowances: readonly Allowance[]): { readonly allowances?: readon
 }
 
 /** A decision in short. */
-export function verdictShown({ allowed, used, limit, group, rule, allowance, garbage }: Decision): Verdict {
-  return { allowed, used, limit, group, rule, ...allowanceAdded(allowance), ...garbageAdded(garbage) };
+export function verdictShown(decision: Decision): Verdict {
+  const { allowed, used, limit, group, rule, allowance, garbage, grace, reported } = decision;
+  return {
+    allowed,
+    used,
+    limit,
+    group,
+    rule,
+    ...allowanceAdded(allowance),
+    ...garbageAdded(garbage),
+    ...graceAdded(grace),
+    ...(reported === undefined || reported.allowed
+      ? {}
+      : {
+          reported: {
+            used: reported.used,
+            limit: reported.limit,
+            group: reported.group,
+            rule: reported.rule,
+          },
+        }),
+  };
+}
+
+function graceAdded(passed: Grace | undefined): { readonly grace?: GraceShown } {
+  return passed === undefined
+    ? {}
+    : { grace: { until: new Date(passed.until).toISOString(), below: passed.below } };
 }
 
 /** The part of a limit that allowances add; none where they add nothing. */
@@ -103,21 +154,32 @@ export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRe
   };
 }
 
-export function editOf({ limit, subjects }: RuleEdit): policy.RuleEdit {
+export function editOf({ limit, subjects, grace, grace_most: most, mode }: RuleEdit): policy.RuleEdit {
   return {
     ...(limit === undefined || limit === null ? {} : { limitBytes: limit }),
     ...(subjects === undefined || subjects === null ? {} : { subjects }),
+    ...(grace === undefined || grace === null ? {} : { graceMs: graceMsFrom(grace) }),
+    ...(most === undefined || most === null ? {} : { graceMost: graceMostFrom(most) }),
+    ...modeOf(mode),
   };
+}
+
+/** Null is as good as left out. */
+export function modeOf(mode: policy.PolicyMode | null | undefined): { readonly mode?: policy.PolicyMode } {
+  return mode === undefined || mode === null ? {} : { mode };
+}
+
+/** A new rule as the API takes it. */
+export function newRuleFrom({ name, limit, ...fields }: NewRule): HeldRule {
+  return policy.ruleFrom(name, { ...editOf(fields), limitBytes: limit });
 }
 
 /** `rulers`: the leaves that are not walked, with how they are measured. */
 export function explanationShown(
-  { subject, settings, addingBytes, steps, decision }: Reasoning,
+  { subject, settings, addingBytes, steps, decision, reporting }: Reasoning,
   rulers: ReadonlyMap<Leaf, string>,
 ): Explanation {
   const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
-  const { by, step, allowed, used, limit, group, rule, subjects, warnPercent, allowance, garbage } = decision;
-  const { reserved, underWay } = decision.by === 'rule' ? decision : nothingReserved;
   return {
     subject,
     settings: {
@@ -130,30 +192,36 @@ export function explanationShown(
       total_bytes: totalBytes,
     },
     adding_bytes: addingBytes,
-    steps: steps.map(({ step, groups }) => ({
-      step,
-      groups: groups.map(group => ({
-        ...group,
-        rules: group.rules.map(({ allowance: added, ...rule }) => ({ ...rule, ...allowanceAdded(added) })),
+    steps: steps.map(stepShown),
+    rulers: [...rulers].map(([leaf, ruler]) => ({ subject: leaf, ruler })),
+    decision: decisionShown(decision),
+    ...(reporting === undefined
+      ? {}
+      : {
+          reporting: { steps: reporting.steps.map(stepShown), decision: decisionShown(reporting.decision) },
+        }),
+  };
+}
+
+function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number] {
+  return {
+    step,
+    groups: groups.map(group => ({
+      ...group,
+      rules: group.rules.map(({ allowance, grace, ...rule }) => ({
+        ...rule,
+        ...allowanceAdded(allowance),
+        ...graceAdded(grace),
       })),
     })),
-    rulers: [...rulers].map(([leaf, ruler]) => ({ subject: leaf, ruler })),
-    decision: {
-      by,
-      step,
-      allowed,
-      used,
-      limit,
-      ...allowanceAdded(allowance),
-      ...garbageAdded(garbage),
-      group,
-      rule,
-      subjects,
-      reserved,
-      under_way: underWay,
-      warn_percent: warnPercent,
-    },
   };
+}
+
+function decisionShown(decision: Decision): Explanation['decision'] {
+  const { by, step, subjects, warnPercent } = decision;
+  const { reported: _, ...shown } = verdictShown(decision);
+  const { reserved, underWay } = decision.by === 'rule' ? decision : nothingReserved;
+  return { by, step, ...shown, subjects, reserved, under_way: underWay, warn_percent: warnPercent };
 }
 
 const nothingReserved = { reserved: 0, underWay: 0 };

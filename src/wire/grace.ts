@@ -1,0 +1,100 @@
+/** Graces and report mode, of rules and in decisions. */
+
+import { z } from 'zod';
+import { type GraceMost, longestGraceMs, parseGraceMost } from '../quota/index.ts';
+import { bytes } from './bytes.ts';
+
+const asConfigured = 'default';
+
+const wholeSeconds = 'expected whole seconds from 0 to 3153600000, or "default" for as configured';
+
+/** Seconds, or null for as configured. */
+export const newGrace = z
+  .union(
+    [
+      z.literal(asConfigured),
+      z
+        .number()
+        .int()
+        .min(0)
+        .max(longestGraceMs / 1000),
+    ],
+    { error: wholeSeconds },
+  )
+  .meta({
+    description:
+      'How long an owner who comes over the limit by less than `grace_most` is warned before refusals begin, in seconds; 0: not at all; `default`: as `[quota] GRACE` says.',
+    examples: [604_800],
+  });
+
+const mostExpected = 'expected per cent of the limit, such as "10 %", a size, such as "5G", or "default"';
+
+export const newGraceMost = z
+  .string({ error: mostExpected })
+  .refine(text => text === asConfigured || parseGraceMost(text).ok, { error: mostExpected })
+  .meta({
+    description:
+      'How far the limit may be passed meanwhile: a percentage of the limit, or a size; `default`: as `[quota] GRACE_MOST` says.',
+    examples: ['10 %'],
+  });
+
+export const newMode = z.enum(['enforce', 'report'], { error: 'expected enforce or report' }).meta({
+  description:
+    '`report`: what it would refuse is recorded, and let through; `enforce`, as it is unless given: it is in force.',
+});
+
+/** As a rule has them. */
+export const graceFields = {
+  grace: z
+    .number()
+    .optional()
+    .meta({ description: 'Its own grace, in seconds; 0: none. Left out: as `[quota] GRACE` says.' }),
+  grace_most: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'How far its limit may be passed meanwhile, such as `10 %` or `5 GB`. Left out: as `[quota] GRACE_MOST` says.',
+      examples: ['10 %'],
+    }),
+};
+
+export const shownMode = z
+  .literal('report')
+  .optional()
+  .meta({ description: 'What it would refuse is recorded, and let through. Left out: it is in force.' });
+
+/** Null: as configured. */
+export function graceMsFrom(grace: z.output<typeof newGrace>): number | null {
+  return grace === asConfigured ? null : grace * 1000;
+}
+
+/** Null: as configured. */
+export function graceMostFrom(text: string): GraceMost | null {
+  const parsed = text === asConfigured ? null : parseGraceMost(text);
+  return parsed?.ok === true ? parsed.most : null;
+}
+
+/** The grace of a limit that is passed. */
+export const grace = z
+  .object({
+    until: z.string().meta({ description: 'When refusals begin, or when they began.' }),
+    below: bytes.meta({ description: 'Usage from which on it is refused whatever the time is.' }),
+  })
+  .meta({
+    id: 'Grace',
+    description: 'A limit is passed, and has a grace. Where the action may start, it still runs.',
+  });
+
+export type GraceShown = z.infer<typeof grace>;
+
+export const reported = z
+  .object({
+    used: bytes.nullable(),
+    limit: bytes.nullable(),
+    group: z.string().nullable(),
+    rule: z.string().nullable(),
+  })
+  .meta({ id: 'Reported', description: 'The refusal that a rule or a group in report mode would cause.' });
+
+export type Reported = z.infer<typeof reported>;
