@@ -8,7 +8,7 @@
 import { Cron } from 'croner';
 import { z } from 'zod';
 import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts';
-import { parseSize } from '../text/index.ts';
+import { parseDuration, parseSize, writeDuration } from '../text/index.ts';
 
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
@@ -253,24 +253,16 @@ function printedBytes(bytes: number): string {
   return unit === undefined ? String(bytes) : `${bytes / unit[1]}${unit[0]}`;
 }
 
-const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
-const longest = 36_500 * spans.d;
-
 /** Milliseconds. */
 export const duration: ValueType<number> = valueTypeOf(
   z.string().transform((text, context) => {
-    const match = /^\s*(\d{1,10})\s*([wdhms])\s*$/.exec(text);
-    const unit = Object.entries(spans).find(([letter]) => letter === match?.[2]);
-    const ms = match === null || unit === undefined ? 0 : Number(match[1]) * unit[1];
-    if (ms > 0 && ms <= longest) return ms;
-    context.addIssue(ms > longest ? 'longer than a hundred years' : 'not a duration');
+    const parsed = parseDuration(text);
+    if (parsed.ok) return parsed.milliseconds;
+    context.addIssue(parsed.reason);
     return z.NEVER;
   }),
   'Write a whole number and s, m, h, d or w (seconds to weeks), such as 90d or 12h',
-  ms => {
-    const unit = Object.entries(spans).find(([, span]) => ms % span === 0) ?? ['s', spans.s];
-    return `${ms / unit[1]}${unit[0]}`;
-  },
+  writeDuration,
 );
 
 /** A span of time that is not shorter than this, in milliseconds. */

@@ -7,15 +7,33 @@
  * as soon as the store takes it. Where hosts share a quota, one at a time begins and ends graces.
  */
 
+import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { type GraceDocument, graceKind } from '../policy/index.ts';
-import { type BegunGrace, type Graces, type PassedLimits, passedLimits } from '../quota/index.ts';
-import type { Ledger } from './ledger.ts';
+import { type GraceDocument, graceKind, type Policy } from '../policy/index.ts';
+import {
+  type BegunGrace,
+  type Graces,
+  type PassedLimits,
+  passedLimits,
+  type Standing,
+} from '../quota/index.ts';
+import type { OwnerUsage } from './answer.ts';
+import type { LedgerSettings } from './options.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
+import type { Watcher } from './watchers.ts';
+
+interface GracesLedger {
+  readonly documents: Documents;
+  readonly policy: Policy;
+  readonly settings: LedgerSettings;
+  ownerUsage(ownerName: string): OwnerUsage;
+  standing(owner: Pick<OwnerUsage, 'id' | 'allowance'>): Standing;
+  watch(watcher: Watcher): () => void;
+}
 
 export interface OwnerGracesOptions {
-  readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'policy' | 'settings' | 'standing' | 'watch'>;
+  readonly ledger: GracesLedger;
   readonly log: Pick<Log, 'warn'>;
   /** Milliseconds since 1970. */
   now(): number;

@@ -3,11 +3,12 @@
  * one round, and a slice at a time, so that everybody can be reconciled while all else goes on.
  */
 
+import type { Documents } from '../documents/index.ts';
 import { inSlices } from '../slices.ts';
-import type { Ledger } from './ledger.ts';
+import type { Watcher } from './watchers.ts';
 
 export interface ReconcileLoopOptions {
-  readonly ledger: Pick<Ledger, 'documents' | 'watch'>;
+  readonly ledger: { readonly documents: Pick<Documents, 'owners'>; watch(watcher: Watcher): () => void };
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
   /** Milliseconds before what failed is tried again; ten seconds unless given. */

@@ -5,8 +5,8 @@ import {
   type ActiveAllowance,
   type CompiledGroup,
   compileGroup,
+  enforcedGroups,
   type Group,
-  inForce,
   type Standing,
 } from '../quota/index.ts';
 import { activeAllowance, allowanceKind } from './allowances.ts';
@@ -43,7 +43,7 @@ export class Policy {
     }
     const all = { assigned, defaults: this.#defaults.groups };
     if (!this.#someReport()) return all;
-    const enforced = { assigned: inForce(all.assigned), defaults: inForce(all.defaults) };
+    const enforced = { assigned: enforcedGroups(all.assigned), defaults: enforcedGroups(all.defaults) };
     const isSame = enforced.assigned === all.assigned && enforced.defaults === all.defaults;
     return isSame ? all : { ...enforced, reporting: all };
   }

@@ -1,9 +1,9 @@
 /** What one rule counts of the bytes that bear on an action, and what its limit leaves. */
 
-import type { QuotaSettings } from './decide.ts';
 import { forgivenUnder, type Garbage } from './garbage.ts';
 import type { CompiledRule } from './policy.ts';
 import { type Load, reservedUnder } from './reserved.ts';
+import type { QuotaSettings } from './settings.ts';
 import { bytesUnder } from './usage.ts';
 
 /** Returns the headroom of a limit in bytes: infinite without a limit, and the lowest of all for limit 0. */

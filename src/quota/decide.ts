@@ -13,8 +13,8 @@
 
 import { raisedGroup } from './allowance.ts';
 import { countedAdding, headroom, isBurst, refuses } from './counted.ts';
-import type { ForgivingSettings, Garbage } from './garbage.ts';
-import { type Grace, type GraceSettings, type Graces, graceOf } from './grace.ts';
+import type { Garbage } from './garbage.ts';
+import { type Grace, type Graces, graceOf } from './grace.ts';
 import { type DecidingRule, decidingAmong, decidingRule } from './judged.ts';
 import {
   type ActiveAllowance,
@@ -25,27 +25,9 @@ import {
   subjectBit,
 } from './policy.ts';
 import type { Load, Reserved } from './reserved.ts';
+import type { QuotaSettings } from './settings.ts';
 import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';
-
-export interface QuotaSettings extends ForgivingSettings, GraceSettings {
-  /** False: everything is allowed. */
-  readonly enabled: boolean;
-  /** `exceeded`: usage > limit refuses; `reached`: usage >= limit does. A limit of 0 always refuses. */
-  readonly refuseWhen: 'exceeded' | 'reached';
-  /** The consequence if no group of a step covers the subject: the next step, or a refusal. */
-  readonly uncovered: 'default' | 'deny';
-  /** Tells whether the bytes about to be added count. */
-  readonly precise: boolean;
-  /** The bytes that actions under way may add beyond a limit if `precise` is false; null: any amount. */
-  readonly burstBytes: number | null;
-  /** With `report` the asker lets everything through; it is decided the same. */
-  readonly mode: 'enforce' | 'report';
-  /** Whole percents of a limit, ascending. */
-  readonly warnAt: readonly number[];
-  /** The built-in group's limit; -1: unlimited. */
-  readonly totalBytes: number;
-}
 
 /** Groups that bear on one owner, in any order. */
 interface StandingGroups {

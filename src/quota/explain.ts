@@ -13,7 +13,6 @@ import {
   isEnforced,
   type PrecedenceStep,
   precedence,
-  type QuotaSettings,
   reportingStanding,
   type Standing,
 } from './decide.ts';
@@ -28,6 +27,7 @@ import {
   subjectBit,
 } from './policy.ts';
 import type { Load, Reserved } from './reserved.ts';
+import type { QuotaSettings } from './settings.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
 import type { Usage } from './usage.ts';
 

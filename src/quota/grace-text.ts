@@ -1,6 +1,6 @@
 /** GRACE_MOST as administrators write it: `10 %`, `5G`. */
 
-import { parseSize, writeSize } from '../text/index.ts';
+import { longestDurationMs, parseSize, writeSize } from '../text/index.ts';
 import type { GraceMost } from './grace.ts';
 
 export type ParsedGraceMost =
@@ -8,8 +8,7 @@ export type ParsedGraceMost =
   /** `reason` completes `GRACE_MOST = "much": …`. */
   | { readonly ok: false; readonly reason: string };
 
-/** A hundred years. */
-export const longestGraceMs = 36_500 * 86_400_000;
+export const longestGraceMs = longestDurationMs;
 
 const percentPattern = /^(\d{1,4}(?:\.\d{1,3})?) ?%$/;
 

@@ -6,8 +6,6 @@
  * has none, since it says that the owner may not store this at all.
  */
 
-import type { CompiledRule } from './policy.ts';
-
 /** How far a limit may be passed: so many bytes, or per cent of the limit. */
 export type GraceMost = { readonly bytes: number } | { readonly percent: number };
 
@@ -52,7 +50,11 @@ export interface Grace {
   readonly below: number;
 }
 
-type LimitedRule = Pick<CompiledRule, 'graceMost' | 'graceMs' | 'limitBytes' | 'name'>;
+interface LimitedRule extends GraceTerms {
+  /** Null for the built-in one. */
+  readonly name: string | null;
+  readonly limitBytes: number;
+}
 
 /**
  * Gives how far and until when the owner may pass this limit; null: it has no grace. `isTold`: the limit
@@ -91,7 +93,7 @@ function mostBytes(most: GraceMost, limitBytes: number): number {
 }
 
 /** Tells whether a grace lets so many bytes through where the limit has so much headroom, below 0 when over. */
-export function isWithin(
+export function isLetThrough(
   { until, below }: Grace,
   { now }: Graces,
   limitBytes: number,

@@ -12,7 +12,6 @@ export {
   decide,
   limitsFor,
   type PrecedenceStep,
-  type QuotaSettings,
   type Standing,
 } from './decide.ts';
 export {
@@ -33,11 +32,12 @@ export {
   type ActiveAllowance,
   type CompiledGroup,
   compileGroup,
+  enforcedGroups,
   type Group,
-  inForce,
   type Rule,
 } from './policy.ts';
 export { type Reserved, type ReservedBytes, reservedUnder } from './reserved.ts';
+export type { QuotaSettings } from './settings.ts';
 export {
   isLeaf,
   isRepository,

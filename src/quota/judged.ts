@@ -6,10 +6,10 @@
  */
 
 import { type Counted, countedAdding, countedBy, headroom, refuses } from './counted.ts';
-import type { QuotaSettings } from './decide.ts';
-import { type Grace, type Graces, graceOf, isWithin } from './grace.ts';
+import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
 import type { BuiltinGroup, CompiledGroup, CompiledRule } from './policy.ts';
 import type { Load } from './reserved.ts';
+import type { QuotaSettings } from './settings.ts';
 
 /** The answer of a rule or a group, the worst first. */
 const verdicts = ['refuses', 'graced', 'allows'] as const;
@@ -41,7 +41,7 @@ export function judgedBy(
   const isGraced =
     grace !== null &&
     graces !== undefined &&
-    isWithin(grace, graces, rule.limitBytes, counted.headroom, adding);
+    isLetThrough(grace, graces, rule.limitBytes, counted.headroom, adding);
   return { ...counted, rule, verdict: isGraced ? 'graced' : 'refuses', grace };
 }
 

@@ -7,9 +7,9 @@
  */
 
 import { printable } from '../text/index.ts';
-import type { QuotaSettings } from './decide.ts';
 import { isNoMoreGrace } from './grace.ts';
-import { type CompiledGroup, type CompiledRule, compileGroup, type Group, inForce } from './policy.ts';
+import { type CompiledGroup, type CompiledRule, compileGroup, enforcedGroups, type Group } from './policy.ts';
+import type { QuotaSettings } from './settings.ts';
 import { leafMask, type Subject, subjectsWithin } from './subjects.ts';
 import { subjectWords } from './words.ts';
 
@@ -56,7 +56,7 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
   const isAssigned = ({ name }: CompiledGroup) =>
     assignments === undefined || (assignments.get(name) ?? 0) > 0;
   // What is in report mode limits nobody, and so makes nothing else superfluous.
-  const enforced = inForce(groups);
+  const enforced = enforcedGroups(groups);
   const enforcedDefaults = enforced.filter(group => defaultGroups.includes(group.name));
   const assigned = enforced.filter(isAssigned);
   return [

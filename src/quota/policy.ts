@@ -93,7 +93,7 @@ export function compileGroup(group: Group): CompiledGroup {
  * The groups as far as they are in force: without those in report mode, and their rules in report mode; the
  * same object where all of it is in force.
  */
-export function inForce(groups: readonly CompiledGroup[]): readonly CompiledGroup[] {
+export function enforcedGroups(groups: readonly CompiledGroup[]): readonly CompiledGroup[] {
   if (!groups.some(group => group.mode === 'report' || group.rules.some(rule => rule.mode === 'report'))) {
     return groups;
   }

@@ -4,6 +4,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { leaves } from '../../../src/quota/index.ts';
+import { formatBytes, formatMoment } from '../../../src/text/index.ts';
 import type { OwnReport } from '../../../src/wire/index.ts';
 import type { Own } from '../api/own-queries.ts';
 import { announce } from '../parts/announcer.tsx';
@@ -88,6 +89,8 @@ function stateWords(rulings: readonly Ruling[], { mode }: OwnReport): string {
       return mode === 'report'
         ? `Adding ${what} would be refused if the limits were enforced. At present refusals are only recorded, and everything is allowed.`
         : `You cannot add ${what}. You can still delete data.`;
+    case 'grace':
+      return `You are over the limit for ${what}. You can still push and upload until refusals begin: ${beginWords(rulings)}`;
     case 'near':
       return `You can still push and upload, but there is little space left for ${what}.`;
     case 'ok':
@@ -96,6 +99,15 @@ function stateWords(rulings: readonly Ruling[], { mode }: OwnReport): string {
         ? 'Your limits allow you to store nothing.'
         : `You can push and upload, but not ${of(refused)}.`;
   }
+}
+
+/** When the first of the graces ends, and how far it reaches. */
+function beginWords(rulings: readonly Ruling[]): string {
+  const graces = rulings.flatMap(({ verdict }) => (verdict.state === 'grace' ? (verdict.grace ?? []) : []));
+  const [first] = graces.toSorted((a, b) => Date.parse(a.until) - Date.parse(b.until));
+  return first === undefined
+    ? 'soon.'
+    : `on ${formatMoment(Date.parse(first.until))}, or at ${formatBytes(first.below)}.`;
 }
 
 /** Each limit once, with the kinds of data that it decides about. */

@@ -26,8 +26,8 @@ export function rulingsIn(decisions: OwnReport['decisions']): readonly Ruling[] 
   for (const leaf of leaves) {
     const verdict = decisions[leaf];
     if (verdict === undefined) continue;
-    const { allowed, state, used, limit, group, rule } = verdict;
-    const key = JSON.stringify([allowed, state, used, limit, group, rule]);
+    const { allowed, state, used, limit, group, rule, grace } = verdict;
+    const key = JSON.stringify([allowed, state, used, limit, group, rule, grace?.until]);
     const known = alike.get(key);
     if (known === undefined) alike.set(key, { verdict, leaves: [leaf] });
     else known.leaves.push(leaf);
@@ -51,4 +51,4 @@ export function worstState(rulings: readonly Ruling[]): OwnerState {
   return ownerStatesWorstFirst.find(state => all.has(state)) ?? 'ok';
 }
 
-const ownerStatesWorstFirst: readonly OwnerState[] = ['over', 'near', 'ok'];
+const ownerStatesWorstFirst: readonly OwnerState[] = ['over', 'grace', 'near', 'ok'];

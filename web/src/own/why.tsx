@@ -62,7 +62,9 @@ function Reason({ explained: { subject, decision, settings } }: { explained: Exp
   return (
     <>
       {rule} allows {stored}
-      {allowed ? '.' : `. To add data again, ${whatToFree(used - limit, settings)}.`}
+      {allowed && decision.grace === undefined
+        ? '.'
+        : `. To ${allowed ? 'be below the limit' : 'add data'} again, ${whatToFree(used - limit, settings)}.`}
       <Added verdict={decision} />
     </>
   );

@@ -37,10 +37,13 @@ function List({ policy: { groups } }: { policy: WholePolicy }) {
         {
           key: 'name',
           title: 'Group',
-          cell: ({ name }) => (
-            <a href={to('group', name)}>
-              <Name>{name}</Name>
-            </a>
+          cell: ({ name, mode }) => (
+            <>
+              <a href={to('group', name)}>
+                <Name>{name}</Name>
+              </a>
+              {mode === 'report' && <span class="mark">report mode</span>}
+            </>
           ),
         },
         {

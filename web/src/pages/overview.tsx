@@ -122,6 +122,11 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
           >
             {owners.over.toLocaleString('en-US')} over the limit
           </a>
+          {owners.grace > 0 && (
+            <a class="mark near" href={to('owners', undefined, { state: 'grace' })}>
+              {owners.grace.toLocaleString('en-US')} in their grace
+            </a>
+          )}
           <a
             class={`mark ${owners.near > 0 ? 'near' : 'good'}`}
             href={to('owners', undefined, { state: 'near' })}

@@ -31,6 +31,7 @@ const settledMs = 60;
 const states = [
   ['', 'any'],
   ['over', 'over the limit'],
+  ['grace', 'over the limit, in the grace'],
   ['near', 'near the limit'],
   ['over,near', 'over or near the limit'],
   ['ok', 'OK'],

@@ -3,6 +3,7 @@
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { Rule as OneRule, WholePolicy } from '../../../src/wire/index.ts';
 import { Size } from '../parts/figures.tsx';
+import { graceWords } from '../parts/limit-words.ts';
 import { Panel } from '../parts/page.tsx';
 import { PolicyPiece } from '../parts/policy-pages.tsx';
 import { RuleForm } from '../parts/rule-form.tsx';
@@ -24,7 +25,8 @@ export function Rule({ name }: { name: string }) {
   );
 }
 
-function Shown({ policy, rule: { name, limit, subjects } }: { policy: WholePolicy; rule: OneRule }) {
+function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
+  const { name, limit, subjects, mode } = rule;
   return (
     <>
       <Panel title="Limit">
@@ -38,6 +40,10 @@ function Shown({ policy, rule: { name, limit, subjects } }: { policy: WholePolic
             {subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')}{' '}
             <code class="quiet-text">{subjects.join(' ')}</code>
           </dd>
+          <dt>Grace</dt>
+          <dd>{graceWords(rule) ?? 'as configured'}</dd>
+          <dt>Mode</dt>
+          <dd>{mode === 'report' ? 'report: what it would refuse is only recorded' : 'in force'}</dd>
           <dt>Groups with this rule</dt>
           <dd>
             <GroupLinks names={groupsWith(policy, name)} />

@@ -41,10 +41,13 @@ function List({ policy }: { policy: WholePolicy }) {
         {
           key: 'name',
           title: 'Rule',
-          cell: ({ name }) => (
-            <a href={to('rule', name)}>
-              <Name>{name}</Name>
-            </a>
+          cell: ({ name, mode }) => (
+            <>
+              <a href={to('rule', name)}>
+                <Name>{name}</Name>
+              </a>
+              {mode === 'report' && <span class="mark">report mode</span>}
+            </>
           ),
         },
         { key: 'limit', title: 'Limit', isNumber: true, cell: ({ limit }) => <Size bytes={limit} /> },

@@ -40,15 +40,18 @@ export function Effect({ trial, isCurrent }: EffectProps) {
   );
 }
 
+const nobody = { count: 0, first: [] };
+
 export function Changes({ simulation }: { readonly simulation: Simulation }) {
-  const { owners, refused, allowed, lint } = simulation;
+  const { owners, refused, graced = nobody, allowed, lint } = simulation;
   return (
     <div class="stack">
-      {refused.count === 0 && allowed.count === 0 ? (
+      {refused.count === 0 && graced.count === 0 && allowed.count === 0 ? (
         <p>Nothing would change for any of {counted(owners, 'owner', 'owners')}.</p>
       ) : (
         <>
           <Changed what="newly refused" owners={refused} side="after" isFuture isBad />
+          <Changed what="newly over a limit, in its grace" owners={graced} side="after" isFuture isBad />
           <Changed what="newly allowed" owners={allowed} side="after" isFuture />
         </>
       )}

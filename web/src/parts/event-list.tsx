@@ -110,6 +110,12 @@ export function What({ event, onRestore }: WhatProps) {
         <>
           <span class={`mark ${event.direction === 'down' ? 'good' : 'near'}`}>{levelWords(event)}</span>{' '}
           {listWords(fewest(event.subjects))}: {useWords(event)}
+          {event.grace_until !== undefined && (
+            <>
+              {' '}
+              (refused from <Time at={event.grace_until} /> on)
+            </>
+          )}
         </>
       );
     case 'policy':

@@ -25,7 +25,7 @@ export interface ReasoningProps {
 }
 
 export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
-  const { steps, decision, settings, rulers } = explanation;
+  const { steps, decision, settings, rulers, reporting } = explanation;
   return (
     <div class="stack">
       <p>
@@ -40,22 +40,40 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
           {rulers.map(({ subject, ruler }) => `${subjectWords(subject)} (RULER = ${ruler})`).join(', ')}.
         </p>
       )}
-      {steps.length > 0 && (
-        <ol class="reasoning">
-          {steps.map(step => (
-            <li key={step.step}>
-              {stepWords[step.step]}:
-              <ul>
-                {step.groups.length === 0 && <li class="quiet-text">none, so the next step decides</li>}
-                {step.groups.map(group => (
-                  <GroupSaid key={group.group ?? ''} group={group} hasLinks={hasLinks} />
-                ))}
-              </ul>
-            </li>
-          ))}
-        </ol>
+      <Steps steps={steps} hasLinks={hasLinks} />
+      {reporting !== undefined && (
+        <section class="stack" aria-label="With rules and groups in report mode">
+          <p>
+            If the rules and groups in report mode were in force: <Allowed verdict={reporting.decision} />
+          </p>
+          <Steps steps={reporting.steps} hasLinks={hasLinks} />
+        </section>
       )}
     </div>
+  );
+}
+
+interface StepsProps {
+  readonly steps: readonly Step[];
+  readonly hasLinks: boolean;
+}
+
+function Steps({ steps, hasLinks }: StepsProps) {
+  if (steps.length === 0) return null;
+  return (
+    <ol class="reasoning">
+      {steps.map(step => (
+        <li key={step.step}>
+          {stepWords[step.step]}:
+          <ul>
+            {step.groups.length === 0 && <li class="quiet-text">none, so the next step decides</li>}
+            {step.groups.map(group => (
+              <GroupSaid key={group.group ?? ''} group={group} hasLinks={hasLinks} />
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ol>
   );
 }
 
@@ -68,6 +86,8 @@ function inWords({ subject, decision, settings }: Explanation): string {
       return `No rule covers ${what}, and data that no rule covers is refused.`;
     case 'rule': {
       if (decision.limit === 0) return 'The limit of the rule is 0.';
+      if (decision.allowed && decision.grace !== undefined)
+        return 'The limit is passed, and its grace still runs.';
       if (decision.allowed)
         return 'The deciding rule still has space. It is the strictest rule of the group with the most space left.';
       return settings.refuse_when === 'reached'
@@ -80,19 +100,22 @@ function inWords({ subject, decision, settings }: Explanation): string {
 const groupVerdicts = {
   allows: 'allows this',
   refuses: 'refuses this',
+  graced: 'lets this through by a grace',
   no_match: 'has no rule for this',
 };
+
+const ruleVerdicts = { allows: 'allows', refuses: 'refuses', graced: 'lets through by its grace' };
 
 interface GroupSaidProps {
   readonly group: Step['groups'][number];
   readonly hasLinks: boolean;
 }
 
-function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: GroupSaidProps) {
+function GroupSaid({ group: { group, verdict, rules, decided, mode }, hasLinks }: GroupSaidProps) {
   return (
     <li>
       {group === null ? 'built-in' : <Linked href={hasLinks ? to('group', group) : null} name={group} />}{' '}
-      {groupVerdicts[verdict]}
+      {mode === 'report' && <span class="mark">report mode</span>} {groupVerdicts[verdict]}
       <ul>
         {rules.map(rule => (
           <li key={rule.rule ?? ''} class={decided && rule.decided ? 'decided' : ''}>
@@ -103,7 +126,8 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
             )}
             {': '}
             <Use used={rule.used} limit={rule.limit} />
-            <Added verdict={rule} /> {rule.verdict} {rule.decided && <span class="mark">deciding rule</span>}
+            <Added verdict={rule} /> {rule.mode === 'report' && <span class="mark">report mode</span>}{' '}
+            {ruleVerdicts[rule.verdict]} {rule.decided && <span class="mark">deciding rule</span>}
           </li>
         ))}
       </ul>

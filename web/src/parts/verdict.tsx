@@ -9,6 +9,7 @@ import { Name } from './name.tsx';
 /** How it stands with an owner: as it does with the kind of data in the worst state. */
 export function State({ state }: { readonly state: OwnerState }) {
   if (state === 'over') return <span class="mark bad">✕ over the limit</span>;
+  if (state === 'grace') return <span class="mark near">! over the limit, in its grace</span>;
   return state === 'near' ? (
     <span class="mark near">! near the limit</span>
   ) : (
@@ -17,12 +18,13 @@ export function State({ state }: { readonly state: OwnerState }) {
 }
 
 export interface AllowedProps {
-  readonly verdict: Pick<Decided, 'allowed'> & { readonly state?: OwnerState };
+  readonly verdict: Pick<Decided, 'allowed' | 'grace'> & { readonly state?: OwnerState };
 }
 
 /** Tells whether an action may start. */
-export function Allowed({ verdict: { allowed, state } }: AllowedProps) {
+export function Allowed({ verdict: { allowed, grace, state } }: AllowedProps) {
   if (!allowed) return <span class="mark bad">✕ refused</span>;
+  if (state === 'grace' || grace !== undefined) return <span class="mark near">! over, in its grace</span>;
   return state === 'near' ? (
     <span class="mark near">! near the limit</span>
   ) : (
@@ -62,11 +64,14 @@ export const limitColumns = [
   },
 ] as const;
 
-/** Says what is stored besides and does not count, and which part of the limit is there for a time only. */
+/**
+ * Says what is stored besides and does not count, which part of the limit is there for a time only, and how
+ * long it may be passed.
+ */
 export function Added({
-  verdict: { allowance, garbage },
+  verdict: { allowance, garbage, grace },
 }: {
-  readonly verdict: Pick<Decided, 'allowance' | 'garbage'>;
+  readonly verdict: Pick<Decided, 'allowance' | 'garbage' | 'grace'>;
 }) {
   return (
     <>
@@ -74,6 +79,12 @@ export function Added({
         <span class="quiet-text">
           {' '}
           (<Size bytes={garbage.stored - garbage.billed} /> more do not count)
+        </span>
+      )}
+      {grace !== undefined && (
+        <span class="quiet-text">
+          {' '}
+          (grace until <Time at={grace.until} />, below <Size bytes={grace.below} />)
         </span>
       )}
       {allowance !== undefined && (

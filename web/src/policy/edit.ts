@@ -80,6 +80,7 @@ export function draftOf(before: WholePolicy, after: WholePolicy): DraftPolicy {
       name: group.name,
       rules: group.rules.map(name => ({ name })),
       ...usersChanged(before, group),
+      mode: group.mode,
     })),
     settings: {},
   };
@@ -94,6 +95,7 @@ export function replacementOf(before: WholePolicy, after: WholePolicy): NewWhole
       name: group.name,
       rules: [...group.rules],
       ...usersChanged(before, group),
+      mode: group.mode,
     })),
   };
 }

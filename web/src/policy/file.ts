@@ -36,10 +36,11 @@ export function readPolicy(text: string): ReadPolicy {
 export function trialOf({ rules, groups }: NewWholePolicy): DraftPolicy {
   return {
     rules,
-    groups: groups.map(({ name, rules: named, users }) => ({
+    groups: groups.map(({ name, rules: named, users, mode }) => ({
       name,
       rules: (named ?? []).map(rule => ({ name: rule })),
       ...(users === undefined || users === null ? {} : { users }),
+      mode,
     })),
     settings: {},
   };

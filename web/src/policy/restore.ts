@@ -49,11 +49,13 @@ function changedSince(policy: WholePolicy, { what, name, after }: PolicyEvent): 
 function contentOf(policy: WholePolicy, what: string, name: string): object | null {
   if (what === 'rule') {
     const rule = policy.rules.find(each => each.name === name);
-    return rule === undefined ? null : { limit: rule.limit, subjects: rule.subjects };
+    if (rule === undefined) return null;
+    const { name: _, ...content } = rule;
+    return content;
   }
   if (what === 'group') {
     const group = policy.groups.find(each => each.name === name);
-    return group === undefined ? null : { rules: group.rules };
+    return group === undefined ? null : { rules: group.rules, mode: group.mode };
   }
   const groups = groupsOf(policy, name);
   return groups.length === 0 ? null : { groups };
@@ -71,6 +73,7 @@ function comparable(content: unknown): string {
     namesIn(content, 'subjects'),
     namesIn(content, 'rules'),
     groupsIn(content)?.toSorted(),
+    termsIn(content),
   ]);
 }
 
@@ -84,7 +87,8 @@ function withBefore(policy: WholePolicy, { what, name, before }: PolicyEvent): W
     const rules = namesIn(before, 'rules');
     if (rules === null) return withoutGroup(policy, named);
     const users = policy.groups.find(group => group.name === named)?.users ?? [];
-    return withGroup(policy, { name: named, rules, users });
+    const { mode } = termsIn(before);
+    return withGroup(policy, { name: named, rules, users, ...(mode === undefined ? {} : { mode }) });
   }
   return withGroupsOf(policy, named, new Set(groupsIn(before) ?? []));
 }
@@ -108,7 +112,19 @@ function ruleIn(name: string, content: unknown): Rule | null {
   const limit = limitIn(content);
   const subjects = namesIn(content, 'subjects');
   if (limit === null || subjects === null) return null;
-  return { name, limit, subjects: subjects.filter(each => each === 'none' || isSubject(each)) };
+  const known = subjects.filter(each => each === 'none' || isSubject(each));
+  return { name, limit, subjects: known, ...termsIn(content) };
+}
+
+/** The fields of a rule or a group that are there only where they are not as usual. */
+function termsIn(content: unknown): Pick<Rule, 'grace' | 'grace_most' | 'mode'> {
+  if (typeof content !== 'object' || content === null) return {};
+  const grace = 'grace' in content && typeof content.grace === 'number' ? { grace: content.grace } : {};
+  const most =
+    'grace_most' in content && typeof content.grace_most === 'string'
+      ? { grace_most: content.grace_most }
+      : {};
+  return { ...grace, ...most, ...('mode' in content && content.mode === 'report' ? { mode: 'report' } : {}) };
 }
 
 function limitIn(content: unknown): number | null {

@@ -1,0 +1,23 @@
+/** The settings that decisions depend on. */
+
+import type { ForgivingSettings } from './garbage.ts';
+import type { GraceSettings } from './grace.ts';
+
+export interface QuotaSettings extends ForgivingSettings, GraceSettings {
+  /** False: everything is allowed. */
+  readonly enabled: boolean;
+  /** `exceeded`: usage > limit refuses; `reached`: usage >= limit does. A limit of 0 always refuses. */
+  readonly refuseWhen: 'exceeded' | 'reached';
+  /** The consequence if no group of a step covers the subject: the next step, or a refusal. */
+  readonly uncovered: 'default' | 'deny';
+  /** Tells whether the bytes about to be added count. */
+  readonly precise: boolean;
+  /** The bytes that actions under way may add beyond a limit if `precise` is false; null: any amount. */
+  readonly burstBytes: number | null;
+  /** With `report` the asker lets everything through; it is decided the same. */
+  readonly mode: 'enforce' | 'report';
+  /** Whole percents of a limit, ascending. */
+  readonly warnAt: readonly number[];
+  /** The built-in group's limit; -1: unlimited. */
+  readonly totalBytes: number;
+}
