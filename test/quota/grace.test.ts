@@ -1,0 +1,309 @@
+/** Graces: an owner who comes over a limit by little is let through for a time. */
+
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  type BegunGrace,
+  decide,
+  explain,
+  type Graces,
+  type Group,
+  graceMostText,
+  leafIndex,
+  leaves,
+  parseGraceMost,
+  passedLimits,
+  type QuotaSettings,
+  type Rule,
+  refusal,
+  standing as standingWords,
+  subjects,
+  type Usage,
+  usageOf,
+  warning,
+  withAncestors,
+} from '../../src/quota/index.ts';
+import { group, plainSettings, settings, standing, subject, usage } from './arbitraries.ts';
+
+const day = 86_400_000;
+const now = Date.parse('2026-11-21T09:00:00Z');
+const week: QuotaSettings = { ...plainSettings, graceMs: 7 * day, graceMost: { percent: 10 } };
+
+const total = (bytes: number, more: Partial<Rule> = {}): Group => ({
+  name: 'g',
+  rules: [{ name: 'total', limitBytes: bytes, subjects: ['size:all'], ...more }],
+});
+
+function graces(since: number | null = null, differing: Partial<BegunGrace> = {}): Graces {
+  return {
+    now,
+    begun: new Map(since === null ? [] : [['total', { since, isReported: false, ...differing }]]),
+  };
+}
+
+function decided(bytes: number, of: Graces, one: Group = total(1000), by: QuotaSettings = week) {
+  const stored = usageOf({ 'size:repos:private': bytes });
+  return decide(by, { ...standing([one], []), graces: of }, stored, 'size:repos:private');
+}
+
+t.test('a limit is passed up to GRACE_MOST, for as long as GRACE', async t => {
+  t.match(decided(1000, graces()), { allowed: true, grace: undefined }, 'it is not passed');
+  const whole = { until: now + 7 * day, below: 1100 };
+  t.match(decided(1001, graces()), { allowed: true, grace: whole }, 'it begins now');
+  t.match(decided(1099, graces(now - 3 * day)), { allowed: true, grace: { until: now + 4 * day } });
+  t.match(decided(1100, graces(now - 3 * day)), { allowed: false, grace: { below: 1100 } }, 'too far');
+  t.match(decided(1001, graces(now - 7 * day + 1)), { allowed: true });
+  t.match(decided(1001, graces(now - 7 * day)), { allowed: false, grace: { until: now } }, 'the end');
+  t.match(decided(1000, graces(now - 30 * day)), { allowed: true }, 'below the limit it does not matter');
+});
+
+t.test('without a grace, or at limit 0, a limit refuses at once', async t => {
+  t.match(decided(1001, graces(), total(1000), plainSettings), { allowed: false, grace: undefined });
+  t.match(decided(1001, graces(), total(1000), { ...week, graceMs: null }), { allowed: false });
+  t.match(decided(1, graces(), total(0)), { allowed: false, grace: undefined });
+  t.match(decided(1001, graces(), total(1000, { graceMs: 0 })), { allowed: false, grace: undefined });
+  const stored = usageOf({ 'size:git:lfs': 1001 });
+  const timeless = decide(week, standing([total(1000)], []), stored, 'size:git:lfs');
+  t.equal(timeless.allowed, false, 'nobody knows the time');
+});
+
+t.test('a rule has a grace of its own', async t => {
+  const own = total(1000, { graceMs: day, graceMost: { bytes: 500 } });
+  t.match(decided(1499, graces(), own, plainSettings), {
+    allowed: true,
+    grace: { until: now + day, below: 1500 },
+  });
+  t.match(decided(1500, graces(), own, week), { allowed: false });
+  t.match(decided(1001, graces(now - day), own, week), { allowed: false });
+  t.match(decided(1099, graces(), total(1000, { graceMs: day })), {
+    grace: { until: now + day, below: 1100 },
+  });
+});
+
+t.test('with REFUSE_WHEN = reached it begins at the limit', async t => {
+  const reached: QuotaSettings = { ...week, refuseWhen: 'reached' };
+  t.match(decided(999, graces(), total(1000), reached), { allowed: true, grace: undefined });
+  t.match(decided(1000, graces(), total(1000), reached), { allowed: true, grace: { below: 1100 } });
+  t.match(decided(1100, graces(), total(1000), reached), { allowed: false });
+});
+
+t.test('with PRECISE the bytes about to come count, with BURST those under way', async t => {
+  const stored = usageOf({ 'size:git:lfs': 990 });
+  const of = { ...standing([total(1000)], []), graces: graces() };
+  const precise: QuotaSettings = { ...week, precise: true };
+  t.match(decide(precise, of, stored, 'size:git:lfs', 10), { allowed: true, grace: undefined });
+  t.match(decide(precise, of, stored, 'size:git:lfs', 109), { allowed: true, grace: { below: 1100 } });
+  t.match(decide(precise, of, stored, 'size:git:lfs', 110), { allowed: false });
+  const burst: QuotaSettings = { ...week, burstBytes: 50 };
+  t.match(
+    decide(burst, of, stored, 'size:git:lfs', 61),
+    { allowed: false, burst: 50, grace: undefined },
+    'a burst that passes the limit is not what a grace is for',
+  );
+});
+
+t.test('a grace says its numbers and its end', async t => {
+  const GB = 1_000_000_000;
+  const graced = decided(10.4 * GB, graces(), total(10 * GB));
+  t.equal(
+    warning('alice', graced),
+    'Quota warning: alice uses 10.4 GB of 10 GB (104 %). Refusals begin on 2026-11-28 09:00:00 UTC, or at 11 GB.',
+  );
+  if (graced.allowed) {
+    t.equal(
+      standingWords('alice', graced),
+      'alice uses 10.4 GB of 10 GB (104 %). Refusals begin on 2026-11-28 09:00:00 UTC, or at 11 GB.',
+    );
+  }
+  const over = decided(12 * GB, graces(), total(10 * GB));
+  const ended = decided(10.4 * GB, graces(now - 8 * day), total(10 * GB));
+  t.strictSame(
+    [over, ended].map(each => (each.allowed ? '' : refusal('alice', 'size:git:lfs', each))),
+    [
+      'Quota exceeded: alice uses 12 GB of 10 GB (120 %). The grace reaches only up to 11 GB.',
+      'Quota exceeded: alice uses 10.4 GB of 10 GB (104 %). The grace ended on 2026-11-20 09:00:00 UTC.',
+    ],
+  );
+  const quiet = decided(10.4 * GB, graces(), total(10 * GB), { ...week, warnAt: [] });
+  t.match(warning('alice', quiet), /^Quota warning/, 'also where WARN_AT is empty');
+});
+
+t.test('of several graces that one is named which ends first, and of several groups the longest', async t => {
+  const rules: readonly Rule[] = [
+    { name: 'a', limitBytes: 1000, subjects: ['size:all'] },
+    { name: 'b', limitBytes: 1050, subjects: ['size:all'], graceMs: day },
+  ];
+  t.match(decided(1080, graces(), { name: 'g', rules }), { rule: 'b', grace: { until: now + day } });
+  const stored = usageOf({ 'size:git:lfs': 1080 });
+  const two = standing(
+    rules.map(rule => ({ name: `of ${rule.name}`, rules: [rule] })),
+    [],
+  );
+  t.match(decide(week, { ...two, graces: graces() }, stored, 'size:git:lfs'), { allowed: true, rule: 'a' });
+});
+
+t.test('time that passed while a limit only reported does not count once it refuses', async t => {
+  const reported = graces(now - 30 * day, { isReported: true });
+  t.match(decided(1001, reported), { allowed: true, grace: { until: now + 7 * day } });
+  t.match(decided(1001, reported, total(1000), { ...week, mode: 'report' }), { allowed: false });
+});
+
+t.test('GRACE_MOST is a percentage or a size', async t => {
+  for (const text of ['10 %', '12.5 %', '1000 %', '5 GB', '1 B']) {
+    const parsed = parseGraceMost(text);
+    t.equal(parsed.ok && graceMostText(parsed.most), text);
+  }
+  t.strictSame(parseGraceMost('10%'), { ok: true, most: { percent: 10 } });
+  for (const text of ['', '0 %', '0', '-1', '1001 %', '10', '10 percent', 'much', '%']) {
+    t.equal(parseGraceMost(text).ok, text === '10', `"${text}"`);
+  }
+});
+
+/** Bytes by the subjects of a rule, without masks. */
+function bytesOf(rule: Rule, stored: Usage): number {
+  return leaves
+    .filter(leaf => withAncestors(leaf).some(above => rule.subjects.includes(above)))
+    .reduce((sum, leaf) => sum + (stored[leafIndex(leaf)] ?? 0), 0);
+}
+
+const anySettings: fc.Arbitrary<QuotaSettings> = fc
+  .tuple(
+    settings,
+    fc.constantFrom(null, 10, 30),
+    fc.constantFrom(10, 100),
+    fc.constantFrom('enforce', 'report'),
+  )
+  .map(([plain, graceMs, percent, mode]) => ({ ...plain, graceMs, graceMost: { percent }, mode }));
+
+const anyTerms = fc.record(
+  {
+    graceMs: fc.constantFrom(0, 5, 20),
+    graceMost: fc.oneof(
+      fc.record({ percent: fc.constantFrom(10, 50) }),
+      fc.record({ bytes: fc.integer({ min: 1, max: 30 }) }),
+    ),
+  },
+  { requiredKeys: [] },
+);
+
+const anyGroup: fc.Arbitrary<Group> = fc
+  .tuple(group, fc.array(anyTerms, { minLength: 4, maxLength: 4 }))
+  .map(([one, terms]) => ({ ...one, rules: one.rules.map((rule, at) => ({ ...rule, ...terms[at] })) }));
+
+const anyGroups = fc.uniqueArray(anyGroup, { maxLength: 4, selector: ({ name }) => name });
+
+/** By the names of rules; times are small, and now is 100. */
+const anyBegun = fc
+  .dictionary(
+    fc.constantFrom('a', 'b', 'c', 'd', 'é'),
+    fc.record({ since: fc.integer({ min: 60, max: 100 }), isReported: fc.boolean() }),
+  )
+  .map((begun): Graces => ({ now: 100, begun: new Map(Object.entries(begun)) }));
+
+const anyQuestion = fc.record({
+  by: anySettings,
+  assigned: anyGroups,
+  of: anyBegun,
+  stored: usage,
+  asked: subject,
+  adding: fc.nat(30),
+});
+
+/** What one rule says, in words of the manual. */
+function saysModel(by: QuotaSettings, rule: Rule, stored: Usage, adding: number, of: Graces): number {
+  if (rule.limitBytes === -1) return 2;
+  const used = bytesOf(rule, stored) + (by.precise ? adding : 0);
+  const over = used - rule.limitBytes;
+  if (rule.limitBytes > 0 && (by.refuseWhen === 'reached' ? over < 0 : over <= 0)) return 2;
+  const graceMs = rule.graceMs ?? by.graceMs ?? 0;
+  const most = rule.graceMost ?? by.graceMost ?? { percent: 10 };
+  const reach = 'bytes' in most ? most.bytes : (rule.limitBytes * most.percent) / 100;
+  const begun = of.begun.get(rule.name);
+  const isNew = begun === undefined || (by.mode === 'enforce' && begun.isReported);
+  const hasTime = of.now < (isNew ? of.now : begun.since) + graceMs;
+  return rule.limitBytes > 0 && hasTime && over < reach ? 1 : 0;
+}
+
+t.test('decisions with graces are those of the manual', async () => {
+  fc.assert(
+    fc.property(anyQuestion, ({ by, assigned, of, stored, asked, adding }) => {
+      const covering = assigned
+        .map(({ rules }) =>
+          rules.filter(rule => withAncestors(asked).some(above => rule.subjects.includes(above))),
+        )
+        .filter(rules => rules.length > 0);
+      fc.pre(covering.length > 0);
+      const says = Math.max(
+        ...covering.map(rules => Math.min(...rules.map(rule => saysModel(by, rule, stored, adding, of)))),
+      );
+      const on = { ...standing(assigned, []), graces: of };
+      const { allowed, grace } = decide(by, on, stored, asked, adding);
+      const explained = explain(by, on, stored, asked, adding);
+      const verdicts = explained.steps.flatMap(({ groups }) => groups).filter(({ decided }) => decided);
+      const verdict = ['refuses', 'graced', 'allows'][says];
+      return (
+        allowed === says > 0 &&
+        (says !== 1 || (grace !== undefined && grace.until > of.now)) &&
+        (says !== 2 || grace === undefined) &&
+        verdicts.every(each => each.verdict === verdict)
+      );
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+t.test('where no grace is set, what has begun changes nothing', async () => {
+  fc.assert(
+    fc.property(
+      settings,
+      fc.array(group, { maxLength: 3 }),
+      anyBegun,
+      usage,
+      subject,
+      (by, groups, of, stored, asked) => {
+        const plain = standing(groups, []);
+        return (
+          JSON.stringify(decide(by, plain, stored, asked)) ===
+          JSON.stringify(decide(by, { ...plain, graces: of }, stored, asked))
+        );
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+/** A policy has no two rules of the same name. */
+function withOwnNames(groups: readonly Group[]): readonly Group[] {
+  return groups.map(one => ({
+    ...one,
+    rules: one.rules.map(rule => ({ ...rule, name: `${one.name}/${rule.name}` })),
+  }));
+}
+
+t.test('a grace begins for each limit that would refuse without it, and for no other', async t => {
+  fc.assert(
+    fc.property(anyQuestion, ({ by, assigned, stored }) => {
+      const groups = withOwnNames(assigned);
+      const on = standing(groups, []);
+      const passed = passedLimits(by, on, stored, null);
+      const refusing = subjects.flatMap(asked => {
+        const { decision, steps } = explain(by, on, stored, asked);
+        const said = steps.find(({ step }) => step === decision.step)?.groups ?? [];
+        return decision.allowed ? [] : said.flatMap(({ rules }) => rules);
+      });
+      const all: readonly Pick<Rule, 'graceMs' | 'limitBytes' | 'name'>[] = groups.flatMap(
+        ({ rules }) => rules,
+      );
+      const hasGrace = (name: string | null) => {
+        const rule = all.find(each => each.name === name) ?? { limitBytes: by.totalBytes };
+        return rule.limitBytes > 0 && (('graceMs' in rule ? rule.graceMs : undefined) ?? by.graceMs ?? 0) > 0;
+      };
+      const expected = refusing
+        .filter(({ rule, verdict }) => verdict === 'refuses' && hasGrace(rule))
+        .map(({ rule }) => rule);
+      t.strictSame(new Set(passed.keys()), new Set(expected));
+      for (const { isReported } of passed.values()) t.equal(isReported, by.mode === 'report');
+    }),
+    { numRuns: 500 },
+  );
+});

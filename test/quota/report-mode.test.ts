@@ -1,0 +1,157 @@
+/** Rules and groups in report mode: what they would refuse is said, and nothing else changes. */
+
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  compileGroup,
+  decide,
+  enforcedGroups,
+  explain,
+  type Group,
+  lint,
+  passedLimits,
+  type Rule,
+  reportedRefusal,
+  type Standing,
+  usageOf,
+} from '../../src/quota/index.ts';
+import { group, plainSettings, settings, standing, subject, usage } from './arbitraries.ts';
+
+/** As a policy gives it. */
+function standingOf(assigned: readonly Group[], defaults: readonly Group[]): Standing {
+  const all = { assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) };
+  return {
+    assigned: enforcedGroups(all.assigned),
+    defaults: enforcedGroups(all.defaults),
+    reporting: all,
+  };
+}
+
+const rule = (name: string, limitBytes: number, more: Partial<Rule> = {}): Rule => ({
+  name,
+  limitBytes,
+  subjects: ['size:all'],
+  ...more,
+});
+const stored = usageOf({ 'size:git:lfs': 500 });
+const ask = (assigned: readonly Group[], defaults: readonly Group[] = []) =>
+  decide(plainSettings, standingOf(assigned, defaults), stored, 'size:git:lfs');
+
+t.test('a rule in report mode says what it would refuse', async t => {
+  const tried = rule('tried', 100, { mode: 'report' });
+  const decision = ask([{ name: 'g', rules: [rule('total', 1000), tried] }]);
+  t.match(decision, {
+    allowed: true,
+    rule: 'total',
+    limit: 1000,
+    reported: { allowed: false, rule: 'tried', limit: 100, used: 500 },
+  });
+  t.equal(
+    reportedRefusal('alice', 'size:git:lfs', decision),
+    'Quota exceeded: alice uses 500 B of 100 B (500 %).',
+  );
+  t.match(ask([{ name: 'g', rules: [rule('total', 100), tried] }]), { allowed: false, rule: 'total' });
+  t.equal(
+    ask([{ name: 'g', rules: [rule('total', 1000), rule('x', 600, { mode: 'report' })] }]).reported,
+    undefined,
+  );
+});
+
+t.test('a group in report mode is as if nobody were in it', async t => {
+  const tried: Group = { name: 'tried', mode: 'report', rules: [rule('small', 100)] };
+  t.match(ask([tried], [{ name: 'd', rules: [rule('total', 1000)] }]), {
+    allowed: true,
+    step: 'defaults',
+    rule: 'total',
+    reported: { allowed: false, step: 'assigned', group: 'tried' },
+  });
+  t.match(ask([{ ...tried, rules: [rule('large', 1000)] }], [{ name: 'd', rules: [rule('total', 100)] }]), {
+    allowed: false,
+    rule: 'total',
+  });
+});
+
+t.test('it is explained beside the decision', async t => {
+  const groups: readonly Group[] = [
+    { name: 'g', rules: [rule('total', 1000), rule('tried', 100, { mode: 'report' })] },
+  ];
+  const { decision, steps, reporting } = explain(
+    plainSettings,
+    standingOf(groups, []),
+    stored,
+    'size:git:lfs',
+  );
+  t.equal(decision.allowed, true);
+  t.strictSame(
+    steps[0]?.groups[0]?.rules.map(each => each.rule),
+    ['total'],
+  );
+  t.match(reporting, {
+    decision: { allowed: false, rule: 'tried' },
+    steps: [
+      { groups: [{ verdict: 'refuses', rules: [{ rule: 'total' }, { rule: 'tried', mode: 'report' }] }] },
+    ],
+  });
+  t.equal(explain(plainSettings, standing(groups, []), stored, 'size:all').reporting, undefined);
+});
+
+t.test('a grace of what only reports is marked, so that it begins anew once it refuses', async t => {
+  const groups: readonly Group[] = [
+    { name: 'g', rules: [rule('total', 490), rule('tried', 480, { mode: 'report' })] },
+  ];
+  const passed = passedLimits({ ...plainSettings, graceMs: 1000 }, standingOf(groups, []), stored, null);
+  t.strictSame(
+    [...passed],
+    [
+      ['total', { isReported: false }],
+      ['tried', { isReported: true }],
+    ],
+  );
+});
+
+t.test('lint knows that what is in report mode limits nobody', async t => {
+  const codes = (groups: readonly Group[]) =>
+    lint({ groups, defaultGroups: ['g'], settings: plainSettings }).map(({ code }) => code);
+  t.strictSame(codes([{ name: 'g', rules: [rule('a', 10), rule('b', 20)] }]), ['unreachable_rule']);
+  t.strictSame(codes([{ name: 'g', rules: [rule('a', 10, { mode: 'report' }), rule('b', 20)] }]), []);
+  t.strictSame(codes([{ name: 'g', mode: 'report', rules: [rule('a', 10), rule('b', 20)] }]), [
+    'uncovered_subject',
+  ]);
+  t.strictSame(
+    codes([{ name: 'g', rules: [rule('a', 10, { graceMs: 1000 }), rule('b', 20, { graceMs: 0 })] }]),
+    [],
+    'while the grace of one runs, the other decides',
+  );
+});
+
+const mode = fc.constantFrom(undefined, 'report' as const);
+const inMode = <Of extends object>(one: Of, of: 'report' | undefined): Of =>
+  of === undefined ? one : { ...one, mode: of };
+const anyGroup = fc
+  .tuple(group, mode, fc.array(mode, { minLength: 4, maxLength: 4 }))
+  .map(
+    ([one, of, modes]): Group =>
+      inMode({ ...one, rules: one.rules.map((each, at) => inMode(each, modes[at])) }, of),
+  );
+const anyGroups = fc.uniqueArray(anyGroup, { maxLength: 3, selector: ({ name }) => name });
+
+t.test('the decision is that without them, and the reported one that with them in force', async () => {
+  const without = (groups: readonly Group[]) =>
+    groups
+      .filter(one => one.mode === undefined)
+      .map(one => ({ ...one, rules: one.rules.filter(each => each.mode === undefined) }));
+  const question = fc.tuple(settings, anyGroups, anyGroups, usage, subject, fc.nat(30));
+  fc.assert(
+    fc.property(question, ([by, assigned, defaults, used, asked, adding]) => {
+      const { reported, ...decision } = decide(by, standingOf(assigned, defaults), used, asked, adding);
+      const plain = decide(by, standing(without(assigned), without(defaults)), used, asked, adding);
+      const all = decide(by, standing(assigned, defaults), used, asked, adding);
+      const expected = plain.allowed && !all.allowed ? all : undefined;
+      return (
+        JSON.stringify(decision) === JSON.stringify(plain) &&
+        JSON.stringify(reported) === JSON.stringify(expected)
+      );
+    }),
+    { numRuns: 4000 },
+  );
+});
