@@ -89,7 +89,7 @@ t.test('a secret is never shown, wherever it went wrong', async t => {
 
 t.test('what a later version has is not known to this one', async t => {
   const message = (ini: string) => faultsOf(t, ini).join('\n');
-  t.match(message('[quota]\nGRACE = 7d\n'), /GRACE: this version does not know this key\./);
+  t.match(message('[quota]\nLATER = 7d\n'), /LATER: this version does not know this key\./);
   t.match(message('[later]\nENABLED = true\n'), /^app\.ini:1: \[later\]: this version does not know/);
 });
 
@@ -102,6 +102,25 @@ t.test('BURST is a size above 0, or nothing', async t => {
   t.match(faultsOf(t, '[quota]\nBURST = 0\n').join(), /BURST = "0": not above 0\. Write a number and a unit/);
   t.match(faultsOf(t, '[quota]\nBURST = -1\n').join(), /BURST = "-1": not above 0/);
   t.match(faultsOf(t, '[quota]\nBURST = lots\n').join(), /BURST = "lots": not a size/);
+});
+
+t.test('GRACE is a time, or nothing, and GRACE_MOST a percentage or a size', async t => {
+  const quotaOf = (ini: string) => configOf(t, `[quota]\n${ini}`).quota;
+  t.match(quotaOf(''), { graceMs: null, graceMost: { percent: 10 } });
+  t.match(quotaOf('GRACE = 7d\nGRACE_MOST = 12.5%\n'), {
+    graceMs: 604_800_000,
+    graceMost: { percent: 12.5 },
+  });
+  t.match(quotaOf('GRACE =\nGRACE_MOST = 5G\n'), { graceMs: null, graceMost: { bytes: 5_000_000_000 } });
+  t.match(
+    faultsOf(t, '[quota]\nGRACE = soon\n').join(),
+    /GRACE = "soon": not a duration\. Write a whole number/,
+  );
+  t.match(
+    faultsOf(t, '[quota]\nGRACE_MOST = 0 %\n').join(),
+    /GRACE_MOST = "0 %": not above 0\. Write a perc/,
+  );
+  t.match(faultsOf(t, '[quota]\nGRACE_MOST = much\n').join(), /GRACE_MOST = "much": not a size/);
 });
 
 t.test('a host that shares its store has to have a name', async t => {
