@@ -86,7 +86,9 @@ export function addGroup(program: Command, _exit: Exit): void {
     .requiredOption('--mode <mode>', modeHelp)
     .action(async (name: string, { mode, ...options }: EditOptions) => {
       const body = { mode: modeOption(mode) };
-      const edited = group.parse(await clientOf(options).get({ method: 'PATCH', path: pathOf(name), body }));
+      const edited = group.parse(
+        await clientOf(options).get({ method: 'PUT', path: `${pathOf(name)}/mode`, body }),
+      );
       if (options.json === true) return printJson(edited);
       const words = edited.mode === 'report' ? 'only reports now' : 'is in force now';
       print(`${printable(`Group ${edited.name} ${words}.`)}\n`);

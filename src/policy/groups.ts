@@ -17,11 +17,6 @@ export interface NewGroup {
   readonly mode?: PolicyMode;
 }
 
-/** A change of a group; fields that are left out stay the same. */
-export interface GroupEdit {
-  readonly mode?: PolicyMode;
-}
-
 /** As created, each with its rules as they were added. */
 export function groupsIn(snapshot: Snapshot): readonly Group[] {
   return inOrder(snapshot.all(groupKind)).map(([name, document]) => groupOf(snapshot, name, document));
@@ -56,9 +51,9 @@ export function createGroup(changes: ChangeSet, { name, rules, mode }: NewGroup)
 }
 
 /** Throws `not_found`. */
-export function editGroup(changes: ChangeSet, name: string, { mode }: GroupEdit): Group {
-  const { mode: before, ...document } = mustBeGroup(changes, name);
-  changes.put(groupKind, name, { ...document, ...modeField(mode ?? before) });
+export function setGroupMode(changes: ChangeSet, name: string, mode: PolicyMode): Group {
+  const { mode: _, ...document } = mustBeGroup(changes, name);
+  changes.put(groupKind, name, { ...document, ...modeField(mode) });
   return groupWithRules(changes, name);
 }
 

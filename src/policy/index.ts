@@ -25,12 +25,12 @@ export {
   addRuleToGroup,
   createGroup,
   deleteGroup,
-  editGroup,
   groupNamed,
   groupsIn,
   groupWithRules,
   type NewGroup,
   removeRuleFromGroup,
+  setGroupMode,
 } from './groups.ts';
 export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKind } from './kinds.ts';
 export { lintIn } from './lint.ts';

@@ -27,10 +27,12 @@ export const newGrace = z
     examples: [604_800],
   });
 
+const longestMost = 50;
 const mostExpected = 'expected per cent of the limit, such as "10 %", a size, such as "5G", or "default"';
 
 export const newGraceMost = z
   .string({ error: mostExpected })
+  .max(longestMost, { error: mostExpected })
   .refine(text => text === asConfigured || parseGraceMost(text).ok, { error: mostExpected })
   .meta({
     description:

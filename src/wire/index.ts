@@ -74,7 +74,7 @@ export {
   askedSubject,
   type Group,
   group,
-  groupEdit,
+  groupMode,
   limit,
   type NewGroup,
   type NewRule,

@@ -97,9 +97,7 @@ export const newGroup = z
 
 export type NewGroup = z.output<typeof newGroup>;
 
-export const groupEdit = z
-  .object({ mode: orNull(newMode) })
-  .meta({ id: 'GroupEdit', description: 'Fields that are left out stay the same.' });
+export const groupMode = z.object({ mode: newMode }).meta({ id: 'GroupMode' });
 
 export const group = z
   .object({ name: z.string(), rules: z.array(rule).readonly(), mode: shownMode })

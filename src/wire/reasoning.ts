@@ -47,7 +47,7 @@ const explainedGroup = z
   })
   .meta({ id: 'ExplainedGroup' });
 
-const explainedDecision = verdict.omit({ reported: true }).extend({
+const explainedDecision = verdict.extend({
   by: z.enum(['disabled', 'rule', 'no_match']),
   step: step.nullable(),
   subjects: named,

@@ -12,6 +12,9 @@ export const owners = ['alice', 'bob', 'carol'] as const;
 const ruleNames = ['a', 'b', 'c', 'é'] as const;
 const groupNames = ['free', 'large', 'x/y'] as const;
 
+/** Most rules and groups are in force. */
+const mode = fc.constantFrom('enforce' as const, 'enforce' as const, 'report' as const, null);
+
 type Policy = Pick<NewWholePolicy, 'rules' | 'groups'>;
 
 export const policy: fc.Arbitrary<Policy> = fc
@@ -20,6 +23,7 @@ export const policy: fc.Arbitrary<Policy> = fc
       name: fc.constantFrom(...ruleNames),
       limit: any.limit,
       subjects: fc.uniqueArray(any.subject, { maxLength: 3 }),
+      mode,
     }),
     { maxLength: ruleNames.length, selector: ({ name }) => name },
   )
@@ -30,6 +34,7 @@ export const policy: fc.Arbitrary<Policy> = fc
           name: fc.constantFrom(...groupNames),
           rules: fc.subarray(rules.map(({ name }) => name)),
           users: fc.subarray([...owners]),
+          mode,
         }),
         { maxLength: groupNames.length, selector: ({ name }) => name },
       )

@@ -80,6 +80,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   createGroup: post(groups, { name: 'free', rules: [{ name: 'total' }, { name: 'spare', limit: -1 }] }),
   listGroups: get(groups),
   getGroup: get(`${groups}/free`),
+  setGroupMode: put(`${groups}/free/mode`, { mode: 'enforce' }),
   removeRuleFromGroup: remove(`${groups}/free/rules/spare`),
   addRuleToGroup: put(`${groups}/free/rules/spare`),
   deleteRule: remove(`${rules}/spare`),

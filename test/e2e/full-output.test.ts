@@ -60,6 +60,7 @@ async function linesOf(t: Test, server: Server): Promise<readonly (readonly stri
     ['rule', 'edit', 'small', '--limit', '2M'],
     ['group', 'create', 'free'],
     ['group', 'list'],
+    ['group', 'edit', 'free', '--mode', 'report'],
     ['group', 'show', 'free'],
     ['group', 'add-rule', 'free', 'small'],
     ['group', 'remove-rule', 'free', 'small'],

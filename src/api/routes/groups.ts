@@ -7,15 +7,15 @@ import {
   addRuleToGroup,
   createGroup,
   deleteGroup,
-  editGroup,
   groupNamed,
   groupsIn,
   groupWithRules,
   mustBeGroup,
   removeRuleFromGroup,
+  setGroupMode,
 } from '../../policy/index.ts';
 import { printable } from '../../text/index.ts';
-import { group, groupEdit, knownName, newGroup } from '../../wire/index.ts';
+import { group, groupMode, knownName, newGroup } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -76,21 +76,21 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
     }),
     route({
-      id: 'editGroup',
-      method: 'patch',
-      path,
+      id: 'setGroupMode',
+      method: 'put',
+      path: `${path}/mode`,
       tag: 'policy',
       summary: 'Put a group in force, or in report mode',
       description:
         'In report mode a group neither allows nor refuses anything: what it would refuse is recorded, and shown as such.',
       access: administrators.write,
       params,
-      body: groupEdit,
+      body: groupMode,
       faults: [404],
       mustBe: named => void mustBeGroup(documents.snapshot, named.group),
       answer: { status: 200, description: 'The group as it is now', schema: group },
       handle: ({ params: { group: name }, body: { mode } }, { caller }) =>
-        documents.transact(({ changes }) => groupShown(editGroup(changes, name, modeOf(mode))), caller),
+        documents.transact(({ changes }) => groupShown(setGroupMode(changes, name, mode)), caller),
     }),
     route({
       id: 'deleteGroup',

@@ -219,9 +219,16 @@ function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number
 
 function decisionShown(decision: Decision): Explanation['decision'] {
   const { by, step, subjects, warnPercent } = decision;
-  const { reported: _, ...shown } = verdictShown(decision);
   const { reserved, underWay } = decision.by === 'rule' ? decision : nothingReserved;
-  return { by, step, ...shown, subjects, reserved, under_way: underWay, warn_percent: warnPercent };
+  return {
+    by,
+    step,
+    ...verdictShown(decision),
+    subjects,
+    reserved,
+    under_way: underWay,
+    warn_percent: warnPercent,
+  };
 }
 
 const nothingReserved = { reserved: 0, underWay: 0 };

@@ -1,0 +1,203 @@
+/** Graces and report mode over HTTP: of rules and groups, in decisions, lists and figures. */
+
+import t from 'tap';
+import { z } from 'zod';
+import { World } from './world.ts';
+
+t.setTimeout(240_000);
+
+const rules = '/admin/quota/rules';
+const groups = '/admin/quota/groups';
+const week = { quota: { ENABLED: 'true', GRACE: '7d' }, 'quota.default': { TOTAL: '1000' } };
+const total = { name: 'total', limit: 1000, subjects: ['size:all'] };
+const withMessage = z.object({ message: z.string() });
+
+t.test('a rule takes a grace and a mode, gives them back, and loses them again', async t => {
+  const world = await World.open(t);
+  const terms = { grace: 86_400, grace_most: '12.5 %', mode: 'report' };
+  t.strictSame((await world.must(201, 'POST', rules, { body: { ...total, ...terms } })).json, {
+    ...total,
+    ...terms,
+  });
+  const edited = await world.must(200, 'PATCH', `${rules}/total`, { body: { grace_most: '5G' } });
+  t.strictSame(edited.json, { ...total, ...terms, grace_most: '5 GB' }, 'others stay the same');
+  await world.must(200, 'PATCH', `${rules}/total`, { body: { grace: null, limit: 2000 } });
+  t.match((await world.must(200, 'GET', `${rules}/total`)).json, { limit: 2000, grace: 86_400 });
+  const usual = { grace: 'default', grace_most: 'default', mode: 'enforce', limit: 1000 };
+  const plain = await world.must(200, 'PATCH', `${rules}/total`, { body: usual });
+  t.strictSame(plain.json, total, 'clients of Forgejo see no new field');
+  t.match((await world.must(200, 'PATCH', `${rules}/total`, { body: { grace: 0 } })).json, { grace: 0 });
+});
+
+t.test('what is no grace is refused with what is expected', async t => {
+  const world = await World.open(t);
+  const fault = async (more: object) =>
+    withMessage.parse((await world.must(422, 'POST', rules, { body: { ...total, ...more } })).json).message;
+  for (const grace of [-1, 1.5, '7d', 1e12]) {
+    t.match(
+      await fault({ grace }),
+      /grace: expected whole seconds from 0 to 3153600000, or "default"/,
+      `${grace}`,
+    );
+  }
+  for (const most of [10, '', 'much', '0 %', '-1', '1001 %', '9'.repeat(60)]) {
+    t.match(
+      await fault({ grace_most: most }),
+      /grace_most: expected per cent of the limit, such as "10 %"/,
+      `${most}`,
+    );
+  }
+  t.match(await fault({ mode: 'off' }), /mode: expected enforce or report/);
+});
+
+t.test('a group is put in report mode and in force, with an event each', async t => {
+  const world = await World.open(t);
+  await world.must(201, 'POST', rules, { body: total });
+  const created = { name: 'free', rules: [{ name: 'total' }], mode: 'report' };
+  t.match((await world.must(201, 'POST', groups, { body: created })).json, { name: 'free', mode: 'report' });
+  const body = { mode: 'enforce' };
+  const put = await world.must(200, 'PUT', `${groups}/free/mode`, { body });
+  t.strictSame(put.json, { name: 'free', rules: [total] });
+  await world.must(404, 'PUT', `${groups}/none/mode`, { body });
+  await world.must(422, 'PUT', `${groups}/free/mode`, { body: { mode: 'x' } });
+  const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=policy&limit=1');
+  t.match(json, [
+    {
+      what: 'group',
+      name: 'free',
+      before: { rules: ['total'], mode: 'report' },
+      after: { rules: ['total'] },
+    },
+  ]);
+});
+
+t.test('the whole policy has them, and an import of what was exported changes nothing', async t => {
+  const world = await World.open(t);
+  const policy = {
+    rules: [
+      { ...total, grace: 3600, grace_most: '1 %' },
+      { name: 'tried', limit: 5, subjects: [], mode: 'report' },
+    ],
+    groups: [{ name: 'free', rules: ['total', 'tried'], users: ['alice'], mode: 'report' }],
+  };
+  await world.must(200, 'PUT', '/admin/quota/policy', { body: policy });
+  const { json } = await world.must(200, 'GET', '/admin/quota/policy');
+  t.match(json, policy);
+  const again = await world.must(200, 'PUT', '/admin/quota/policy', { body: json });
+  t.match(again.json, { version: z.object({ version: z.string() }).parse(json).version });
+  const without = { rules: [total], groups: [{ name: 'free', rules: ['total'] }] };
+  const plain = await world.must(200, 'PUT', '/admin/quota/policy', { body: without });
+  t.strictSame(z.object({ rules: z.unknown(), groups: z.unknown() }).parse(plain.json), {
+    rules: [total],
+    groups: [{ name: 'free', rules: ['total'], users: ['alice'] }],
+  });
+});
+
+t.test('an owner under grace is shown so everywhere', async t => {
+  const world = await World.open(t);
+  world.reload(week);
+  await world.report('alice', 'size:git:lfs', 1050);
+  await world.report('bob', 'size:git:lfs', 1200);
+  const grace = { below: 1100 };
+  const shown = (await world.must(200, 'GET', '/admin/quota/usage/alice')).json;
+  t.match(shown, {
+    state: 'grace',
+    allowed: true,
+    grace,
+    decisions: { 'size:git:lfs': { state: 'grace', grace } },
+  });
+  t.match((await world.must(200, 'GET', '/admin/quota/usage?state=grace')).json, [
+    { name: 'alice', state: 'grace' },
+  ]);
+  t.match((await world.must(200, 'GET', '/admin/quota/usage?state=over')).json, [
+    { name: 'bob', state: 'over', grace },
+  ]);
+  t.match((await world.must(200, 'GET', '/admin/quota/overview')).json, {
+    owners: { over: 1, grace: 1, near: 0 },
+  });
+  t.match((await world.must(200, 'GET', '/admin/quota/explain?user=alice&subject=size:git:lfs')).json, {
+    decision: { allowed: true, grace },
+    steps: [{}, {}, { groups: [{ verdict: 'graced', rules: [{ verdict: 'graced', grace }] }] }],
+  });
+  t.equal(
+    (await world.must(200, 'GET', '/user/quota/check?subject=size:git:lfs', { as: 'alice' })).json,
+    true,
+  );
+  t.equal(
+    (await world.must(200, 'GET', '/user/quota/check?subject=size:git:lfs', { as: 'bob' })).json,
+    false,
+  );
+  const checked = (await world.gate('GET', '/v1/check?owner=alice&subject=size:git:lfs')).json;
+  t.match(checked, { allowed: true, grace, warning: /^Quota warning: .*Refusals begin on / });
+  const csv = await world.must(200, 'GET', '/admin/quota/usage.csv?state=grace');
+  t.match(csv.text, /\nalice,user,grace,1050,/);
+});
+
+t.test('an event says when refusals begin', async t => {
+  const world = await World.open(t);
+  world.reload(week);
+  await world.report('alice', 'size:git:lfs', 1050);
+  for (;;) {
+    const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=threshold');
+    const events = z.array(z.object({ to: z.unknown(), grace_until: z.string().optional() })).parse(json);
+    if (events.length === 0) continue;
+    t.match(events, [{ to: 'limit' }]);
+    const days = (Date.parse(events[0]?.grace_until ?? '') - Date.now()) / 86_400_000;
+    t.ok(days > 6.9 && days <= 7);
+    return;
+  }
+});
+
+t.test('a trial of a policy tells whom it would warn before it refuses', async t => {
+  const world = await World.open(t);
+  world.reload({ ...week, 'quota.default': { TOTAL: '5000' } });
+  await world.report('alice', 'size:git:lfs', 1050);
+  await world.report('bob', 'size:git:lfs', 1200);
+  const simulated = async (body: object) =>
+    (await world.must(200, 'POST', '/admin/quota/simulate', { body })).json;
+  const tighter = await simulated({ settings: { total: 1000 } });
+  t.match(tighter, {
+    refused: { count: 1, first: [{ user: 'bob' }] },
+    graced: {
+      count: 1,
+      first: [{ user: 'alice', changes: [{ after: { allowed: true, grace: { below: 1100 } } }] }],
+    },
+    allowed: { count: 0 },
+  });
+  t.notMatch(await simulated({ settings: { total: 900 } }), { graced: {} });
+  const small = { ...total, mode: 'report' };
+  const draft = {
+    rules: [small],
+    groups: [{ name: 'free', rules: [{ name: 'total' }], users: ['alice', 'bob'] }],
+  };
+  t.match(
+    await simulated(draft),
+    { refused: { count: 0 }, allowed: { count: 0 } },
+    'report mode refuses nobody',
+  );
+});
+
+t.test('rules in report mode are told in explanations and verdicts', async t => {
+  const world = await World.open(t);
+  world.reload({ quota: { ENABLED: 'true' } });
+  await world.must(200, 'PUT', '/admin/quota/policy', {
+    body: {
+      rules: [total, { name: 'tried', limit: 100, subjects: ['size:all'], mode: 'report' }],
+      groups: [{ name: 'free', rules: ['total', 'tried'], users: ['alice'] }],
+    },
+  });
+  await world.report('alice', 'size:git:lfs', 500);
+  const reported = { used: 500, limit: 100, group: 'free', rule: 'tried' };
+  t.match((await world.must(200, 'GET', '/admin/quota/usage/alice')).json, { state: 'ok', reported });
+  t.match((await world.must(200, 'GET', '/admin/quota/explain?user=alice&subject=size:git:lfs')).json, {
+    decision: { allowed: true, rule: 'total', reported },
+    reporting: { decision: { allowed: false, rule: 'tried' } },
+  });
+  const asked = await world.gate('GET', '/v1/check?owner=alice&subject=size:git:lfs&actor=bob');
+  t.match(asked.json, { allowed: true, would_refuse: true, reported });
+  let json: unknown = [];
+  while (Array.isArray(json) && json.length === 0) {
+    ({ json } = await world.must(200, 'GET', '/admin/quota/events?kind=refusal'));
+  }
+  t.match(json, [{ owner: 'alice', actor: 'bob', mode: 'report', rule: 'tried', count: 1 }]);
+});

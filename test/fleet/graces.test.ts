@@ -1,0 +1,77 @@
+/** Graces where several hosts share the quota: one of them begins and ends them, all know them. */
+
+import t from 'tap';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { graceKind } from '../../src/policy/index.ts';
+import { settings, walk } from '../ledger/world.ts';
+import { startSingle } from '../store/redis-servers.ts';
+import { type Member, member } from './world.ts';
+
+t.setTimeout(120_000);
+
+const week = { ...settings, graceMs: 604_800_000, graceMost: { percent: 10 } } as const;
+
+const begunOn = ({ documents }: Ledger) =>
+  documents.snapshot.get(graceKind, String(documents.owners.named('alice')?.id));
+
+/** Has the hosts tell each other until it is so. */
+async function until(hosts: readonly Member[], isSo: () => boolean): Promise<void> {
+  while (!isSo()) {
+    for (const { ledger, fleet } of hosts) {
+      await fleet.catchUp();
+      await ledger.graces.settled();
+    }
+  }
+}
+
+t.test('a grace is the same on every host, also on one that comes later, and ends for all', async t => {
+  const { address } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  const two = await member(t, { address, host: 'two' });
+  const hosts = [one, two];
+  for (const { ledger, fleet } of hosts) {
+    ledger.settings = week;
+    ledger.graces.start({ pauseMs: 0, isTurn: () => fleet === one.fleet });
+  }
+  walk(one.ledger, 'alice/app', 6000);
+  walk(two.ledger, 'alice/lib', 4500);
+  await until(hosts, () => hosts.every(({ ledger }) => begunOn(ledger) !== undefined));
+  const [begun] = begunOn(one.ledger) ?? [];
+  t.match(begun, { rule: null, isReported: false });
+  t.strictSame(begunOn(two.ledger), begunOn(one.ledger));
+  const three = await member(t, { address, host: 'three' });
+  three.ledger.settings = week;
+  await until([three], () => begunOn(three.ledger) !== undefined);
+  for (const { ledger } of [...hosts, three]) {
+    const end = (begun?.since ?? 0) + week.graceMs;
+    t.match(ledger.decide('alice', 'size:all').decision, {
+      allowed: true,
+      used: 10_500,
+      grace: { until: end },
+    });
+  }
+  walk(two.ledger, 'alice/lib', 3000);
+  await until([...hosts, three], () =>
+    [...hosts, three].every(({ ledger }) => begunOn(ledger) === undefined),
+  );
+});
+
+t.test('while the shared store is away nobody is taken to be below a limit', async t => {
+  const redis = await startSingle(t);
+  const { address } = redis;
+  const one = await member(t, { address, host: 'one' });
+  const two = await member(t, { address, host: 'two' });
+  for (const { ledger } of [one, two]) ledger.settings = week;
+  walk(one.ledger, 'alice/app', 6000);
+  walk(two.ledger, 'alice/lib', 4500);
+  one.ledger.graces.start({ pauseMs: 0 });
+  await until([one, two], () => begunOn(one.ledger) !== undefined);
+  const begun = begunOn(one.ledger);
+  one.ledger.shares.shareWith({ isStale: () => true });
+  walk(one.ledger, 'alice/app', 1000);
+  await one.ledger.graces.settled();
+  t.strictSame(begunOn(one.ledger), begun);
+  one.ledger.shares.shareWith({ isStale: () => false });
+  one.ledger.graces.takeTurn();
+  await until([one], () => begunOn(one.ledger) === undefined);
+});

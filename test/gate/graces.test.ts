@@ -1,0 +1,178 @@
+/** Graces and report mode at the gate: in answers, in the list for hooks, on record. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Refusals, refusedFile } from '../../src/gate/index.ts';
+import { assign, createGroup, createRule } from '../../src/policy/index.ts';
+import type { Rule } from '../../src/quota/index.ts';
+import { directoryFor, SetClock } from '../ledger/world.ts';
+import { asText, openWorld, type World } from './world.ts';
+
+const GB = 1_000_000_000;
+const day = 86_400_000;
+const app = '/srv/git/alice/app.git';
+const question = `/v1/check?path=${app}`;
+
+async function open(t: Test, usedBytes: number, graceMs: number | null = 7 * day) {
+  const clock = new SetClock();
+  const world = await openWorld(t, { graceMs, graceMost: { percent: 10 } }, {}, clock);
+  world.walk(app, 'alice', usedBytes);
+  world.ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 1 }, [], () => true);
+  world.ledger.graces.start({ pauseMs: 0 });
+  await world.ledger.graces.settled();
+  return { clock, world };
+}
+
+/** alice is in a group with these rules. */
+async function rule({ ledger }: World, rules: readonly Rule[], mode: 'enforce' | 'report' = 'enforce') {
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    for (const each of rules) createRule(changes, each);
+    createGroup(changes, { name: 'free', rules: rules.map(({ name }) => ({ name })), mode });
+    assign(changes, transaction.mustBeOwner('alice').id, 'free');
+  });
+  await ledger.graces.settled();
+}
+
+t.test('an answer under grace has the warning with the numbers and the end, until it is over', async t => {
+  const { clock, world } = await open(t, 10.4 * GB);
+  const words =
+    'alice uses 10.4 GB of 10 GB (104 %). Refusals begin on 2026-11-28 09:00:00 UTC, or at 11 GB.';
+  for (const time of ['first', 'again']) {
+    const { status, headers, text } = await world.ask(question);
+    t.match(
+      { status, decision: headers['x-softquota-decision'] },
+      { status: 200, decision: 'allowed' },
+      time,
+    );
+    t.match(JSON.parse(text), {
+      allowed: true,
+      used: 10.4 * GB,
+      limit: 10 * GB,
+      grace: { until: '2026-11-28T09:00:00.000Z', below: 11 * GB },
+      message: words,
+      warning: `Quota warning: ${words}`,
+    });
+    t.equal((await world.ask(question, asText)).text, `Quota warning: ${words}\n`);
+    clock.pass(day);
+  }
+  clock.pass(5 * day - 1);
+  t.equal((await world.ask(question)).status, 200);
+  clock.pass(1);
+  const refused = await world.ask(question);
+  t.equal(refused.status, 413, 'though nothing was told');
+  t.match(JSON.parse(refused.text), {
+    allowed: false,
+    grace: { until: '2026-11-28T09:00:00.000Z' },
+    message:
+      'Quota exceeded: alice uses 10.4 GB of 10 GB (104 %). The grace ended on 2026-11-28 09:00:00 UTC.',
+  });
+  world.walk(app, 'alice', 10 * GB);
+  const free = JSON.parse((await world.ask(question)).text);
+  t.match(free, { allowed: true });
+  t.notMatch(free, { grace: {} });
+});
+
+t.test('further over than GRACE_MOST is refused at once', async t => {
+  const { world } = await open(t, 11 * GB);
+  const { status, text } = await world.ask(question, asText);
+  t.equal(status, 413);
+  t.match(
+    text,
+    /^Quota exceeded: alice uses 11 GB of 10 GB \(110 %\)\. The grace reaches only up to 11 GB\.\n/,
+  );
+  const { text: usage } = await world.askTrusted('/v1/usage?owner=alice');
+  t.match(JSON.parse(usage).decisions['size:all'], { allowed: false, grace: { below: 11 * GB } });
+});
+
+t.test('where no GRACE is set, answers have no new field', async t => {
+  const { world } = await open(t, 12 * GB, null);
+  const { status, text } = await world.ask(question);
+  t.equal(status, 413);
+  t.notMatch(JSON.parse(text), { grace: {} });
+  t.notMatch(JSON.parse(text), { reported: {} });
+});
+
+t.test('the list for hooks has an owner when the grace ends, and not before', async t => {
+  const { clock, world } = await open(t, 10.4 * GB);
+  const socket = join(directoryFor(t), 'gate.sock');
+  const log = { error: () => {}, info: () => {} };
+  const refusals = new Refusals({
+    ledger: world.ledger,
+    socket,
+    socketMode: 0o600,
+    foldCase: true,
+    log,
+    pauseMs: 0,
+  });
+  t.teardown(() => refusals.close());
+  refusals.start();
+  const isListed = async () => {
+    await refusals.published();
+    return readFileSync(refusedFile(socket), 'utf8').includes(`path\t${app}\t`);
+  };
+  t.equal(await isListed(), false);
+  clock.pass(7 * day);
+  world.ledger.graces.reconsider();
+  t.equal(await isListed(), true);
+});
+
+t.test('a rule in report mode refuses nothing: it is shown, counted and on record', async t => {
+  const { world } = await open(t, 5 * GB, null);
+  await rule(world, [
+    { name: 'total', limitBytes: 10 * GB, subjects: ['size:all'] },
+    { name: 'tried', limitBytes: 4 * GB, subjects: ['size:git:all'], mode: 'report' },
+  ]);
+  world.told.refused.length = 0;
+  for (const times of [1, 2]) {
+    const { status, text } = await world.ask(`${question}&actor=bob`);
+    t.equal(status, 200);
+    t.match(JSON.parse(text), {
+      allowed: true,
+      would_refuse: true,
+      rule: 'total',
+      mode: 'enforce',
+      message: 'alice uses 5 GB of 10 GB (50 %).',
+      warning: null,
+      reported: {
+        rule: 'tried',
+        group: 'free',
+        used: 5 * GB,
+        limit: 4 * GB,
+        message: "Quota exceeded: alice's repositories and LFS objects use 5 GB of 4 GB (125 %).",
+      },
+    });
+    t.equal(world.told.refused.length, times, 'each time');
+  }
+  t.match(world.told.refused[0], {
+    owner: 'alice',
+    actor: 'bob',
+    mode: 'report',
+    decision: { allowed: false, rule: 'tried', limit: 4 * GB },
+  });
+  t.equal((await world.ask(question, asText)).text, '', 'nobody who pushes is spoken to');
+});
+
+t.test('what is enforced refuses all the same, and is recorded as a refusal', async t => {
+  const { world } = await open(t, 12 * GB, null);
+  await rule(world, [
+    { name: 'total', limitBytes: 10 * GB, subjects: ['size:all'] },
+    { name: 'tried', limitBytes: 4 * GB, subjects: ['size:all'], mode: 'report' },
+  ]);
+  world.told.refused.length = 0;
+  t.match(JSON.parse((await world.ask(question)).text), { allowed: false, rule: 'total' });
+  t.match(world.told.refused, [{ mode: 'enforce', decision: { rule: 'total' } }]);
+});
+
+t.test('a group in report mode leaves its members to what decided before', async t => {
+  const { world } = await open(t, 5 * GB, null);
+  await rule(world, [{ name: 'small', limitBytes: GB, subjects: ['size:all'] }], 'report');
+  t.match(JSON.parse((await world.ask(question)).text), {
+    allowed: true,
+    would_refuse: true,
+    rule: null,
+    limit: 10 * GB,
+    reported: { rule: 'small', group: 'free' },
+  });
+});
