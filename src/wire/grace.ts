@@ -8,18 +8,20 @@ const asConfigured = 'default';
 
 const wholeSeconds = 'expected whole seconds from 0 to 3153600000, or "default" for as configured';
 
+const error = wholeSeconds;
+
 /** Seconds, or null for as configured. */
 export const newGrace = z
   .union(
     [
       z.literal(asConfigured),
       z
-        .number()
-        .int()
-        .min(0)
-        .max(longestGraceMs / 1000),
+        .number({ error })
+        .int({ error })
+        .min(0, { error })
+        .max(longestGraceMs / 1000, { error }),
     ],
-    { error: wholeSeconds },
+    { error },
   )
   .meta({
     description:
