@@ -39,7 +39,7 @@ export function addUsage(program: Command, _exit: Exit): void {
     )
     .argument('[owner]', "an owner's name")
     .option('--top <n>', 'the number of rows', String(defaultTop))
-    .option('--state <states>', 'only owners in these states: over, near, ok; several with commas')
+    .option('--state <states>', 'only owners in these states: over, grace, near, ok; several with commas')
     .action(async (owner: string | undefined, options: UsageOptions) => {
       const client = adminClient(() => configFrom(options));
       const top = countOf(options.top);
