@@ -38,6 +38,83 @@ async function open(t: Test, options: ServerOptions = {}) {
   return { server, done, json, refused, file, stores };
 }
 
+t.test('rules have a grace and a mode, which commands set, show, compare and take away', async t => {
+  const { done, json, refused, file, stores } = await open(t, { ini: { quota: { GRACE: '7d' } } });
+  await stores('alice', 1050);
+  t.equal(
+    await done('rule', 'create', 'total', '--limit', '1k', '--subject', 'size:all', '--grace', '14d'),
+    'Created rule total: at most 1 kB of size:all, grace 2w.\n',
+  );
+  t.equal(
+    await done('rule', 'edit', 'total', '--grace', 'default', '--grace-most', '20%'),
+    'Rule total is now: at most 1 kB of size:all, grace up to 20 % over.\n',
+  );
+  t.equal(
+    await done('group', 'create', 'free', '--rule', 'total', '--mode', 'report'),
+    'Created group free with total. It only reports.\n',
+  );
+  await done('group', 'add-user', 'free', 'alice');
+  t.match(await done('group', 'list'), /free \(only reported\)/);
+  t.match(await done('group', 'show', 'free'), /It is in report mode/);
+  t.match(await done('rule', 'list'), /total {2}1 kB, grace up to 20 % over/);
+  t.equal(await done('group', 'edit', 'free', '--mode', 'enforce'), 'Group free is in force now.\n');
+  t.match(
+    await done('check', 'alice', '--subject', 'size:git:lfs'),
+    /^allowed\. .* Refusals begin on .*, or at 1\.2 kB\.$/m,
+  );
+  t.match(await done('usage'), /over the limit, in its grace/);
+  t.match(await done('usage', '--state', 'grace'), /alice/);
+  t.match(await done('usage', 'alice'), /Refusals begin on .*, or at 1\.2 kB\./);
+  const exported = await done('policy', 'export');
+  const policy = JSON.parse(exported);
+  t.match(policy.rules, [{ name: 'total', grace_most: '20 %' }]);
+  const other = await file('other.json', {
+    rules: [{ ...policy.rules[0], grace: '3d', mode: 'report' }],
+    groups: [{ ...policy.groups[0], mode: 'report' }],
+  });
+  const shown = await done('policy', 'import', other);
+  t.match(shown, /^~ rule total: at most 1 kB of size:all, grace 3d up to 20 % over, only reported \(was/m);
+  t.match(shown, /^~ group free: only reported$/m);
+  t.match(await json('policy', 'import', other), { difference: null });
+  const back = await file('back.json', exported);
+  t.match(await done('policy', 'import', back), /^~ group free: in force$/m);
+  t.equal(await done('policy', 'export'), exported);
+  const tighter = await file('tighter.json', { settings: { default_groups: ['free'] } });
+  await stores('bob', 1100);
+  t.match(
+    await done('policy', 'simulate', tighter),
+    /1 would be newly over a limit, within its grace\.\n\nNEWLY IN GRACE/,
+  );
+  await refused(
+    2,
+    /--grace soon: not a duration; write a whole number/,
+    'rule',
+    'edit',
+    'total',
+    '--grace',
+    'soon',
+  );
+  await refused(
+    2,
+    /--grace-most much: not a size; write a percentage/,
+    'rule',
+    'edit',
+    'total',
+    '--grace-most',
+    'much',
+  );
+  await refused(2, /--mode off: write enforce or report/, 'group', 'edit', 'free', '--mode', 'off');
+  await refused(2, /there is no group none/, 'group', 'edit', 'none', '--mode', 'report');
+  const wrong = await file('wrong.json', { rules: [{ ...policy.rules[0], grace: 'soon' }], groups: [] });
+  await refused(
+    2,
+    /grace: "soon": not a duration; write seconds, such as 604800, or "7d"/,
+    'policy',
+    'import',
+    wrong,
+  );
+});
+
 t.test('rules and groups are made by commands, and the next push obeys', async t => {
   const { server, done } = await open(t, { repositories: ['alice/app'] });
   const clone = await Clone.of(server, server.path('alice/app'));

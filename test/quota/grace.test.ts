@@ -11,6 +11,7 @@ import {
   graceMostText,
   leafIndex,
   leaves,
+  limitsFor,
   parseGraceMost,
   passedLimits,
   type QuotaSettings,
@@ -249,6 +250,28 @@ t.test('decisions with graces are those of the manual', async () => {
       );
     }),
     { numRuns: 5000 },
+  );
+});
+
+t.test('what a shared store is asked to reserve by is decided alike', async () => {
+  fc.assert(
+    fc.property(anyQuestion, ({ by, assigned, of, stored, asked, adding }) => {
+      const precise: QuotaSettings = { ...by, precise: true };
+      const on = { ...standing(assigned, []), graces: of };
+      const limits = limitsFor(precise, on, asked);
+      fc.pre(limits !== null);
+      const fits = (rule: { readonly atMostBytes: number; readonly counts: number }) => {
+        if (rule.atMostBytes === -1) return true;
+        const bytes = stored.reduce(
+          (sum, each, at) => sum + ((rule.counts & (1 << at)) === 0 ? 0 : each),
+          adding,
+        );
+        if (rule.atMostBytes === 0) return false;
+        return precise.refuseWhen === 'reached' ? bytes < rule.atMostBytes : bytes <= rule.atMostBytes;
+      };
+      return decide(precise, on, stored, asked, adding).allowed === limits?.some(rules => rules.every(fits));
+    }),
+    { numRuns: 3000 },
   );
 });
 
