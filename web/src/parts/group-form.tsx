@@ -78,7 +78,7 @@ export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) 
           </fieldset>
         )}
       </fieldset>
-      <ModeChoice mode={mode} onChoice={setMode} />
+      <ModeChoice label="Mode of the group" mode={mode} onChoice={setMode} />
       <OwnerPicker label="Members" chosen={users} onChange={setUsers} />
     </PolicyForm>
   );

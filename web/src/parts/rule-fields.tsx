@@ -96,7 +96,7 @@ export function RuleFields({ rule, onChange, isNamed = false, taken = new Set() 
       <SizeField label="Limit" value={rule.size} onInput={size => onChange({ ...rule, size })} />
       <SubjectPicker chosen={rule.subjects} onChange={subjects => onChange({ ...rule, subjects })} />
       <GraceFields rule={rule} onChange={onChange} />
-      <ModeChoice mode={rule.mode} onChoice={mode => onChange({ ...rule, mode })} />
+      <ModeChoice label="Mode of the rule" mode={rule.mode} onChoice={mode => onChange({ ...rule, mode })} />
     </>
   );
 }
@@ -135,12 +135,13 @@ const modes = [
 ] as const satisfies readonly (readonly [PolicyMode, string])[];
 
 export interface ModeChoiceProps {
+  readonly label: string;
   readonly mode: PolicyMode;
   readonly onChoice: (mode: PolicyMode) => void;
 }
 
-export function ModeChoice({ mode, onChoice }: ModeChoiceProps) {
-  return <Choice label="Mode" value={mode} options={modes} onChoice={onChoice} />;
+export function ModeChoice({ label, mode, onChoice }: ModeChoiceProps) {
+  return <Choice label={label} value={mode} options={modes} onChoice={onChoice} />;
 }
 
 export interface NameFieldProps {
