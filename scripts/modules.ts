@@ -108,6 +108,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'layout',
     'forge',
     'config',
+    'policy',
     'wire',
     'health',
     'service',

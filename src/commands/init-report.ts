@@ -4,7 +4,7 @@
  */
 
 import type { FoundStore, RecognisedLayout } from '../doctor/index.ts';
-import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';
 import { enableForge, forgeText } from './init-forge-text.ts';
@@ -110,15 +110,17 @@ export function initText(report: InitReport): string {
 function owners({ owners: count, largest }: InitReport): string {
   if (largest.length === 0) return 'No owner stores anything yet.\n';
   const more = count - largest.length;
-  return `${ownersTable(largest)}${more > 0 ? `… and ${formatCount(more)} smaller owners.\n` : ''}`;
+  return `${ownersTable(largest)}${more > 0 ? `… and ${counted(more, 'smaller owner', 'smaller owners')}.\n` : ''}`;
 }
 
 function limit({ owners: count, proposal: { total, refused } }: InitReport): string[] {
   const who = refused.map(({ name, used }) => `${name} (${formatBytes(used)})`).join(', ');
   if (refused.length === 0)
-    return [`Suggested limit: TOTAL = ${total} (none of ${formatCount(count)} owners is over it today).`];
+    return [
+      `Suggested limit: TOTAL = ${total} (none of ${counted(count, 'owner', 'owners')} is over it today).`,
+    ];
   return [
-    `Suggested limit: TOTAL = ${total} (${refused.length} of ${formatCount(count)} owners are over it today: ${who}).`,
+    `Suggested limit: TOTAL = ${total} (${refused.length} of ${counted(count, 'owner', 'owners')} ${refused.length === 1 ? 'is' : 'are'} over it today: ${who}).`,
   ];
 }
 
@@ -127,7 +129,9 @@ function unattributed({ forge, unattributed: { repositories, such, stores } }: I
     repositories === 0
       ? ''
       : lines([
-          `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they count for nobody.`,
+          repositories === 1
+            ? `${such.join()} has no owner; it counts for nobody.`
+            : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they count for nobody.`,
         ]);
   if (stores.length === 0) return without;
   const rows = stores.map(({ what, bytes, whole, path }) => [

@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import type { Exit } from './exit.ts';
 import { runJob } from './job.ts';
 import { type Printed, printOutcome } from './printed.ts';
-import { withJsonOption } from './settings.ts';
+import { withJsonOption, wrapped } from './settings.ts';
 
 interface InitOptions {
   readonly config: string;
@@ -22,8 +22,8 @@ export function addInit(program: Command, exit: Exit): void {
   withJsonOption(program.command('init'))
     .summary('examine a directory, and write a configuration')
     .description(
-      'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea,\n' +
-        'Forgejo, Gogs or GitLab, whose databases it also reads. Writes a configuration with MODE = report, which refuses\n' +
+      'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea, ' +
+        'Forgejo, Gogs or GitLab, whose databases it also reads. Writes a configuration with MODE = report, which refuses ' +
         'nothing, measures once, and shows the largest owners, the owners that a limit would refuse, and the next steps.',
     )
     .argument('[root]', 'the directory with the repositories; default: the usual directories are tried')
@@ -34,9 +34,11 @@ export function addInit(program: Command, exit: Exit): void {
     )
     .addHelpText(
       'after',
-      '\nIf root writes /etc/softquota/app.ini, the data is in /var/lib/softquota and the sockets are in\n' +
-        '/run/softquota; with any other file they are next to it. If a user softquota exists, it gets the data.\n' +
-        '\nExit status: 0 done, 69 a disk does not answer, and everything else was done.',
+      wrapped(
+        '\nIf root writes /etc/softquota/app.ini, the data is in /var/lib/softquota and the sockets are in ' +
+          '/run/softquota; with any other file they are next to it. If a user softquota exists, it gets the data.\n' +
+          '\nExit status: 0 done, 69 a disk does not answer, and everything else was done.',
+      ),
     )
     .action(async (root: string | undefined, options: InitOptions) => {
       const job = {
