@@ -91,7 +91,8 @@ function withTarget(command: Command): Command {
 const changeMs = 30_000;
 const lookMs = 10_000;
 
-async function hooksJob(task: HooksTask): Promise<number> {
+/** Resolves with the exit status. */
+export async function hooksJob(task: HooksTask): Promise<number> {
   const stuckMs = task.act === 'status' ? lookMs : changeMs;
   return printOutcome(await runJob<Printed>({ job: 'hooks', task }, { stuckMs }));
 }

@@ -158,7 +158,7 @@ t.test(
     t.match(stdout, /POST \/v1\/units[\s\S]*LFS objects +1 kB +\S+lfs-objects\n/);
     t.match(stdout, /Nothing is refused while it has MODE = report/);
     const ini = await readFile(join(folder, 'app.ini'), 'utf8');
-    t.match(ini, /\n;TOTAL = 20k\n/);
+    t.match(ini, /\nTOTAL = 20k\n/);
     t.match(ini, /\nOWNER = git-config gitlab\.fullpath\n/);
     t.equal((await stat(join(folder, 'app.ini'))).mode & 0o777, 0o644);
   },
