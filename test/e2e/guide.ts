@@ -188,7 +188,7 @@ export class Site {
   /** The same where it has to succeed, or to end as the guide says: alice's first push is refused. */
   async must(block: Block): Promise<Run> {
     const done = await this.type(block);
-    const isRefused = block.kind === 'sh alice' && /^remote: Quota exceeded/m.test(done.stderr);
+    const isRefused = block.kind === 'sh alice' && /^remote: Quota is 0: /m.test(done.stderr);
     if (done.code === 0 || isRefused) return done;
     throw new Error(`${block.text}exit ${done.code}\n${done.stdout}${done.stderr}`);
   }

@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from 'node:util';
 import t, { type Test } from 'tap';
 import { Clone } from './clone.ts';
 import { launcher } from './daemon.ts';
-import { must, plainEnvironment } from './run.ts';
+import { must, plainEnvironment, run } from './run.ts';
 import { Server, type ServerOptions } from './server.ts';
 
 t.setTimeout(600_000);
@@ -514,4 +514,17 @@ t.test('a policy is tried before it is enforced: who would be refused, and what 
   t.equal(code, 1);
   t.match(JSON.parse(stdout), [{ code: 'matches_nothing' }]);
   t.match(await server.softquota(['policy', 'lint', '-'], { input: '{"groups": []}' }), { code: 0 });
+  await server.stop();
+  t.match(
+    await server.softquota(['policy', 'lint', oddFile]),
+    { code: 1, stdout: /has no subject/ },
+    'no daemon is needed',
+  );
+  const incomplete = await file('incomplete.json', { groups: [{ name: 'g', rules: ['r'] }] });
+  t.match(await server.softquota(['policy', 'lint', incomplete]), {
+    code: 2,
+    stderr: /incomplete\.json: groups\.0\.rules\.0\.limit: it is missing, and there is no rule of that name/,
+  });
+  const alone = await run(process.execPath, [launcher, 'policy', 'lint', oddFile], { cwd: '/' });
+  t.match(alone, { code: 1, stdout: /^Rule "r" of group "g" has no subject[^\n]*\n$/ }, 'and no app.ini');
 });
