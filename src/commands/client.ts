@@ -88,14 +88,14 @@ export async function createUnlessSame<T>(
     return { isNew: true, value: schema.parse(await client.get(call)) };
   } catch (error) {
     if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
-    const value = schema.parse(await client.get({ path }));
+    const value = schema.parse(await client.get({ path: path() }));
     if (!isSame(value)) throw error;
     return { isNew: false, value };
   }
 }
 
 interface Existing<T> {
-  readonly path: string;
+  path(): string;
   readonly schema: { parse(json: unknown): T };
   isSame(value: T): boolean;
 }

@@ -63,7 +63,7 @@ export function addGroup(program: Command, _exit: Exit): void {
       const body = { name, rules: rule.map(each => ({ name: each })) };
       const call = { method: 'POST', path: groupsPath, body } as const;
       const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
-        path: pathOf(name),
+        path: () => pathOf(name),
         schema: group,
         isSame: found => isDeepStrictEqual(found.rules.map(each => each.name).toSorted(), rule.toSorted()),
       });

@@ -86,7 +86,7 @@ export function addRule(program: Command, _exit: Exit): void {
       } as const;
       const { limit, subjects } = call.body;
       const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
-        path: pathOf(name),
+        path: () => pathOf(name),
         schema: rule,
         isSame: found =>
           found.limit === limit && isDeepStrictEqual(found.subjects.toSorted(), subjects?.toSorted()),

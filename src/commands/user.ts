@@ -89,7 +89,7 @@ export function addUser(program: Command, _exit: Exit): void {
       const body = { username: name, ...fieldsOf(options) };
       const call = { method: 'POST', path: '/admin/users', body } as const;
       const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
-        path: `/admin/users/${pathStep(name)}`,
+        path: () => `/admin/users/${pathStep(name)}`,
         schema: user,
         isSame: found => isDeepStrictEqual({ ...found, ...body, username: found.username }, found),
       });

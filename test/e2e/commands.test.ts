@@ -304,7 +304,7 @@ t.test('every command takes --config', async t => {
   t.equal((await server.softquota(['hooks', 'status', git, '--config', '/no/such.ini'])).code, 78);
   t.match(await server.softquota(['hooks', 'remove', ...config, git]), { code: 0 });
   t.match(await server.softquota(['playground', '--exit', '--dir', git, ...config]), {
-    code: 2,
+    code: 1,
     stderr: /is not a playground/,
   });
 });

@@ -176,16 +176,16 @@ t.test('a configuration that exists is never touched, and nothing is made that d
   const file = join(folder, 'app.ini');
   await writeFile(file, 'mine');
   const { code, stderr, stdout } = await softquota(['init', given], folder);
-  t.match({ code, stdout }, { code: 2, stdout: '' });
+  t.match({ code, stdout }, { code: 1, stdout: '' });
   t.match(stderr, /^softquota: .*app\.ini exists and is not changed; .*--config/);
   t.equal(await readFile(file, 'utf8'), 'mine');
   await symlink('/nonexistent/elsewhere', join(folder, 'link.ini'));
-  t.match(await softquota(['init', given, '--config', 'link.ini'], folder), { code: 2, stderr: /exists/ });
+  t.match(await softquota(['init', given, '--config', 'link.ini'], folder), { code: 1, stderr: /exists/ });
 
   t.match(await softquota(['init', join(folder, 'nothing'), '--config', 'a.ini'], folder), { code: 2 });
   await mkdir(join(folder, 'empty'));
   t.match(await softquota(['init', join(folder, 'empty'), '--config', 'a.ini'], folder), {
-    code: 2,
+    code: 1,
     stderr: /no bare repository/,
   });
   const deep = join(folder, 'd'.repeat(90), 'app.ini');

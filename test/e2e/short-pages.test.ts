@@ -44,5 +44,5 @@ t.test('every command of the short pages does what the page says', async t => {
     t.match(stdout, shows[block.heading] ?? /^/, block.heading);
   }
   const ask = { kind: 'sh alice', heading: '', text: 'ssh git@git.example quota alice' };
-  t.match(await site.type(ask), { code: 0, stdout: /^alice uses [\d.]+ k?B of 20 GB/ });
+  t.match(await site.type(ask), { code: 0, stdout: /^alice uses [\d.]+ k?B of 22 GB/ });
 });
