@@ -52,7 +52,7 @@ export async function initialise(task: InitTask): Promise<Initialised> {
   makeDirectories(file, places);
   const config = loadDraft(
     file,
-    configText(found, places, { mode, total: proposeTotal([], 0, totalBytes) }, section),
+    configText(found, places, { mode, total: proposeTotal([], 0, totalBytes ?? -1) }, section),
   );
   await refuseRunning(config);
   const { scan, owners, largest, forge: read } = await measureFirst(config, places.account);
