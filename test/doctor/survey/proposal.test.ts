@@ -79,7 +79,7 @@ t.test('whatever the places are named, what is written loads as what was found',
       t.equal(config.server.dataPath, data);
       t.equal(config.server.socket, `${data}/gate.sock`);
       t.match(config.server, { trustedSocket: '/run/trusted.sock', socketGroup: 'git' });
-      t.match(config.quota, { enabled: true, mode: 'report', totalBytes: -1 });
+      t.match(config.quota, { enabled: true, mode: 'report', totalBytes: 1_000_000_000 });
     }),
     { numRuns: 500 },
   );
