@@ -33,7 +33,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   rule: async () => (await import('./rule.ts')).addRule,
   group: async () => (await import('./group.ts')).addGroup,
   user: async () => (await import('./user.ts')).addUser,
-  member: async () => (await import('./member.ts')).addMember,
+  member: async () => (await import('./member.ts')).addMemberCommand,
   request: async () => (await import('./request.ts')).addRequest,
   allowance: async () => (await import('./allowance.ts')).addAllowance,
   token: async () => (await import('./token.ts')).addToken,

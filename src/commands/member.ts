@@ -19,7 +19,7 @@ interface AddOptions extends ConfigOption {
   readonly role: Member['role'];
 }
 
-export function addMember(program: Command, _exit: Exit): void {
+export function addMemberCommand(program: Command, _exit: Exit): void {
   const members = program
     .command('member')
     .summary('members of organizations')

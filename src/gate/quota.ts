@@ -9,7 +9,7 @@ import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
 
 /** Throws `not_found` where nobody has the name. */
-export function quota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
+export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
   const isKnown = (name: string): boolean => ledger.documents.owners.named(name) !== undefined;
   const asked = askedOwnerIn(parameters, isKnown);
   if (!isKnown(asked)) throw new SoftquotaError('not_found', `no such owner: ${printable(asked)}`);
