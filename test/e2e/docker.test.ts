@@ -28,7 +28,7 @@ const compose = z.object({
       cap_add: z.tuple([z.literal('DAC_READ_SEARCH')]),
       entrypoint: z.array(z.string()),
       command: z.array(z.string()),
-      network_mode: z.literal('none'),
+      ports: z.tuple([z.literal('127.0.0.1:3080:3080')]),
       group_add: z.array(z.string()),
       environment: z.record(z.string(), z.string()),
       tmpfs: z.array(z.string()),
@@ -183,7 +183,7 @@ t.test(
 
 const withRedis = z.strictObject({
   services: z.strictObject({
-    softquota: z.object({ network_mode: z.null(), networks: z.tuple([z.literal('quota')]) }).loose(),
+    softquota: z.object({ networks: z.tuple([z.literal('quota')]) }).loose(),
     redis: z
       .object({
         image: z.string().regex(/^redis:[7-9]/),
