@@ -285,7 +285,8 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
     }),
   );
   t.match(await server.softquota(['user', 'create', 'x']), { code: 0 });
-  t.match(await server.softquota(['user', 'create', 'X']), {
+  t.match(await server.softquota(['user', 'create', 'X']), { code: 0, stdout: /^There is already x, / });
+  t.match(await server.softquota(['user', 'create', 'X', '--type', 'organization']), {
     code: 1,
     stderr: /there is an owner X already/,
   });
