@@ -92,7 +92,7 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
     t.equal(listed.stdout, 'bin\ndist\nhooks\npackage.json\n');
     t.match(await stage.run('ls /opt/softquota/dist/web'), { stdout: /^assets\nindex.html\n/ });
     const { stdout: size } = await stage.run('du -sm /opt/softquota | cut -f1');
-    t.ok(Number(size) < 14, `${size.trim()} MB`);
+    t.ok(Number(size) < 15, `${size.trim()} MB`);
     t.equal(
       (await stage.run('getcap -r /usr/local/bin')).stdout,
       '/usr/local/bin/read-all cap_dac_read_search=ep\n',
@@ -133,10 +133,12 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
     async t => {
       t.strictSame(stage.healthcheck, ['softquota', 'health']);
       t.strictSame(service.healthcheck.test, ['CMD', ...stage.healthcheck]);
-      t.strictSame(Object.keys(service.environment), ['SOFTQUOTA__SERVER__SOCKET_GROUP']);
+      const { SOFTQUOTA__SERVER__HTTP_ADDR: address, ...others } = service.environment;
+      t.strictSame(Object.keys(others), ['SOFTQUOTA__SERVER__SOCKET_GROUP']);
+      t.equal(address, '0.0.0.0', 'the port of `ports` leads to the web UI');
       const lived = await inContainer(
         stage,
-        `export SOFTQUOTA__SERVER__SOCKET_GROUP=${groups}
+        `export SOFTQUOTA__SERVER__SOCKET_GROUP=${groups} SOFTQUOTA__SERVER__HTTP_ADDR=${address}
       ${stage.healthcheck.join(' ')}; echo "health $?"
       ${[...service.entrypoint, ...service.command].join(' ')} 2>/tmp/log & daemon=$!
       until softquota health --ready >/dev/null; do [ -d /proc/$daemon ] || break; done
