@@ -47,7 +47,7 @@ to root. Without any file the environment alone may say everything.
   elsewhere, except in lists.
 
 Unknown sections and keys, values that cannot be taken, and settings that contradict each other are
-faults. All of them are told at once, and the daemon does not start (exit code 78):
+faults. The daemon names all of them at once and does not start (exit code 78):
 
     app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit.
 

@@ -22,7 +22,7 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
       ...told(
         'unknown_repository',
         hooked,
-        'has the hooks, but no template matches it, so every push is allowed',
+        'has the hooks, but is not matched by any PATH, so every push is allowed',
       ),
       ...told('unmanaged_repository', others, 'not matched by any PATH, so not counted'),
     ],
