@@ -1,7 +1,7 @@
 /**
  * Makes the packages that people install: `npm run package`.
  *
- * In:   --out DIRECTORY (var/packages), --only deb,rpm,tar,npm (all), --quick for tests: little compressed, and
+ * In:   --out DIRECTORY (var/packages), --only deb,rpm,tar,npm (all), --quick for tests: hardly compressed, and
  *       --as VERSION, another version than that of package.json. What is built has to be current: `npm run
  *       package` builds first. SOURCE_DATE_EPOCH, else the time of the last commit, is the time of every file in
  *       them: the same sources give the same bytes.

@@ -4,7 +4,18 @@
  */
 
 import { globSync } from 'node:fs';
-import { chmod, cp, lutimes, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  lutimes,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -30,7 +41,9 @@ export async function readManifest(folder: string): Promise<Manifest> {
 /** Packs what npm publishes into `folder`; returns the file. */
 export async function packForNpm(folder: string): Promise<string> {
   const { name, version } = await readManifest(checkout);
-  await runTool('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], { cwd: checkout });
+  await runTool('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], {
+    cwd: checkout,
+  });
   return join(folder, `${name}-${version}.tgz`);
 }
 
@@ -65,7 +78,12 @@ const systemPlaces: Readonly<Record<string, string>> = {
 };
 
 /** Lays a root directory out, below `root`, as a distribution has it. */
-export async function layOut(npmFile: string, root: string, version: string, zshPlace: string): Promise<void> {
+export async function layOut(
+  npmFile: string,
+  root: string,
+  version: string,
+  zshPlace: string,
+): Promise<void> {
   const program = join(root, 'usr/lib/softquota');
   await unpackWithNode(npmFile, program, version);
   const places = { ...systemPlaces, 'share/completions/_softquota': zshPlace };
@@ -74,7 +92,10 @@ export async function layOut(npmFile: string, root: string, version: string, zsh
     await rename(join(program, from), join(root, to));
   }
   await rm(join(program, 'share'), { recursive: true });
-  await runTool('gzip', ['-9n', ...['man1/softquota.1', 'man5/app.ini.5'].map(page => join(root, 'usr/share/man', page))]);
+  await runTool('gzip', [
+    '-9n',
+    ...['man1/softquota.1', 'man5/app.ini.5'].map(page => join(root, 'usr/share/man', page)),
+  ]);
   await mkdir(join(root, 'usr/bin'));
   await symlink('../lib/softquota/bin/softquota', join(root, 'usr/bin/softquota'));
   await mkdir(join(root, 'etc/softquota'), { recursive: true });

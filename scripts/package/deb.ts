@@ -58,7 +58,7 @@ Description: soft disk quota for git servers
   await makeUniform(root, epoch);
   for (const step of Object.keys(steps)) await chmod(join(control, step), 0o755);
   const file = join(out, `softquota_${version}_${architecture}.deb`);
-  const compression = isQuick ? ['-Zgzip', '-z1'] : ['-Zxz', '-z6'];
+  const compression = isQuick ? ['-Znone'] : ['-Zxz', '-z6'];
   await runTool('dpkg-deb', ['--root-owner-group', ...compression, '--build', root, file], {
     env: { SOURCE_DATE_EPOCH: String(epoch) },
   });
