@@ -45,14 +45,14 @@ t.test('the .rpm is installed, upgraded and erased', async t => {
   const sh = (text: string) => host.must('sh', ['-euc', text]);
   for (const file of [older, newer]) await must('cp', [file, host.folder]);
   await sh(`rpm --install --nodeps ${host.folder}/${basename(older)}`);
-  t.equal(await sh('softquota --version'), `${olderVersion}\n`);
+  t.equal(await sh('softquota --version'), olderVersion);
   t.match(await sh('getent passwd softquota'), /^softquota:/);
   await sh('echo "[quota]" >/etc/softquota/app.ini');
   await sh(`rpm --upgrade --nodeps ${host.folder}/${basename(newer)}`);
-  t.not(await sh('softquota --version'), `${olderVersion}\n`);
+  t.not(await sh('softquota --version'), olderVersion);
   const erased = await sh('rpm --erase softquota');
   t.match(erased, /these stay: the configuration and the data/);
-  t.equal(await sh('cat /etc/softquota/app.ini'), '[quota]\n');
+  t.equal(await sh('cat /etc/softquota/app.ini'), '[quota]');
   t.equal(await sh('ls /usr/lib/softquota /usr/share/doc/softquota 2>/dev/null || true'), '');
 });
 
