@@ -1,0 +1,158 @@
+/** Packages as `npm run package` makes them, and their life on a host: installed, upgraded, removed, purged. */
+
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import type { Block } from './guide.ts';
+import { must, type Run } from './run.ts';
+import type { SandboxHost } from './sandbox-host.ts';
+
+const script = fileURLToPath(new URL('../../scripts/package.ts', import.meta.url));
+
+/** The release before, as far as the tests know one. */
+export const olderVersion = '0.0.9';
+
+/** Makes packages quickly, into a directory of their own; returns their files. */
+export async function makePackages(t: Test, ...options: readonly string[]): Promise<readonly string[]> {
+  const out = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+  t.teardown(() => rm(out, { recursive: true }));
+  const env = { HOME: out, npm_config_cache: join(out, 'cache') };
+  const made = await must(process.execPath, [script, '--quick', '--out', out, ...options], { env });
+  return made.trim().split('\n');
+}
+
+/** A git server as it is before softquota: the user git, and alice's repository with 2 MB that only git reads. */
+const server = `
+useradd --create-home --groups softquota git
+install -d -o git -g git -m 750 /srv/git
+runuser -u git -- git init -q --bare -b main /srv/git/alice/app.git
+runuser -u git -- sh -c 'head -c 2000000 /dev/urandom >/srv/git/alice/app.git/objects/pack/some'
+`;
+
+/** A push of git's own user, to an own branch. */
+const push = `
+rm -rf /tmp/clone
+runuser -u git -- git init -q -b main /tmp/clone
+cd /tmp/clone
+runuser -u git -- git -c user.name=alice -c user.email=alice@git.example commit -q --allow-empty -m "$1"
+runuser -u git -- git push -q /srv/git/alice/app.git "main:$1" 2>&1
+`;
+
+const sqlite = (statement: string) =>
+  `/usr/lib/softquota/node -e "new (require('node:sqlite').DatabaseSync)('/var/lib/softquota/softquota.db').exec('${statement}')"`;
+
+/** Whatever is on the host where programs leave something, but its own lists of packages and its logs. */
+const everything = `
+find /etc /usr /var /opt /srv /home /run -path /run/systemctl -prune -o -path /var/lib/dpkg -prune \\
+	-o -path /var/lib/apt -prune -o -path /var/cache/apt -prune -o -path /var/cache/ldconfig -prune \\
+	-o -path /var/cache/man -prune -o -path /var/log -prune -o -print | sort
+`;
+
+export interface Life {
+  readonly host: SandboxHost;
+  readonly older: string;
+  readonly newer: string;
+  /** The commands of the manual, from nothing to a protected server. */
+  readonly guide: readonly Block[];
+}
+
+/** Goes through the life of the .deb on a host that has none. */
+export async function liveThrough(t: Test, { host, older, newer, guide }: Life): Promise<void> {
+  const sh = (text: string, ...args: readonly string[]): Promise<Run> =>
+    host.run('sh', ['-euc', text, 'sh', ...args], { env: { DEBIAN_FRONTEND: 'noninteractive' } });
+  const done = async (text: string, ...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await sh(text, ...args);
+    if (code !== 0) throw new Error(`${text}exit ${code}\n${stdout}${stderr}`);
+    return stdout;
+  };
+  // dpkg has a search path of its own.
+  await done(
+    `ln -sf /usr/local/sbin/systemctl /usr/bin/systemctl
+mkdir -p /run/systemd/system /tmp/packages
+cp "$1" /tmp/packages/softquota_0_amd64.deb
+chmod 1777 /tmp`,
+    await shared(host, older),
+  );
+  const before = new Set((await done(everything)).split('\n'));
+  const startedAt = performance.now();
+
+  const commands = guide.flatMap(({ text }) => text.trim().split('\n'));
+  t.ok(commands.length <= 5, `${commands.length} commands lead to a protected server`);
+  for (const [index, command] of commands.entries()) {
+    // The server is made once its group is there, as the manual has it.
+    if (index === 1) await done(server);
+    const { code, stdout, stderr } = await sh(
+      `cd /tmp/packages; ${command.replace('TOTAL = 10G', 'TOTAL = 1M')}`,
+    );
+    t.equal(code, 0, command, { stdout, stderr });
+  }
+  const refused = await sh(push, 'first');
+  t.not(refused.code, 0);
+  t.match(refused.stdout, /Quota exceeded: alice uses 2\.\d+ MB of 1 MB/);
+  t.ok(performance.now() - startedAt < 300_000, 'within five minutes');
+  t.equal(await done('softquota --version'), `${olderVersion}\n`);
+
+  await t.test('an upgrade keeps settings, migrates the store, and restarts the daemon', async t => {
+    await done(`softquota rule create kept --limit 5G --subject size:all
+echo '# a line of mine' >>/etc/softquota/app.ini
+systemctl stop softquota
+${sqlite('PRAGMA user_version = 6')}
+systemctl start softquota`);
+    const settings = await done('cat /etc/softquota/app.ini');
+    await done(`dpkg --install "$1" >&2`, await shared(host, newer));
+    t.match(await done('softquota --version'), /^(?!0\.0\.9)\d/);
+    t.equal(await done('cat /etc/softquota/app.ini'), settings);
+    const asked = 'curl -sf --unix-socket /run/softquota/admin.sock http://localhost/api/v1/version';
+    t.match(await done(asked), `"${(await done('softquota --version')).trim()}"`);
+    t.match(await done('softquota rule list'), /^kept /m);
+    t.match(await sh(push, 'second'), { stdout: /Quota exceeded: alice uses 2\.\d+ MB of 1 MB/ });
+    t.equal(
+      await done('softquota hooks status /srv/git | tail -1'),
+      '1 repository, all with working hooks.\n',
+    );
+  });
+
+  await t.test('a store of a newer version is refused with words, and left alone', async t => {
+    await done(`systemctl stop softquota; ${sqlite('PRAGMA user_version = 99')}`);
+    const started = await sh('softquota serve --config /etc/softquota/app.ini');
+    t.equal(started.code, 78);
+    t.match(started.stderr, /was written by a newer softquota: it has version 99/);
+    await done(`${sqlite('PRAGMA user_version = 7')}; systemctl start softquota`);
+  });
+
+  await t.test('remove leaves configuration and data, and says so; pushes go on', async t => {
+    const removed = await done('dpkg --remove softquota');
+    t.match(removed, /these stay: the configuration and the data \(\/etc\/softquota \/var\/lib\/softquota\)/);
+    t.equal(
+      (await sh('pgrep -u softquota -r S,R,D,T')).code,
+      1,
+      'nothing of it runs, but what nobody waits for',
+    );
+    const passed = await sh(push, 'third');
+    t.equal(passed.code, 0, passed.stdout);
+    t.match(passed.stdout, /cannot be run, so the quota was not checked/);
+    await done('test -s /etc/softquota/app.ini && test -s /var/lib/softquota/softquota.db');
+  });
+
+  await t.test('purge leaves what it says, and nothing else', async t => {
+    const purged = await done('dpkg --purge softquota');
+    t.match(purged, /these stay:\s+the user and group softquota/);
+    const after = (await done(everything)).split('\n').filter(path => !before.has(path));
+    const ofServer = /^\/(srv|home)\/git(\/|$)/;
+    const shadows = /^\/etc\/(sub[ug]id|passwd|group|g?shadow)-?$/;
+    t.strictSame(
+      after.filter(path => !ofServer.test(path) && !shadows.test(path) && !path.startsWith('/var/mail')),
+      [],
+    );
+    t.match(await done('getent passwd softquota'), /^softquota:/);
+  });
+}
+
+/** Copies a file to where the host sees it; returns its path there. */
+async function shared(host: SandboxHost, file: string): Promise<string> {
+  const copy = join(host.folder, file.split('/').at(-1) ?? '');
+  await must('cp', [file, copy]);
+  return copy;
+}
