@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { schemaVersion } from '../../src/store/sqlite/schema.ts';
+import { backToVersion7 } from '../store/older.ts';
 import type { Block } from './guide.ts';
 import { must, type Run } from './run.ts';
 import type { SandboxHost } from './sandbox-host.ts';
@@ -40,8 +42,14 @@ runuser -u git -- git -c user.name=alice -c user.email=alice@git.example commit 
 runuser -u git -- git push -q /srv/git/alice/app.git "main:$1" 2>&1
 `;
 
-const sqlite = (statement: string) =>
-  `/usr/lib/softquota/node -e "new (require('node:sqlite').DatabaseSync)('/var/lib/softquota/softquota.db').exec('${statement}')"`;
+/** Lines for a shell: they do something with the store of a daemon that is stopped. */
+const withStore = (script: string) =>
+  `/usr/lib/softquota/node -e "
+const store = new (require('node:sqlite').DatabaseSync)('/var/lib/softquota/softquota.db');
+${script}
+store.close();"`;
+const change = (statements: string) => withStore(`store.exec('${statements.replaceAll('\n', ' ')}');`);
+const storeVersion = withStore(`console.log(store.prepare('PRAGMA user_version').get().user_version);`);
 
 /** Whatever is on the host where programs leave something, but its own lists of packages and its logs. */
 const everything = `
@@ -94,33 +102,65 @@ chmod 1777 /tmp`,
   t.ok(performance.now() - startedAt < 300_000, 'within five minutes');
   t.equal(await done('softquota --version'), `${olderVersion}\n`);
 
-  await t.test('an upgrade keeps settings, migrates the store, and restarts the daemon', async t => {
-    await done(`softquota rule create kept --limit 5G --subject size:all
-echo '# a line of mine' >>/etc/softquota/app.ini
-systemctl stop softquota
-${sqlite('PRAGMA user_version = 6')}
-systemctl start softquota`);
-    const settings = await done('cat /etc/softquota/app.ini');
-    await done(`dpkg --install "$1" >&2`, await shared(host, newer));
-    t.match(await done('softquota --version'), /^(?!0\.0\.9)\d/);
+  const status = 'curl -sf --unix-socket /run/softquota/admin.sock http://localhost/api/v1/version';
+  const install = async (file: string) => done(`dpkg --install "$1" 2>&1`, await shared(host, file));
+  const isKept = async (t: Test, settings: string) => {
     t.equal(await done('cat /etc/softquota/app.ini'), settings);
-    const asked = 'curl -sf --unix-socket /run/softquota/admin.sock http://localhost/api/v1/version';
-    t.match(await done(asked), `"${(await done('softquota --version')).trim()}"`);
     t.match(await done('softquota rule list'), /^kept /m);
     t.match(await sh(push, 'second'), { stdout: /Quota exceeded: alice uses 2\.\d+ MB of 1 MB/ });
+  };
+
+  await t.test('an upgrade keeps settings and restarts the daemon', async t => {
+    await done(`softquota rule create kept --limit 5G --subject size:all
+echo '; a line of mine' >>/etc/softquota/app.ini`);
+    const settings = await done('cat /etc/softquota/app.ini');
+    t.match(await done(status), `"${olderVersion}"`);
+    t.notMatch(await install(newer), /did not start/);
+    const version = (await done('softquota --version')).trim();
+    t.not(version, olderVersion);
+    t.match(await done(status), `"${version}"`);
+    await isKept(t, settings);
     t.equal(
       await done('softquota hooks status /srv/git | tail -1'),
       '1 repository, all with working hooks.\n',
     );
   });
 
-  await t.test('a store of a newer version is refused with words, and left alone', async t => {
-    await done(`systemctl stop softquota; ${sqlite('PRAGMA user_version = 99')}`);
-    const started = await sh('softquota serve --config /etc/softquota/app.ini');
-    t.equal(started.code, 78);
-    t.match(started.stderr, /was written by a newer softquota: it has version 99/);
-    await done(`${sqlite('PRAGMA user_version = 7')}; systemctl start softquota`);
+  await t.test('an upgrade brings the store of an older version up to date', async t => {
+    await done(`systemctl stop softquota; ${change(backToVersion7)}`);
+    await install(newer);
+    t.equal(await done(storeVersion), '7\n');
+    await done('systemctl start softquota; systemctl stop softquota');
+    t.equal(await done(storeVersion), `${schemaVersion}\n`);
+    await done('systemctl start softquota');
+    await isKept(t, await done('cat /etc/softquota/app.ini'));
   });
+
+  await t.test('an upgrade that the daemon does not survive says so, and is whole', async t => {
+    await done('cp /etc/softquota/app.ini /root/app.ini; echo nonsense >>/etc/softquota/app.ini');
+    t.match(await install(newer), /the service did not start again: systemctl status softquota tells why/);
+    t.match(await done('dpkg --status softquota'), /^Status: install ok installed$/m);
+    await done('mv /root/app.ini /etc/softquota/app.ini; systemctl start softquota');
+  });
+
+  await t.test(
+    'an older softquota refuses the store of a newer one with words, and leaves it alone',
+    async t => {
+      const sums = 'cd /var/lib/softquota; sha256sum softquota.db*';
+      await done(`systemctl stop softquota; ${change('PRAGMA user_version = 99')}`);
+      const before = await done(sums);
+      t.match(await install(older), /downgrading softquota/);
+      t.not((await sh('systemctl start softquota')).code, 0);
+      const started = await sh('softquota serve --config /etc/softquota/app.ini');
+      t.equal(started.code, 78);
+      t.match(started.stderr, /was written by a newer softquota: it has version 99/);
+      t.equal(await done(sums), before);
+      await done(change(`PRAGMA user_version = ${schemaVersion}`));
+      await install(newer);
+      await done('systemctl start softquota');
+      await isKept(t, await done('cat /etc/softquota/app.ini'));
+    },
+  );
 
   await t.test('remove leaves configuration and data, and says so; pushes go on', async t => {
     const removed = await done('dpkg --remove softquota');
