@@ -23,12 +23,18 @@ import { makeDeb, type PackageTask } from './package/deb.ts';
 import { makeRpm } from './package/rpm.ts';
 import { runTool } from './package/tool.ts';
 
-const makers = { deb: makeDeb, rpm: makeRpm, tar: makeArchive };
+/** Each kind, what makes it, and the programs for that with the Debian packages that they are in. */
+const makers = {
+  deb: { make: makeDeb, needs: ['dpkg-deb=dpkg', 'xz=xz-utils'] },
+  rpm: { make: makeRpm, needs: ['rpmbuild=rpm'] },
+  tar: { make: makeArchive, needs: ['xz=xz-utils'] },
+};
+const allKinds = [...Object.keys(makers), 'npm'];
 
 const { values } = parseArgs({
   options: {
     out: { type: 'string', default: 'var/packages' },
-    only: { type: 'string', default: 'deb,rpm,tar,npm' },
+    only: { type: 'string', default: allKinds.join() },
     quick: { type: 'boolean', default: false },
     as: { type: 'string' },
   },
@@ -37,6 +43,13 @@ const { values } = parseArgs({
 process.umask(0o022);
 const out = resolve(values.out);
 const kinds = values.only.split(',');
+const unknown = kinds.find(kind => !allKinds.includes(kind));
+if (unknown !== undefined) {
+  process.stderr.write(
+    `package: --only ${unknown}: expected ${allKinds.join(', ')}, with commas between them\n`,
+  );
+  process.exit(1);
+}
 const manifest = await readManifest(checkout);
 const about = { ...manifest, version: values.as ?? manifest.version };
 const epoch = Number(
@@ -48,8 +61,9 @@ const work = await mkdtemp(join(tmpdir(), 'softquota-package-'));
 try {
   const npmFile = await packForNpm(work);
   const files: string[] = [];
-  for (const [kind, make] of Object.entries(makers)) {
+  for (const [kind, { make, needs }] of Object.entries(makers)) {
     if (!kinds.includes(kind)) continue;
+    await runTool(join(checkout, 'scripts/need'), needs);
     const task: PackageTask = { npmFile, work: join(work, kind), out, about, epoch, isQuick: values.quick };
     await mkdir(task.work);
     files.push(await make(task));
@@ -67,7 +81,7 @@ try {
 
 async function billOf(): Promise<string> {
   const file = join(out, `softquota-${about.version}.cdx.json`);
-  await writeBill(file, epoch);
+  await writeBill(file, about, epoch);
   return file;
 }
 

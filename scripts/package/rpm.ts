@@ -19,6 +19,7 @@ export async function makeRpm({ npmFile, work, out, about, epoch, isQuick }: Pac
   await layOut(npmFile, root, about.version, 'usr/share/zsh/site-functions/_softquota');
   await makeUniform(root, epoch);
   const words: Readonly<Record<string, string>> = {
+    PAYLOAD: isQuick ? 'w1.gzdio' : 'w6T2.xzdio',
     VERSION: version,
     SUMMARY: 'Soft disk quota for git servers',
     LICENSE: about.license,
@@ -38,8 +39,7 @@ export async function makeRpm({ npmFile, work, out, about, epoch, isQuick }: Pac
   );
   const top = join(work, 'rpmbuild');
   await mkdir(top);
-  const payload = isQuick ? ['--define', '_binary_payload w1.gzdio'] : [];
-  const define = ['--define', `_topdir ${top}`, ...payload];
+  const define = ['--define', `_topdir ${top}`];
   await runTool('rpmbuild', ['-bb', '--quiet', '--target', architecture, ...define, spec], {
     env: { SOURCE_DATE_EPOCH: String(epoch) },
   });

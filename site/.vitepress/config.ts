@@ -1,6 +1,11 @@
 /** The manual as a site: docs/ and the pages of the project that it leads to, with a search over all of it. */
 
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const forges = ['gitea', 'forgejo', 'gogs', 'gitlab'] as const;
 const names = { gitea: 'Gitea', forgejo: 'Forgejo', gogs: 'Gogs', gitlab: 'GitLab' };
@@ -17,6 +22,8 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   Forges: {
     ...Object.fromEntries(forges.map(forge => [names[forge], `/docs/forges/${forge}`])),
+    'The quota in their pages': '/docs/forges/pages',
+    'Sign-in by a forge': '/docs/forges/sign-in',
     'Hooks in a forge': '/docs/forges/hooks',
     'From Forgejo': '/docs/from-forgejo',
   },
@@ -42,10 +49,12 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Events: '/docs/events',
     'Usage history': '/docs/history',
     'Freeing space': '/docs/reclaim',
+    'A disk that does not fill': '/docs/disk',
     'Backup and upgrade': '/docs/backup',
     Sizing: '/docs/performance',
   },
   Troubleshooting: {
+    'By symptom': '/docs/troubleshooting',
     'Findings of doctor': '/docs/doctor',
     'When something fails': '/docs/reliability',
     'A refused push': '/docs/refused',
@@ -68,9 +77,14 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** Tells a link to a file of the tree from one to a page, to a heading or to elsewhere. */
-function isFile(link: string): boolean {
-  return !/^(#|[a-z]+:)/.test(link) && !/\.md(#.*)?$/.test(link);
+/**
+ * Tells a link to a file of the tree from one to a page, to a heading or to elsewhere. Throws if the file is not
+ * there: VitePress looks only at links to pages.
+ */
+function isFile(link: string, page: string): boolean {
+  if (/^(#|[a-z]+:)/.test(link) || /\.md(#.*)?$/.test(link)) return false;
+  if (!existsSync(join(root, dirname(page), link))) throw new Error(`${page}: the link to ${link} is dead`);
+  return true;
 }
 
 export default defineConfig({
@@ -86,11 +100,12 @@ export default defineConfig({
   markdown: {
     config: md => {
       // Other files of the tree are not on the site.
-      md.core.ruler.push('files', ({ tokens }) => {
+      md.core.ruler.push('files', ({ tokens, env }) => {
         for (const { children } of tokens) {
           const opened: boolean[] = [];
           for (const token of children ?? []) {
-            if (token.type === 'link_open') opened.push(isFile(token.attrGet('href') ?? ''));
+            if (token.type === 'link_open')
+              opened.push(isFile(token.attrGet('href') ?? '', env.relativePath));
             const isUnlinked = token.type === 'link_close' ? opened.pop() : opened.at(-1);
             if (isUnlinked === true && /^link_(open|close)$/.test(token.type)) token.type = 'text';
           }

@@ -3,7 +3,7 @@
  */
 
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Test } from 'tap';
 import { identity, type Run } from './run.ts';
 import { SandboxHost } from './sandbox-host.ts';
@@ -95,32 +95,29 @@ export class Site {
   readonly sandbox: SandboxHost;
   /** Where alice's clones are. */
   readonly home: string;
-  readonly #package: string;
 
-  private constructor(sandbox: SandboxHost, packageFile: string) {
+  private constructor(sandbox: SandboxHost) {
     this.sandbox = sandbox;
     this.home = join(sandbox.folder, 'alice');
-    this.#package = packageFile;
   }
 
-  /** `packageFile`: the packed package. */
+  /** `packageFile`: the packed package, which root finds where commands are typed. */
   static async open(t: Test, packageFile: string): Promise<Site> {
     const sandbox = await SandboxHost.open(t);
-    const site = new Site(sandbox, join(sandbox.folder, 'softquota.tgz'));
-    await copyFile(packageFile, site.#package);
+    const site = new Site(sandbox);
+    const copy = join(sandbox.folder, basename(packageFile));
+    await copyFile(packageFile, copy);
+    await sandbox.must('cp', [copy, '/root']);
     await mkdir(site.home);
     await sandbox.must('sh', ['-eu', '-c', prepareAlice]);
     return site;
   }
 
-  /**
-   * Types a block; it ends at the first command that fails. Only the package comes from another place than it
-   * says, since there is no network.
-   */
+  /** Types a block as it stands; it ends at the first command that fails. npm knows that there is no network. */
   type({ kind, text }: Block): Promise<Run> {
-    const script = text.replace('npm install -g softquota', `npm install -g --offline ${this.#package}`);
-    const who = kind === 'sh alice' ? { cwd: this.home, env: identity } : {};
-    return this.sandbox.run('sh', ['-eu', '-c', script], who);
+    const who =
+      kind === 'sh alice' ? { cwd: this.home, env: identity } : { env: { npm_config_offline: 'true' } };
+    return this.sandbox.run('sh', ['-eu', '-c', text], who);
   }
 
   /** The same where it has to succeed. */

@@ -30,6 +30,12 @@ const shows: Readonly<Record<string, RegExp>> = {
 const snapshot =
   'cd "$1" && find . -path ./objects -prune -o -printf "%p %m %u %g %s %l\\n" | sort && cat config';
 
+/** The commands of docs/troubleshooting.md; they change nothing. */
+async function commandsBySymptom(): Promise<readonly string[]> {
+  const text = await readFile(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
+  return [...new Set([...text.matchAll(/`(softquota [^`]+)`/g)].map(([, command = '']) => command))];
+}
+
 /** Whatever has the name, on the whole host but where this project itself and its cache lie. */
 const left =
   "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib /var/cache -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
@@ -62,6 +68,12 @@ for (const way of names) {
       t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
       const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
       t.match(await sandbox.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
+      if (way === 'ssh') {
+        for (const command of await commandsBySymptom()) {
+          const ran = await sandbox.run('sh', ['-eu', '-c', command]);
+          t.equal(ran.code, 0, command, { stderr: ran.stderr });
+        }
+      }
       const told = await rightsTold();
       t.equal(told.size, 7);
       const stats = await sandbox.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);

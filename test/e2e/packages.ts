@@ -55,7 +55,7 @@ const storeVersion = withStore(`console.log(store.prepare('PRAGMA user_version')
 const everything = `
 find /etc /usr /var /opt /srv /home /run -path /run/systemctl -prune -o -path /var/lib/dpkg -prune \\
 	-o -path /var/lib/apt -prune -o -path /var/cache/apt -prune -o -path /var/cache/ldconfig -prune \\
-	-o -path /var/cache/man -prune -o -path /var/log -prune -o -print | sort
+	-o -path /var/cache/man -prune -o -path /var/cache/debconf -prune -o -path /var/log -prune -o -print | sort
 `;
 
 export interface Life {

@@ -1,10 +1,10 @@
 /** The manual as a site, as `npm run docs` builds it. */
 
-import { globSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { must } from '../e2e/run.ts';
+import { must, run } from '../e2e/run.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -29,6 +29,11 @@ t.test(
     for (const page of globSync('docs/**/*.md', { cwd: checkout })) {
       t.ok(pages.has(join(site, page.replace(/\.md$/, '.html'))), page);
     }
+    const beside = new Set(valuesOf(pages.get(join(site, 'index.html')) ?? '', 'href'));
+    const unnamed = globSync('docs/**/*.md', { cwd: checkout }).filter(
+      page => page !== 'docs/README.md' && !beside.has(`/${page.replace(/\.md$/, '.html')}`),
+    );
+    t.strictSame(unnamed, [], 'the list beside every page names all of them');
     const headings = new Map([...pages].map(([file, text]) => [file, new Set(valuesOf(text, 'id'))]));
     const broken: string[] = [];
     for (const [file, text] of pages) {
@@ -54,3 +59,18 @@ t.test(
     }
   },
 );
+
+for (const [what, link, said] of [
+  ['page', 'docs/no-such.md', /dead link[\s\S]*no-such/],
+  ['file', 'compose.no-such.yaml', /the link to compose\.no-such\.yaml is dead/],
+] as const) {
+  t.test(`a link to a ${what} that is not there fails the build`, async t => {
+    const tree = t.testdir({ 'README.md': `[See](${link}).\n` });
+    cpSync(join(checkout, 'site'), join(tree, 'site'), { recursive: true });
+    cpSync(join(checkout, 'package.json'), join(tree, 'package.json'));
+    symlinkSync(join(checkout, 'node_modules'), join(tree, 'node_modules'));
+    const built = await run('npm', ['run', '--silent', 'docs'], { cwd: tree, env: { HOME: tree } });
+    t.not(built.code, 0);
+    t.match(built.stdout + built.stderr, said);
+  });
+}
