@@ -39,6 +39,21 @@ t.test('a release is a commit, a tag and a changed changelog here, and nothing e
     run(process.execPath, ['scripts/release.ts', '--no-packages', ...words], { cwd: clone, env });
   const git = (...words: readonly string[]) => must('git', words, { cwd: clone });
   await git('config', 'status.showUntrackedFiles', 'no'); // node_modules is a link here
+  // There may have been a release just now.
+  const changelog = join(clone, 'CHANGELOG.md');
+  const told = readFileSync(changelog, 'utf8').replace(
+    /^(## \[Unreleased\]\n)/m,
+    '$1\n### Added\n\n- News.\n',
+  );
+  writeFileSync(changelog, told);
+  await git(
+    ...['-c', 'user.name=alice', '-c', 'user.email=alice@git.example'],
+    'commit',
+    '--quiet',
+    '--all',
+    '-m',
+    'News',
+  );
 
   t.match(await release('0.0.1'), { code: 1, stderr: /0\.0\.1 is not above / });
   writeFileSync(join(clone, 'LICENSE'), '');
@@ -56,10 +71,8 @@ t.test('a release is a commit, a tag and a changed changelog here, and nothing e
   for (const file of ['package.json', 'package-lock.json']) {
     t.match(readFileSync(join(clone, file), 'utf8'), /^ {2}"version": "99\.0\.0",$/m, file);
   }
-  t.match(
-    readFileSync(join(clone, 'CHANGELOG.md'), 'utf8'),
-    /## \[Unreleased\]\n\n## \[99\.0\.0\] - \d{4}-\d\d-\d\d\n\n###/,
-  );
+  t.match(readFileSync(changelog, 'utf8'), /## \[Unreleased\]\n\n## \[99\.0\.0\] - \d{4}-\d\d-\d\d\n\n###/);
+  t.equal(await git('diff', '--numstat', 'HEAD~1', 'package-lock.json'), '2\t2\tpackage-lock.json');
   t.equal(await must('git', ['-C', origin, 'tag']), '');
   t.match(await release('99.0.0'), { code: 1, stderr: /the tag v99\.0\.0 exists already/ });
   t.match(await release('99.0.1'), { code: 1, stderr: /says nothing under Unreleased/ });
