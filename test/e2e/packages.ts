@@ -191,7 +191,7 @@ echo '; a line of mine' >>/etc/softquota/app.ini`);
 }
 
 /** Copies a file to where the host sees it; returns its path there. */
-async function shared(host: SandboxHost, file: string): Promise<string> {
+export async function shared(host: SandboxHost, file: string): Promise<string> {
   const copy = join(host.folder, file.split('/').at(-1) ?? '');
   await must('cp', [file, copy]);
   return copy;

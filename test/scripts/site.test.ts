@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { must, run } from '../e2e/run.ts';
 
+t.setTimeout(600_000);
+
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The values of an attribute in a page. */
