@@ -70,9 +70,12 @@ function sendApp(request: Request, response: Response, next: NextFunction, page:
   });
 }
 
-function sendFile(request: Request, response: Response, path: string, { bytes, br, gzip }: BuiltFile): void {
-  response.set('Cache-Control', hashed.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache');
-  response.type(extname(path));
+function sendFile(request: Request, response: Response, name: string, { bytes, br, gzip }: BuiltFile): void {
+  response.set(
+    'Cache-Control',
+    hashed.test(request.path) ? 'public, max-age=31536000, immutable' : 'no-cache',
+  );
+  response.type(extname(name));
   if (br === null && gzip === null) return void response.send(bytes);
   response.vary('Accept-Encoding');
   const chosen =

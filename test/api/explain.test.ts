@@ -36,7 +36,7 @@ t.test('whatever the policy, the explanation is that of the decision that the ga
         assert.deepStrictEqual(verdict.parse(decision), decided);
         assert.equal(asked.status, decided.allowed ? 200 : 413);
         assert.deepStrictEqual(
-          report.decisions[subject],
+          verdict.parse(report.decisions[subject]),
           decided,
           'and so says what there is to say of the owner',
         );

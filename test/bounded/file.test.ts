@@ -110,6 +110,7 @@ t.test(
       'store/units/files.ts': "the daemon's own, in DATA_PATH",
       'doctor/survey/accounts.ts': '/etc/passwd and /etc/group',
       'version.ts': "this package's own",
+      'worker/space/note.ts': 'writes a new file',
     };
     const imports = /^import (?:type )?\{([^}]*)\} from 'node:(fs|fs\/promises|child_process)';/gm;
     const readers = /\b(?:readFile|readFileSync|open|openSync|createReadStream)\b/;

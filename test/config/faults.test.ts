@@ -90,7 +90,7 @@ t.test('a secret is never shown, wherever it went wrong', async t => {
 t.test('what a later version has is not known to this one', async t => {
   const message = (ini: string) => faultsOf(t, ini).join('\n');
   t.match(message('[quota]\nGRACE = 7d\n'), /GRACE: this version does not know this key\./);
-  t.match(message('[metrics]\nENABLED = true\n'), /^app\.ini:1: \[metrics\]: this version does not know/);
+  t.match(message('[later]\nENABLED = true\n'), /^app\.ini:1: \[later\]: this version does not know/);
 });
 
 t.test('BURST is a size above 0, or nothing', async t => {

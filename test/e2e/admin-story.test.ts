@@ -99,14 +99,18 @@ t.test('every other command of the manual does what is said of it', async t => {
   t.equal(await sandbox.must('curl', [...monitor, rules]), '200', 'the new token reads');
   t.equal(await sandbox.must('curl', [...monitor, '-d', '{}', rules]), '403', 'and nothing else');
   t.match(jsonIn(await site.must(below('Who asks').next().value)), [{ name: 'free' }]);
-  const pages = below('Answers').next().value;
+  const pages = below('Answers');
+  const lists = pages.next().value;
   // A refusal is on record about a second later.
   const listed = await until(async () => {
-    const { stdout } = await site.must(pages);
+    const { stdout } = await site.must(lists);
     return stdout.includes('"kind":"refusal"') ? stdout : null;
   });
   t.match(listed, /^X-Total-Count: 2\r$/m, 'alice and root');
   t.match(listed, /"name":"alice"/);
+  t.same(jsonIn(await site.must(pages.next().value)), [], 'nobody is over or near a limit');
+  await site.must(below('CSV').next().value);
+  t.match(await sandbox.must('cat', ['owners.csv']), /^owner,type,state[^\n]+$/, 'the names of the columns alone');
 });
 
 t.test('the faults of the manual are in the words of the daemon', async t => {

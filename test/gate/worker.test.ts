@@ -77,7 +77,7 @@ t.test('tasks are given and results taken on the trusted socket only', async t =
   t.match(await ask('/v1/worker/tasks'), { status: 403 });
   const { status, text } = await askTrusted('/v1/worker/tasks?wait=1');
   t.equal(status, 200);
-  t.same(JSON.parse(text), { pushed: ['/srv/git/a/b.git'], asked: [] });
+  t.same(JSON.parse(text), { pushed: ['/srv/git/a/b.git'], asked: [], mark: '' });
   for (const wait of ['26', '-1', 'x']) {
     t.match(await askTrusted(`/v1/worker/tasks?wait=${wait}`), {
       status: 400,

@@ -40,6 +40,7 @@ t.test('refusals of one hour are one event, with the first, the last and the cou
         limit: 10_000,
         group: null,
         rule: null,
+        full_disk: false,
       },
     ],
   );

@@ -30,10 +30,11 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       // While it is open nothing else takes the focus; closing gives it back by itself only where it was
       // inside.
       element?.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-      // What opened it may have gone, such as the row of what was deleted.
-      if (document.activeElement === document.body)
-        document.querySelector('h1')?.focus({ preventScroll: true });
+      if (before instanceof HTMLElement && before.isConnected) {
+        before.focus();
+        handOnFrom(before);
+      }
+      handOn();
     };
   }, []);
   return (
@@ -51,6 +52,22 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       </div>
     </dialog>
   );
+}
+
+/** Gives the focus to the heading of the page where nothing has it. */
+function handOn(): void {
+  if (document.activeElement === document.body) document.querySelector('h1')?.focus({ preventScroll: true });
+}
+
+/** Hands the focus on once what has it goes, such as the row of what was deleted; until something else has it. */
+function handOnFrom(focused: HTMLElement): void {
+  const observer = new MutationObserver(() => {
+    if (focused.isConnected) return;
+    observer.disconnect();
+    handOn();
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
+  document.addEventListener('focusin', () => observer.disconnect(), { once: true });
 }
 
 export interface ConfirmProps {
