@@ -20,7 +20,8 @@ export const olderVersion = '0.0.9';
 export async function makePackages(t: Test, ...options: readonly string[]): Promise<readonly string[]> {
   const out = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
   t.teardown(() => rm(out, { recursive: true }));
-  const env = { HOME: out, npm_config_cache: join(out, 'cache') };
+  // A commit meanwhile makes no difference.
+  const env = { HOME: out, npm_config_cache: join(out, 'cache'), SOURCE_DATE_EPOCH: '1790000000' };
   const made = await must(process.execPath, [script, '--quick', '--out', out, ...options], { env });
   return made.trim().split('\n');
 }
