@@ -110,7 +110,11 @@ t.test('every other command of the manual does what is said of it', async t => {
   t.match(listed, /"name":"alice"/);
   t.same(jsonIn(await site.must(pages.next().value)), [], 'nobody is over or near a limit');
   await site.must(below('CSV').next().value);
-  t.match(await sandbox.must('cat', ['owners.csv']), /^owner,type,state[^\n]+$/, 'the names of the columns alone');
+  t.match(
+    await sandbox.must('cat', ['owners.csv']),
+    /^owner,type,state[^\n]+$/,
+    'the names of the columns alone',
+  );
 });
 
 t.test('the faults of the manual are in the words of the daemon', async t => {
