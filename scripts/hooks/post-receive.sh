@@ -29,6 +29,16 @@ nl='
 
 # fragment: sizing
 
+# fragment: promise
+
+# Forgets the promise of a push once git has done all of it: the next one is held to nothing then, also where the
+# same objects take more after they are packed anew.
+end_promise() {
+	[ -f "$promise" ] && list_refs become || return 0
+	read -r _ _ _ promised <"$promise"
+	[ "$(name_refs "$refs")" != "$promised" ] || (become rm -f -- "$promise")
+}
+
 # Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it
 # notices that.
 main() {
@@ -38,6 +48,7 @@ main() {
 		exit $?
 	fi
 	read_input
+	end_promise
 	# Nobody waits for this: it goes on behind the push, and ends by itself. Settings that cannot be taken were
 	# told before the push. What was decided without the daemon is told where it takes this.
 	(

@@ -32,6 +32,8 @@ tab='	'
 
 # fragment: telling
 
+# fragment: promise
+
 # fragment: judging
 
 # fragment: chain

@@ -86,6 +86,8 @@ export async function layOut(
 ): Promise<void> {
   const program = join(root, 'usr/lib/softquota');
   await unpackWithNode(npmFile, program, version);
+  // They put the units where an administrator's own are.
+  for (const step of ['install', 'remove']) await rm(join(program, 'systemd', step));
   const places = { ...systemPlaces, 'share/completions/_softquota': zshPlace };
   for (const [from, to] of Object.entries(places)) {
     await mkdir(dirname(join(root, to)), { recursive: true });

@@ -11,7 +11,7 @@ import { signInLink } from '../wire/index.ts';
 import { localAdminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import type { World } from './playground-world.ts';
-import { withUnreadConfigOption } from './settings.ts';
+import { withUnreadConfigOption, wrapped } from './settings.ts';
 import { print, tell } from './streams.ts';
 
 const administrator = 'admin';
@@ -27,13 +27,16 @@ export function addPlayground(program: Command, exit: Exit): void {
   withUnreadConfigOption(program.command('playground'))
     .summary('try softquota in a small world')
     .description(
-      'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a\n' +
-        'daemon for them. Prints links that open the web UI signed in, and commands to copy: allowed pushes, a\n' +
+      'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a ' +
+        'daemon for them. Prints links that open the web UI signed in, and commands to copy: allowed pushes, a ' +
         'refused push, and how to free space.',
     )
     .option('--dir <directory>', 'its directory; an existing playground there is replaced', 'var/playground')
     .option('--exit', 'run the story and stop')
-    .addHelpText('after', '\nExit status with --exit: 0 every step went as described, 1 a step did not.')
+    .addHelpText(
+      'after',
+      wrapped('\nExit status with --exit: 0 every step went as described, 1 a step did not.'),
+    )
     .action(async (options: PlaygroundOptions) => exit(await run(options)));
 }
 

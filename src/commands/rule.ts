@@ -1,12 +1,13 @@
 /** `softquota rule`: limits, each on some kinds of data. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { isSubject, subjects, withAncestors } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { rule, type WholePolicy } from '../wire/index.ts';
-import { adminClient, type DaemonClient, pathStep } from './client.ts';
+import { type Rule, rule, type WholePolicy } from '../wire/index.ts';
+import { adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitOf, limitShown, ruleText, subjectsOf } from './limits.ts';
 import { printJson } from './output.ts';
@@ -83,9 +84,16 @@ export function addRule(program: Command, _exit: Exit): void {
         path: '/admin/quota/rules',
         body: { name, ...fieldsOf(options) },
       } as const;
-      const created = rule.parse(await clientOf(options).get(call));
-      if (options.json === true) printJson(created);
-      else print(`Created rule ${printable(created.name)}: ${ruleText(created)}.\n`);
+      const { limit, subjects } = call.body;
+      const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
+        path: () => pathOf(name),
+        schema: rule,
+        isSame: found =>
+          found.limit === limit && isDeepStrictEqual(found.subjects.toSorted(), subjects?.toSorted()),
+      });
+      if (options.json === true) return printJson(created);
+      const verb = isNew ? 'Created rule' : 'There is already the same rule';
+      print(`${verb} ${printable(created.name)}: ${ruleText(created)}.\n`);
     });
 
   withJsonOption(withConfigOption(rules.command('edit')))
@@ -123,7 +131,7 @@ function pathOf(name: string): string {
   return `/admin/quota/rules/${pathStep(name)}`;
 }
 
-function fieldsOf({ limit, subject }: RuleOptions): Readonly<Record<string, unknown>> {
+function fieldsOf({ limit, subject }: RuleOptions): Partial<Pick<Rule, 'limit' | 'subjects'>> {
   return {
     ...(limit === undefined ? {} : { limit: limitOf(limit) }),
     ...(subject === undefined ? {} : { subjects: subjectsOf(subject) }),

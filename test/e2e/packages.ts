@@ -93,7 +93,7 @@ chmod 1777 /tmp`,
     // The server is made once its group is there, as the manual has it.
     if (index === 1) await done(server);
     const { code, stdout, stderr } = await sh(
-      `cd /tmp/packages; ${command.replace('TOTAL = 10G', 'TOTAL = 1M')}`,
+      `cd /tmp/packages; ${command.replace('--total 10G', '--total 1M')}`,
     );
     t.equal(code, 0, command, { stdout, stderr });
   }

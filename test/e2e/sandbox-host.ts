@@ -25,6 +25,8 @@ export interface SandboxOptions {
   readonly root?: string;
 }
 
+const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
 /** What root finds after a login. */
 const environment: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -74,6 +76,8 @@ exec chroot . sh -c 'cd /root && echo "$1" && exec cat' sh "$pid"
 export class SandboxHost {
   /** Seen under this path from both sides. */
   readonly folder: string;
+  /** This checkout, under the same path from both sides. */
+  readonly checkout = checkout;
   /** Its first process, as it is known outside. */
   readonly #pid: string;
 
@@ -85,7 +89,6 @@ export class SandboxHost {
   static async open(t: Test, { network = 'own', root = '/' }: SandboxOptions = {}): Promise<SandboxHost> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
     const systemctl = fileURLToPath(new URL('systemctl.ts', import.meta.url));
-    const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
     const own = ['--mount', '--pid', '--fork', '--uts', '--ipc', '--kill-child'];
     if (network === 'own') own.push('--net');
     // As a program of its tests only, in a root that is to have no Node.
@@ -112,22 +115,20 @@ export class SandboxHost {
     return new SandboxHost(folder, String(up[0]));
   }
 
-  /** Runs a program in it, as root, in an environment of its own and `options.env`. */
-  readonly run: Runner = (command, args, options = {}) => {
-    const { cwd = '/root', env = {}, ...others } = options;
-    const enter = [
-      '--target',
-      this.#pid,
-      '--mount',
-      '--pid',
-      '--net',
-      '--uts',
-      '--ipc',
-      '--root',
-      `--wdns=${cwd}`,
-    ];
+  /** The arguments with which nsenter runs a program in it, as root, in an environment of its own and `env`. */
+  entering(
+    [command, ...args]: readonly [string, ...string[]],
+    { cwd = '/root', env = {} }: Pick<RunOptions, 'cwd' | 'env'>,
+  ): string[] {
+    const spaces = ['--mount', '--pid', '--net', '--uts', '--ipc', '--root'];
     const variables = Object.entries({ ...environment, ...env }).map(([name, value]) => `${name}=${value}`);
-    return run('nsenter', [...enter, 'env', '-i', ...variables, command, ...args], others);
+    return ['--target', this.#pid, ...spaces, `--wdns=${cwd}`, 'env', '-i', ...variables, command, ...args];
+  }
+
+  readonly run: Runner = (command, args, options = {}) => {
+    const { cwd, env, ...others } = options;
+    const where = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) };
+    return run('nsenter', this.entering([command, ...args], where), others);
   };
 
   /** Where a file of the host's is seen from outside; sockets can be connected to there. */

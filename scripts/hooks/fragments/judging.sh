@@ -6,10 +6,6 @@
 # the client goes away in between. So the next push is held to what the last one promised, until the quota
 # allows a push again.
 
-# The promise of the last push that went on so: a line with the bytes that would stay, with those that it was
-# itself held to, and with those that there were before the first such push; then a line OLD NEW REF for each of
-# its refs.
-promise=softquota-promise
 # The push that is under way so: a line with the host since it started, its space of process numbers, and the
 # number of git's process, 0 where it is not known.
 under_way=softquota-judging
@@ -106,20 +102,14 @@ bounded() {
 	return "$code"
 }
 
-# Sets $refs to a line OBJECT REF for each ref and for a detached HEAD, $refs_after to the same as it will be,
-# and $others to ^OBJECT for what the repositories hold that this one borrows objects from. What git will not
+# Sets $refs, $refs_after to the same as it will be, and $others to ^OBJECT for what the repositories hold that this one borrows objects from. What git will not
 # do counts as not done: another value than the pusher says, what the settings deny or hide, a branch that is
 # checked out, and anything but a commit in a branch.
 find_refs() {
-	listed=$(
-		bounded '' git for-each-ref --format='%(objectname) %(refname) %(if)%(symref)%(then)=%(end)'
-	) || return 1
+	list_refs bounded '' || return 1
 	# A bare repository itself has nothing checked out.
 	# shellcheck disable=SC2016 # the $ is awk's
 	checked_out=$(become git worktree list --porcelain | become awk '$1 == "branch" { print $2 }')
-	detached=
-	head=$(become git symbolic-ref -q HEAD) || detached="$(become git rev-parse -q --verify HEAD) HEAD"
-	refs=$listed${listed:+${detached:+$nl}}$detached
 	# shellcheck disable=SC2016 # the $ is awk's
 	kinds=$(
 		bounded "$(printf '%s\n' "$input" | become awk '$2 !~ /^0+$/ { print $2 }')" \
@@ -309,7 +299,7 @@ end_judging() {
 	if [ "$1" -eq 0 ]; then
 		if {
 			share_as_repository
-			printf '%s %s %s\n%s\n' "$after" "$least" "$first" "$input" >"$promise.new" && (become mv -f -- "$promise.new" "$promise")
+			printf '%s %s %s %s\n%s\n' "$after" "$least" "$first" "$(name_refs "$refs_after")" "$input" >"$promise.new" && (become mv -f -- "$promise.new" "$promise")
 		} 2>/dev/null; then
 			say "this push makes the repository smaller, by $(size $((before - after))), so it is accepted although the quota is exceeded."
 			return 0
