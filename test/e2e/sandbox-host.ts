@@ -78,11 +78,14 @@ export class SandboxHost {
   readonly folder: string;
   /** This checkout, under the same path from both sides. */
   readonly checkout = checkout;
+  /** The directory that it is a copy of. What others do there meanwhile is seen in it, too. */
+  readonly root: string;
   /** Its first process, as it is known outside. */
   readonly #pid: string;
 
-  private constructor(folder: string, pid: string) {
+  private constructor(folder: string, root: string, pid: string) {
     this.folder = folder;
+    this.root = root;
     this.#pid = pid;
   }
 
@@ -112,7 +115,7 @@ export class SandboxHost {
     const lines = createInterface({ input: first.stdout });
     const up = await Promise.race([once(lines, 'line'), ended.then(() => null)]);
     if (up === null) throw new Error(`the host does not come up: ${complaint}`);
-    return new SandboxHost(folder, String(up[0]));
+    return new SandboxHost(folder, root, String(up[0]));
   }
 
   /** The arguments with which nsenter runs a program in it, as root, in an environment of its own and `env`. */
