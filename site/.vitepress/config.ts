@@ -90,6 +90,13 @@ function isFile(link: string, page: string): boolean {
   return true;
 }
 
+/** A link to the project's README leads to the front page, which it is. */
+function onSite(link: string, page: string): string {
+  const [path = '', heading] = link.split('#');
+  if (join(dirname(page), path) !== 'README.md') return link;
+  return heading === undefined ? '/' : `/#${heading}`;
+}
+
 export default defineConfig({
   title: 'softquota',
   description: 'A soft disk quota for any git server',
@@ -107,8 +114,11 @@ export default defineConfig({
         for (const { children } of tokens) {
           const opened: boolean[] = [];
           for (const token of children ?? []) {
-            if (token.type === 'link_open')
-              opened.push(isFile(token.attrGet('href') ?? '', env.relativePath));
+            if (token.type === 'link_open') {
+              const link = token.attrGet('href') ?? '';
+              opened.push(isFile(link, env.relativePath));
+              token.attrSet('href', onSite(link, env.relativePath));
+            }
             const isUnlinked = token.type === 'link_close' ? opened.pop() : opened.at(-1);
             if (isUnlinked === true && /^link_(open|close)$/.test(token.type)) token.type = 'text';
           }
