@@ -1,8 +1,12 @@
 /** `softquota playground`: a small world to try. */
 
+import { existsSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { isCheckout } from '../package.ts';
+import { isCheckout, packageDirectory } from '../package.ts';
+import { shellQuoted } from '../text/index.ts';
 import { signInLink } from '../wire/index.ts';
 import { localAdminClient } from './client.ts';
 import type { Exit } from './exit.ts';
@@ -46,7 +50,7 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
   print(`Creating a small world in ${dir} …\n`);
   const world = await makeWorld(dir);
   const daemon = await startDaemon(world);
-  const command = isCheckout() ? 'npx softquota' : 'softquota';
+  const command = ownCommand();
   const scenes = story(world, command);
   try {
     if (exit === true) {
@@ -68,6 +72,16 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
     await daemon.stop();
     await world.clear();
   }
+}
+
+/** The words that start softquota in a shell: by its path where an unpacked tarball is not on the search path. */
+function ownCommand(): string {
+  if (isCheckout()) return 'npx softquota';
+  const folders = (process.env.PATH ?? '').split(':').filter(isAbsolute);
+  const program = fileURLToPath(new URL('bin/softquota', packageDirectory));
+  if (folders.some(folder => existsSync(join(folder, 'softquota'))) || !existsSync(program))
+    return 'softquota';
+  return shellQuoted(program);
 }
 
 /** Makes an administrator of the world, and prints links to its web UI. */

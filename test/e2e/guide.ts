@@ -23,6 +23,8 @@ export interface Block {
 
 /** The headings whose commands are typed, on every way and on each. */
 const common = ['Install softquota', 'Set the limit', 'Check', 'Uploads', 'All the rest'];
+/** The heading whose commands the tests of the packages type: those of the .deb, then those of the tarball. */
+export const packageHeading = 'From a package';
 const plain = [...common, 'The hooks', 'The hooks out of the repositories'];
 export const ways = {
   ssh: [...plain, 'Over ssh'],
