@@ -1,8 +1,9 @@
 # softquota in a container; docs/docker.md tells how it stands beside a git server.
 #
-# The first stage builds; the second keeps what runs: Node.js, softquota, git and curl for the playground and the hooks.
+# The first stage builds, on the processor of the builder, since what it makes is the same for all; the second keeps what
+# runs: Node.js, softquota, git and curl for the playground and the hooks.
 
-FROM node:24-bookworm-slim AS build
+FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts

@@ -9,10 +9,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { systemCode } from '../src/errors.ts';
 import { assembledHook, assembledHooks, assembledStub, stubbedHooks } from './hooks/assemble.ts';
 import { commandReference } from './reference/commands.ts';
+import { bashCompletion, fishCompletion, zshCompletion } from './reference/completions.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { doctorReference } from './reference/doctor.ts';
 import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
+import { commandsManual, configurationManual } from './reference/manual-pages.ts';
 import { dashboard, metricsReference } from './reference/metrics.ts';
 import { architecture } from './reference/modules.ts';
 import { openApi } from './reference/openapi.ts';
@@ -30,6 +32,11 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/metrics.md': metricsReference,
   'docs/metrics/dashboard.json': dashboard,
   'docs/openapi.json': openApi,
+  'share/completions/_softquota': zshCompletion,
+  'share/completions/softquota.bash': bashCompletion,
+  'share/completions/softquota.fish': fishCompletion,
+  'share/man/app.ini.5': configurationManual,
+  'share/man/softquota.1': commandsManual,
   ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
   ...Object.fromEntries(stubbedHooks.map(name => [`hooks/stubs/${name}`, () => assembledStub(name)])),
 };

@@ -109,6 +109,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'layout',
     'forge',
     'config',
+    'policy',
     'wire',
     'health',
     'service',

@@ -87,21 +87,33 @@ const catalog = {
   },
   unknown_path: {
     status: 404,
-    exit: exitCodes.usage,
+    exit: exitCodes.refused,
     meaning: 'The path lies under no storage template.',
     fix: 'Ask for a path inside a unit, or add a template to `[storage.*] PATH`.',
   },
   no_owner: {
     status: 404,
-    exit: exitCodes.usage,
+    exit: exitCodes.refused,
     meaning: 'The unit of the path has no owner.',
     fix: '`softquota doctor` says what was looked for.',
   },
   not_found: {
     status: 404,
-    exit: exitCodes.usage,
+    exit: exitCodes.refused,
     meaning: 'What the address or the command names does not exist.',
     fix: 'Check the spelling.',
+  },
+  already_in: {
+    status: 409,
+    exit: exitCodes.done,
+    meaning: 'The group has this rule or this member already. Nothing was changed.',
+    fix: 'Nothing is left to do.',
+  },
+  already_out: {
+    status: 404,
+    exit: exitCodes.done,
+    meaning: 'The group, or the organization, does not have what is to be removed. Nothing was changed.',
+    fix: 'Nothing is left to do; if you expected it there, check the spelling.',
   },
   wrong_method: {
     status: 405,
@@ -117,7 +129,7 @@ const catalog = {
   },
   conflict: {
     status: 409,
-    exit: exitCodes.usage,
+    exit: exitCodes.refused,
     meaning: 'The request contradicts what exists, such as a name that is taken.',
     fix: 'Read the current state, then decide.',
   },

@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 
 /** The hooks that are assembled, by their names in `hooks/`. */
-export const assembledHooks = ['pre-receive', 'post-receive', 'upload'] as const;
+export const assembledHooks = ['pre-receive', 'post-receive', 'upload', 'quota'] as const;
 
 export type AssembledHook = (typeof assembledHooks)[number];
 

@@ -2,7 +2,8 @@
 
 import { type Key, routeSections, type Section, sections, variableOf } from '../../src/config/index.ts';
 
-const opening = `\
+/** The page before its tables, as the manual page has it, too. */
+export const configurationOpening = `\
 # Configuration: app.ini
 
 softquota reads one file and the environment. \`app.ini.example\` is a file to start from; the
@@ -47,7 +48,7 @@ to root. Without any file the environment alone may say everything.
   elsewhere, except in lists.
 
 Unknown sections and keys, values that cannot be taken, and settings that contradict each other are
-faults. All of them are told at once, and the daemon does not start (exit code 78):
+faults. The daemon names all of them at once and does not start (exit code 78):
 
     app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit.
 
@@ -80,7 +81,7 @@ export function configurationReference(): string {
     if (section.name === 'gate') return [chapter(section), chapter(routeSections)];
     return others.includes(section) ? [] : [chapter(section)];
   });
-  return [opening, ...blocks].join('\n');
+  return [configurationOpening, ...blocks].join('\n');
 }
 
 function chapter(section: Section): string {
@@ -111,11 +112,12 @@ function otherStorages(storages: readonly Section[]): string {
 function table(section: Section): string[] {
   const rows = section.keys.map(
     key =>
-      `| \`${key.name}\` | ${fallback(key)} | ${key.reloads ? 'reload' : 'restart'} | ${key.doc.replaceAll('|', '\\|')} |`,
+      `| \`${key.name}\` | ${defaultOf(key)} | ${key.reloads ? 'reload' : 'restart'} | ${key.doc.replaceAll('|', '\\|')} |`,
   );
   return ['| key | default | changes by | meaning |', '|---|---|---|---|', ...rows];
 }
 
-function fallback(key: Key<unknown>): string {
+/** The default of a key, as Markdown. */
+export function defaultOf(key: Key<unknown>): string {
   return key.words ?? `\`${key.text}\``;
 }

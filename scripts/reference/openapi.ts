@@ -1,5 +1,6 @@
 /** The routes as an OpenAPI 3.1 document: docs/openapi.json, which the daemon serves. */
 
+import { readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import {
@@ -16,6 +17,17 @@ import { allRoutes } from '../../src/api/routes/index.ts';
 import type { ApiServices } from '../../src/api/services.ts';
 import { version } from '../../src/version.ts';
 import { fault, text } from '../../src/wire/index.ts';
+import { fieldWords } from './field-words.ts';
+
+/** One request and its answer for each operation, recorded by test/api/examples.test.ts. */
+const examples: Readonly<Record<string, Example>> = JSON.parse(
+  readFileSync(new URL('examples.json', import.meta.url), 'utf8'),
+);
+
+interface Example {
+  readonly request?: unknown;
+  readonly answer?: unknown;
+}
 
 export type Document = ReturnType<typeof createDocument>;
 
@@ -27,7 +39,7 @@ Every error is \`{"message", "code", "url"}\`: the message names each wrong fiel
 /** All routes as a text of JSON. */
 export function openApi(): string {
   // Making routes only hands on what their handlers work with, and none of them is called.
-  return `${JSON.stringify(describe(allRoutes({} as ApiServices)), null, 2)}\n`;
+  return `${JSON.stringify(withWords(describe(allRoutes({} as ApiServices))), null, 2)}\n`;
 }
 
 function describe(routes: readonly Route[]): Document {
@@ -66,6 +78,40 @@ function describe(routes: readonly Route[]): Document {
   });
 }
 
+/** Adds the words of fields that have none of their own; throws where there are none for a field. */
+function withWords(document: Document): Document {
+  for (const [name, schema] of Object.entries(document.components?.schemas ?? {}))
+    describeFields(name, schema);
+  for (const item of Object.values(document.paths ?? {})) {
+    for (const { parameters = [] } of Object.values(item))
+      for (const each of parameters) addWords('', each.name, each);
+  }
+  return document;
+}
+
+/** Walks a schema of the component `name`. */
+function describeFields(name: string, schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'properties')
+      for (const [field, inner] of Object.entries(Object(value))) addWords(name, field, Object(inner));
+    describeFields(name, value);
+  }
+}
+
+interface Describable {
+  description?: string;
+  readonly schema?: unknown;
+}
+
+function addWords(schema: string, field: string, to: Describable): void {
+  if (to.description !== undefined) return;
+  const words = fieldWords[`${schema}.${field}`] ?? fieldWords[field];
+  if (words === undefined)
+    throw new Error(`${schema}.${field}: scripts/reference/field-words.ts has no words for it`);
+  to.description = words;
+}
+
 function operation(route: Route): ZodOpenApiOperationObject {
   const { params, query, body, access } = route;
   const needs =
@@ -90,11 +136,15 @@ function operation(route: Route): ZodOpenApiOperationObject {
       : {
           requestBody: {
             required: !body.safeParse(undefined).success,
-            content: { 'application/json': { schema: body } },
+            content: { 'application/json': { schema: body, ...exampleOf(examples[route.id]?.request) } },
           },
         }),
     responses: responses(route),
   };
+}
+
+function exampleOf(example: unknown): { readonly example?: unknown } {
+  return example === undefined ? {} : { example };
 }
 
 const ifNoneMatch = z.object({
@@ -116,7 +166,13 @@ function responses(route: Route): ZodOpenApiResponsesObject {
     [`${status}` as const]: {
       description: text,
       headers: headersOf(headers),
-      ...(schema === undefined ? {} : { content: { [type]: { schema } } }),
+      ...(schema === undefined
+        ? {}
+        : {
+            content: {
+              [type]: { schema, ...exampleOf(examples[route.id]?.answer) },
+            },
+          }),
     },
   };
   if (versioned !== undefined) {

@@ -8,6 +8,7 @@ import {
   type StoredRecords,
   type UnitRecord,
 } from '../store/index.ts';
+import { counted } from '../text/index.ts';
 import { type Backup, happenedIn } from './document.ts';
 
 /** Counts of a restore, as `softquota restore --json` prints them. */
@@ -40,7 +41,7 @@ export async function restore(
   if (!replace && !(isEmpty(kept) && keptUnits.length === 0)) {
     throw new SoftquotaError(
       'conflict',
-      `the store holds ${kept.owners.length} owners, ${keptUnits.length} units and ${kept.documents.length} records of policy already; with --replace the ` +
+      `the store holds ${counted(kept.owners.length, 'owner', 'owners')}, ${counted(keptUnits.length, 'unit', 'units')} and ${counted(kept.documents.length, 'record', 'records')} of policy already; with --replace the ` +
         'backup takes their place',
     );
   }

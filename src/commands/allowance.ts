@@ -28,7 +28,7 @@ export function addAllowance(program: Command, _exit: Exit): void {
     .command('allowance')
     .summary('extra bytes for a time')
     .description(
-      'Shows, gives and ends allowances: extra bytes for a user or an organization, on top of each limit above\n' +
+      'Shows, gives and ends allowances: extra bytes for a user or an organization, on top of each limit above ' +
         '0 that applies. They end by themselves.',
     );
 

@@ -46,9 +46,9 @@ export function addAuth(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(auths.command('sync')))
     .summary("synchronize users' quota groups from claims")
     .description(
-      'Applies claims as a sign-in with the source does: each user is one change with one event. With --user, the\n' +
-        'file has the claims of that user as one JSON object. Without --user, it has many users: a JSON list of\n' +
-        '{"user": NAME, "claims": {...}}, or one such object on each line. If a user fails, the error is shown on\n' +
+      'Applies claims as a sign-in with the source does: each user is one change with one event. With --user, the ' +
+        'file has the claims of that user as one JSON object. Without --user, it has many users: a JSON list of ' +
+        '{"user": NAME, "claims": {...}}, or one such object on each line. If a user fails, the error is shown on ' +
         'standard error, the other users are done, and the exit status is 1.',
     )
     .argument('<source>', 'the name of the source')

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Backup } from '../backup/index.ts';
-import { printable } from '../text/index.ts';
+import { counted, printable } from '../text/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { readWhole, writeWhole } from './files.ts';
@@ -21,8 +21,8 @@ export function addBackup(program: Command, _exit: Exit): void {
   withConfigOption(program.command('backup'))
     .summary('back up owners, policy and events')
     .description(
-      'Saves everything that cannot be measured again: owners, policy, events, and the units that programs reported.\n' +
-        'The daemon keeps running. The file appears complete or not at all, and only you can read it; an existing\n' +
+      'Saves everything that cannot be measured again: owners, policy, events, and the units that programs reported. ' +
+        'The daemon keeps running. The file appears complete or not at all, and only you can read it; an existing ' +
         'file is replaced. The other files that you have to save are listed on standard error.',
     )
     .argument('<file>', 'the file to write; - is standard output')
@@ -44,7 +44,7 @@ export function addRestore(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(program.command('restore')))
     .summary('restore a backup into the store')
     .description(
-      'Writes a backup of `softquota backup` to the store in DATA_PATH. The daemon must not be running; when it\n' +
+      'Writes a backup of `softquota backup` to the store in DATA_PATH. The daemon must not be running; when it ' +
         'starts again, it measures everything again. If root runs this command, it works as the owner of DATA_PATH.',
     )
     .argument('<file>', 'the backup; - is standard input')
@@ -60,7 +60,7 @@ export function addRestore(program: Command, _exit: Exit): void {
       const removed =
         owners + policy + units === 0
           ? ''
-          : `Removed, because the backup does not have them: ${owners} owners, ${policy} records of policy, ${units} reported units.\n`;
+          : `Removed, because the backup does not have them: ${partsOf(owners, policy, units)}.\n`;
       print(`Restored ${contents(backup)}.\n${removed}Start the daemon: it measures everything again.\n`);
     });
 }
@@ -71,6 +71,14 @@ function isThere(file: string | null): file is string {
 
 function contents({ owners, policy, reported_units: units, events, taken_at: takenAt }: Backup): string {
   const at = formatTime(new Date(takenAt).toISOString());
-  const parts = `${owners.length} owners, ${policy.length} records of policy, ${units.length} reported units`;
-  return `${parts} and ${events.length} events as of ${at}`;
+  const parts = partsOf(owners.length, policy.length, units.length);
+  return `${parts} and ${counted(events.length, 'event', 'events')} as of ${at}`;
+}
+
+function partsOf(owners: number, policy: number, units: number): string {
+  return [
+    counted(owners, 'owner', 'owners'),
+    `${counted(policy, 'record', 'records')} of policy`,
+    counted(units, 'reported unit', 'reported units'),
+  ].join(', ');
 }

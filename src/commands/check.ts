@@ -9,7 +9,7 @@ import { parseSize, printable } from '../text/index.ts';
 import { type DaemonClient, gateClient, messageIn } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 
 interface CheckOptions extends ConfigOption {
@@ -34,7 +34,7 @@ export function addCheck(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('check')))
     .summary('ask whether an owner may add data')
     .description(
-      'Asks the gate, as a hook does, whether an owner may start an action that adds data of some kind.\n' +
+      'Asks the gate, as a hook does, whether an owner may start an action that adds data of some kind. ' +
         'An argument with a slash is a path: of a repository, or of any other unit in a storage directory.',
     )
     .argument('<owner-or-path>', "an owner's name, or a path")
@@ -48,7 +48,9 @@ export function addCheck(program: Command, exit: Exit): void {
     )
     .addHelpText(
       'after',
-      '\nExit status: 0 allowed, 1 refused (with an owner and no subject: any kind of data is refused).',
+      wrapped(
+        '\nExit status: 0 allowed, 1 refused (with an owner and no subject: any kind of data is refused), or the path belongs to no owner.',
+      ),
     )
     .action(async (subject: string, options: CheckOptions) => {
       const client = gateClient(configFrom(options));
@@ -60,7 +62,7 @@ export function addCheck(program: Command, exit: Exit): void {
 }
 
 function queries(asked: string, { subject, size }: CheckOptions): URLSearchParams[] {
-  const common = { ...(size === undefined ? {} : { size: String(sizeOf(size)) }) };
+  const common = { ...(size === undefined ? {} : { size: String(addedSizeOf(size)) }) };
   if (asked.includes('/')) {
     return [
       new URLSearchParams({ ...common, path: resolve(asked), ...(subject === undefined ? {} : { subject }) }),
@@ -70,7 +72,8 @@ function queries(asked: string, { subject, size }: CheckOptions): URLSearchParam
   return wanted.map(each => new URLSearchParams({ ...common, owner: asked, subject: each }));
 }
 
-function sizeOf(text: string): number {
+/** Bytes about to be added. Throws `usage`. */
+export function addedSizeOf(text: string): number {
   const size = parseSize(text);
   if (size.ok && size.bytes >= 0) return size.bytes;
   throw new SoftquotaError(

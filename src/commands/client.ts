@@ -75,6 +75,31 @@ export function localAdminClient({
   return clientAt({ socketPath: server.adminSocket }, '/api/v1', server.adminSocket);
 }
 
+/**
+ * Creates something, unless the same is there already; resolves with what is there. `path`: where it then is.
+ * Rejects with `conflict` where something else has the name.
+ */
+export async function createUnlessSame<T>(
+  client: DaemonClient,
+  call: ApiCall,
+  { path, schema, isSame }: Existing<T>,
+): Promise<{ readonly isNew: boolean; readonly value: T }> {
+  try {
+    return { isNew: true, value: schema.parse(await client.get(call)) };
+  } catch (error) {
+    if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
+    const value = schema.parse(await client.get({ path: path() }));
+    if (!isSame(value)) throw error;
+    return { isNew: false, value };
+  }
+}
+
+interface Existing<T> {
+  path(): string;
+  readonly schema: { parse(json: unknown): T };
+  isSame(value: T): boolean;
+}
+
 /** To the gate. */
 export function gateClient(config: Config): DaemonClient {
   return clientAt({ socketPath: config.server.socket }, '', config.server.socket);

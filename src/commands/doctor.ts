@@ -6,7 +6,7 @@ import { exitCodes } from '../errors.ts';
 import type { Exit } from './exit.ts';
 import { type Job, type JobTimes, runJob } from './job.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 
 interface DoctorOptions extends ConfigOption {
@@ -19,13 +19,15 @@ export function addDoctor(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('doctor')))
     .summary('find problems of this installation')
     .description(
-      'Checks everything between a push and an answer, and shows each problem with its fix: you can run the line\n' +
-        'below a finding as it is. Run doctor as root, so that it can check everything. If a disk does not answer,\n' +
+      'Checks everything between a push and an answer, and shows each problem with its fix: you can run the line ' +
+        'below a finding as it is. Run doctor as root, so that it can check everything. If a disk does not answer, ' +
         'doctor names it and checks everything else.',
     )
     .addHelpText(
       'after',
-      '\nExit status: 0 no problems (there may be notices), 1 problems found. docs/doctor.md explains every code.',
+      wrapped(
+        '\nExit status: 0 no problems (there may be notices), 1 problems found. docs/doctor.md explains every code.',
+      ),
     )
     .action(async (options: DoctorOptions) => {
       const { withHangs } = await import('../doctor/index.ts');
@@ -46,5 +48,7 @@ function text({ findings, checked }: Examination): string {
   );
   if (findings.some(({ severity }) => severity === 'wrong')) return told.join('');
   const looked = checked.map(line => `    ${line}\n`);
-  return [...told, 'No problems found.\nChecked:\n', ...looked].join('');
+  const isPart = findings.some(({ code }) => code === 'not_looked');
+  const verdict = isPart ? 'No problems found in what this user may look at.' : 'No problems found.';
+  return [...told, `${verdict}\nChecked:\n`, ...looked].join('');
 }

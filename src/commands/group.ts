@@ -1,10 +1,11 @@
 /** `softquota group`: rules put together, and the users and organizations that they are for. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { formatCount, printable } from '../text/index.ts';
 import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
-import { type ApiCall, adminClient, type DaemonClient, pathStep } from './client.ts';
+import { type ApiCall, adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitShown, modeHelp, modeOption, ruleText } from './limits.ts';
 import { printJson } from './output.ts';
@@ -67,8 +68,16 @@ export function addGroup(program: Command, _exit: Exit): void {
     .action(async (name: string, { rule = [], mode, ...options }: CreateOptions) => {
       const inMode = mode === undefined ? {} : { mode: modeOption(mode) };
       const body = { name, rules: rule.map(each => ({ name: each })), ...inMode };
-      const created = group.parse(await clientOf(options).get({ method: 'POST', path: groupsPath, body }));
+      const call = { method: 'POST', path: groupsPath, body } as const;
+      const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
+        path: () => pathOf(name),
+        schema: group,
+        isSame: found =>
+          (found.mode ?? 'enforce') === (mode ?? 'enforce') &&
+          isDeepStrictEqual(found.rules.map(each => each.name).toSorted(), rule.toSorted()),
+      });
       if (options.json === true) return printJson(created);
+      if (!isNew) return print(`${printable(`There is already the same group ${created.name}.`)}\n`);
       const rules = created.rules.map(each => each.name).join(', ');
       const having =
         rules === '' ? ' without rules; add one with softquota group add-rule' : ` with ${rules}`;

@@ -7,7 +7,7 @@ import { printable } from '../text/index.ts';
 import { gateClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 
 interface HealthOptions extends ConfigOption {
@@ -23,11 +23,11 @@ export function addHealth(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('health')))
     .summary('check whether the daemon answers')
     .description(
-      'Asks the gate for its health, as a supervisor or a container does. A daemon that answers is alive, even\n' +
+      'Asks the gate for its health, as a supervisor or a container does. A daemon that answers is alive, even ' +
         'if its figures are not reliable yet; --ready checks the figures, too.',
     )
     .option('--ready', 'also check whether its answers are reliable')
-    .addHelpText('after', '\nExit status: 0 healthy, 1 not healthy, or no answer.')
+    .addHelpText('after', wrapped('\nExit status: 0 healthy, 1 not healthy, or no answer.'))
     .action(async (options: HealthOptions) => {
       const found = await ask(options);
       if (options.json === true) printJson(found);

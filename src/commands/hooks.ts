@@ -5,7 +5,13 @@ import type { Exit } from './exit.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
 import { runJob } from './job.ts';
 import { type Printed, printOutcome } from './printed.ts';
-import { type ConfigOption, withConfigOption, withJsonOption, withUnreadConfigOption } from './settings.ts';
+import {
+  type ConfigOption,
+  withConfigOption,
+  withJsonOption,
+  withUnreadConfigOption,
+  wrapped,
+} from './settings.ts';
 
 const exitStatuses =
   '\nExit status: 0 all hooks are installed and git runs them, 1 some are not, 69 a disk does not answer, and everything else was done.';
@@ -23,16 +29,16 @@ export function addHooks(program: Command, exit: Exit): void {
   withTarget(withConfigOption(hooks.command('install')))
     .summary('install or update the hooks')
     .description(
-      'Installs or updates the hooks, and writes the path of the gate into the config of each repository. An\n' +
-        'existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic link.\n' +
-        'A repository gets stubs of some hundred bytes that run one shared file; if its owner cannot read that file,\n' +
-        'or others may change it, the repository gets whole hooks.\n' +
-        "In repositories of Gitea, Forgejo and Gogs the hooks lie where the forge's own hooks run them and where it never\n" +
-        'replaces them; a template directory for new repositories is written, with the setting that makes the forge use it.\n' +
-        'GitLab repositories get no hooks, because GitLab runs only its global ones. With --gitolite the hooks are installed\n' +
+      'Installs or updates the hooks, and writes the path of the gate into the config of each repository. An ' +
+        'existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic link. ' +
+        'A repository gets stubs of some hundred bytes that run one shared file; if its owner cannot read that file, ' +
+        'or others may change it, the repository gets whole hooks.\n\n' +
+        "In repositories of Gitea, Forgejo and Gogs the hooks lie where the forge's own hooks run them and where it never " +
+        'replaces them; a template directory for new repositories is written, with the setting that makes the forge use it.\n\n' +
+        'GitLab repositories get no hooks, because GitLab runs only its global ones. With --gitolite the hooks are installed ' +
         'once for gitolite, which links them into every present and future repository.',
     )
-    .addHelpText('after', exitStatuses)
+    .addHelpText('after', wrapped(exitStatuses))
     .option(
       '--on-error <policy>',
       'decision about a push while the daemon does not answer: allow, deny, or last (the default), which uses the last published list',
@@ -44,7 +50,7 @@ export function addHooks(program: Command, exit: Exit): void {
     .addOption(
       new Option(
         '--shared <dir>',
-        'directory of the one file that the stubs in the repositories run, as the git server sees it; written there,\n' +
+        'directory of the one file that the stubs in the repositories run, as the git server sees it; written there, ' +
           "and the package's own unless given. none: every repository has whole hooks",
       ).env('SOFTQUOTA_SHARED_HOOKS'),
     )
@@ -58,7 +64,7 @@ export function addHooks(program: Command, exit: Exit): void {
 
   withTarget(withConfigOption(hooks.command('status'), 'a configuration; the hooks have to use its SOCKET'))
     .summary('show the status of the hooks')
-    .addHelpText('after', exitStatuses)
+    .addHelpText('after', wrapped(exitStatuses))
     .action(async (roots: readonly string[], options: ConfigOption & TargetOptions) =>
       exit(await hooksJob({ act: 'status', roots, options })),
     );
@@ -68,7 +74,9 @@ export function addHooks(program: Command, exit: Exit): void {
     .description('Removes the hooks; a hook that was there before is restored.')
     .addHelpText(
       'after',
-      '\nExit status: 0 done, 1 not in all repositories, 69 a disk does not answer, and everything else was done.',
+      wrapped(
+        '\nExit status: 0 done, 1 not in all repositories, 69 a disk does not answer, and everything else was done.',
+      ),
     )
     .action(async (roots: readonly string[], options: TargetOptions) =>
       exit(await hooksJob({ act: 'remove', roots, options })),
@@ -83,7 +91,8 @@ function withTarget(command: Command): Command {
 const changeMs = 30_000;
 const lookMs = 10_000;
 
-async function hooksJob(task: HooksTask): Promise<number> {
+/** Resolves with the exit status. */
+export async function hooksJob(task: HooksTask): Promise<number> {
   const stuckMs = task.act === 'status' ? lookMs : changeMs;
   return printOutcome(await runJob<Printed>({ job: 'hooks', task }, { stuckMs }));
 }

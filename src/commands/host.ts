@@ -2,13 +2,13 @@
 
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import { type FleetHost, fleetHost } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { formatDuration, printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 import { table } from './table.ts';
 
@@ -32,7 +32,7 @@ export function addHost(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(host.command('list')))
     .summary('list the hosts')
     .description(
-      'Lists the hosts with their usage, and the shared storage that each of them walks. If a host sends\n' +
+      'Lists the hosts with their usage, and the shared storage that each of them walks. If a host sends ' +
         'nothing, its last usage counts until it is removed with `softquota host forget`.',
     )
     .action(async (options: ListOptions) => {
@@ -44,15 +44,17 @@ export function addHost(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(host.command('forget')))
     .summary('remove a host that no longer exists')
     .description(
-      'Removes a host that no longer exists, with its usage. A host whose daemon is running cannot be removed.\n' +
-        'If a removed host comes back, it reports its usage again. Storage that it walked for several hosts\n' +
+      'Removes a host that no longer exists, with its usage. A host whose daemon is running cannot be removed. ' +
+        'If a removed host comes back, it reports its usage again. Storage that it walked for several hosts ' +
         '([storage.*] SHARED) is then walked by another host.',
     )
     .argument('<id>', 'the [server] HOST_ID of the host')
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
-      '\nExit status: 0 removed, 1 you did not agree, 2 the host is running or unknown, 69 the store does not answer.',
+      wrapped(
+        '\nExit status: 0 removed, 1 you did not agree, or the host is running or unknown, 69 the store does not answer.',
+      ),
     )
     .action(async (id: string, options: ForgetOptions) => {
       const client = clientOf(options);
@@ -93,5 +95,5 @@ function hostsTable(fleetHosts: readonly FleetHost[]): string {
 }
 
 function storedOn({ owners, bytes }: FleetHost): string {
-  return `${formatBytes(bytes)} of ${formatCount(owners)} owners`;
+  return `${formatBytes(bytes)} of ${counted(owners, 'owner', 'owners')}`;
 }

@@ -8,12 +8,13 @@ import { Command } from 'commander';
 import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import type { Exit } from './exit.ts';
+import { withConfigOption, wrapped } from './settings.ts';
 import { print, tell } from './streams.ts';
 
-const exitStatuses = `
-Exit status: 0 done, 1 refused or a check failed, 2 wrong usage, 69 daemon not reachable,
-70 internal error, 74 a file or the output cannot be read or written, 77 not permitted,
-78 wrong configuration.`;
+const exitStatuses =
+  '\nExit status: 0 done (also if it was so already), 1 refused, a check failed, or what is named does not exist, ' +
+  '2 wrong usage, 69 daemon not reachable, 70 internal error, 74 a file or the output cannot be read or written, ' +
+  '77 not permitted, 78 wrong configuration.';
 
 /** Adds a command to the program. */
 type AddCommand = (program: Command, exit: Exit) => void;
@@ -23,12 +24,16 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   init: async () => (await import('./init.ts')).addInit,
   check: async () => (await import('./check.ts')).addCheck,
   usage: async () => (await import('./usage.ts')).addUsage,
+  explain: async () => (await import('./explain.ts')).addExplain,
+  history: async () => (await import('./history.ts')).addHistory,
+  events: async () => (await import('./events.ts')).addEvents,
   why: async () => (await import('./why.ts')).addWhy,
   reclaim: async () => (await import('./reclaim.ts')).addReclaim,
   scan: async () => (await import('./scan.ts')).addScan,
   rule: async () => (await import('./rule.ts')).addRule,
   group: async () => (await import('./group.ts')).addGroup,
   user: async () => (await import('./user.ts')).addUser,
+  member: async () => (await import('./member.ts')).addMemberCommand,
   request: async () => (await import('./request.ts')).addRequest,
   allowance: async () => (await import('./allowance.ts')).addAllowance,
   token: async () => (await import('./token.ts')).addToken,
@@ -46,6 +51,24 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   health: async () => (await import('./health.ts')).addHealth,
   playground: async () => (await import('./playground.ts')).addPlayground,
 };
+
+/** The first argument that is no `--config FILE`. */
+function commandIn(args: readonly string[]): string | undefined {
+  for (let at = 0; at < args.length; at += 1) {
+    if (args[at] === '--config') at += 1;
+    else if (args[at]?.startsWith('--config=') !== true) return args[at];
+  }
+  return undefined;
+}
+
+/** Takes `--config` from before the command, unless it stands behind it, too. */
+function inheritConfig(command: Command): void {
+  for (let above = command.parent; above !== null; above = above.parent) {
+    const config: unknown = above.getOptionValue('config');
+    const isGiven = command.getOptionValueSource('config') === 'cli';
+    if (config !== undefined && !isGiven) command.setOptionValueWithSource('config', config, 'cli');
+  }
+}
 
 /**
  * Builds the program.
@@ -66,10 +89,16 @@ export async function buildProgram(exit: Exit, args: readonly string[] = []): Pr
       // Faults repeat what was typed, or pasted.
       outputError: (text, write) => write(text.split('\n').map(printable).join('\n')),
     })
-    .configureHelp({ showGlobalOptions: false })
-    .addHelpText('after', exitStatuses)
+    .configureHelp({ showGlobalOptions: false, subcommandTerm: command => command.name() })
+    .addHelpText('after', wrapped(exitStatuses))
+    .enablePositionalOptions()
     .exitOverride();
-  const named = Object.entries(commands).filter(([name]) => name === args[0]);
+  withConfigOption(program);
+  const wanted = commandIn(args);
+  const named = Object.entries(commands).filter(([name]) => name === wanted);
   for (const [, add] of named.length === 1 ? named : Object.entries(commands)) (await add())(program, exit);
+  for (const command of program.commands)
+    if (command.commands.length > 0) withConfigOption(command).enablePositionalOptions();
+  program.hook('preAction', (_, command) => inheritConfig(command));
   return program;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { FoundStore, RecognisedLayout } from '../doctor/index.ts';
-import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';
 import { enableForge, forgeText } from './init-forge-text.ts';
@@ -38,9 +38,13 @@ export interface InitReport {
   readonly scan: ScanReport;
   readonly owners: number;
   readonly largest: readonly OwnerRow[];
+  readonly mode: 'report' | 'enforce';
+  /** The limit that was written. */
   readonly proposal: {
     readonly total: string;
     readonly bytes: number;
+    /** Tells whether `--total` gave it. */
+    readonly given: boolean;
     readonly refused: readonly { readonly name: string; readonly used: number }[];
   };
   readonly unattributed: {
@@ -64,7 +68,7 @@ export function nextCommands({
     start: `softquota serve${config}`,
     look: `softquota usage${config}`,
     hooks: layout === 'gitlab' ? null : `softquota hooks install ${where}${config}`,
-    enforce: `sed -i -e 's/^;TOTAL/TOTAL/' -e 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
+    enforce: `sed -i 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
     forge: forge === null ? null : enableForge(forge, file, root),
   };
 }
@@ -80,7 +84,7 @@ const names: Readonly<Record<RecognisedLayout, string>> = {
 };
 
 export function initText(report: InitReport): string {
-  const { config, evidence, advice, layout, root, next } = report;
+  const { config, evidence, advice, layout, root, next, mode } = report;
   return [
     lines([
       `Found ${names[layout]} in ${root}:`,
@@ -93,32 +97,39 @@ export function initText(report: InitReport): string {
     lines(limit(report)),
     unattributed(report),
     lines([
-      `Written: ${config}. Nothing is refused while it has MODE = report.`,
+      `Written: ${config}. ${mode === 'report' ? 'Nothing is refused while it has MODE = report.' : 'It has MODE = enforce.'}`,
       '',
       `Start the daemon (as a service: systemctl start softquota):`,
       `    ${next.start}`,
-      `Then check the figures${next.hooks === null ? '' : ', install the hooks'} and, when the figures are as expected, enforce the limit and send SIGHUP to the daemon:`,
-      `    ${next.look}`,
-      ...(next.hooks === null ? [] : [`    ${next.hooks}`]),
-      `    ${next.enforce}`,
+      ...(mode === 'report' ? enforcing(next) : []),
     ]),
   ]
     .filter(block => block !== '')
     .join('\n');
 }
 
+function enforcing({ look, hooks, enforce }: NextCommands): string[] {
+  return [
+    `Then check the figures${hooks === null ? '' : ', install the hooks'} and, when the figures are as expected, enforce the limit and send SIGHUP to the daemon:`,
+    `    ${look}`,
+    ...(hooks === null ? [] : [`    ${hooks}`]),
+    `    ${enforce}`,
+  ];
+}
+
 function owners({ owners: count, largest }: InitReport): string {
   if (largest.length === 0) return 'No owner stores anything yet.\n';
   const more = count - largest.length;
-  return `${ownersTable(largest)}${more > 0 ? `… and ${formatCount(more)} smaller owners.\n` : ''}`;
+  return `${ownersTable(largest)}${more > 0 ? `… and ${counted(more, 'smaller owner', 'smaller owners')}.\n` : ''}`;
 }
 
-function limit({ owners: count, proposal: { total, refused } }: InitReport): string[] {
+function limit({ owners: count, proposal: { total, refused, given } }: InitReport): string[] {
+  const what = given ? 'Limit' : 'Suggested limit';
   const who = refused.map(({ name, used }) => `${name} (${formatBytes(used)})`).join(', ');
   if (refused.length === 0)
-    return [`Suggested limit: TOTAL = ${total} (none of ${formatCount(count)} owners is over it today).`];
+    return [`${what}: TOTAL = ${total} (none of ${counted(count, 'owner', 'owners')} is over it today).`];
   return [
-    `Suggested limit: TOTAL = ${total} (${refused.length} of ${formatCount(count)} owners are over it today: ${who}).`,
+    `${what}: TOTAL = ${total} (${refused.length} of ${counted(count, 'owner', 'owners')} ${refused.length === 1 ? 'is' : 'are'} over it today: ${who}).`,
   ];
 }
 
@@ -127,7 +138,9 @@ function unattributed({ forge, unattributed: { repositories, such, stores } }: I
     repositories === 0
       ? ''
       : lines([
-          `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they count for nobody.`,
+          repositories === 1
+            ? `${such.join()} has no owner; it counts for nobody.`
+            : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they count for nobody.`,
         ]);
   if (stores.length === 0) return without;
   const rows = stores.map(({ what, bytes, whole, path }) => [

@@ -1,5 +1,6 @@
 /** The work of `softquota init`, which a process of its own does: a disk may keep it waiting for ever. */
 
+import { dirname } from 'node:path';
 import type { Config } from '../config/index.ts';
 import {
   configText,
@@ -13,6 +14,7 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { localAdminClient } from './client.ts';
 import { type Measured, measureFirst } from './first-measure.ts';
+import type { HooksTask } from './hooks-task.ts';
 import { askForge, type ForgeReport, faultReport, forgeSection, withRights } from './init-forge.ts';
 import { type InitReport, initText, nextCommands } from './init-report.ts';
 import { loadDraft, makeDirectories, placesFor, refuseExisting, writeNew } from './new-config.ts';
@@ -27,10 +29,19 @@ export interface InitTask {
   readonly json: boolean;
   /** The forge's own configuration file, absolute; null: it is looked for. */
   readonly forgeConfig: string | null;
+  /** The limit in bytes; null: one is suggested. */
+  readonly totalBytes: number | null;
+  readonly mode: 'report' | 'enforce';
+}
+
+/** What is printed, and the hooks to be installed; null: none would be run. */
+export interface Initialised extends Printed {
+  readonly hooks: Pick<Extract<HooksTask, { readonly act: 'install' }>, 'roots' | 'options'> | null;
 }
 
 /** All or nothing: the configuration appears once everything is measured. */
-export async function initialise({ root, config: file, json, forgeConfig }: InitTask): Promise<Printed> {
+export async function initialise(task: InitTask): Promise<Initialised> {
+  const { root, config: file, json, forgeConfig, totalBytes, mode } = task;
   refuseExisting(file);
   const first = await surveyed(root, forgeConfig);
   const asked = first.forge === null ? null : await askForge(first.forge, process.env);
@@ -39,14 +50,18 @@ export async function initialise({ root, config: file, json, forgeConfig }: Init
   const section = asked === null ? null : forgeSection(asked);
   const places = placesFor(file, found.gid);
   makeDirectories(file, places);
-  const config = loadDraft(file, configText(found, places, proposeTotal([], 0), section));
+  const config = loadDraft(
+    file,
+    configText(found, places, { mode, total: proposeTotal([], 0, totalBytes ?? -1) }, section),
+  );
   await refuseRunning(config);
   const { scan, owners, largest, forge: read } = await measureFirst(config, places.account);
   const total = proposeTotal(
     largest.map(row => row.total),
     owners,
+    totalBytes,
   );
-  writeNew(file, configText(found, places, total, section));
+  writeNew(file, configText(found, places, { mode, total }, section));
   const forge = asked === null ? null : await withRights(afterReading(asked, read), config, places.account);
   const { layout, evidence, advice, repositories, ownerless, stores } = found;
   const report: InitReport = {
@@ -60,9 +75,11 @@ export async function initialise({ root, config: file, json, forgeConfig }: Init
     scan,
     owners,
     largest: largest.slice(0, shownOwners),
+    mode,
     proposal: {
       total: total.text,
       bytes: total.bytes,
+      given: total.isGiven,
       refused: largest.slice(0, total.refused).map(({ name, total: used }) => ({ name, used })),
     },
     unattributed: {
@@ -78,6 +95,13 @@ export async function initialise({ root, config: file, json, forgeConfig }: Init
     output: json ? jsonText(report) : initText(report),
     notes: found.unread.map(({ path, reason }) => printable(`${path}: ${reason}`)),
     status: exitCodes.done,
+    hooks:
+      layout === 'gitlab'
+        ? null
+        : {
+            roots: layout === 'gitolite' ? [] : [found.root],
+            options: { config: file, ...(layout === 'gitolite' ? { gitolite: dirname(found.root) } : {}) },
+          },
   };
 }
 

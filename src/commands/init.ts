@@ -4,16 +4,22 @@
  */
 
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { exitCodes, SoftquotaError } from '../errors.ts';
 import type { Exit } from './exit.ts';
+import type { Initialised } from './init-work.ts';
 import { runJob } from './job.ts';
-import { type Printed, printOutcome } from './printed.ts';
-import { withJsonOption } from './settings.ts';
+import { limitOf } from './limits.ts';
+import { printOutcome } from './printed.ts';
+import { withJsonOption, wrapped } from './settings.ts';
 
 interface InitOptions {
   readonly config: string;
   readonly json?: boolean;
   readonly forgeConfig?: string;
+  readonly total?: string;
+  readonly enforce?: boolean;
+  readonly hooks?: boolean;
 }
 
 const stuckMs = 10_000;
@@ -22,8 +28,8 @@ export function addInit(program: Command, exit: Exit): void {
   withJsonOption(program.command('init'))
     .summary('examine a directory, and write a configuration')
     .description(
-      'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea,\n' +
-        'Forgejo, Gogs or GitLab, whose databases it also reads. Writes a configuration with MODE = report, which refuses\n' +
+      'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea, ' +
+        'Forgejo, Gogs or GitLab, whose databases it also reads. Writes a configuration with MODE = report, which refuses ' +
         'nothing, measures once, and shows the largest owners, the owners that a limit would refuse, and the next steps.',
     )
     .argument('[root]', 'the directory with the repositories; default: the usual directories are tried')
@@ -32,11 +38,18 @@ export function addInit(program: Command, exit: Exit): void {
       '--forge-config <file>',
       "the forge's own app.ini, gitlab.rb or database.yml, if it is not in one of the usual places",
     )
+    .option('--total <size>', 'the limit for each owner, such as 10G; default: a suggestion from the figures')
+    .option('--enforce', 'write MODE = enforce: owners over the limit are refused as soon as the hooks ask')
+    .addOption(
+      new Option('--hooks', 'also install the hooks, as softquota hooks install does').conflicts('json'),
+    )
     .addHelpText(
       'after',
-      '\nIf root writes /etc/softquota/app.ini, the data is in /var/lib/softquota and the sockets are in\n' +
-        '/run/softquota; with any other file they are next to it. If a user softquota exists, it gets the data.\n' +
-        '\nExit status: 0 done, 69 a disk does not answer, and everything else was done.',
+      wrapped(
+        '\nIf root writes /etc/softquota/app.ini, the data is in /var/lib/softquota and the sockets are in ' +
+          '/run/softquota; with any other file they are next to it. If a user softquota exists, it gets the data.\n' +
+          '\nExit status: 0 done, 69 a disk does not answer, and everything else was done.',
+      ),
     )
     .action(async (root: string | undefined, options: InitOptions) => {
       const job = {
@@ -45,7 +58,20 @@ export function addInit(program: Command, exit: Exit): void {
         config: resolve(options.config),
         json: options.json === true,
         forgeConfig: options.forgeConfig === undefined ? null : resolve(options.forgeConfig),
+        totalBytes: options.total === undefined ? null : limitOf(options.total, '--total'),
+        mode: options.enforce === true ? 'enforce' : 'report',
       } as const;
-      exit(await printOutcome(await runJob<Printed>(job, { stuckMs })));
+      const outcome = await runJob<Initialised>(job, { stuckMs });
+      const status = printOutcome(outcome);
+      exit(status);
+      if (options.hooks !== true || outcome.result === null || status !== exitCodes.done) return;
+      const { hooks } = outcome.result;
+      if (hooks === null)
+        throw new SoftquotaError(
+          'conflict',
+          '--hooks: GitLab runs only its global hooks; see docs/forges/hooks.md',
+        );
+      const { hooksJob } = await import('./hooks.ts');
+      exit(await hooksJob({ act: 'install', ...hooks }));
     });
 }

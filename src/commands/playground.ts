@@ -1,13 +1,17 @@
 /** `softquota playground`: a small world to try. */
 
+import { existsSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { isCheckout } from '../package.ts';
+import { isCheckout, packageDirectory } from '../package.ts';
+import { shellQuoted } from '../text/index.ts';
 import { signInLink } from '../wire/index.ts';
 import { localAdminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import type { World } from './playground-world.ts';
-import { withUnreadConfigOption } from './settings.ts';
+import { withUnreadConfigOption, wrapped } from './settings.ts';
 import { print, tell } from './streams.ts';
 
 const administrator = 'admin';
@@ -23,13 +27,16 @@ export function addPlayground(program: Command, exit: Exit): void {
   withUnreadConfigOption(program.command('playground'))
     .summary('try softquota in a small world')
     .description(
-      'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a\n' +
-        'daemon for them. Prints links that open the web UI signed in, and commands to copy: allowed pushes, a\n' +
+      'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a ' +
+        'daemon for them. Prints links that open the web UI signed in, and commands to copy: allowed pushes, a ' +
         'refused push, and how to free space.',
     )
     .option('--dir <directory>', 'its directory; an existing playground there is replaced', 'var/playground')
     .option('--exit', 'run the story and stop')
-    .addHelpText('after', '\nExit status with --exit: 0 every step went as described, 1 a step did not.')
+    .addHelpText(
+      'after',
+      wrapped('\nExit status with --exit: 0 every step went as described, 1 a step did not.'),
+    )
     .action(async (options: PlaygroundOptions) => exit(await run(options)));
 }
 
@@ -43,7 +50,7 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
   print(`Creating a small world in ${dir} …\n`);
   const world = await makeWorld(dir);
   const daemon = await startDaemon(world);
-  const command = isCheckout() ? 'npx softquota' : 'softquota';
+  const command = ownCommand();
   const scenes = story(world, command);
   try {
     if (exit === true) {
@@ -65,6 +72,16 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
     await daemon.stop();
     await world.clear();
   }
+}
+
+/** The words that start softquota in a shell: by its path where an unpacked tarball is not on the search path. */
+function ownCommand(): string {
+  if (isCheckout()) return 'npx softquota';
+  const folders = (process.env.PATH ?? '').split(':').filter(isAbsolute);
+  const program = fileURLToPath(new URL('bin/softquota', packageDirectory));
+  if (folders.some(folder => existsSync(join(folder, 'softquota'))) || !existsSync(program))
+    return 'softquota';
+  return shellQuoted(program);
 }
 
 /** Makes an administrator of the world, and prints links to its web UI. */

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { formatCount, printable } from '../text/index.ts';
+import { counted, printable } from '../text/index.ts';
 import { type NewWholePolicy, policyFault } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
@@ -16,7 +16,8 @@ import { policyInForce, simulatedPolicy } from './policy-asked.ts';
 import { type CompareOptions, comparePolicies } from './policy-compare.ts';
 import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
 import { type ImportOptions, importPolicy, policyInFile, policyOf } from './policy-import.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { lintFile } from './policy-lint.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { faultsText, simulationText } from './simulated.ts';
 import { print, printKept, tell } from './streams.ts';
 
@@ -58,7 +59,7 @@ export function addPolicy(program: Command, exit: Exit): void {
       if (file === undefined || file === '-') return printKept(text);
       writeWhole(resolve(file), text, 0o644);
       const { rules, groups } = shown;
-      const counts = `${formatCount(rules.length)} rules and ${formatCount(groups.length)} groups`;
+      const counts = `${counted(rules.length, 'rule', 'rules')} and ${counted(groups.length, 'group', 'groups')}`;
       tell(`Exported ${counts} to ${printable(file)}.\n`);
     });
 
@@ -79,7 +80,7 @@ export function addPolicy(program: Command, exit: Exit): void {
     .option('--create-users', 'create unknown users; [users] AUTO_CREATE = true has the same effect')
     .addHelpText(
       'after',
-      '\nExit status: 0 imported, or nothing to do, 1 you did not agree, 2 the file cannot be used.',
+      wrapped('\nExit status: 0 imported, or nothing to do, 1 you did not agree, 2 the file cannot be used.'),
     )
     .action(async (file: string | undefined, options: ImportOptions & ForgejoOption & ConfigOption) =>
       exit(await importPolicy(clientOf(options), await importable(file, options), options)),
@@ -97,7 +98,10 @@ export function addPolicy(program: Command, exit: Exit): void {
     .option('--total <size>', '[quota.default] TOTAL of that server; default: -1, unlimited', text =>
       limitOf(text, '--total'),
     )
-    .addHelpText('after', '\nExit status: 0 no difference, or each has a known reason; 1 some have none.')
+    .addHelpText(
+      'after',
+      wrapped('\nExit status: 0 no difference, or each has a known reason; 1 some have none.'),
+    )
     .action(async (options: CompareOptions & ConfigOption) =>
       exit(await comparePolicies(clientOf(options), options)),
     );
@@ -106,16 +110,16 @@ export function addPolicy(program: Command, exit: Exit): void {
     .summary('check the policy for mistakes')
     .description(
       'Finds possible mistakes: rules that never decide, empty or unused groups, missing default groups, and kinds ' +
-        'of data that no rule covers. With a file, it checks the policy as it would be after an import.',
+        'of data that no rule covers. With a file, it checks the policy in the file without a daemon, with the settings ' +
+        'in the file, else those of app.ini; it cannot check whether the users in the file exist.',
     )
     .argument('[file]', fileHelp)
-    .addHelpText('after', '\nExit status: 0 no problems found, 1 problems found.')
+    .addHelpText('after', wrapped('\nExit status: 0 no problems found, 1 problems found.'))
     .action(async (file: string | undefined, options: JsonOption) => {
-      const client = clientOf(options);
       const faults =
         file === undefined
-          ? z.array(policyFault).parse(await client.get({ path: '/admin/quota/lint' }))
-          : (await simulatedPolicy(client, draftOf(readPolicyFile(file)))).lint;
+          ? z.array(policyFault).parse(await clientOf(options).get({ path: '/admin/quota/lint' }))
+          : await lintFile(file, options);
       if (options.json === true) printJson(faults);
       else print(faultsText(faults));
       exit(faults.length === 0 ? exitCodes.done : exitCodes.refused);

@@ -1,7 +1,7 @@
 /** A scan as people watch it: followed to its end, with progress on standard error, and summed up. */
 
 import { SoftquotaError } from '../errors.ts';
-import { formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import { type ScanReport, scanReport } from '../wire/index.ts';
 import type { DaemonClient } from './client.ts';
 import { formatDuration } from './output.ts';
@@ -43,7 +43,7 @@ function progressLine({ state, progress }: ScanReport): string {
   const pace = `${formatCount(Math.round(progress.entries_per_second))} entries/s`;
   const { estimate_seconds: estimateSeconds } = progress;
   const rest = estimateSeconds === null ? '' : `, about ${formatDuration(estimateSeconds)} left`;
-  return `${formatCount(units)} of ${found} units, ${formatCount(files)} files, ${formatBytes(bytes)}, ${pace}${rest}`;
+  return `${formatCount(units)} of ${found} units, ${counted(files, 'file', 'files')}, ${formatBytes(bytes)}, ${pace}${rest}`;
 }
 
 const endings: Readonly<Record<ScanReport['state'], string>> = {
@@ -62,12 +62,12 @@ export function scanSummary(report: ScanReport): string {
       ? 0
       : (Date.parse(report.finished_at) - Date.parse(report.started_at)) / 1000;
   const lines = [
-    `${endings[report.state]} ${formatCount(units)} units: ${formatCount(files)} files in ${formatCount(directories)} directories, ${formatBytes(bytes)}, in ${formatDuration(seconds)}.`,
+    `${endings[report.state]} ${counted(units, 'unit', 'units')}: ${counted(files, 'file', 'files')} in ${counted(directories, 'directory', 'directories')}, ${formatBytes(bytes)}, in ${formatDuration(seconds)}.`,
     ...(report.error === null ? [] : [report.error]),
     ...(report.drift === null
       ? []
       : [
-          `${formatCount(report.drift.units)} units had wrong figures, by ${formatBytes(report.drift.bytes)} in total.`,
+          `${counted(report.drift.units, 'unit', 'units')} had wrong figures, by ${formatBytes(report.drift.bytes)} in total.`,
         ]),
     ...problems('could not be read; its last known bytes count', report.unread),
     ...problems(null, report.faults),
@@ -78,7 +78,7 @@ export function scanSummary(report: ScanReport): string {
 
 function held(units: ScanReport['held']): string[] {
   if (units.count === 0) return [];
-  const what = units.count === 1 ? '1 unit' : `${formatCount(units.count)} units`;
+  const what = counted(units.count, 'unit', 'units');
   return [
     `the full size of ${what} counts only after git has finished; until then the certain part counts:`,
     ...problems(null, units),

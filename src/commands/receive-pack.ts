@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { hooksDirectory } from '../githooks/index.ts';
-import { withUnreadConfigOption } from './settings.ts';
+import { withUnreadConfigOption, wrapped } from './settings.ts';
 
 export function addReceivePack(program: Command): void {
   withUnreadConfigOption(program.command('receive-pack'))
@@ -22,7 +22,7 @@ export function addReceivePack(program: Command): void {
     .usage("[git's arguments]")
     .argument('[arguments...]')
     .allowUnknownOption()
-    .addHelpText('after', '\nExit status: the exit status of git.')
+    .addHelpText('after', wrapped('\nExit status: the exit status of git.'))
     .action((args: readonly string[]) => {
       const git = fileURLToPath(new URL('receive-pack/git', hooksDirectory));
       try {

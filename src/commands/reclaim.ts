@@ -9,7 +9,7 @@ import { type ReclaimRun, reclaimRun } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 
 interface ReclaimCommandOptions extends ConfigOption {
@@ -27,7 +27,7 @@ export function addReclaim(program: Command, exit: Exit): void {
         'that is under way may need it.',
     )
     .argument('[repository]', 'OWNER/REPOSITORY, or a path')
-    .addHelpText('after', '\nExit status: 0 collected, 1 a collection failed.')
+    .addHelpText('after', wrapped('\nExit status: 0 collected, 1 a collection failed.'))
     .action(async (repository: string | undefined, options: ReclaimCommandOptions) => {
       const client = adminClient(() => configFrom(options));
       const runs = await collect(client, repository);

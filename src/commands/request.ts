@@ -39,7 +39,7 @@ export function addRequest(program: Command, _exit: Exit): void {
     .command('request')
     .summary('requests for more space')
     .description(
-      'Shows what owners ask for beyond their limits, and answers. A granted request is an allowance: extra\n' +
+      'Shows what owners ask for beyond their limits, and answers. A granted request is an allowance: extra ' +
         'bytes that end by themselves. Nobody can grant a request of their own.',
     );
 

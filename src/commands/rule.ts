@@ -1,12 +1,13 @@
 /** `softquota rule`: limits, each on some kinds of data. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { isSubject, subjects, withAncestors } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { rule, type WholePolicy } from '../wire/index.ts';
-import { adminClient, type DaemonClient, pathStep } from './client.ts';
+import { type Rule, rule, type WholePolicy } from '../wire/index.ts';
+import { adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import {
   gathered,
@@ -110,9 +111,14 @@ export function addRule(program: Command, _exit: Exit): void {
         path: '/admin/quota/rules',
         body: { name, ...fieldsOf(options) },
       } as const;
-      const created = rule.parse(await clientOf(options).get(call));
-      if (options.json === true) printJson(created);
-      else print(`Created rule ${printable(created.name)}: ${ruleText(created)}.\n`);
+      const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
+        path: () => pathOf(name),
+        schema: rule,
+        isSame: found => isAs(found, call.body),
+      });
+      if (options.json === true) return printJson(created);
+      const verb = isNew ? 'Created rule' : 'There is already the same rule';
+      print(`${verb} ${printable(created.name)}: ${ruleText(created)}.\n`);
     });
 
   withTerms(withJsonOption(withConfigOption(rules.command('edit'))))
@@ -153,13 +159,27 @@ function pathOf(name: string): string {
   return `/admin/quota/rules/${pathStep(name)}`;
 }
 
-function fieldsOf({
-  limit,
-  subject,
-  grace,
-  graceMost,
-  mode,
-}: RuleOptions): Readonly<Record<string, unknown>> {
+/** The fields of a rule as the API takes them. */
+interface SentFields {
+  readonly limit?: number;
+  readonly subjects?: Rule['subjects'];
+  readonly grace?: number | 'default';
+  readonly grace_most?: string;
+  readonly mode?: 'enforce' | 'report';
+}
+
+/** Tells whether a rule is as these fields would make it; what is left out is as usual. */
+function isAs(found: Rule, { limit, subjects, grace, grace_most: most, mode }: SentFields): boolean {
+  return (
+    found.limit === limit &&
+    isDeepStrictEqual(found.subjects.toSorted(), subjects?.toSorted()) &&
+    (found.grace ?? 'default') === (grace ?? 'default') &&
+    (found.grace_most ?? 'default') === (most ?? 'default') &&
+    (found.mode ?? 'enforce') === (mode ?? 'enforce')
+  );
+}
+
+function fieldsOf({ limit, subject, grace, graceMost, mode }: RuleOptions): SentFields {
   return {
     ...(limit === undefined ? {} : { limit: limitOf(limit) }),
     ...(subject === undefined ? {} : { subjects: subjectsOf(subject) }),

@@ -8,7 +8,7 @@ import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
 import { followScan, scanSummary } from './progress.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print, tell } from './streams.ts';
 
 interface ScanOptions extends ConfigOption {
@@ -29,7 +29,7 @@ export function addScan(program: Command, exit: Exit): void {
     )
     .addHelpText(
       'after',
-      '\nExit status: 0 measured, 1 the scan was stopped or failed, or the owners have no units.',
+      wrapped('\nExit status: 0 measured, 1 the scan was stopped or failed, or the owners have no units.'),
     )
     .action(async (owners: readonly string[], options: ScanOptions) => {
       const client = adminClient(() => configFrom(options));

@@ -19,7 +19,7 @@ export function addServe(program: Command, exit: Exit): void {
   withConfigOption(program.command('serve'))
     .summary('run the daemon')
     .description(
-      'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets.\n' +
+      'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets. ' +
         'SIGHUP makes it read the configuration again; SIGTERM and SIGINT stop it.',
     )
     .option('--check-config', 'only check the configuration: exit 0, or 78 with all errors')

@@ -1,6 +1,6 @@
 /** Reads for a command the configuration and the environment. */
 
-import type { Command } from 'commander';
+import type { AddHelpTextContext, Command } from 'commander';
 import {
   type Config,
   formatFaults,
@@ -26,6 +26,15 @@ export function withConfigOption(
 /** For a command that needs no configuration: whoever gives it to all of them may give it here, too. */
 export function withUnreadConfigOption(command: Command): Command {
   return withConfigOption(command, 'accepted as by every command, but not used');
+}
+
+/** Text for `addHelpText`, wrapped as the rest of the help is. */
+export function wrapped(text: string): (context: AddHelpTextContext) => string {
+  return ({ command, error }) => {
+    const { getErrHelpWidth, getOutHelpWidth } = command.configureOutput();
+    const width = (error ? getErrHelpWidth : getOutHelpWidth)?.() ?? 80;
+    return command.createHelp().boxWrap(text, width);
+  };
 }
 
 export function withJsonOption(command: Command): Command {
@@ -59,4 +68,14 @@ export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
 
 function tellNote(line: string): void {
   tell(`softquota: ${line}\n`);
+}
+
+/** The most rows that one answer of the API has. */
+const mostRows = 1000;
+
+/** A number of rows. Throws `usage`, naming the option. */
+export function countOf(option: string, text: string): number {
+  const count = /^\d+$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= mostRows) return count;
+  throw new SoftquotaError('usage', `${option} ${text}: expected a whole number from 1 to ${mostRows}`);
 }

@@ -17,7 +17,7 @@ export function addSignInLink(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(program.command('sign-in-link')))
     .summary('create a link that signs a user in to the web UI')
     .description(
-      'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once,\n' +
+      'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once, ' +
         'within ten minutes, on the host that created it, and only until its daemon ends.',
     )
     .requiredOption('--user <user>', 'the user to sign in')

@@ -5,13 +5,13 @@ import { type Command, Option } from 'commander';
 import type { Backup } from '../backup/index.ts';
 import { type Config, isStoreAddress, maskBeforeAt, maskPassword } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { formatBytes, formatCount } from '../text/index.ts';
+import { counted, formatBytes } from '../text/index.ts';
 import { type CopiedTo, copiedTo, sharedStore } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 
 interface RepairOptions extends ConfigOption {
@@ -36,15 +36,18 @@ export function addStore(program: Command, exit: Exit): void {
   withConfigOption(store.command('repair'))
     .summary('choose between two diverged policies')
     .description(
-      'For a shared store that was emptied, or restored from an older copy. Its policy does not come into\n' +
-        'force automatically, and no policy can be changed until you choose. --known writes the policy that\n' +
-        'is in force on this host to the store; --stored uses the policy in the store. The other hosts\n' +
+      'For a shared store that was emptied, or restored from an older copy. Its policy does not come into ' +
+        'force automatically, and no policy can be changed until you choose. --known writes the policy that ' +
+        'is in force on this host to the store; --stored uses the policy in the store. The other hosts ' +
         'follow within two seconds. Usage needs no repair: each host reports its own.',
     )
     .addOption(new Option('--known', 'use the policy in force on this host').conflicts('stored'))
     .addOption(new Option('--stored', 'use the policy in the store'))
     .option('--yes', 'do not ask')
-    .addHelpText('after', '\nExit status: 0 done, 2 nothing to repair, 69 the store does not answer.')
+    .addHelpText(
+      'after',
+      wrapped('\nExit status: 0 done, 1 nothing to repair, 69 the store does not answer.'),
+    )
     .action(async (options: RepairOptions) => {
       const policy = options.known === true ? 'known' : options.stored === true ? 'stored' : null;
       if (policy === null) {
@@ -70,10 +73,10 @@ export function addStore(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(store.command('copy')))
     .summary('move to a shared store, or back')
     .description(
-      'Copies owners, policy and events of the running daemon to an empty Redis, and prints the settings for\n' +
-        'app.ini. After a restart the daemon uses that Redis, and reports its usage there. A policy change\n' +
-        'between the copy and the restart is not in the copy: the daemon detects this, and asks for\n' +
-        '`softquota store repair`. With "--to sqlite", a daemon that shares a quota copies the events to the\n' +
+      'Copies owners, policy and events of the running daemon to an empty Redis, and prints the settings for ' +
+        'app.ini. After a restart the daemon uses that Redis, and reports its usage there. A policy change ' +
+        'between the copy and the restart is not in the copy: the daemon detects this, and asks for ' +
+        '`softquota store repair`. With "--to sqlite", a daemon that shares a quota copies the events to the ' +
         "host's own store, so that it can continue alone; that store has everything else already.",
     )
     .requiredOption('--to <address>', 'the target: an address as in [store] HOST, or sqlite')
@@ -81,9 +84,11 @@ export function addStore(program: Command, exit: Exit): void {
     .option('--verify', 'read everything back and compare it')
     .addHelpText(
       'after',
-      '\nExample:\n  softquota store copy --to redis://softquota:PASSWORD@redis.example:6379/0 --verify\n\n' +
-        'Exit status: 0 done, 2 the target is not empty (it is not changed), 69 the target or the daemon does\n' +
-        "not answer, 78 the target denies access, or has another program's data.",
+      wrapped(
+        '\nExample:\n  softquota store copy --to redis://softquota:PASSWORD@redis.example:6379/0 --verify\n\n' +
+          'Exit status: 0 done, 1 the target is not empty (it is not changed), 69 the target or the daemon does ' +
+          "not answer, 78 the target denies access, or has another program's data.",
+      ),
     )
     .action(async (options: CopyOptions) => {
       const config = configFrom(options);
@@ -102,7 +107,7 @@ async function copyHome(
   const copied = copiedTo.parse(await adminClient(() => config).get(call));
   if (json) return printJson(copied);
   print(
-    `Copied ${formatCount(copied.events)} events.${sameText(copied)} Owners and policy are in the store already.\n` +
+    `Copied ${counted(copied.events, 'event', 'events')}.${sameText(copied)} Owners and policy are in the store already.\n` +
       'Set in app.ini, then restart the daemon:\n\n    [store]\n    ADAPTER = sqlite\n',
   );
 }
@@ -141,7 +146,7 @@ function copiedText(
   { to, prefix }: { readonly to: string; readonly prefix: string },
 ): string {
   const { owners, policy, events } = copied;
-  const what = `${formatCount(owners)} owners, ${formatCount(policy)} records of policy and ${formatCount(events)} events`;
+  const what = `${counted(owners, 'owner', 'owners')}, ${counted(policy, 'record', 'records')} of policy and ${counted(events, 'event', 'events')}`;
   const reported = units.reduce((sum, { bytes }) => sum + bytes, 0);
   const shown = maskPassword(to);
   const lines = [

@@ -35,8 +35,8 @@ export function addToken(program: Command, _exit: Exit): void {
   withUserOption(tokens.command('create'))
     .summary('create a token')
     .description(
-      'Creates a token, and prints only the token on standard output. The token is not stored anywhere: if you lose\n' +
-        'it, create another one. A token that cannot be printed is revoked. With --admin the user becomes an\n' +
+      'Creates a token, and prints only the token on standard output. The token is not stored anywhere: if you lose ' +
+        'it, create another one. A token that cannot be printed is revoked. With --admin the user becomes an ' +
         'administrator, and is created if it does not exist. So this creates the first token of a new installation:\n\n' +
         '  softquota token create --user root --admin',
     )

@@ -16,8 +16,9 @@ import {
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { garbageLines } from './garbage-text.ts';
+import { growthText } from './growth.ts';
 import { formatTime, printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, configFrom, countOf, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
 import { table } from './table.ts';
 
@@ -28,7 +29,6 @@ interface UsageOptions extends ConfigOption {
 }
 
 const defaultTop = 20;
-const mostRows = 1000;
 
 export function addUsage(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(program.command('usage')))
@@ -42,7 +42,7 @@ export function addUsage(program: Command, _exit: Exit): void {
     .option('--state <states>', 'only owners in these states: over, grace, near, ok; several with commas')
     .action(async (owner: string | undefined, options: UsageOptions) => {
       const client = adminClient(() => configFrom(options));
-      const top = countOf(options.top);
+      const top = countOf('--top', options.top);
       const { state } = options;
       if (owner === undefined) {
         const query = new URLSearchParams({ limit: String(top), ...(state === undefined ? {} : { state }) });
@@ -61,12 +61,6 @@ export function addUsage(program: Command, _exit: Exit): void {
       if (options.json === true) printJson({ ...report, growth });
       else print(ownerText(report, growth, top));
     });
-}
-
-function countOf(text: string): number {
-  const count = /^\d+$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= mostRows) return count;
-  throw new SoftquotaError('usage', `--top ${text}: expected a whole number from 1 to ${mostRows}`);
 }
 
 /** Whole lines, the owners in the order that they are given in. */
@@ -161,14 +155,6 @@ function rulerLines({ units }: OwnerReport): readonly string[] {
     const kinds = [...subjects].map(subject => subject.replace(/^size:/, '')).join(', ');
     return `The file system adds up the sizes of ${kinds} itself (RULER = ${ruler}).`;
   });
-}
-
-function growthText({ per_day: perDay, since, reached_at: reachedAt }: Growth): string {
-  const days = `a day since ${since.slice(0, 10)}`;
-  if (perDay === 0) return `Usage has not changed since ${since.slice(0, 10)}.`;
-  if (perDay < 0) return `Usage falls by ${formatBytes(-perDay)} ${days}.`;
-  const until = reachedAt === null ? '' : `: the limit is reached on ${reachedAt.slice(0, 10)}`;
-  return `Usage grows by ${formatBytes(perDay)} ${days}${until}.`;
 }
 
 function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly percent: string } {

@@ -1,5 +1,6 @@
 /** `softquota user`: the users and organizations that softquota knows. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
@@ -14,7 +15,7 @@ import {
   type User,
   user,
 } from '../wire/index.ts';
-import { adminClient, type DaemonClient, pathStep } from './client.ts';
+import { adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { formatTime, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -54,7 +55,7 @@ export function addUser(program: Command, _exit: Exit): void {
     .command('user')
     .summary('users and organizations')
     .description(
-      'Shows and changes users and organizations. Owners found on the disk or in a report are added\n' +
+      'Shows and changes users and organizations. Owners found on the disk or in a report are added ' +
         'automatically, as users; you can change them to organizations.',
     );
 
@@ -86,16 +87,21 @@ export function addUser(program: Command, _exit: Exit): void {
     .option('--admin', 'create an administrator')
     .action(async (name: string, options: FieldOptions) => {
       const body = { username: name, ...fieldsOf(options) };
-      const path = '/admin/users';
-      const created = user.parse(await clientOf(options).get({ method: 'POST', path, body }));
-      if (options.json === true) printJson(created);
-      else print(`Created ${printable(created.username)}, ${rankOf(created)}.\n`);
+      const call = { method: 'POST', path: '/admin/users', body } as const;
+      const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
+        path: () => `/admin/users/${pathStep(name)}`,
+        schema: user,
+        isSame: found => isDeepStrictEqual({ ...found, ...body, username: found.username }, found),
+      });
+      if (options.json === true) return printJson(created);
+      const verb = isNew ? 'Created' : 'There is already';
+      print(`${verb} ${printable(created.username)}, ${rankOf(created)}.\n`);
     });
 
   withFields(withJsonOption(withConfigOption(users.command('edit'))))
     .summary('change or rename a user or an organization')
     .description(
-      'Changes only what the options name. A renamed user or organization keeps its groups, tokens and\n' +
+      'Changes only what the options name. A renamed user or organization keeps its groups, tokens and ' +
         'memberships. Rename its directories, too: they decide who owns the repositories.',
     )
     .argument('<name>', nameHelp)
@@ -119,7 +125,7 @@ export function addUser(program: Command, _exit: Exit): void {
   withConfigOption(users.command('delete'))
     .summary('delete a user or an organization')
     .description(
-      'Deletes a user or an organization with all its tokens and memberships, also in groups. If it still has\n' +
+      'Deletes a user or an organization with all its tokens and memberships, also in groups. If it still has ' +
         'repositories or other units, delete these first.',
     )
     .argument('<name>', nameHelp)

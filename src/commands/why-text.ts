@@ -1,6 +1,6 @@
 /** Writes in words which files and refs take the space. */
 
-import { formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { RepositorySpace, SpaceAnswer, SpaceReport } from '../wire/index.ts';
 import { garbageLines } from './garbage-text.ts';
 import { formatTime } from './output.ts';
@@ -114,8 +114,8 @@ function advice(words: string, all: readonly (readonly string[])[]): string {
 function namespacesText({ namespaces }: SpaceReport): string {
   return namespaces
     .map(({ name, refs, bytes }) => {
-      const what = name === 'reflogs' ? 'Reflogs' : `${formatCount(refs)} refs in ${printable(name)}`;
-      return `${what} alone hold ${formatBytes(bytes)}.\n`;
+      const what = name === 'reflogs' ? 'Reflogs' : `${counted(refs, 'ref', 'refs')} in ${printable(name)}`;
+      return `${what} alone ${name !== 'reflogs' && refs === 1 ? 'holds' : 'hold'} ${formatBytes(bytes)}.\n`;
     })
     .join('');
 }
@@ -125,5 +125,5 @@ function lfsText({ lfs }: SpaceReport): string {
   const first = lfs.largest
     .slice(0, shownCommands)
     .map(({ oid, bytes }) => `  ${oid} ${formatBytes(bytes)}\n`);
-  return `${formatCount(lfs.count)} LFS objects of ${formatBytes(lfs.bytes)} belong to no file of any version:\n${first.join('')}softquota never deletes them, and git lfs prune frees only clones: an administrator deletes them in lfs/objects.\n`;
+  return `${counted(lfs.count, 'LFS object', 'LFS objects')} of ${formatBytes(lfs.bytes)} ${lfs.count === 1 ? 'belongs' : 'belong'} to no file of any version:\n${first.join('')}softquota never deletes them, and git lfs prune frees only clones: an administrator deletes them in lfs/objects.\n`;
 }

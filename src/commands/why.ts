@@ -7,7 +7,7 @@ import { type SpaceAnswer, spaceAnswer } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print, tell } from './streams.ts';
 import { reportText, repositoriesText } from './why-text.ts';
 
@@ -26,7 +26,7 @@ export function addWhy(program: Command, exit: Exit): void {
         'worker (softquota worker) looks through the repository for this.',
     )
     .argument('<owner[/repository]>', 'such as alice, or alice/project')
-    .addHelpText('after', '\nExit status: 0 shown, 1 the repository cannot be looked through.')
+    .addHelpText('after', wrapped('\nExit status: 0 shown, 1 the repository cannot be looked through.'))
     .action(async (asked: string, options: WhyOptions) => {
       const client = adminClient(() => configFrom(options));
       const slash = asked.indexOf('/');

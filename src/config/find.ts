@@ -28,6 +28,8 @@ const mostBytes = 1024 * 1024;
 /**
  * The file of `--config`, else of `SOFTQUOTA_CONFIG`, else ./app.ini, else /etc/softquota/app.ini.
  *
+ * A ./app.ini that cannot be read does not hide the other; `notes` says so.
+ *
  * Whoever may write into a folder could leave an app.ini for root to start in it, so root passes
  * over one that is not its own; `notes` says so.
  */
@@ -42,10 +44,18 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   const local = resolve(cwd, 'app.ini');
   const candidate = readIfThere(local, 'app.ini');
   const foreign = candidate !== null && where.uid === 0 && !isOwnOfRoot(candidate, local);
-  const notes = foreign
-    ? [`${local} is ignored, because root does not own it. To use it nevertheless, name it with --config.`]
-    : [];
-  const found = (foreign ? null : candidate?.found) ?? readIfThere(systemFile, systemFile)?.found ?? null;
+  if (candidate?.found.is === 'file' && !foreign) return { found: candidate.found, notes: [] };
+  const system = readIfThere(systemFile, systemFile)?.found ?? null;
+  const fault = candidate?.found.is === 'fault' && !foreign ? candidate.found : null;
+  const notes = [
+    ...(foreign
+      ? [`${local} is ignored, because root does not own it. To use it nevertheless, name it with --config.`]
+      : []),
+    ...(fault !== null && system !== null
+      ? [`${local} ${fault.fault.message} ${systemFile} is used instead.`]
+      : []),
+  ];
+  const found = system ?? fault;
   const message =
     `no configuration found, neither ./app.ini (in ${cwd}) nor ${systemFile}. ` +
     'Create one, for example from app.ini.example, or name one with --config FILE or SOFTQUOTA_CONFIG.';

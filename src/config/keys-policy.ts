@@ -129,7 +129,7 @@ const hooksKey = keysOfSection('hooks');
 export const hooks = {
   contact: hooksKey('CONTACT', kind.optional(kind.line), {
     words: 'none',
-    doc: 'The last line of a refusal: a text or a link that helps the pusher. Without it, and with `[server] ROOT_URL`, it is the address of the page where users ask for more space.',
+    doc: 'The last line of a refusal: a text or a link that helps the pusher. Without it, and with `[server] ROOT_URL`, it is the address of the page My usage, where users see what takes the space and ask for more.',
     example: 'To ask for more space: https://git.example/quota',
     reloads: true,
     of: config => config.hooks.contact,

@@ -132,10 +132,16 @@ function sharesOf(limit: number | null, log: Logger): ConnectionShares {
   return shares;
 }
 
-/** `[hooks] CONTACT`, else the page where more can be asked for; null: nobody said where that page is. */
-function contactIn({ hooks, requests, server }: Config): string | null {
+/** `[hooks] CONTACT`, else the page My usage; null: nobody said where that page is. */
+function contactIn(config: Config): string | null {
+  const { hooks, requests } = config;
   if (hooks.contact !== null) return hooks.contact;
-  return requests.enabled && server.rootUrl !== null ? `${server.rootUrl}${addressOf('mine')}` : null;
+  const page = myUsageIn(config);
+  return page === null || requests.enabled ? page : `What takes the space: ${page}`;
+}
+
+function myUsageIn({ server }: Config): string | null {
+  return server.rootUrl === null ? null : `${server.rootUrl}${addressOf('mine')}`;
 }
 
 function gateServices({
@@ -170,6 +176,7 @@ function gateServices({
       measuring.letThrough(path);
     },
     contact: () => contactIn(current.config),
+    myUsage: () => myUsageIn(current.config),
     uploads: uploadSettings(() => current.config),
     notUnderstood: nowAndThen(why =>
       log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),

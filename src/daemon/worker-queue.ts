@@ -93,7 +93,7 @@ export class WorkerQueue {
   #failTaken(): void {
     const waiting = new Set(this.#asked.map(({ id }) => id));
     for (const id of [...this.#pending.keys()])
-      if (!waiting.has(id)) this.ended(id, { is: 'fault', why: 'the worker was started anew; ask again' });
+      if (!waiting.has(id)) this.ended(id, { is: 'fault', why: 'the worker was restarted; ask again' });
   }
 
   get isWaitedFor(): boolean {

@@ -195,13 +195,13 @@ export const doctorFindings = {
   unknown_repository: {
     severity: 'wrong',
     meaning:
-      'A repository has the hooks, but no template matches it: the daemon does not know it, and every push is allowed.',
+      'A repository has the hooks, but is not matched by any PATH: the daemon does not know it, and every push is allowed.',
     mend: 'add a template to `[storage.repos] PATH`, move the repository, or remove its hooks',
   },
   unmanaged_repository: {
     severity: 'notice',
     meaning:
-      'A repository is below or beside a storage root, but no template matches it, so it counts for no owner.',
+      'A repository is below or beside a storage root, but is not matched by any PATH, so it counts for no owner.',
     mend: 'add a template to `[storage.repos] PATH`, if it should count',
   },
   root_unread: {

@@ -2,7 +2,13 @@
 
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { formatFaults, type LoadedConfig, type RefusedConfig, sections } from '../config/index.ts';
+import {
+  type ConfigFault,
+  formatFaults,
+  type LoadedConfig,
+  type RefusedConfig,
+  sections,
+} from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
 import { beforeLook } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
@@ -12,14 +18,15 @@ import { type CheckResult, findingOf } from './check-result.ts';
 export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {
   const notes = loaded.notes.map(note => findingOf('config_note', printable(note), ''));
   if (loaded.ok) return { findings: notes };
-  const faults = loaded.faults.map(fault =>
-    findingOf(
-      'config',
-      formatFaults([fault]),
-      'correct this line; softquota serve --check-config shows whether errors are left',
-    ),
-  );
+  const faults = loaded.faults.map(fault => findingOf('config', formatFaults([fault]), mendOf(fault)));
   return { findings: [...faults, ...notes] };
+}
+
+function mendOf({ file, line, section, variable }: ConfigFault): string {
+  if (line !== undefined || section !== undefined || variable !== undefined)
+    return 'correct this line; softquota serve --check-config shows whether errors are left';
+  if (file === undefined) return 'softquota init --config /etc/softquota/app.ini';
+  return `find out who may read it, or run doctor as root: ${commandLine('ls', '-l', file)}`;
 }
 
 const writeByAll = 0o002;

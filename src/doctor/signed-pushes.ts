@@ -2,6 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemCode } from '../errors.ts';
 import { configAsksForSignedPushes, type RepositoryStatus } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
@@ -21,6 +22,7 @@ export async function checkSignedPushes(
   statuses: readonly RepositoryStatus[],
 ): Promise<CheckResult> {
   const findings: Finding[] = [];
+  const missed: string[] = [];
   for (const [index, { path, user }] of repositories.entries()) {
     const status = statuses[index];
     if (status === undefined || 'fault' in status || !status.signedPushes) continue;
@@ -31,7 +33,9 @@ export async function checkSignedPushes(
     const home = homeOf(uid);
     if (home === null) continue;
     for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
-      if (!isFile(file) || !(await configAsksForSignedPushes({ file, owner: user }))) continue;
+      const is = lookedAt(file);
+      if (is === 'denied') missed.push(printable(file));
+      if (is !== 'file' || !(await configAsksForSignedPushes({ file, owner: user }))) continue;
       findings.push(signed(file, unset(context, uid, file)));
     }
   }
@@ -39,7 +43,7 @@ export async function checkSignedPushes(
     const mend = commandLine('git', 'config', '--system', '--unset-all', key);
     findings.push(signed("the system's configuration", mend));
   }
-  return { findings };
+  return { findings, missed };
 }
 
 function signed(from: string, mend: string): Finding {
@@ -51,6 +55,11 @@ function unset(context: HostContext, uid: number, file: string): string {
   return asUser(context, uid, 'git', 'config', '--file', file, '--unset-all', key);
 }
 
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+function lookedAt(path: string): 'file' | 'none' | 'denied' {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ? 'file' : 'none';
+  } catch (error) {
+    if (systemCode(error) === 'EACCES') return 'denied';
+    throw error;
+  }
 }

@@ -1,5 +1,6 @@
 /** Repositories that no template matches, so that the daemon knows nothing of them. */
 
+import { basename, dirname, join } from 'node:path';
 import { parseTemplate } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -9,15 +10,19 @@ import type { Installation } from './installation.ts';
 import { setKey, softquota } from './mend.ts';
 import type { Repositories } from './repositories.ts';
 
+const gitoliteAdmin = 'gitolite-admin.git';
+
 export function checkUnmanaged(installation: Installation, { unmanaged, roots }: Repositories): CheckResult {
-  const hooked = unmanaged.filter(isMeantToAsk);
-  const others = unmanaged.filter(path => !isMeantToAsk(path));
+  // gitolite's own configuration lies there, has no owner, and stays where it is.
+  const found = unmanaged.filter(path => basename(path) !== gitoliteAdmin);
+  const hooked = found.filter(isMeantToAsk);
+  const others = found.filter(path => !isMeantToAsk(path));
   return {
     findings: [
       ...told(
         'unknown_repository',
         hooked,
-        'has the hooks, but no template matches it, so every push is allowed',
+        'has the hooks, but is not matched by any PATH, so every push is allowed',
       ),
       ...told('unmanaged_repository', others, 'not matched by any PATH, so not counted'),
     ],
@@ -50,6 +55,8 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
       const paths = [...templates, template].join(', ');
       return setKey(installation, 'storage.repos', 'PATH', paths, 'reload');
     }
+    if (unmanaged.some(each => each === join(dirname(path), gitoliteAdmin)))
+      return 'if it should count, give it a name in gitolite.conf that a template matches, such as OWNER/NAME';
     if (code === 'unmanaged_repository')
       return 'if it should count, move it to a path that a template matches';
     const remove = softquota({ ...installation.context, configOption: null }, 'hooks remove', path);

@@ -24,6 +24,7 @@ import { FastLane, takeConnections } from './fast-lane.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, lfsPrefix } from './lfs-batch.ts';
 import { recordOfflineDecisions } from './offline-decisions.ts';
+import { ownerQuota } from './quota.ts';
 import { OverdueError, rejectClient } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import {
@@ -68,6 +69,7 @@ const asking = ['GET', 'HEAD', 'POST'];
 
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/check', { methods: asking, handle: answerCheck }],
+  ['/v1/quota', { methods: ['GET', 'HEAD'], handle: ownerQuota }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
   [reservationsAddress, { methods: ['POST'], handle: reserve }],
   ['/v1/offline-decisions', { methods: ['POST'], handle: recordOfflineDecisions }],

@@ -196,8 +196,10 @@ export interface GateServices {
    * `conflict` where the source is not active.
    */
   synchronize(claimed: Claimed): Promise<Synchronization>;
-  /** Whom a refused pusher turns to: `[hooks] CONTACT`, else the page where more can be asked for. */
+  /** Whom a refused pusher turns to: `[hooks] CONTACT`, else the page My usage. */
   contact(): string | null;
+  /** The address of the page My usage; null: nobody said where the web UI is. */
+  myUsage(): string | null;
   /** What a reverse proxy may ask about, as configured now. */
   uploads(): UploadSettings;
   /** A proxy asks in a way that cannot be answered. */

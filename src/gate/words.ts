@@ -34,9 +34,9 @@ export function refusalText(words: RefusalWords): string {
     ...(words.repositoryBytes === null ? [] : [`This repository: ${formatBytes(words.repositoryBytes)}.`]),
     `Nothing from this ${isPush ? 'push' : 'upload'} was stored.`,
     ...nextStep(words),
-    ...(contact === null || decision.by === 'disk' ? [] : [contactLine(contact)]),
   ];
-  return `${[...lines, ...wrapped(rest.join(' '))].join('\n')}\n`;
+  const last = contact === null || decision.by === 'disk' ? [] : wrapped(contactLine(contact));
+  return `${[...lines, ...wrapped(rest.join(' ')), ...last].join('\n')}\n`;
 }
 
 /** Deleting data helps against a limit, but not if the owner may store nothing at all. */

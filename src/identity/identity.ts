@@ -114,7 +114,7 @@ export class Identity {
       const isRevoked =
         session.via.is === 'token' && changes.get(tokenKind, session.via.tokenKey) === undefined;
       if (owner === undefined || isRevoked)
-        throw new SoftquotaError('unauthenticated', 'it is no longer good');
+        throw new SoftquotaError('unauthenticated', 'invalid or expired token');
       if (held !== null) endBrought(changes, held, now());
       return startSession(changes, owner, session, now());
     }, author);

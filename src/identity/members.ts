@@ -51,14 +51,14 @@ export function setMember(
   );
 }
 
-/** Throws `not_found` where it is no organization, or the user is not in it. */
+/** Throws `not_found` where it is no organization, `already_out` where the user is not in it. */
 export function removeMember(changes: ChangeSet, organization: OwnerRecord, user: OwnerRecord): void {
   mustBeOrganization(organization);
   const members = membersOf(changes, organization.id);
   const others = members.filter(member => member.user !== user.id);
   if (others.length === members.length) {
     throw new SoftquotaError(
-      'not_found',
+      'already_out',
       `${printable(user.name)} is not a member of ${printable(organization.name)}`,
     );
   }

@@ -29,23 +29,23 @@ export function membersByGroup(snapshot: Snapshot): ReadonlyMap<string, readonly
   );
 }
 
-/** Throws `not_found` where there is no such group, `conflict` where the owner is in it already. */
+/** Throws `not_found` where there is no such group, `already_in` where the owner is in it already. */
 export function assign(changes: ChangeSet, ownerId: number, group: string): void {
   mustBeGroup(changes, group);
   const entries = entriesOf(changes, ownerId);
   if (entries.some(entry => entry.group === group)) {
-    throw new SoftquotaError('conflict', `the owner is in the group ${printable(group)} already`);
+    throw new SoftquotaError('already_in', `the owner is in the group ${printable(group)} already`);
   }
   put(changes, ownerId, [...entries, { group, place: nextPlaceIn(changes) }]);
 }
 
-/** Throws `not_found` where there is no such group, or the owner is not in it. */
+/** Throws `not_found` where there is no such group, `already_out` where the owner is not in it. */
 export function unassign(changes: ChangeSet, ownerId: number, group: string): void {
   mustBeGroup(changes, group);
   const entries = entriesOf(changes, ownerId);
   const others = entries.filter(entry => entry.group !== group);
   if (others.length === entries.length) {
-    throw new SoftquotaError('not_found', `the owner is not in the group ${printable(group)}`);
+    throw new SoftquotaError('already_out', `the owner is not in the group ${printable(group)}`);
   }
   put(changes, ownerId, others);
 }

@@ -99,25 +99,25 @@ export function deleteGroup(changes: ChangeSet, name: string): void {
   forgetGroup(changes, name);
 }
 
-/** Throws `not_found` where either is missing, `conflict` where the rule is in the group already. */
+/** Throws `not_found` where either is missing, `already_in` where the rule is in the group already. */
 export function addRuleToGroup(changes: ChangeSet, groupName: string, ruleName: string): void {
   const group = mustBeGroup(changes, groupName);
   mustBeRule(changes, ruleName);
   if (group.rules.includes(ruleName)) {
     throw new SoftquotaError(
-      'conflict',
+      'already_in',
       `the rule ${printable(ruleName)} is in the group ${printable(groupName)} already`,
     );
   }
   changes.put(groupKind, groupName, { ...group, rules: [...group.rules, ruleName] });
 }
 
-/** Throws `not_found` where the rule is not in the group. */
+/** Throws `not_found` where there is no such group, `already_out` where the rule is not in it. */
 export function removeRuleFromGroup(changes: ChangeSet, groupName: string, ruleName: string): void {
   const group = mustBeGroup(changes, groupName);
   if (!group.rules.includes(ruleName)) {
     throw new SoftquotaError(
-      'not_found',
+      'already_out',
       `the rule ${printable(ruleName)} is not in the group ${printable(groupName)}`,
     );
   }

@@ -33,7 +33,7 @@ export {
   setGroupMode,
 } from './groups.ts';
 export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKind } from './kinds.ts';
-export { lintIn } from './lint.ts';
+export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
 export { declineRequest, grantRequest } from './requests/answer.ts';

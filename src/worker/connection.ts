@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
+import { messageOf } from '../errors.ts';
 import { reportJson, type WorkerReport } from './report.ts';
 
 const answerMs = 5000;
@@ -52,7 +53,7 @@ export async function sendReport(socketPath: string, report: WorkerReport): Prom
     if (status !== 202) return { taken: false, why: `the daemon answers with ${status}` };
     return { taken: true, daemon: textIn(json, 'daemon') };
   } catch (error) {
-    return { taken: false, why: error instanceof Error ? error.message : String(error) };
+    return { taken: false, why: messageOf(error) };
   }
 }
 

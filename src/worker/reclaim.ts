@@ -3,12 +3,12 @@
  *
  * It measures a repository after its refs have changed: at once where the daemon tells of a push, and else on
  * the next round. Where it finds nothing changed it says again what it found before, for the daemon forgives
- * nothing that may have changed. What became unreachable is collected once it is older than the expiry. A repository whose
- * collection fails, or frees nothing, is tried less and less often.
+ * nothing that may have changed. What became unreachable is collected once it is older than the expiry. A
+ * repository whose collection fails, or frees nothing, is tried less and less often.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { formatBytes } from '../text/index.ts';
@@ -17,7 +17,7 @@ import type { AskedTask } from './connection.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
-import { type RefsSignature, refsSignature } from './refs-signature.ts';
+import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
 import type { Collection, RepositoryFigures } from './report.ts';
 import { spaceJson } from './space/advice.ts';
 import { writeBitmap } from './space/bitmap.ts';
@@ -28,7 +28,7 @@ import { measure, type Reachability } from './space/measure.ts';
 import { dropOldNote, noteLines, writeNote } from './space/note.ts';
 import { storedObjects } from './space/stored.ts';
 import { UnusableRepository } from './space/unusable-repository.ts';
-import { RepositoryView } from './space/view.ts';
+import { withView } from './space/view.ts';
 
 export interface ReclaimOptions {
   readonly storages: readonly StorageSettings[];
@@ -235,15 +235,19 @@ export class Reclaim {
     known.signature = signature;
     const begun = performance.now();
     try {
-      const found = await this.#withView(path, measureMs, async (view, limits) => {
-        const measured = await measure(view, limits);
-        const tookMs = performance.now() - begun;
-        if (tookMs > slowMs && begun - known.bitmapAt > dayMs) {
-          known.bitmapAt = begun;
-          await writeBitmap(view, this.#options.gitVersion, limits);
-        }
-        return measured;
-      });
+      const found = await withView(
+        path,
+        { timeoutMs: measureMs, signal: this.#stop.signal },
+        async (view, limits) => {
+          const measured = await measure(view, limits);
+          const tookMs = performance.now() - begun;
+          if (tookMs > slowMs && begun - known.bitmapAt > dayMs) {
+            known.bitmapAt = begun;
+            await writeBitmap(view, this.#options.gitVersion, limits);
+          }
+          return measured;
+        },
+      );
       await this.#tell(path, known, found, mark);
       this.#planCollection(path, known, found);
     } catch (error) {
@@ -284,8 +288,10 @@ export class Reclaim {
       const borrower = await borrowerOf(path, this.#known.keys(), new Pace(1, this.#stop.signal));
       if (borrower !== null)
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
-      const { before, after } = await this.#withView(path, collectMs, (view, limits) =>
-        collect(view, { expireMs, gitVersion, limits, now: Date.now }),
+      const { before, after } = await withView(
+        path,
+        { timeoutMs: collectMs, signal: this.#stop.signal },
+        (view, limits) => collect(view, { expireMs, gitVersion, limits, now: Date.now }),
       );
       await this.#forgetOldNote(path, 'collected');
       const freedBytes = before.stored.bytes - after.stored.bytes;
@@ -298,7 +304,7 @@ export class Reclaim {
     } catch (error) {
       if (!this.#isStopped) {
         known.vain += 1;
-        known.collected = { at: Date.now(), freedBytes: 0, fault: wordsOf(error) };
+        known.collected = { at: Date.now(), freedBytes: 0, fault: messageOf(error) };
         this.#tellFault(path, known, error);
       }
       throw error;
@@ -307,8 +313,10 @@ export class Reclaim {
 
   async #explain(path: string, isUrgent: boolean, page: string | null): Promise<object> {
     const signature = await refsSignature(path);
-    const findings = await this.#withView(path, isUrgent ? explainMs : noteMs, (view, limits) =>
-      explainSpace(view, { ...limits, isUrgent }),
+    const findings = await withView(
+      path,
+      { timeoutMs: isUrgent ? explainMs : noteMs, signal: this.#stop.signal },
+      (view, limits) => explainSpace(view, { ...limits, isUrgent }),
     );
     // A note about other refs would be wrong.
     const later = await refsSignature(path);
@@ -320,7 +328,7 @@ export class Reclaim {
   async #note(path: string, signature: string, lines: readonly string[]): Promise<void> {
     await writeNote(path, signature, lines).catch(error => {
       this.#options.log.warn(
-        { path, why: wordsOf(error) },
+        { path, why: messageOf(error) },
         'refused pushes cannot show what takes the space',
       );
     });
@@ -331,23 +339,6 @@ export class Reclaim {
     const valid = signature ?? (await refsSignature(path))?.text;
     // One that cannot be removed is shown for two days at the most.
     if (valid !== undefined) await dropOldNote(path, valid).catch(() => {});
-  }
-
-  async #withView<Result>(
-    path: string,
-    timeoutMs: number,
-    work: (view: RepositoryView, limits: { timeoutMs: number; signal: AbortSignal }) => Promise<Result>,
-  ): Promise<Result> {
-    const view = await RepositoryView.open(path);
-    const overdue = AbortSignal.timeout(timeoutMs);
-    try {
-      return await work(view, { timeoutMs, signal: AbortSignal.any([this.#stop.signal, overdue]) });
-    } catch (error) {
-      if (overdue.aborted) throw new UnusableRepository(`no end within ${timeoutMs / 1000} s`);
-      throw error;
-    } finally {
-      await view.close();
-    }
   }
 
   async #isAsBefore(path: string, known: Known, signature: RefsSignature): Promise<boolean> {
@@ -391,7 +382,7 @@ export class Reclaim {
   }
 
   #tellFault(path: string, known: Known, error: unknown): void {
-    const fault = wordsOf(error);
+    const fault = messageOf(error);
     if (fault !== known.fault)
       this.#options.log.warn({ path, why: fault }, 'garbage is not measured or collected');
     known.fault = fault;
@@ -400,16 +391,7 @@ export class Reclaim {
   }
 }
 
-/** Tells whether refs may have changed between the two. */
-function mayDiffer(before: RefsSignature | null, now: RefsSignature): boolean {
-  return before === null || before.text !== now.text || (!before.isSure && now.isSure);
-}
-
 /** GitLab's housekeeping collects these, unless somebody asks for it here. */
 function isOfGitLab(path: string): boolean {
   return path.includes('/@hashed/');
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 /** Does what the daemon asks for, as long as it is there. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../errors.ts';
 import { type AskedTask, nextTasks, sendResult, type Tasks } from './connection.ts';
 import type { Reclaim } from './reclaim.ts';
 
@@ -54,7 +55,7 @@ export class TaskLoop {
     try {
       await sendResult(this.#socket, id, { result: await this.#resultOf(task) });
     } catch (error) {
-      const fault = error instanceof Error ? error.message : String(error);
+      const fault = messageOf(error);
       await sendResult(this.#socket, id, { fault: fault.slice(0, 2000) });
     }
   }

@@ -55,7 +55,7 @@ t.test('what a worker took ends with it, and the next one gets what it did not t
   // Its worker has been killed, and its connection looks as before.
   const dead = queue.tasks(60_000, 'one');
   const taken = t.rejects(queue.ask({ kind: 'reclaim', path: '/srv/a.git' }, 60_000), {
-    message: /was started anew; ask again/,
+    message: /was restarted; ask again/,
   });
   t.match(await dead, { asked: [{ path: '/srv/a.git' }] });
   void queue.ask({ kind: 'reclaim', path: '/srv/b.git' }, 60_000).catch(() => {});

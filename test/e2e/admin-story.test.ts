@@ -21,6 +21,8 @@ t.teardown(() => rm(folder, { recursive: true }));
 const site = await Site.open(t, await packed(folder));
 const { sandbox } = site;
 await site.protect(await readGuide(), 'ssh');
+/** The administrator's shell stays where the guide began. */
+const there = { cwd: sandbox.checkout };
 
 const manual = await readGuide('api.md');
 /** Those that are typed; the rest is to be seen, or for another program. */
@@ -43,8 +45,8 @@ function jsonIn({ stdout }: Run): unknown {
 
 t.test('the first token is made by root, and nobody else can read it', async t => {
   await site.must(below('The first token').next().value);
-  t.match(await sandbox.must('cat', ['admin.header']), /^Authorization: token [0-9a-f]{40}$/);
-  t.equal(await sandbox.must('stat', ['--format', '%a', 'admin.header']), '600');
+  t.match(await sandbox.must('cat', ['admin.header'], there), /^Authorization: token [0-9a-f]{40}$/);
+  t.equal(await sandbox.must('stat', ['--format', '%a', 'admin.header'], there), '600');
 });
 
 t.test('a user is put into a group and out of it, and the very next push obeys', async t => {
@@ -74,7 +76,8 @@ t.test('a user is put into a group and out of it, and the very next push obeys',
   await clone.commit(1000);
   const before = await objectsIn(sandbox.outside(repository.ssh));
   const own = join(site.home, 'app');
-  await sandbox.must('git', ['-C', own, 'pull', '-q', clone.folder, 'main']);
+  await sandbox.must('git', ['-C', own, 'fetch', '-q', clone.folder, 'main']);
+  await sandbox.must('git', ['-C', own, 'reset', '-q', '--hard', 'FETCH_HEAD']);
   const refused = await site.type(steps.next().value);
   t.equal(refused.code, 1);
   const shown = manual.find(({ kind, heading }) => kind === 'text' && heading === 'A limit for somebody');
@@ -110,20 +113,16 @@ t.test('every other command of the manual does what is said of it', async t => {
   t.match(listed, /"name":"alice"/);
   t.same(jsonIn(await site.must(pages.next().value)), [], 'nobody is over or near a limit');
   await site.must(below('CSV').next().value);
-  t.match(
-    await sandbox.must('cat', ['owners.csv']),
-    /^owner,type,state[^\n]+$/,
-    'the names of the columns alone',
-  );
+  const csv = await sandbox.must('cat', ['owners.csv'], there);
+  t.match(csv, /^owner,type,state[^\n]+$/, 'the names of the columns alone');
 });
 
 t.test('the faults of the manual are in the words of the daemon', async t => {
   const shown = manual.find(({ kind }) => kind === 'json');
   const body = '{"name": "x", "limit": -2, "subjects": ["size:everything"]}';
-  const answer = await sandbox.must('curl', [
-    ...['-s', '-H', '@admin.header', '-H', 'Content-Type: application/json', '-d', body],
-    'http://127.0.0.1:3080/api/v1/admin/quota/rules',
-  ]);
+  const asked = ['-s', '-H', '@admin.header', '-H', 'Content-Type: application/json', '-d', body];
+  const rules = 'http://127.0.0.1:3080/api/v1/admin/quota/rules';
+  const answer = await sandbox.must('curl', [...asked, rules], there);
   t.strictSame(JSON.parse(answer), JSON.parse(shown?.text ?? ''));
 });
 

@@ -77,7 +77,7 @@ t.test('claims in a file do what a sign-in does with them, for one user or for m
   await writeFile(many, '{"user"');
   t.match(await server.softquota([...sync, many]), { code: 2, stderr: /line 1: not valid JSON/ });
   t.match(await server.softquota(['auth', 'sync', 'another', one, '--user', 'bob']), {
-    code: 2,
+    code: 1,
     stderr: /no such source: another/,
   });
 });

@@ -53,7 +53,15 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
     [2, 'check', 'alice', '--size', 'much'],
     [2, 'check'],
     [2, 'usage', '--top', '0'],
-    [2, 'usage', 'nobody'],
+    [1, 'usage', 'nobody'],
+    [1, 'explain', 'nobody'],
+    [1, 'history', 'nobody'],
+    [1, 'user', 'show', 'nobody'],
+    [1, 'group', 'show', 'nothing'],
+    [1, 'rule', 'delete', 'nothing'],
+    [1, 'member', 'list', 'alice'],
+    [2, 'events', '--limit', '0'],
+    [2, 'events', '--kind', 'nonsense'],
     [2, 'nonsense'],
     [2, 'scan', '--nonsense'],
     [0, 'hooks', 'status', join(server.folder, 'git')],
@@ -66,7 +74,7 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
   );
 
   // By itself: on a busy host a disk may be too slow to say what an unknown path is, which is 69.
-  t.equal((await server.softquota(['check', '/nowhere/at/all'])).code, 2);
+  t.equal((await server.softquota(['check', '/nowhere/at/all'])).code, 1);
 
   await chmod(server.folder, 0o755);
   const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
@@ -85,6 +93,124 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
   for (const args of [['usage'], ['check', 'alice'], ['serve']]) {
     t.equal((await server.softquota([...args, '--config', '/nowhere/app.ini'])).code, 78);
   }
+});
+
+t.test('what is so already is done, and something else of the name is not', async t => {
+  const server = await Server.open(t);
+  const create = ['rule', 'create', 'total', '--subject', 'size:all', '--limit'];
+  for (const args of [
+    [...create, '1G'],
+    ['group', 'create', 'free', '--rule', 'total'],
+    ['user', 'create', 'alice'],
+    ['user', 'create', 'acme', '--type', 'organization'],
+    ['group', 'add-user', 'free', 'alice'],
+    ['member', 'add', 'acme', 'alice'],
+    ['group', 'create', 'paid'],
+    ['group', 'add-rule', 'paid', 'total'],
+  ]) {
+    for (const time of ['first', 'second']) {
+      const { code, stderr } = await server.softquota(args);
+      t.equal(code, 0, `${args.join(' ')}, the ${time} time: ${stderr}`);
+    }
+  }
+  t.match(await server.softquota([...create, '2G']), { code: 1, stderr: /the rule total exists already/ });
+  t.match(await server.softquota(['user', 'create', 'acme']), { code: 0, stdout: /There is already acme/ });
+  t.match(await server.softquota(['user', 'create', 'acme', '--type', 'user']), { code: 1 });
+  for (const args of [
+    ['group', 'remove-user', 'free', 'acme'],
+    ['group', 'remove-rule', 'paid', 'total'],
+    ['group', 'remove-rule', 'paid', 'total'],
+    ['member', 'remove', 'acme', 'alice'],
+    ['member', 'remove', 'acme', 'alice'],
+  ])
+    t.equal((await server.softquota(args)).code, 0, args.join(' '));
+  t.match(await server.softquota(['group', 'remove-user', 'free', 'nobody']), { code: 1 });
+});
+
+t.test('events, explain, history and member show people what the API has', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const done = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await server.softquota(args);
+    t.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+    return stdout;
+  };
+  await done('rule', 'create', 'total', '--limit', '2G', '--subject', 'size:all');
+  await done('group', 'create', 'free', '--rule', 'total');
+  await done('group', 'add-user', 'free', 'alice');
+  await done('user', 'create', 'acme', '--type', 'organization');
+  t.equal(
+    await done('member', 'add', 'acme', 'alice', '--role', 'owner'),
+    'alice is now an owner of acme.\n',
+  );
+  t.match(await done('member', 'list', 'acme'), /^NAME +ROLE.*\nalice +owner\n$/);
+  const events = await done('events');
+  t.match(events, /^TIME +OWNER +EVENT\n.*created members acme, by the host's administrator\n/);
+  t.match(events, /created rule total/);
+  t.match(await done('events', '--owner', 'alice', '--kind', 'policy'), /edited the groups of alice/);
+  const explained = await done('explain', 'alice', '--subject', 'size:git:lfs');
+  t.match(explained, /^alice, LFS objects \(size:git:lfs\): allowed\./);
+  t.match(explained, /\n {2}group free allows\n {2}\* rule total: .* of 2 GB \(size:all\): allows\n$/);
+  t.match(await done('history', 'alice', '--range', 'day'), /^TIME +USED +REPOSITORIES +LFS +OTHER\n\d{4}-/);
+});
+
+t.test('--config stands before the command, between it and its subcommand, or behind both', async t => {
+  const server = await Server.open(t);
+  const bare = (args: readonly string[]) => run(process.execPath, [launcher, ...args], { cwd: '/' });
+  const { config } = server;
+  for (const args of [
+    ['--config', config, 'usage'],
+    [`--config=${config}`, 'usage'],
+    ['usage', '--config', config],
+    ['--config', config, 'group', 'list'],
+    ['group', '--config', config, 'list'],
+    ['group', 'list', '--config', config],
+    ['--config', '/no/such.ini', 'group', 'list', '--config', config],
+  ]) {
+    const { code, stderr } = await bare(args);
+    t.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+  }
+  t.equal((await bare(['--config', '/no/such.ini', 'usage'])).code, 78);
+});
+
+t.test(
+  'help is wrapped once: no line is broken off where the next one still has room for its first word',
+  t => {
+    const width = 100;
+    for (const [name, command] of commandsOf(program)) {
+      command.configureOutput({ getOutHelpWidth: () => width });
+      const lines = command.helpInformation().split('\n');
+      for (const [index, line] of lines.entries()) {
+        const next = lines[index + 1] ?? '';
+        const isProse = /^[A-Z]?[a-z]/.test(line) && /^[a-z]/.test(next) && !/[.:]$/.test(line);
+        if (!isProse) continue;
+        const [word = ''] = next.split(' ');
+        t.ok(line.length + 1 + word.length > width, `${name}: ${line}`);
+      }
+    }
+    t.end();
+  },
+);
+
+t.test('doctor without rights says what it could not look at, and nothing else is wrong', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  await chmod(server.folder, 0o755);
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
+  const doctor = (config: string) => run('setpriv', [...nobody, 'doctor', '--config', config], { cwd: '/' });
+  const { code, stdout } = await doctor(server.config);
+  t.equal(code, 0, stdout);
+  t.match(
+    stdout,
+    /^notice \(not_looked\): uid 65534 has no permission to check everything; not checked: the daemon, at /,
+  );
+  t.match(
+    stdout,
+    /\n {4}sudo softquota doctor --config .*\nNo problems found in what this user may look at\.\n/,
+  );
+  await chmod(server.config, 0o600);
+  t.match(await doctor(server.config), {
+    code: 1,
+    stdout: /no permission to read it\.\n {4}find out who may read it/,
+  });
 });
 
 t.test('--json gives programs the documented shapes, and people get tables', async t => {
@@ -185,7 +311,7 @@ t.test('every command takes --config', async t => {
   t.equal((await server.softquota(['hooks', 'status', git, '--config', '/no/such.ini'])).code, 78);
   t.match(await server.softquota(['hooks', 'remove', ...config, git]), { code: 0 });
   t.match(await server.softquota(['playground', '--exit', '--dir', git, ...config]), {
-    code: 2,
+    code: 1,
     stderr: /is not a playground/,
   });
 });

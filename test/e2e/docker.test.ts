@@ -28,7 +28,7 @@ const compose = z.object({
       cap_add: z.tuple([z.literal('DAC_READ_SEARCH')]),
       entrypoint: z.array(z.string()),
       command: z.array(z.string()),
-      network_mode: z.literal('none'),
+      ports: z.tuple([z.literal('127.0.0.1:3080:3080')]),
       group_add: z.array(z.string()),
       environment: z.record(z.string(), z.string()),
       tmpfs: z.array(z.string()),
@@ -133,10 +133,12 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
     async t => {
       t.strictSame(stage.healthcheck, ['softquota', 'health']);
       t.strictSame(service.healthcheck.test, ['CMD', ...stage.healthcheck]);
-      t.strictSame(Object.keys(service.environment), ['SOFTQUOTA__SERVER__SOCKET_GROUP']);
+      const { SOFTQUOTA__SERVER__HTTP_ADDR: address, ...others } = service.environment;
+      t.strictSame(Object.keys(others), ['SOFTQUOTA__SERVER__SOCKET_GROUP']);
+      t.equal(address, '0.0.0.0', 'the port of `ports` leads to the web UI');
       const lived = await inContainer(
         stage,
-        `export SOFTQUOTA__SERVER__SOCKET_GROUP=${groups}
+        `export SOFTQUOTA__SERVER__SOCKET_GROUP=${groups} SOFTQUOTA__SERVER__HTTP_ADDR=${address}
       ${stage.healthcheck.join(' ')}; echo "health $?"
       ${[...service.entrypoint, ...service.command].join(' ')} 2>/tmp/log & daemon=$!
       until softquota health --ready >/dev/null; do [ -d /proc/$daemon ] || break; done
@@ -183,7 +185,7 @@ t.test(
 
 const withRedis = z.strictObject({
   services: z.strictObject({
-    softquota: z.object({ network_mode: z.null(), networks: z.tuple([z.literal('quota')]) }).loose(),
+    softquota: z.object({ networks: z.tuple([z.literal('quota')]) }).loose(),
     redis: z
       .object({
         image: z.string().regex(/^redis:[7-9]/),

@@ -114,7 +114,7 @@ t.test('who is not root is told what could not be looked at', async t => {
     stdout,
     /^notice \(not_looked\): .* the daemon, at .*; the gate at .*; whether git can use the gate's socket\n {4}sudo softquota doctor\n/,
   );
-  t.match(stdout, /\nNo problems found\.\nChecked:\n/);
+  t.match(stdout, /\nNo problems found in what this user may look at\.\nChecked:\n/);
   const asGit = await installation.as('git', 'softquota doctor');
   t.match(asGit, { code: 0, stdout: /the permissions of git\n/ });
   t.notMatch(asGit.stdout, /whether git can use/);

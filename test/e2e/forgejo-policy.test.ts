@@ -153,7 +153,7 @@ t.test('a server that is not there, refuses, or is no Forgejo is named with what
   await said(2, /expected either a file, or --from/, 'import', tokenFile, ...from);
   await said(74, /nowhere/, 'import', '--from', forgejo.url, '--token-file', '/nowhere');
   await said(69, /ECONNREFUSED/, 'import', '--from', 'http://127.0.0.1:2/', '--token-file', tokenFile);
-  await said(2, /neither server knows the owner mallory/, 'compare', ...from, '--owner', 'mallory');
+  await said(1, /neither server knows the owner mallory/, 'compare', ...from, '--owner', 'mallory');
 
   const other = join(server.folder, 'other');
   await writeFile(other, 'wrong\n');
@@ -163,7 +163,7 @@ t.test('a server that is not there, refuses, or is no Forgejo is named with what
 
   for (const [status, code, words] of [
     [403, 77, /status 403: a fault \(the token needs an administrator/],
-    [404, 2, /status 404: a fault \(it needs Forgejo 9/],
+    [404, 1, /status 404: a fault \(it needs Forgejo 9/],
     [302, 69, /status 302: a fault; give the address that it leads to/],
     [500, 69, /status 500/],
     [200, 69, /not the answer of a Forgejo/],

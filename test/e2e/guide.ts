@@ -2,7 +2,9 @@
  * Pages of the manual as what they are: commands in order; docs/install.md for each way to run a git server.
  */
 
-import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { identity, type Run } from './run.ts';
@@ -20,21 +22,24 @@ export interface Block {
 }
 
 /** The headings whose commands are typed, on every way and on each. */
-const common = [
-  'Install softquota',
-  'One that is there already',
-  'Measure, and look',
-  'Enforce',
-  'Check',
-  'Uploads',
-  'All the rest',
-];
+const common = ['Install softquota', 'Set the limit', 'Check', 'Uploads', 'All the rest'];
+/** The heading whose commands the tests of the packages type: those of the .deb, then those of the tarball. */
+export const packageHeading = 'From a package';
 const plain = [...common, 'The hooks', 'The hooks out of the repositories'];
 export const ways = {
   ssh: [...plain, 'Over ssh'],
   http: [...plain, 'Over http'],
   gitolite: [...common, 'With gitolite', 'The hooks of gitolite', 'The hooks out of gitolite'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** The way of a server that has repositories and users before softquota comes. */
+export const inUse = [
+  'Install softquota',
+  'A server that is in use',
+  'Check',
+  'The hooks out of the repositories',
+  'All the rest',
+];
 
 export type Way = keyof typeof ways;
 
@@ -69,8 +74,11 @@ export function iniOf({ text }: Block): Ini {
 }
 
 /** What is typed on a way, in order. */
-export function stepsOf(guide: readonly Block[], way: Way): readonly Block[] {
-  const headings: readonly string[] = ways[way];
+export function stepsOf(
+  guide: readonly Block[],
+  way: Way,
+  headings: readonly string[] = ways[way],
+): readonly Block[] {
   return guide.filter(({ kind, heading }) => kind.startsWith('sh') && headings.includes(heading));
 }
 
@@ -88,43 +96,102 @@ export function words(shown: string): string {
     .trim();
 }
 
+/**
+ * A shell that stays open, as in a terminal: what is typed later finds it where it was left. It ends at the
+ * first command that fails.
+ */
+class OpenShell {
+  readonly #sandbox: SandboxHost;
+  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #ended: Promise<unknown>;
+  #typed = 0;
+
+  constructor(sandbox: SandboxHost, cwd: string) {
+    this.#sandbox = sandbox;
+    this.#process = spawn('nsenter', sandbox.entering(['sh', '-eu'], { cwd }));
+    this.#process.stdin.on('error', () => {}); // it has ended
+    // Daemons that it started keep its output open.
+    this.#ended = once(this.#process, 'exit');
+  }
+
+  async type(text: string): Promise<Run> {
+    this.#typed += 1;
+    const begun = performance.now();
+    const file = join(this.#sandbox.folder, `typed-${this.#typed}`);
+    const mark = `typed ${this.#typed}\n`;
+    await writeFile(file, text);
+    const shown = ['stdout', 'stderr'] as const;
+    const outputs = shown.map(stream => this.#until(stream, mark));
+    this.#process.stdin.write(`. ${file} </dev/null\nprintf '${mark}'; printf '${mark}' >&2\n`);
+    const [stdout = '', stderr = ''] = await Promise.all(outputs);
+    const code = this.#process.exitCode ?? 0;
+    return { code, stdout, stderr, elapsedMs: performance.now() - begun };
+  }
+
+  close(): Promise<unknown> {
+    this.#process.stdin.end();
+    return this.#ended;
+  }
+
+  /** What the stream has before the mark, or the end. */
+  #until(stream: 'stdout' | 'stderr', mark: string): Promise<string> {
+    let text = '';
+    const source = this.#process[stream].setEncoding('utf8');
+    return new Promise(resolve => {
+      const take = (part: string): void => {
+        text += part;
+        if (text.endsWith(mark)) done(text.slice(0, -mark.length));
+      };
+      const done = (all: string): void => {
+        source.off('data', take);
+        resolve(all);
+      };
+      source.on('data', take);
+      void this.#ended.then(() => setImmediate(() => done(text)));
+    });
+  }
+}
+
 /** A host with nothing on it yet, and alice at her computer, which is another folder of root's there. */
 export class Site {
   readonly sandbox: SandboxHost;
   /** Where alice's clones are. */
   readonly home: string;
-  readonly #package: string;
+  readonly #package: string | null;
+  readonly #shell: OpenShell;
 
-  private constructor(sandbox: SandboxHost, packageFile: string) {
+  private constructor(sandbox: SandboxHost, packageFile: string | null) {
     this.sandbox = sandbox;
     this.home = join(sandbox.folder, 'alice');
     this.#package = packageFile;
+    this.#shell = new OpenShell(sandbox, sandbox.checkout);
   }
 
-  /** `packageFile`: the packed package. */
-  static async open(t: Test, packageFile: string): Promise<Site> {
+  /** `packageFile`: the packed package; null: it is made there, as the guide says. */
+  static async open(t: Test, packageFile: string | null): Promise<Site> {
     const sandbox = await SandboxHost.open(t);
-    const site = new Site(sandbox, join(sandbox.folder, 'softquota.tgz'));
-    await copyFile(packageFile, site.#package);
+    const file = packageFile === null ? null : join(sandbox.folder, 'softquota.tgz');
+    if (packageFile !== null && file !== null) await copyFile(packageFile, file);
+    const site = new Site(sandbox, file);
+    t.teardown(() => site.#shell.close());
     await mkdir(site.home);
-    await sandbox.must('sh', ['-eu', '-c', prepareAlice]);
+    await sandbox.must('sh', ['-eu', '-c', prepareAlice, 'sh', sandbox.checkout]);
     return site;
   }
 
-  /**
-   * Types a block; it ends at the first command that fails. Only the package comes from another place than it
-   * says, since there is no network.
-   */
+  /** Types a block, root's all in one shell; it ends at the first command that fails. */
   type({ kind, text }: Block): Promise<Run> {
-    const script = text.replace('npm install -g softquota', `npm install -g --offline ${this.#package}`);
-    const who = kind === 'sh alice' ? { cwd: this.home, env: identity } : {};
-    return this.sandbox.run('sh', ['-eu', '-c', script], who);
+    if (kind === 'sh alice')
+      return this.sandbox.run('sh', ['-eu', '-c', text], { cwd: this.home, env: identity });
+    const install = `npm install -g --offline ${this.#package} && "$(npm root -g)/softquota/systemd/install"`;
+    return this.#shell.type(this.#package === null ? text : text.replace('./scripts/install', install));
   }
 
-  /** The same where it has to succeed. */
+  /** The same where it has to succeed, or to end as the guide says: alice's first push is refused. */
   async must(block: Block): Promise<Run> {
     const done = await this.type(block);
-    if (done.code === 0) return done;
+    const isRefused = block.kind === 'sh alice' && /^remote: Quota is 0: /m.test(done.stderr);
+    if (done.code === 0 || isRefused) return done;
     throw new Error(`${block.text}exit ${done.code}\n${done.stdout}${done.stderr}`);
   }
 
@@ -143,7 +210,7 @@ export class Site {
 const prepareAlice = `
 install -d -m 700 .ssh
 ssh-keygen -q -t ed25519 -N '' -C alice -f .ssh/id_ed25519
-cp .ssh/id_ed25519.pub alice.pub
+cp .ssh/id_ed25519.pub "$1/alice.pub"
 printf 'StrictHostKeyChecking accept-new\\nLogLevel ERROR\\n' >.ssh/config
 printf 'machine git.example login alice password "correct horse battery staple"\\n' >.netrc
 `;

@@ -4,12 +4,23 @@ import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { type Block, readGuide, repository, Site, stepsOf, type Way, ways } from './guide.ts';
+import {
+  type Block,
+  inUse,
+  packageHeading,
+  readGuide,
+  repository,
+  Site,
+  stepsOf,
+  type Way,
+  ways,
+} from './guide.ts';
 import { packed } from './package.ts';
 
 t.setTimeout(600_000);
 
 const guide = await readGuide();
+const text = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
 t.teardown(() => rm(folder, { recursive: true }));
 const packageFile = await packed(folder);
@@ -18,7 +29,8 @@ const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constan
 
 /** What is to be seen once a heading's commands were typed. */
 const shows: Readonly<Record<string, RegExp>> = {
-  'Measure, and look': /Nothing is refused while it has MODE = report\.[\s\S]*^alice +[\d.]+ kB +unlimited/m,
+  'Over ssh': /It has MODE = enforce\.[\s\S]*^1 repository\b/m,
+  'Set the limit': /^alice +[\d.]+ k?B +10 GB +/m,
   'The hooks': /^1 repository, all with working hooks\.$/m,
   'The hooks of gitolite': /^3 repositories, all with working hooks\.$/m,
   Check: /^No problems found\.$/m,
@@ -30,6 +42,16 @@ const shows: Readonly<Record<string, RegExp>> = {
 const snapshot =
   'cd "$1" && find . -path ./objects -prune -o -printf "%p %m %u %g %s %l\\n" | sort && cat config';
 
+/** A snapshot without the lines of what the hooks brought: their files, and their setting. */
+function withoutHooks(shown: string): string {
+  const isOfHooks =
+    /^\.\/hooks\/(pre|post)-receive|^\.\/(hooks|config) |^\[softquota\]$|^\t(socket|client) = /;
+  return shown
+    .split('\n')
+    .filter(line => !isOfHooks.test(line))
+    .join('\n');
+}
+
 /** Whatever has the name, on the whole host but where this project itself and its cache lie. */
 const left =
   "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib /var/cache -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
@@ -37,7 +59,6 @@ const left =
 
 /** The rows of the guide's table of rights that are about a path which is there after the installation. */
 async function rightsTold(): Promise<ReadonlyMap<string, string>> {
-  const text = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');
   const rows = text.matchAll(/^\| `(\/[^`]+)`[^|]*\| `([^`]+)`, (0\d{3}) \|/gm);
   const told = [...rows].map(
     ([, path = '', owner = '', mode]) => [path, `${owner.split(':')[0]} ${mode}`] as const,
@@ -46,31 +67,85 @@ async function rightsTold(): Promise<ReadonlyMap<string, string>> {
 }
 
 for (const way of names) {
-  t.test(`the guide's way ${way} leads from nothing to a protected server, and back`, async t => {
+  t.test(
+    `the guide's way ${way} leads from nothing to a protected server, and back, in one shell`,
+    async t => {
+      // One of them also makes the package itself, as the guide says.
+      const site = await Site.open(t, way === 'ssh' ? null : packageFile);
+      const { sandbox } = site;
+      const nothing = await sandbox.must('sh', ['-c', left]);
+      let before = '';
+      for (const step of stepsOf(guide, way)) {
+        const { code, stdout, stderr } = await site.type(step);
+        if (step.kind === 'sh alice') {
+          t.not(code, 0, `${way}: ${step.text}`);
+          t.match(
+            stderr,
+            /^remote: Quota is 0: alice may not store private repositories\./m,
+            `${way}: her push is refused`,
+          );
+          before = await sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);
+          continue;
+        }
+        t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
+        t.match(stdout, shows[step.heading] ?? /^/, step.heading);
+        if (step.heading !== 'Check') continue;
+        const page = await sandbox.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
+        t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
+        const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
+        t.match(await sandbox.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
+        const told = await rightsTold();
+        t.equal(told.size, 7);
+        const stats = await sandbox.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);
+        t.equal(
+          stats,
+          [...told].map(row => row.join(' ')).join('\n'),
+          'the rights are as the guide has them',
+        );
+      }
+      const after = await sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);
+      t.equal(withoutHooks(after), withoutHooks(before), 'the repository is what it was');
+      t.notMatch(after, /softquota/, 'the hooks are gone');
+      t.equal(await sandbox.must('sh', ['-c', left]), nothing, 'nothing is left on the host');
+    },
+  );
+}
+
+t.test(
+  'a server that is in use is protected, and nobody is refused before its administrator says so',
+  async t => {
     const site = await Site.open(t, packageFile);
     const { sandbox } = site;
-    const look = () => sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);
-    const nothing = await sandbox.must('sh', ['-c', left]);
-    let before = '';
-    for (const step of stepsOf(guide, way)) {
-      if (/^The hooks/.test(step.heading) && before === '') before = await look();
+    const prepare =
+      'useradd --create-home git && install -d -o git -g git /srv/git && ' +
+      'runuser -u git -- git init -q --bare -b main /srv/git/alice/app.git';
+    await sandbox.must('sh', ['-c', prepare]);
+    const bare = '/srv/git/alice/app.git';
+    const before = await sandbox.must('sh', ['-c', snapshot, 'sh', bare]);
+    const steps = stepsOf(guide, 'ssh', inUse);
+    for (const step of steps) {
       const { code, stdout, stderr } = await site.type(step);
-      t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
-      t.match(stdout, shows[step.heading] ?? /^/, step.heading);
-      if (step.heading !== 'Check') continue;
-      const page = await sandbox.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
-      t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
-      const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
-      t.match(await sandbox.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
-      const told = await rightsTold();
-      t.equal(told.size, 7);
-      const stats = await sandbox.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);
-      t.equal(stats, [...told].map(row => row.join(' ')).join('\n'), 'the rights are as the guide has them');
+      t.equal(code, 0, step.heading, { stdout, stderr });
     }
-    t.equal(await look(), before, 'the repository is what it was');
-    t.equal(await sandbox.must('sh', ['-c', left]), nothing, 'nothing is left on the host');
-  });
-}
+    t.equal(await sandbox.must('sh', ['-c', snapshot, 'sh', bare]), before, 'the repository is what it was');
+  },
+);
+
+t.test(
+  'no way to the first refused push takes more than ten command lines, and the guide says how many',
+  t => {
+    const numbers = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+    for (const way of names) {
+      const steps = stepsOf(guide, way);
+      const end = steps.findIndex(({ kind }) => kind === 'sh alice');
+      const lines = steps.slice(0, end + 1).flatMap(({ text }) => text.trimEnd().split('\n'));
+      const heading = steps[end]?.heading ?? '';
+      const told = new RegExp(`### ${heading}\n[^#]*These are (\\w+) command lines`).exec(text)?.[1];
+      t.equal(told, numbers[lines.length - 1], `${way}: ${lines.length}`);
+    }
+    t.end();
+  },
+);
 
 t.test('the index of the manual names every page of it', async t => {
   const docs = new URL('../../docs/', import.meta.url);
@@ -83,7 +158,10 @@ t.test('the index of the manual names every page of it', async t => {
 t.test('every command and every text of the guide is run or compared', async t => {
   const typed = names.flatMap(way => stepsOf(guide, way));
   const isShown = ({ kind, heading }: Block) => kind === 'text' && heading === 'What the pusher sees';
-  const others = guide.filter(block => !typed.includes(block) && !isShown(block));
+  const ofUse = stepsOf(guide, 'ssh', inUse);
+  const isPackage = ({ heading }: Block) => heading === packageHeading;
+  const isOther = (block: Block) => !isShown(block) && !isPackage(block);
+  const others = guide.filter(block => !typed.includes(block) && !ofUse.includes(block) && isOther(block));
   t.strictSame(others, []);
-  for (const way of names) t.ok(stepsOf(guide, way).length > 7, way);
+  for (const way of names) t.ok(stepsOf(guide, way).length > 6, way);
 });

@@ -91,6 +91,6 @@ t.test('what lies at --dir and is no playground is left alone', async t => {
   const folder = await folderOf(t);
   await mkdir(join(folder, 'world'));
   const { code, stderr } = await play(folder);
-  t.equal(code, 2);
+  t.equal(code, 1);
   t.match(stderr, /is not a playground/);
 });

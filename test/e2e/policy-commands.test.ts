@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from 'node:util';
 import t, { type Test } from 'tap';
 import { Clone } from './clone.ts';
 import { launcher } from './daemon.ts';
-import { must, plainEnvironment } from './run.ts';
+import { must, plainEnvironment, run } from './run.ts';
 import { Server, type ServerOptions } from './server.ts';
 
 t.setTimeout(600_000);
@@ -274,7 +274,7 @@ t.test('what cannot be done is told with the exit status for it', async t => {
   await refused(2, /required option '--subject/, ...create, '1');
   await refused(2, /name: .*directory/, 'rule', 'create', '.', '--limit', '1', '--subject', 'size:all');
   await refused(
-    2,
+    1,
     /the rule total exists already/,
     'rule',
     'create',
@@ -285,8 +285,8 @@ t.test('what cannot be done is told with the exit status for it', async t => {
     'size:all',
   );
   await refused(2, /nothing to change: give --limit/, 'rule', 'edit', 'total');
-  await refused(2, /there is no rule gone/, 'rule', 'edit', 'gone', '--limit', '1');
-  await refused(2, /there is no rule gone/, 'rule', 'delete', 'gone');
+  await refused(1, /there is no rule gone/, 'rule', 'edit', 'gone', '--limit', '1');
+  await refused(1, /there is no rule gone/, 'rule', 'delete', 'gone');
   await refused(
     2,
     /rules\.0\.limit: it is missing, and there is no rule of that name/,
@@ -296,17 +296,17 @@ t.test('what cannot be done is told with the exit status for it', async t => {
     '--rule',
     'gone',
   );
-  await refused(2, /the group free exists already/, 'group', 'create', 'free');
-  await refused(2, /there is no group gone/, 'group', 'show', 'gone');
+  await refused(1, /the group free exists already/, 'group', 'create', 'free');
+  await refused(1, /there is no group gone/, 'group', 'show', 'gone');
   await refused(
-    2,
+    1,
     /there is no user or organization dave; create it with softquota user create/,
     'group',
     'add-user',
     'free',
     'dave',
   );
-  await refused(2, /the rule total is in the group free already/, 'group', 'add-rule', 'free', 'total');
+  await refused(0, /the rule total is in the group free already/, 'group', 'add-rule', 'free', 'total');
   await refused(2, /unknown command 'remove'/, 'group', 'remove', 'free');
 
   await done('user', 'create', 'bob');
@@ -501,7 +501,7 @@ t.test('on a terminal an import asks, and what somebody changed meanwhile is not
   t.match(await answering(nothing, ''), { code: 1, seen: /Nothing was imported\.\n$/ });
   const other = () => done('rule', 'create', 'other', '--limit', '1', '--subject', 'size:all');
   t.match(await answering(other, 'y'), {
-    code: 2,
+    code: 1,
     seen: /somebody else changed the policy after these changes were shown\. Nothing was imported/,
   });
   t.match(JSON.parse(await done('policy', 'export')), { rules: [{ name: 'other' }] });
@@ -591,4 +591,17 @@ t.test('a policy is tried before it is enforced: who would be refused, and what 
   t.equal(code, 1);
   t.match(JSON.parse(stdout), [{ code: 'matches_nothing' }]);
   t.match(await server.softquota(['policy', 'lint', '-'], { input: '{"groups": []}' }), { code: 0 });
+  await server.stop();
+  t.match(
+    await server.softquota(['policy', 'lint', oddFile]),
+    { code: 1, stdout: /has no subject/ },
+    'no daemon is needed',
+  );
+  const incomplete = await file('incomplete.json', { groups: [{ name: 'g', rules: ['r'] }] });
+  t.match(await server.softquota(['policy', 'lint', incomplete]), {
+    code: 2,
+    stderr: /incomplete\.json: groups\.0\.rules\.0\.limit: it is missing, and there is no rule of that name/,
+  });
+  const alone = await run(process.execPath, [launcher, 'policy', 'lint', oddFile], { cwd: '/' });
+  t.match(alone, { code: 1, stdout: /^Rule "r" of group "g" has no subject[^\n]*\n$/ }, 'and no app.ini');
 });

@@ -105,7 +105,7 @@ t.test("a collection that fails says so in git's own words, as an event too", as
   const { text } = await server.ask('admin', '/api/v1/admin/quota/events?kind=reclaim');
   t.match(JSON.parse(text), [{ owner: 'alice', freed: 0, fault: /git rev-list/ }]);
   const wrong = await server.softquota(['reclaim', 'alice/none']);
-  t.equal(wrong.code, 2);
+  t.equal(wrong.code, 1);
   t.match(wrong.stderr, /alice has no repository none/);
 });
 

@@ -41,10 +41,10 @@ t.test('requests are listed, granted and declined', async t => {
     { owner: 'alice', state: 'granted' },
   ]);
   t.match(await server.softquota(['request', 'grant', alice?.id ?? '']), {
-    code: 2,
+    code: 1,
     stderr: /was granted already/,
   });
-  t.match(await server.softquota(['request', 'grant', 'nothing']), { code: 2, stderr: /no request nothing/ });
+  t.match(await server.softquota(['request', 'grant', 'nothing']), { code: 1, stderr: /no request nothing/ });
   t.match(await server.softquota(['request', 'decline', 'nothing']), { code: 2, stderr: /--words/ });
 });
 
@@ -101,9 +101,9 @@ t.test('allowances are given, listed and ended without a request', async t => {
   );
   const end = ['allowance', 'end', 'alice', created.id];
   t.equal(await done(server.softquota(end)), `Ended the allowance ${created.id} of alice.\n`);
-  t.match(await server.softquota(end), { code: 2, stderr: /no allowance/ });
+  t.match(await server.softquota(end), { code: 1, stderr: /no allowance/ });
   t.match(await server.softquota(['allowance', 'list', 'nobody']), {
-    code: 2,
+    code: 1,
     stderr: /no user or organization/,
   });
 });

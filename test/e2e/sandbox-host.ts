@@ -3,6 +3,8 @@
  * network of its own. What a manual tells an administrator to do is done there as it stands, as root and at
  * the usual places and ports, and nothing of this host changes.
  *
+ * Or a copy of another root directory, which has no Node of this host's.
+ *
  * It is not booted: nothing runs at first, and `systemctl` is the stand-in beside this file.
  */
 
@@ -19,7 +21,11 @@ import { must, type Runner, type RunOptions, run } from './run.ts';
 export interface SandboxOptions {
   /** A shared one is that of the host around it, for what has to be fetched. */
   readonly network?: 'own' | 'shared';
+  /** The directory that it is a copy of; this host's own unless given. */
+  readonly root?: string;
 }
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /** What root finds after a login. */
 const environment: Readonly<Record<string, string>> = {
@@ -32,7 +38,8 @@ const environment: Readonly<Record<string, string>> = {
  * Becomes the host's first process, and ends with it all others, when standard input closes.
  *
  * $1 is an empty folder that is seen under the same path from inside; $2 is Node, $3 the stand-in for
- * systemctl; $4 is its network, "own" or "shared"; $5 is this checkout, which is there wherever it lies.
+ * systemctl; $4 is its network, "own" or "shared"; $5 is this checkout, which is there wherever it lies; $6
+ * is the directory that the host is a copy of, $7 the place of Node there.
  */
 const boot = `
 set -e
@@ -42,7 +49,7 @@ layers=$1.host
 mkdir "$layers"
 mount -t tmpfs -o mode=755 host "$layers"
 mkdir "$layers/upper" "$layers/work" "$layers/root" "$layers/checkout" "$layers/work-checkout"
-mount -t overlay -o "lowerdir=/,upperdir=$layers/upper,workdir=$layers/work" host "$layers/root"
+mount -t overlay -o "lowerdir=$6,upperdir=$layers/upper,workdir=$layers/work" host "$layers/root"
 cd "$layers/root"
 mount -t proc proc proc
 mount --rbind /dev dev
@@ -52,10 +59,10 @@ mkdir -p ".$1"
 mount --bind "$1" ".$1"
 mkdir -p ".$5"
 mount -t overlay -o "lowerdir=$5,upperdir=$layers/checkout,workdir=$layers/work-checkout" host ".$5"
-touch usr/local/bin/node usr/local/lib/systemctl.ts
-mount --bind "$2" usr/local/bin/node
+touch ".$7" usr/local/lib/systemctl.ts
+mount --bind "$2" ".$7"
 mount --bind "$3" usr/local/lib/systemctl.ts
-printf '#!/bin/sh\nexec node /usr/local/lib/systemctl.ts "$@"\n' >usr/local/sbin/systemctl
+printf '#!/bin/sh\nexec %s /usr/local/lib/systemctl.ts "$@"\n' "$7" >usr/local/sbin/systemctl
 chmod +x usr/local/sbin/systemctl
 mount -t tmpfs lists var/lib/apt/lists # what is installed is the newest there is, since nothing can be fetched
 hostname git.example
@@ -69,21 +76,27 @@ exec chroot . sh -c 'cd /root && echo "$1" && exec cat' sh "$pid"
 export class SandboxHost {
   /** Seen under this path from both sides. */
   readonly folder: string;
+  /** This checkout, under the same path from both sides. */
+  readonly checkout = checkout;
+  /** The directory that it is a copy of. What others do there meanwhile is seen in it, too. */
+  readonly root: string;
   /** Its first process, as it is known outside. */
   readonly #pid: string;
 
-  private constructor(folder: string, pid: string) {
+  private constructor(folder: string, root: string, pid: string) {
     this.folder = folder;
+    this.root = root;
     this.#pid = pid;
   }
 
-  static async open(t: Test, { network = 'own' }: SandboxOptions = {}): Promise<SandboxHost> {
+  static async open(t: Test, { network = 'own', root = '/' }: SandboxOptions = {}): Promise<SandboxHost> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
     const systemctl = fileURLToPath(new URL('systemctl.ts', import.meta.url));
-    const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
     const own = ['--mount', '--pid', '--fork', '--uts', '--ipc', '--kill-child'];
     if (network === 'own') own.push('--net');
-    const given = [folder, process.execPath, systemctl, network, checkout];
+    // As a program of its tests only, in a root that is to have no Node.
+    const node = root === '/' ? '/usr/local/bin/node' : '/usr/local/lib/node-of-tests';
+    const given = [folder, process.execPath, systemctl, network, checkout, root, node];
     const first = spawn('unshare', [...own, 'sh', '-c', boot, 'sh', ...given], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: environment,
@@ -102,25 +115,23 @@ export class SandboxHost {
     const lines = createInterface({ input: first.stdout });
     const up = await Promise.race([once(lines, 'line'), ended.then(() => null)]);
     if (up === null) throw new Error(`the host does not come up: ${complaint}`);
-    return new SandboxHost(folder, String(up[0]));
+    return new SandboxHost(folder, root, String(up[0]));
   }
 
-  /** Runs a program in it, as root, in an environment of its own and `options.env`. */
-  readonly run: Runner = (command, args, options = {}) => {
-    const { cwd = '/root', env = {}, ...others } = options;
-    const enter = [
-      '--target',
-      this.#pid,
-      '--mount',
-      '--pid',
-      '--net',
-      '--uts',
-      '--ipc',
-      '--root',
-      `--wdns=${cwd}`,
-    ];
+  /** The arguments with which nsenter runs a program in it, as root, in an environment of its own and `env`. */
+  entering(
+    [command, ...args]: readonly [string, ...string[]],
+    { cwd = '/root', env = {} }: Pick<RunOptions, 'cwd' | 'env'>,
+  ): string[] {
+    const spaces = ['--mount', '--pid', '--net', '--uts', '--ipc', '--root'];
     const variables = Object.entries({ ...environment, ...env }).map(([name, value]) => `${name}=${value}`);
-    return run('nsenter', [...enter, 'env', '-i', ...variables, command, ...args], others);
+    return ['--target', this.#pid, ...spaces, `--wdns=${cwd}`, 'env', '-i', ...variables, command, ...args];
+  }
+
+  readonly run: Runner = (command, args, options = {}) => {
+    const { cwd, env, ...others } = options;
+    const where = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) };
+    return run('nsenter', this.entering([command, ...args], where), others);
   };
 
   /** Where a file of the host's is seen from outside; sockets can be connected to there. */

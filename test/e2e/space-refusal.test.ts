@@ -84,7 +84,7 @@ t.test('the refusal names the first three, what each frees, and the page, before
     'How to free it: https://quota.example/space/alice?repo=one',
     /^This repository: 4\.\d+ MB\. Nothing from this push was stored/,
   ]);
-  t.equal(lines.at(-1), 'https://git.example/quota');
+  t.equal(lines.at(-1), 'To ask for more space: https://git.example/quota');
   // Whoever may ask the gate learns nothing of it.
   const { text } = await server.ask('gate', `/v1/check?path=${server.path('alice/one')}`, {
     accept: 'text/plain',

@@ -5,7 +5,8 @@
  * with their capabilities, folders, environment and socket, and waits for READY=1 where they promise it. It
  * supervises nothing, hardens nothing, and knows no dependency but that between a service and its socket.
  *
- * In: VERB [--now] UNIT...; verbs: daemon-reload, enable, disable, start, stop, restart, reload, is-active.
+ * In: VERB [--now] UNIT...; verbs: daemon-reload, enable, disable, start, stop, restart, try-restart, reload,
+ * is-active.
  * Out: what a service writes is in /run/systemctl/UNIT.log, and shown where it does not come up.
  * Exit: 0 done, 1 not.
  */
@@ -254,8 +255,10 @@ async function until(isIt: () => boolean, what: string): Promise<void> {
 
 async function carryOut(verb: string, unit: string, isNow: boolean): Promise<void> {
   const service = new Service(serviceOf(unit));
-  const start = verb === 'start' || verb === 'restart' || (verb === 'enable' && isNow);
-  if (verb === 'stop' || verb === 'restart' || (verb === 'disable' && isNow)) await service.stop();
+  if (verb === 'try-restart' && service.pid === null) return;
+  const isRestart = verb === 'restart' || verb === 'try-restart';
+  const start = verb === 'start' || isRestart || (verb === 'enable' && isNow);
+  if (verb === 'stop' || isRestart || (verb === 'disable' && isNow)) await service.stop();
   if (verb === 'reload') service.reload();
   if (verb === 'is-active' && service.pid === null) throw new Error(`${unit} does not run`);
   if (!start) return;

@@ -67,19 +67,19 @@ t.test('a pusher reads who, how much, of what, and what helps', async t => {
       'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).',
       'This repository: 8.1 GB. Nothing from this push was stored. You can still',
       'delete branches and tags, or push a smaller history with --force; this frees',
-      "space at the server's next garbage collection. To ask for more space:",
-      'https://git.example/quota',
+      "space at the server's next garbage collection.",
+      'To ask for more space: https://git.example/quota',
       '',
     ].join('\n'),
   );
   const upload = await ask('/v1/check?owner=alice&subject=size:git:lfs', asText);
   t.match(
     upload.text,
-    /Nothing from this upload was stored\. You can still delete data to free\nspace\. To ask/,
+    /Nothing from this upload was stored\. You can still delete data to free\nspace\.\nTo ask/,
   );
   told.contact = 'Write to the admins.';
   const words = await ask('/v1/check?owner=alice&subject=size:git:lfs', asText);
-  t.match(words.text, /free\nspace\. Write to the admins\.\n$/);
+  t.match(words.text, /free\nspace\.\nWrite to the admins\.\n$/);
 });
 
 t.test('above a threshold the pusher is warned, below it reads nothing', async t => {

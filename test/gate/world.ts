@@ -119,6 +119,7 @@ export async function openWorld(
     measureSoon: path => told.measured.push(path),
     letThrough: path => told.letThrough.push(path),
     contact: () => told.contact,
+    myUsage: () => null,
     uploads: () => told.uploads,
     notUnderstood: why => told.notUnderstood.push(why),
     refused: record => told.refused.push(record),

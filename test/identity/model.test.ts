@@ -157,7 +157,7 @@ const step = {
       means: ({ owners }) => {
         const owner = owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
-        if (owner.groups.length > 0) return 'conflict';
+        if (owner.groups.length > 0) return 'already_in';
         owner.groups.push('free');
       },
     }),
@@ -195,7 +195,8 @@ const step = {
         ),
       means: ({ owners }) => {
         const [of, user] = [owners.get(keyOf(organization)), owners.get(keyOf(name))];
-        if (!of?.members.some(each => each.user === user)) return 'not_found';
+        if (of?.type !== 'organization' || user === undefined) return 'not_found';
+        if (!of.members.some(each => each.user === user)) return 'already_out';
         of.members = of.members.filter(each => each.user !== user);
       },
     }),

@@ -114,7 +114,7 @@ const step = {
       means: model => {
         const found = model.groups.find(each => each.name === group);
         if (found === undefined || !model.rules.some(each => each.name === name)) return 'not_found';
-        if (found.rules.includes(name)) return 'conflict';
+        if (found.rules.includes(name)) return 'already_in';
         found.rules.push(name);
       },
     }),
@@ -124,7 +124,8 @@ const step = {
       does: changes => removeRuleFromGroup(changes, group, name),
       means: model => {
         const found = model.groups.find(each => each.name === group);
-        if (!found?.rules.includes(name)) return 'not_found';
+        if (found === undefined) return 'not_found';
+        if (!found.rules.includes(name)) return 'already_out';
         found.rules = found.rules.filter(each => each !== name);
       },
     }),
@@ -135,7 +136,7 @@ const step = {
       means: model => {
         const found = model.groups.find(each => each.name === group);
         if (found === undefined) return 'not_found';
-        if (found.members.includes(owner)) return 'conflict';
+        if (found.members.includes(owner)) return 'already_in';
         found.members.push(owner);
         model.assigned.set(owner, [...(model.assigned.get(owner) ?? []), group]);
       },
@@ -146,7 +147,8 @@ const step = {
       does: changes => unassign(changes, owner, group),
       means: model => {
         const found = model.groups.find(each => each.name === group);
-        if (!found?.members.includes(owner)) return 'not_found';
+        if (found === undefined) return 'not_found';
+        if (!found.members.includes(owner)) return 'already_out';
         leave(model, owner, [group]);
       },
     }),

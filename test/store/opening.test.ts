@@ -12,6 +12,7 @@ import { noUsage } from '../../src/quota/index.ts';
 import { batch, batchIn } from './batches.ts';
 import { refusedWriter, writerProgram } from './killing.ts';
 import { allIn } from './model.ts';
+import { backToVersion7 } from './older.ts';
 import { event, unit } from './records.ts';
 import { begin, fingerprint, open, sample } from './samples.ts';
 
@@ -189,8 +190,7 @@ t.test('when tokens and sessions were last used becomes a document of its own', 
   await store.write({ documents });
   await store.close();
   const old = new DatabaseSync(file);
-  old.exec('ALTER TABLE units DROP COLUMN reachable; ALTER TABLE units DROP COLUMN unreachable');
-  old.exec('PRAGMA user_version = 6');
+  old.exec(`${backToVersion7} PRAGMA user_version = 6`); // version 7 changed no table
   old.close();
   for (const opened of ['brought up to date', 'as it is by now']) {
     const again = await open(file);

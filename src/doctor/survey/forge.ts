@@ -146,7 +146,7 @@ function forgeAt(
           section('repos', [`${root}/{owner}/{repo}.git`]),
           section('wiki', [`${root}/{owner}/{repo}.wiki.git`]),
         ],
-        told: 'lie in a directory named after their owner',
+        ownersFrom: 'the directory name',
         advice: [],
       },
     ],

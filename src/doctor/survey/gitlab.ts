@@ -50,7 +50,7 @@ export function gitlab(
       ...(isForges ? [byForge(root)] : []),
       {
         storages: [section('repos', hashed, fullpath), section('wiki', wikis, fullpath)],
-        told: 'name their project as gitlab.fullpath in their config',
+        ownersFrom: 'gitlab.fullpath in its config',
         advice: [
           noHooks,
           'gitlab.fullpath contains "group/project", so each project is an owner of its own, and the limit applies to each project.',
@@ -61,7 +61,7 @@ export function gitlab(
     ],
     fallback: {
       storages: [section('repos', hashed, everything), section('wiki', wikis, everything)],
-      told: `count together for one owner, ${owner}`,
+      ownersFrom: `OWNER = fixed ${owner}`,
       advice: [
         noHooks,
         `Only GitLab's database knows the owner of a repository. So all repositories count for one owner, ${owner}, and the limit applies to all of them together.`,
@@ -85,7 +85,7 @@ function byForge(root: string): Proposal {
       section('repos', repositories, source),
       section('wiki', [`${root}/@hashed/*/*/{repo}.wiki.git`], source),
     ],
-    told: "lie where GitLab's database says whose they are",
+    ownersFrom: "GitLab's database",
     advice: [noHooks],
   };
 }

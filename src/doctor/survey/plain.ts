@@ -38,7 +38,7 @@ export function plain(
           section('repos', [`${root}/{owner}/{repo}${suffix}`]),
           ...lfsInside(`${root}/{owner}/{repo}${suffix}`, suffix, repositories, { by: 'path' }),
         ],
-        told: 'lie in a directory named after their owner',
+        ownersFrom: 'the directory name',
         advice: [],
       },
     ],
@@ -73,9 +73,9 @@ export function gitolite(given: string, owner: string): Recognised | null {
     isDirectory(join(place, 'gitolite-admin.git')),
   );
   if (root === undefined) return null;
-  const by = (source: OwnerSource, told: string): Proposal => ({
+  const by = (source: OwnerSource, ownersFrom: string): Proposal => ({
     storages: [section('repos', [`${root}/{repo}.git`], source)],
-    told,
+    ownersFrom,
     advice: [],
   });
   return {
@@ -85,13 +85,13 @@ export function gitolite(given: string, owner: string): Recognised | null {
     proposals: [
       {
         storages: [section('repos', [`${root}/{owner}/{repo}.git`])],
-        told: 'lie in a directory named after their owner',
+        ownersFrom: 'the directory name',
         advice: [
           'A repository outside of an owner directory, such as gitolite-admin, has no owner here, and is never refused.',
         ],
       },
-      by({ by: 'file', name: 'gl-creator' }, 'name who created them, in their file gl-creator'),
-      by({ by: 'git-config', key: 'gitweb.owner' }, 'name their owner as gitweb.owner in their config'),
+      by({ by: 'file', name: 'gl-creator' }, 'the file gl-creator in it'),
+      by({ by: 'git-config', key: 'gitweb.owner' }, 'gitweb.owner in its config'),
     ],
     fallback: everythingOf(
       owner,

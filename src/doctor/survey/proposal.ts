@@ -31,6 +31,8 @@ export interface ProposedTotal {
   readonly text: string;
   /** How many of the owners use more. */
   readonly refused: number;
+  /** Tells whether an administrator chose it. */
+  readonly isGiven: boolean;
 }
 
 /** At most one owner in so many is to be refused, and never more than can be spoken to. */
@@ -41,10 +43,15 @@ const mostRefused = 20;
  * A round size (1, 2 or 5 and zeros) that few owners are over: of their totals in bytes, largest first, as
  * many as can matter, and how many owners there are.
  */
-export function proposeTotal(largest: readonly number[], owners: number): ProposedTotal {
+export function proposeTotal(
+  largest: readonly number[],
+  owners: number,
+  given: number | null = null,
+): ProposedTotal {
   const few = Math.min(mostRefused, Math.floor(owners / ownersPerRefused), Math.max(0, largest.length - 1));
-  const bytes = roundUp(largest[few] ?? 0);
-  return { bytes, text: sizeText(bytes), refused: largest.filter(total => total > bytes).length };
+  const bytes = given ?? roundUp(largest[few] ?? 0);
+  const refused = bytes === -1 ? 0 : largest.filter(total => total > bytes).length;
+  return { bytes, text: sizeText(bytes), refused, isGiven: given !== null };
 }
 
 /** Where nobody stores anything, a gigabyte. */
@@ -58,16 +65,22 @@ function roundUp(bytes: number): number {
 }
 
 function sizeText(bytes: number): string {
+  if (bytes === 0) return '0';
   const units = ['', 'k', 'M', 'G', 'T', 'P'];
   const unit = units.findLastIndex((_, power) => bytes % 1000 ** power === 0);
   return `${bytes / 1000 ** unit}${units[unit]}`;
 }
 
-/** An app.ini that refuses nothing, and that loads as these storages and places. */
+export interface WrittenQuota {
+  readonly mode: 'report' | 'enforce';
+  readonly total: ProposedTotal;
+}
+
+/** An app.ini that loads as these storages and places. */
 export function configText(
   { root, storages, advice, stores }: Pick<Survey, 'root' | 'storages' | 'advice' | 'stores'>,
   places: ConfigPlaces,
-  total: ProposedTotal,
+  { mode, total }: WrittenQuota,
   forge: ForgeSection | null = null,
 ): string {
   const isRead = forge !== null && forge.fault === null;
@@ -81,13 +94,13 @@ export function configText(
     '[quota]',
     'ENABLED = true',
     ...comment('report decides and records, but allows everything; enforce refuses.'),
-    'MODE = report',
+    `MODE = ${mode}`,
     '',
     '[quota.default]',
     ...comment(
-      `The most that one owner may store in total. This is a suggestion: ${limit} over it when it was written. Without it there is no limit.`,
+      `The most that one owner may store in total, -1 for no limit. ${total.isGiven ? '' : 'This is a suggestion: '}${limit} over it when it was written.`,
     ),
-    `;TOTAL = ${total.text}`,
+    `TOTAL = ${total.text}`,
     '',
     ...storages.flatMap((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
     ...(forge === null ? [] : forgeLines(forge)),

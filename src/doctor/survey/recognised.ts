@@ -18,8 +18,8 @@ export interface StorePlace {
 /** One way to tell the owners. */
 export interface Proposal {
   readonly storages: readonly StorageSettings[];
-  /** Completes "12 of 12 repositories …". */
-  readonly told: string;
+  /** Completes "owner taken from … for 12 of 12 repositories". */
+  readonly ownersFrom: string;
   /** Notes about it for the administrator: sentences. */
   readonly advice: readonly string[];
 }
@@ -65,7 +65,7 @@ export function section(
 export function everythingOf(name: string, root: string, why: string): Proposal {
   return {
     storages: [section('repos', [`${root}/{repo}.git`], { by: 'fixed', name })],
-    told: `count together for one owner, ${name}`,
+    ownersFrom: `OWNER = fixed ${name}`,
     advice: [
       `${why} So all repositories count for one owner, ${name}, and the limit applies to all of them together.`,
       'To separate owners, put the repositories into owner directories, PATH = …/{owner}/{repo}.git, or set OWNER to ' +

@@ -6,6 +6,7 @@ import { SoftquotaError, systemCode } from '../../errors.ts';
 import { findRepositories, type UnreadPlace } from '../../githooks/index.ts';
 import { beforeFollow, inspect, resolveLayout, type StorageSettings, saysHangs } from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
+import { counted, formatCount } from '../../text/index.ts';
 import { type Accounts, systemAccounts } from './accounts.ts';
 import { hangs, physical } from './directories.ts';
 import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
@@ -87,7 +88,7 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   return {
     layout: recognised.layout,
     root: recognised.root,
-    evidence: [...recognised.evidence, `${owned} of ${repositories.length} repositories ${proposal.told}`],
+    evidence: [...recognised.evidence, owners(proposal, owned, repositories.length)],
     storages: proposal.storages,
     advice: proposal.advice,
     repositories: repositories.length,
@@ -127,13 +128,17 @@ function ownerFor(path: string, accounts: Accounts): string {
   return uid === 0 || nameFault(name) !== null ? 'git' : name;
 }
 
+function owners({ ownersFrom }: Proposal, owned: number, all: number): string {
+  return `owner taken from ${ownersFrom} for ${formatCount(owned)} of ${counted(all, 'repository', 'repositories')}`;
+}
+
 function nothingIn(path: string, unread: Survey['unread']): SoftquotaError {
   const here = unread.find(place => place.path === physical(path));
   if (here !== undefined) return here.hangs ? hung(path) : notPermitted(path);
   const shut =
     unread.length === 0
       ? ''
-      : `, and ${unread.length} directories could not be read, such as ${unread[0]?.path}`;
+      : `, and ${counted(unread.length, 'directory', 'directories')} could not be read, such as ${unread[0]?.path}`;
   return new SoftquotaError('not_found', `no bare repository (HEAD, objects, refs) is below ${path}${shut}`);
 }
 

@@ -228,6 +228,24 @@ function configText({ objectFormat, refStorage, sharedRepository }: GitSettings)
   ].join('\n');
 }
 
+/** Works with a view of a repository, and closes it. Rejects with an `UnusableRepository` where the time is over. */
+export async function withView<Result>(
+  path: string,
+  { timeoutMs, signal }: RunLimits,
+  work: (view: RepositoryView, limits: RunLimits) => Promise<Result>,
+): Promise<Result> {
+  const view = await RepositoryView.open(path);
+  const overdue = AbortSignal.timeout(timeoutMs);
+  try {
+    return await work(view, { timeoutMs, signal: AbortSignal.any([signal, overdue]) });
+  } catch (error) {
+    if (overdue.aborted) throw new UnusableRepository(`no end within ${timeoutMs / 1000} s`);
+    throw error;
+  } finally {
+    await view.close();
+  }
+}
+
 function saidByGit(args: readonly string[], status: number | null, complaint: string): Error {
   const words = printable(complaint.split('\n').slice(0, 5).join('; ')).slice(0, longestWords);
   if (status === null && words === '') return new SoftquotaError('not_ready', `git ${args[0]} was ended`);

@@ -69,7 +69,7 @@ t.test('whatever the places are named, what is written loads as what was found',
         adminSocket: null,
         socketGroup: 'git',
       };
-      writeFileSync(file, configText(found, places, proposeTotal([], 0)));
+      writeFileSync(file, configText(found, places, { mode: 'report', total: proposeTotal([], 0) }));
       const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
       // What is too long for a socket is no question of writing.
       if (!loaded.ok && loaded.faults.every(({ message }) => message.includes('bytes long'))) return;
@@ -79,7 +79,7 @@ t.test('whatever the places are named, what is written loads as what was found',
       t.equal(config.server.dataPath, data);
       t.equal(config.server.socket, `${data}/gate.sock`);
       t.match(config.server, { trustedSocket: '/run/trusted.sock', socketGroup: 'git' });
-      t.match(config.quota, { enabled: true, mode: 'report', totalBytes: -1 });
+      t.match(config.quota, { enabled: true, mode: 'report', totalBytes: 1_000_000_000 });
     }),
     { numRuns: 500 },
   );
@@ -98,7 +98,7 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
   };
   const load = (configFile: string, fault: string | null) => {
     const forge = { kind: 'gitea', config: configFile, database: null, fault };
-    writeFileSync(file, configText(found, places, proposeTotal([], 0), forge));
+    writeFileSync(file, configText(found, places, { mode: 'report', total: proposeTotal([], 0) }, forge));
     const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
     if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
     return loaded.config.forge;

@@ -1,0 +1,69 @@
+/** The packages where nothing else is: Debian releases without Node, rpm, an empty folder, and made twice. */
+
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { packageHeading, readGuide } from './guide.ts';
+import { liveThrough, makePackages, olderVersion } from './packages.ts';
+import { must } from './run.ts';
+import { SandboxHost } from './sandbox-host.ts';
+
+t.setTimeout(3_600_000);
+
+const releases = ['bookworm', 'trixie'];
+
+async function folderOf(t: Test): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+  t.teardown(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+/** A root directory with what a git server has, and systemd. */
+async function debianRoot(t: Test, release: string): Promise<string> {
+  const root = join(await folderOf(t), release);
+  const packages = '--include=curl,git,netcat-openbsd,systemd,procps';
+  await must('debootstrap', ['--variant=minbase', packages, release, root]);
+  return root;
+}
+
+for (const release of releases) {
+  t.test(`on Debian ${release} without Node, the package has its whole life`, async t => {
+    const [older = ''] = await makePackages(t, '--only', 'deb', '--as', olderVersion);
+    const [newer = ''] = await makePackages(t, '--only', 'deb');
+    const guide = (await readGuide()).filter(({ heading }) => heading === packageHeading).slice(0, 1);
+    const host = await SandboxHost.open(t, { root: await debianRoot(t, release) });
+    t.not((await host.run('sh', ['-c', 'command -v node'])).code, 0);
+    await liveThrough(t, { host, older, newer, guide });
+  });
+}
+
+t.test('the .rpm is installed, upgraded and erased', async t => {
+  const [older = ''] = await makePackages(t, '--only', 'rpm', '--as', olderVersion);
+  const [newer = ''] = await makePackages(t, '--only', 'rpm');
+  const host = await SandboxHost.open(t);
+  const sh = (text: string) => host.must('sh', ['-euc', text]);
+  for (const file of [older, newer]) await must('cp', [file, host.folder]);
+  await sh(`rpm --install --nodeps ${host.folder}/${basename(older)}`);
+  t.equal(await sh('softquota --version'), olderVersion);
+  t.match(await sh('getent passwd softquota'), /^softquota:/);
+  await sh('echo "[quota]" >/etc/softquota/app.ini');
+  await sh(`rpm --upgrade --nodeps ${host.folder}/${basename(newer)}`);
+  t.not(await sh('softquota --version'), olderVersion);
+  const erased = await sh('rpm --erase softquota');
+  t.match(erased, /these stay: the configuration and the data/);
+  t.equal(await sh('cat /etc/softquota/app.ini'), '[quota]');
+  t.equal(await sh('ls /usr/lib/softquota /usr/share/doc/softquota 2>/dev/null || true'), '');
+});
+
+t.test('the same sources give the same bytes, and SHA256SUMS has their sums', async t => {
+  const sums = async () => {
+    const files = await makePackages(t);
+    const folder = join(files[0] ?? '', '..');
+    await must('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder });
+    return readFile(join(folder, 'SHA256SUMS'), 'utf8');
+  };
+  const first = await sums();
+  t.equal(first.split('\n').length, 6, first);
+  t.equal(await sums(), first);
+});

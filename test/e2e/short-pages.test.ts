@@ -1,0 +1,48 @@
+/** Every command of the manual's short pages, typed on a server that docs/install.md has made. */
+
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { readGuide, Site } from './guide.ts';
+import { packed } from './package.ts';
+
+t.setTimeout(600_000);
+
+const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+t.teardown(() => rm(folder, { recursive: true }));
+
+/** What is to be seen once a heading's commands were typed. */
+const shows: Readonly<Record<string, RegExp>> = {
+  'Who uses what': /^alice +[\d.]+ k?B +10 GB/m,
+  'Why somebody is refused, or not': /\* [\d.]+ k?B of 10 GB \(size:all\): allows/,
+  'Rules and groups': /Rule ten is now: at most 20 GB of size:all\./,
+  'The policy as a file': /No problems found\.[\s\S]*already in force/,
+  Users: /alice +owner/,
+  'The installation': /^1 repository, all with working hooks\.$/m,
+  Troubleshooting: /^No problems found\.$/m,
+  Upgrade: /^No problems found\.$/m,
+  'Users see their usage over ssh': /^$/,
+};
+
+t.test('every command of the short pages does what the page says', async t => {
+  const site = await Site.open(t, await packed(folder));
+  await site.protect(await readGuide(), 'ssh');
+  const overSsh = (await readGuide('hooks.md')).filter(
+    ({ kind, heading }) => kind === 'sh' && heading === 'Users see their usage over ssh',
+  );
+  const pages = ['quick-reference.md', 'troubleshooting.md', 'security.md', 'upgrade.md'];
+  const blocks = [...overSsh, ...(await Promise.all(pages.map(page => readGuide(page)))).flat()];
+  t.equal(
+    blocks.filter(({ kind }) => kind === 'sh').length,
+    blocks.length,
+    'there are commands, and nothing else',
+  );
+  for (const block of blocks) {
+    const { code, stdout, stderr } = await site.type(block);
+    t.equal(code, 0, block.heading, { stdout, stderr, text: block.text });
+    t.match(stdout, shows[block.heading] ?? /^/, block.heading);
+  }
+  const ask = { kind: 'sh alice', heading: '', text: 'ssh git@git.example quota alice' };
+  t.match(await site.type(ask), { code: 0, stdout: /^alice uses [\d.]+ k?B of 22 GB/ });
+});

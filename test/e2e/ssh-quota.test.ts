@@ -1,0 +1,72 @@
+/** `ssh git@host quota`: what a user sees over ssh, by git-shell and as a command of gitolite. */
+
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Clone } from './clone.ts';
+import { run } from './run.ts';
+import { Server } from './server.ts';
+
+t.setTimeout(120_000);
+
+/** A home with the command, as the manual says, and a server that it asks. */
+async function open(t: Test) {
+  const server = await Server.open(t, {
+    repositories: ['alice/app'],
+    ini: { server: { ROOT_URL: 'https://git.example/quota/' }, hooks: { CONTACT: null } },
+  });
+  const conf = join(server.folder, 'hook.conf');
+  await writeFile(conf, `socket=${server.socket('gate')}\n`);
+  const text = await readFile(new URL('../../hooks/quota', import.meta.url), 'utf8');
+  const home = join(server.folder, 'home');
+  const command = join(home, 'git-shell-commands/quota');
+  await mkdir(join(home, 'git-shell-commands'), { recursive: true });
+  await writeFile(command, text.replaceAll('/etc/softquota/hook.conf', conf));
+  await chmod(command, 0o755);
+  return { server, home, command };
+}
+
+t.test('a user reads usage, limit and the address of My usage over ssh', async t => {
+  const { server, home } = await open(t);
+  const ssh = (line: string) =>
+    run('git-shell', ['-c', line], { cwd: home, env: { HOME: home, LOGNAME: 'git' } });
+  t.match(await ssh('quota alice'), {
+    code: 0,
+    stdout: /^alice uses \d+(\.\d+)? kB of 1 MB \(\d %\)\.\nMy usage: https:\/\/git\.example\/quota\/mine\n$/,
+    stderr: '',
+  });
+  const clone = await Clone.of(server, server.path('alice/app'));
+  await clone.commit(1_500_000);
+  await clone.push();
+  await server.usageIs('alice', used => used > 1_500_000);
+  t.match(await ssh('quota alice'), { code: 0, stdout: /^Quota exceeded: alice uses 1\.5\d* MB of 1 MB/ });
+  await clone.commit(1000);
+  const { stderr } = await clone.push();
+  const last = stderr.split('\n').findLast(line => /^remote: \S/.test(line));
+  t.match(
+    last,
+    /^remote: To ask for more space: https:\/\/git\.example\/quota\/mine\s*$/,
+    'the last line of a refusal',
+  );
+  t.match(await ssh('quota'), {
+    code: 1,
+    stdout: '',
+    stderr: 'softquota: no such owner: git\nsoftquota: name an owner: ssh git@HOST quota OWNER\n',
+  });
+  t.match(await ssh('quota nobody'), { code: 1, stderr: /^softquota: no such owner: nobody\n/ });
+});
+
+t.test('under gitolite it shows the user of the key, whoever is asked about', async t => {
+  const { command } = await open(t);
+  const env = { GL_USER: 'alice', LOGNAME: 'git' };
+  t.match(await run(command, ['bob'], { env }), { code: 0, stdout: /^alice uses \d/ });
+});
+
+t.test('without a daemon it says so', async t => {
+  const { server, command } = await open(t);
+  await server.stop();
+  t.match(await run(command, ['alice'], {}), {
+    code: 1,
+    stderr: 'softquota: the quota cannot be shown: the daemon does not answer.\n',
+  });
+});
