@@ -54,7 +54,7 @@ export class Policy {
     return this.#hasGrace;
   }
 
-  /** The grace that a rule has of its own, in milliseconds; undefined: as configured, or there is no such rule. */
+  /** The grace of a rule's own, in milliseconds; undefined: as configured, or there is no such rule. */
   graceMsOf(rule: string): number | undefined {
     return this.#snapshot.get(ruleKind, rule)?.graceMs;
   }

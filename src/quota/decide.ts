@@ -37,7 +37,7 @@ interface StandingGroups {
   readonly defaults: readonly CompiledGroup[];
 }
 
-/** The groups in force that bear on one owner, with their rules in force, and what is particular to the owner. */
+/** The groups and rules in force that bear on one owner, and what is particular to the owner. */
 export interface Standing extends StandingGroups {
   /** Raises every limit above 0; absent or null: there is none. */
   readonly allowance?: ActiveAllowance | null;
@@ -94,7 +94,7 @@ interface Ruled {
   readonly allowance?: ActiveAllowance;
   /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
   readonly garbage?: Garbage;
-  /** Of a passed limit: where allowed it still runs, where refused it has ended, or it does not reach so far. */
+  /** Of a passed limit: where allowed it runs, where refused it has ended, or does not reach so far. */
   readonly grace?: Grace;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;

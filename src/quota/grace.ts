@@ -92,7 +92,7 @@ function mostBytes(most: GraceMost, limitBytes: number): number {
   return Math.min(Math.ceil(hundredth * most.percent + (rest * most.percent) / 100), Number.MAX_SAFE_INTEGER);
 }
 
-/** Tells whether a grace lets so many bytes through where the limit has so much headroom, below 0 when over. */
+/** Tells whether a grace lets so many bytes through where the limit has so much headroom. */
 export function isLetThrough(
   { until, below }: Grace,
   { now }: Graces,

@@ -72,7 +72,7 @@ export function decidingRule(
   return found === null ? null : { ...found, group: group.name };
 }
 
-/** Gives the one of the groups' deciding rules with the best verdict, ties by the group's name; null: none. */
+/** Gives the groups' deciding rule with the best verdict, ties by the group's name; null: none. */
 export function decidingAmong(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
   decidingOf: (group: CompiledGroup | BuiltinGroup) => DecidingRule | null,
