@@ -67,6 +67,19 @@ export {
   sharedStore,
 } from './fleet.ts';
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
+export {
+  mailWish,
+  mailWishEdit,
+  type NoticeDelivery,
+  type NoticeList,
+  type NoticePlace,
+  noticeDelivery,
+  noticeList,
+  noticePlace,
+  noticesSentAgain,
+  noticeTest,
+  noticeTestOrder,
+} from './notices.ts';
 export { addressOf, type PageId, type Place, pages, placeAt, wayBack } from './pages.ts';
 export {
   askedSize,
