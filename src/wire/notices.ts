@@ -8,7 +8,7 @@ const moment = z.string().nullable();
 export const noticePlace = z
   .object({
     name: z.string().meta({ description: 'The name of a webhook, or `mail`.', example: 'chat' }),
-    via: z.enum(['webhook', 'mail']),
+    via: z.enum(['webhook', 'mail']).meta({ description: 'How it is sent.' }),
     events: z
       .array(z.string())
       .readonly()
@@ -26,19 +26,24 @@ export const noticePlace = z
 
 export const noticeDelivery = z
   .object({
-    id: z.string().meta({ example: 't-000000007-5f1c0a9be2d4-0c2f6b1e' }),
+    id: z.string().meta({
+      description: 'The id of the delivery.',
+      example: 't-000000007-5f1c0a9be2d4-0c2f6b1e',
+    }),
     notice: z.string().meta({
       description: 'The id of the notice: `webhook-id` of every attempt.',
       example: 't-000000007-5f1c0a9be2d4',
     }),
-    type: z.string().meta({ example: 'threshold' }),
+    type: z.string().meta({ description: 'What is told, such as `threshold`.', example: 'threshold' }),
     at: z.string().meta({ description: 'When it happened. ISO 8601.' }),
     to: z.string().meta({ description: 'The name of a webhook, or a mail address.', example: 'chat' }),
-    via: z.enum(['webhook', 'mail']),
+    via: z.enum(['webhook', 'mail']).meta({ description: 'How it is sent.' }),
     owner: z.string().nullable().meta({ description: 'The owner that it is about.' }),
     message: z.string().meta({ example: 'The limit is reached: alice uses 12.4 GB of 10 GB (124 %).' }),
-    state: z.enum(['pending', 'dead']),
-    attempts: z.number().int(),
+    state: z
+      .enum(['pending', 'dead'])
+      .meta({ description: '`pending`: it is tried again by itself; `dead`: it was given up.' }),
+    attempts: z.number().int().meta({ description: 'How often it was tried.' }),
     next_at: moment.meta({ description: 'The next attempt; null: none by itself.' }),
     fault: z.string().nullable().meta({
       description: 'Why the last attempt failed; null: there was none.',
@@ -49,8 +54,11 @@ export const noticeDelivery = z
 
 export const noticeList = z
   .object({
-    places: z.array(noticePlace).readonly(),
-    deliveries: z.array(noticeDelivery).readonly(),
+    places: z.array(noticePlace).readonly().meta({ description: 'Where notices go.' }),
+    deliveries: z
+      .array(noticeDelivery)
+      .readonly()
+      .meta({ description: 'What waits or could not be delivered, the newest first.' }),
     forgotten: z.number().int().meta({
       description: 'Dead ones that were forgotten for want of room, since the daemon started.',
     }),
@@ -69,8 +77,8 @@ export const noticeTestOrder = z
 
 export const noticeTest = z
   .object({
-    to: z.string(),
-    delivered: z.boolean(),
+    to: z.string().meta({ description: 'The name of the webhook, or `mail`.' }),
+    delivered: z.boolean().meta({ description: 'True if the receiver took it.' }),
     fault: z.string().nullable().meta({ description: 'Why not; null: it was.' }),
   })
   .meta({ id: 'NoticeTest' });
@@ -86,7 +94,9 @@ export const mailWish = z
   })
   .meta({ id: 'MailWish' });
 
-export const mailWishEdit = z.strictObject({ mail: z.boolean() }).meta({ id: 'MailWishEdit' });
+export const mailWishEdit = z
+  .strictObject({ mail: z.boolean().meta({ description: 'Whether mails are wanted.' }) })
+  .meta({ id: 'MailWishEdit' });
 
 export type NoticeList = z.infer<typeof noticeList>;
 export type NoticePlace = z.infer<typeof noticePlace>;
