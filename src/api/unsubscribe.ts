@@ -37,17 +37,20 @@ export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageO
     response.set('Cache-Control', 'no-store').set('Referrer-Policy', 'no-referrer').type('html');
     response.send(asking);
   };
-  const unsubscribe: RequestHandler = async (request, response) => {
+  const change: RequestHandler = async (request, response) => {
     const id = ownerOf(request.query.token);
     // What is sent says no more than the address does, and is not read.
     request.resume();
     const known = documents.owners.byId(id);
     const by = { ownerId: id, name: known?.name ?? null, tokenId: null };
-    await documents.transact(({ changes }) => setMailWanted(changes, id, false, now()), by);
-    response.set('Cache-Control', 'no-store').type('html').send(done);
+    const isWanted = request.query.mail === 'true';
+    await documents.transact(({ changes }) => setMailWanted(changes, id, isWanted, now()), by);
+    const token = encodeURIComponent(String(request.query.token));
+    response.set('Cache-Control', 'no-store').set('Referrer-Policy', 'no-referrer').type('html');
+    response.send(isWanted ? subscribed : unsubscribed(token));
   };
   router.get('/unsubscribe', ask);
-  router.post('/unsubscribe', unsubscribe);
+  router.post('/unsubscribe', change);
   router.all('/unsubscribe', (_request, response) => {
     response.set('Allow', 'GET, HEAD, POST');
     throw new SoftquotaError('wrong_method', '/unsubscribe takes GET, HEAD and POST');
@@ -75,6 +78,8 @@ ${content}
 const asking = page(`<p>No more mails when you come near to your limit, or get an answer to a request?</p>
 <form method="post"><button type="submit">Unsubscribe</button></form>`);
 
-const done = page(
-  '<p>You get no more mails about your quota. Your page, Usage, can switch them on again.</p>',
-);
+const unsubscribed = (token: string) =>
+  page(`<p>You get no more mails about your quota.</p>
+<form method="post" action="?token=${token}&amp;mail=true"><button type="submit">Get them again</button></form>`);
+
+const subscribed = page('<p>You get mails about your quota again.</p>');
