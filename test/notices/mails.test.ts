@@ -73,7 +73,7 @@ t.test('who unsubscribes gets no more mails, by the link of a mail that nobody e
   t.equal(url.origin + url.pathname, 'https://git.example/quota/unsubscribe');
   const token = url.searchParams.get('token') ?? '';
   t.equal(ownerUnsubscribing(keys, token), id);
-  t.equal(ownerUnsubscribing(keys, `${token}A`), null);
+  t.equal(ownerUnsubscribing(keys, `${token.slice(0, -4)}AAAA`), null);
   t.equal(ownerUnsubscribing(keys, keys.seal(String(id), 'anything else')), null);
   const { documents } = world.ledger;
   await documents.transact(({ changes }) => setMailWanted(changes, id, false, world.clock.wallMs));
