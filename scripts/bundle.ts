@@ -10,7 +10,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import * as http from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -59,6 +59,7 @@ for (const name of await readdir(outDir)) {
   if (!others.includes(name)) await rm(join(outDir, name), { recursive: true });
 }
 await writeTypes();
+await cp(join(root, 'src/notices/templates'), join(outDir, 'templates'), { recursive: true });
 for (const entry of [client, ...entries] as const) {
   await build({
     root,

@@ -7,6 +7,7 @@
  */
 
 import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 /** Files that a thread or a process of its own starts from; in dist/, each is a file with `-` for `/`. */
 export const entries = [
@@ -27,6 +28,11 @@ export type Entry = (typeof entries)[number];
 export const packageDirectory = new URL('../', import.meta.url);
 
 const isSource = import.meta.url.endsWith('.ts');
+
+/** The templates of mails, which the bundle has a copy of. */
+export const templatesDirectory = fileURLToPath(
+  new URL(isSource ? 'src/notices/templates' : 'dist/templates', packageDirectory),
+);
 
 /** Tells a checkout, where commands are run by `npx softquota`, from an installed package. */
 export function isCheckout(): boolean {

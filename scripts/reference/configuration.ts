@@ -1,6 +1,13 @@
 /** docs/configuration.md: every section and key, from the configuration's definition. */
 
-import { type Key, routeSections, type Section, sections, variableOf } from '../../src/config/index.ts';
+import {
+  type Key,
+  routeSections,
+  type Section,
+  sections,
+  variableOf,
+  webhookSections,
+} from '../../src/config/index.ts';
 
 /** The page before its tables, as the manual page has it, too. */
 export const configurationOpening = `\
@@ -78,6 +85,7 @@ export function configurationReference(): string {
   const [repos, ...others] = sections.filter(section => section.name.startsWith('storage.'));
   const blocks = sections.flatMap(section => {
     if (section === repos) return [chapter(section), otherStorages(others)];
+    if (section.name === 'mail') return [chapter(webhookSections), chapter(section)];
     if (section.name === 'gate') return [chapter(section), chapter(routeSections)];
     return others.includes(section) ? [] : [chapter(section)];
   });

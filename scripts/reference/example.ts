@@ -2,7 +2,7 @@
  * app.ini.example: a file to start from. The defaults stand in comments; what is set makes a working start.
  */
 
-import { type Key, type Section, sections } from '../../src/config/index.ts';
+import { type Key, type Section, sections, webhookSections } from '../../src/config/index.ts';
 
 const set: Readonly<Record<string, string>> = {
   'quota.ENABLED': 'true',
@@ -17,7 +17,15 @@ const opening = `\
 `;
 
 export function exampleFile(): string {
-  return [opening, ...sections.map(block)].join('\n');
+  const blocks = sections.map(section =>
+    section.name === 'mail' ? `${webhookBlock()}\n${block(section)}` : block(section),
+  );
+  return [opening, ...blocks].join('\n');
+}
+
+/** In comments as a whole: a section of an administrator's own begins where it is opened. */
+function webhookBlock(): string {
+  return block(webhookSections).replace('[webhook.NAME]', ';[webhook.chat]');
 }
 
 function block(section: Section): string {

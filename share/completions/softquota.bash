@@ -11,11 +11,11 @@ _softquota() {
 	COMPREPLY=()
 	for ((at = 1; at < COMP_CWORD; at++)); do
 		case "$command ${COMP_WORDS[at]}" in
-		'softquota serve' | 'softquota init' | 'softquota check' | 'softquota usage' | 'softquota explain' | 'softquota history' | 'softquota events' | 'softquota why' | 'softquota reclaim' | 'softquota scan' | 'softquota rule' | 'softquota rule list' | 'softquota rule show' | 'softquota rule create' | 'softquota rule edit' | 'softquota rule delete' | 'softquota group' | 'softquota group list' | 'softquota group show' | 'softquota group create' | 'softquota group edit' | 'softquota group delete' | 'softquota group add-rule' | 'softquota group remove-rule' | 'softquota group add-user' | 'softquota group remove-user' | 'softquota user' | 'softquota user list' | 'softquota user show' | 'softquota user create' | 'softquota user edit' | 'softquota user delete' | 'softquota user set-groups' | 'softquota member' | 'softquota member list' | 'softquota member add' | 'softquota member remove' | 'softquota request' | 'softquota request list' | 'softquota request grant' | 'softquota request decline' | 'softquota allowance' | 'softquota allowance list' | 'softquota allowance create' | 'softquota allowance end' | 'softquota token' | 'softquota token create' | 'softquota token list' | 'softquota token revoke' | 'softquota sign-in-link' | 'softquota auth' | 'softquota auth list' | 'softquota auth sync' | 'softquota policy' | 'softquota policy export' | 'softquota policy import' | 'softquota policy compare' | 'softquota policy lint' | 'softquota policy simulate' | 'softquota hooks' | 'softquota hooks install' | 'softquota hooks status' | 'softquota hooks remove' | 'softquota worker' | 'softquota receive-pack' | 'softquota backup' | 'softquota restore' | 'softquota host' | 'softquota host list' | 'softquota host forget' | 'softquota store' | 'softquota store repair' | 'softquota store copy' | 'softquota doctor' | 'softquota health' | 'softquota playground') command="$command ${COMP_WORDS[at]}" ;;
+		'softquota serve' | 'softquota init' | 'softquota check' | 'softquota usage' | 'softquota explain' | 'softquota history' | 'softquota events' | 'softquota why' | 'softquota reclaim' | 'softquota scan' | 'softquota rule' | 'softquota rule list' | 'softquota rule show' | 'softquota rule create' | 'softquota rule edit' | 'softquota rule delete' | 'softquota group' | 'softquota group list' | 'softquota group show' | 'softquota group create' | 'softquota group edit' | 'softquota group delete' | 'softquota group add-rule' | 'softquota group remove-rule' | 'softquota group add-user' | 'softquota group remove-user' | 'softquota user' | 'softquota user list' | 'softquota user show' | 'softquota user create' | 'softquota user edit' | 'softquota user delete' | 'softquota user set-groups' | 'softquota member' | 'softquota member list' | 'softquota member add' | 'softquota member remove' | 'softquota request' | 'softquota request list' | 'softquota request grant' | 'softquota request decline' | 'softquota allowance' | 'softquota allowance list' | 'softquota allowance create' | 'softquota allowance end' | 'softquota notices' | 'softquota notices list' | 'softquota notices test' | 'softquota notices send-again' | 'softquota token' | 'softquota token create' | 'softquota token list' | 'softquota token revoke' | 'softquota sign-in-link' | 'softquota auth' | 'softquota auth list' | 'softquota auth sync' | 'softquota policy' | 'softquota policy export' | 'softquota policy import' | 'softquota policy compare' | 'softquota policy lint' | 'softquota policy simulate' | 'softquota hooks' | 'softquota hooks install' | 'softquota hooks status' | 'softquota hooks remove' | 'softquota worker' | 'softquota receive-pack' | 'softquota backup' | 'softquota restore' | 'softquota host' | 'softquota host list' | 'softquota host forget' | 'softquota store' | 'softquota store repair' | 'softquota store copy' | 'softquota doctor' | 'softquota health' | 'softquota playground') command="$command ${COMP_WORDS[at]}" ;;
 		esac
 	done
 	case "$command" in
-	'softquota') options='--version -V --config --help -h' words='serve init check usage explain history events why reclaim scan rule group user member request allowance token sign-in-link auth policy hooks worker receive-pack backup restore host store doctor health playground help' paths= ;;
+	'softquota') options='--version -V --config --help -h' words='serve init check usage explain history events why reclaim scan rule group user member request allowance notices token sign-in-link auth policy hooks worker receive-pack backup restore host store doctor health playground help' paths= ;;
 	'softquota serve') options='--config --check-config --print-config --help -h' words='' paths= ;;
 	'softquota init') options='--json --config --forge-config --total --enforce --hooks --help -h' words='' paths=yes ;;
 	'softquota check') options='--config --json --subject --size --help -h' words='' paths= ;;
@@ -61,6 +61,10 @@ _softquota() {
 	'softquota allowance list') options='--config --json --help -h' words='' paths= ;;
 	'softquota allowance create') options='--config --json --until --for --size --why --help -h' words='' paths= ;;
 	'softquota allowance end') options='--config --help -h' words='' paths= ;;
+	'softquota notices') options='--config --help -h' words='list test send-again help' paths= ;;
+	'softquota notices list') options='--config --json --state --help -h' words='' paths= ;;
+	'softquota notices test') options='--config --json --address --help -h' words='' paths= ;;
+	'softquota notices send-again') options='--config --json --all --help -h' words='' paths= ;;
 	'softquota token') options='--config --help -h' words='create list revoke help' paths= ;;
 	'softquota token create') options='--config --json --user --admin --scope --name --expires --help -h' words='' paths= ;;
 	'softquota token list') options='--config --json --user --help -h' words='' paths= ;;
@@ -95,12 +99,13 @@ _softquota() {
 	esac
 	case "$command $before" in
 	*' --config' | *' --forge-config' | *' --token-file' | *' --shared' | *' --template' | *' --dir') _softquota_paths "$current" && return ;;
-	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --grace' | *' --grace-most' | *' --mode' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --on-error' | *' --last-for' | *' --to' | *' --prefix') return ;;
+	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --grace' | *' --grace-most' | *' --mode' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --on-error' | *' --last-for' | *' --to' | *' --prefix') return ;;
 	*' --range') words='day week month year all' options= ;;
 	*' --kind') words='refusal threshold policy sign-in request allowance reclaim' options= ;;
 	*' --type') words='user organization' options= ;;
 	*' --role') words='owner member' options= ;;
 	'softquota request list --state') words='open granted declined withdrawn all' options= ;;
+	'softquota notices list --state') words='pending dead' options= ;;
 	esac
 	if [[ $current == -* ]]; then
 		words=$options

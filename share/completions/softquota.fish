@@ -3,7 +3,7 @@
 function __softquota_is --argument-names wanted
     set -l command softquota
     for word in (commandline -opc)[2..]
-        contains -- "$command $word" 'softquota serve' 'softquota init' 'softquota check' 'softquota usage' 'softquota explain' 'softquota history' 'softquota events' 'softquota why' 'softquota reclaim' 'softquota scan' 'softquota rule' 'softquota rule list' 'softquota rule show' 'softquota rule create' 'softquota rule edit' 'softquota rule delete' 'softquota group' 'softquota group list' 'softquota group show' 'softquota group create' 'softquota group edit' 'softquota group delete' 'softquota group add-rule' 'softquota group remove-rule' 'softquota group add-user' 'softquota group remove-user' 'softquota user' 'softquota user list' 'softquota user show' 'softquota user create' 'softquota user edit' 'softquota user delete' 'softquota user set-groups' 'softquota member' 'softquota member list' 'softquota member add' 'softquota member remove' 'softquota request' 'softquota request list' 'softquota request grant' 'softquota request decline' 'softquota allowance' 'softquota allowance list' 'softquota allowance create' 'softquota allowance end' 'softquota token' 'softquota token create' 'softquota token list' 'softquota token revoke' 'softquota sign-in-link' 'softquota auth' 'softquota auth list' 'softquota auth sync' 'softquota policy' 'softquota policy export' 'softquota policy import' 'softquota policy compare' 'softquota policy lint' 'softquota policy simulate' 'softquota hooks' 'softquota hooks install' 'softquota hooks status' 'softquota hooks remove' 'softquota worker' 'softquota receive-pack' 'softquota backup' 'softquota restore' 'softquota host' 'softquota host list' 'softquota host forget' 'softquota store' 'softquota store repair' 'softquota store copy' 'softquota doctor' 'softquota health' 'softquota playground'; and set command "$command $word"
+        contains -- "$command $word" 'softquota serve' 'softquota init' 'softquota check' 'softquota usage' 'softquota explain' 'softquota history' 'softquota events' 'softquota why' 'softquota reclaim' 'softquota scan' 'softquota rule' 'softquota rule list' 'softquota rule show' 'softquota rule create' 'softquota rule edit' 'softquota rule delete' 'softquota group' 'softquota group list' 'softquota group show' 'softquota group create' 'softquota group edit' 'softquota group delete' 'softquota group add-rule' 'softquota group remove-rule' 'softquota group add-user' 'softquota group remove-user' 'softquota user' 'softquota user list' 'softquota user show' 'softquota user create' 'softquota user edit' 'softquota user delete' 'softquota user set-groups' 'softquota member' 'softquota member list' 'softquota member add' 'softquota member remove' 'softquota request' 'softquota request list' 'softquota request grant' 'softquota request decline' 'softquota allowance' 'softquota allowance list' 'softquota allowance create' 'softquota allowance end' 'softquota notices' 'softquota notices list' 'softquota notices test' 'softquota notices send-again' 'softquota token' 'softquota token create' 'softquota token list' 'softquota token revoke' 'softquota sign-in-link' 'softquota auth' 'softquota auth list' 'softquota auth sync' 'softquota policy' 'softquota policy export' 'softquota policy import' 'softquota policy compare' 'softquota policy lint' 'softquota policy simulate' 'softquota hooks' 'softquota hooks install' 'softquota hooks status' 'softquota hooks remove' 'softquota worker' 'softquota receive-pack' 'softquota backup' 'softquota restore' 'softquota host' 'softquota host list' 'softquota host forget' 'softquota store' 'softquota store repair' 'softquota store copy' 'softquota doctor' 'softquota health' 'softquota playground'; and set command "$command $word"
     end
     test "$command" = "$wanted"
 end
@@ -25,6 +25,7 @@ complete -c softquota -n '__softquota_is "softquota"' -a user -d 'users and orga
 complete -c softquota -n '__softquota_is "softquota"' -a member -d 'members of organizations'
 complete -c softquota -n '__softquota_is "softquota"' -a request -d 'requests for more space'
 complete -c softquota -n '__softquota_is "softquota"' -a allowance -d 'extra bytes for a time'
+complete -c softquota -n '__softquota_is "softquota"' -a notices -d 'webhooks and mails about what happens'
 complete -c softquota -n '__softquota_is "softquota"' -a token -d 'tokens for the API'
 complete -c softquota -n '__softquota_is "softquota"' -a sign-in-link -d 'create a link that signs a user in to the web UI'
 complete -c softquota -n '__softquota_is "softquota"' -a auth -d 'OAuth2 sources'
@@ -252,6 +253,24 @@ complete -c softquota -n '__softquota_is "softquota allowance create"' -l why -x
 complete -c softquota -n '__softquota_is "softquota allowance create"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota allowance end"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota allowance end"' -l help -s h -d 'print this help'
+complete -c softquota -n '__softquota_is "softquota notices"' -a list -d 'list the places, and what waits or could not be delivered'
+complete -c softquota -n '__softquota_is "softquota notices"' -a test -d 'send a trial'
+complete -c softquota -n '__softquota_is "softquota notices"' -a send-again -d 'send again what could not be delivered'
+complete -c softquota -n '__softquota_is "softquota notices"' -a help -d 'print the help of a command'
+complete -c softquota -n '__softquota_is "softquota notices"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
+complete -c softquota -n '__softquota_is "softquota notices"' -l help -s h -d 'print this help'
+complete -c softquota -n '__softquota_is "softquota notices list"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
+complete -c softquota -n '__softquota_is "softquota notices list"' -l json -d 'print JSON, for programs'
+complete -c softquota -n '__softquota_is "softquota notices list"' -l state -x -a 'pending dead' -d 'only notices in this state'
+complete -c softquota -n '__softquota_is "softquota notices list"' -l help -s h -d 'print this help'
+complete -c softquota -n '__softquota_is "softquota notices test"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
+complete -c softquota -n '__softquota_is "softquota notices test"' -l json -d 'print JSON, for programs'
+complete -c softquota -n '__softquota_is "softquota notices test"' -l address -x -d 'for mail: where it goes; default: all administrators'
+complete -c softquota -n '__softquota_is "softquota notices test"' -l help -s h -d 'print this help'
+complete -c softquota -n '__softquota_is "softquota notices send-again"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
+complete -c softquota -n '__softquota_is "softquota notices send-again"' -l json -d 'print JSON, for programs'
+complete -c softquota -n '__softquota_is "softquota notices send-again"' -l all -d 'all of them'
+complete -c softquota -n '__softquota_is "softquota notices send-again"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota token"' -a create -d 'create a token'
 complete -c softquota -n '__softquota_is "softquota token"' -a list -d 'list a user'\''s tokens'
 complete -c softquota -n '__softquota_is "softquota token"' -a revoke -d 'revoke a token'

@@ -46,6 +46,7 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'As a service': '/docs/systemd',
     'In a container': '/docs/docker',
     'Several hosts: Redis': '/docs/redis',
+    'Notices: webhooks and mail': '/docs/notices',
     'Metrics and alerts': '/docs/metrics',
     Events: '/docs/events',
     'Usage history': '/docs/history',

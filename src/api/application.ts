@@ -17,6 +17,7 @@ import type { Call, Method, Route, RouteOutcome } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
+import { type UnsubscribePageOptions, unsubscribePage } from './unsubscribe.ts';
 import { noSuchPage, webPages } from './web.ts';
 
 export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 'browsers'> {
@@ -30,6 +31,8 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   /** Null: no browser comes here. */
   readonly web: Built | null;
   readonly signIn: SignInPagesOptions | null;
+  /** Null: no browser comes here. */
+  readonly unsubscribe: UnsubscribePageOptions | null;
 }
 
 /**
@@ -50,6 +53,7 @@ export function application(options: ApplicationOptions): express.Express {
   served.use(metricsPage(options.metrics));
   if (web !== null) served.use(webPages({ built: web, baseUrl: services.baseUrl }));
   if (options.signIn !== null) served.use(signInPages(options.signIn));
+  if (options.unsubscribe !== null) served.use(unsubscribePage(options.unsubscribe));
   app.use(served);
   app.use((request, response, next) => {
     const below = new URL(services.baseUrl()).pathname;

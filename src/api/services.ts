@@ -6,6 +6,7 @@ import type { Fleet } from '../fleet/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
+import type { Notices } from '../notices/index.ts';
 import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
@@ -73,6 +74,7 @@ export interface ApiServices extends FaultServices {
   readonly scanner: Scanner;
   readonly identity: Identity;
   readonly events: Pick<Events, 'list' | 'listOf' | 'refusalsByDay'>;
+  readonly notices: Pick<Notices, 'deliveries' | 'forgotten' | 'places' | 'sendAgain' | 'test'>;
   readonly space: SpaceService;
   readonly history: Pick<History, 'of'>;
   readonly totals: Pick<Totals, 'lately' | 'nearnessOf'>;

@@ -36,6 +36,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   member: async () => (await import('./member.ts')).addMemberCommand,
   request: async () => (await import('./request.ts')).addRequest,
   allowance: async () => (await import('./allowance.ts')).addAllowance,
+  notices: async () => (await import('./notices.ts')).addNotices,
   token: async () => (await import('./token.ts')).addToken,
   'sign-in-link': async () => (await import('./sign-in-link.ts')).addSignInLink,
   auth: async () => (await import('./auth.ts')).addAuth,

@@ -12,6 +12,7 @@ import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-polic
 import { requests } from './keys-requests.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
+import { mailSettings, notesOnMail, webhookSettings } from './notices.ts';
 import { storageSettings } from './storage.ts';
 import { type Values, valuesOf } from './values.ts';
 
@@ -99,6 +100,8 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       token: take(metrics.token),
       owners: take(metrics.owners),
     },
+    webhooks: webhookSettings(entries, values),
+    mail: mailSettings(values, base, take(server.rootUrl)),
     log: { level: take(log.level), format: take(log.format) },
   };
   refuseBadSockets(config, values);
@@ -214,7 +217,7 @@ function notesOn(config: Config, values: Values): string[] {
     config.quota.enabled && config.storages.length === 0 && config.forge === null
       ? ['No [storage.*] section has a PATH: only what trusted programs report is counted.']
       : [];
-  return [...idle, ...notesOnForge(config, values), ...unmeasured, ...blind];
+  return [...idle, ...notesOnForge(config, values), ...notesOnMail(config, values), ...unmeasured, ...blind];
 }
 
 function deepFreeze<T>(value: T): T {

@@ -79,7 +79,46 @@ export interface Config {
   readonly disk: { readonly minFree: FreeSpaceSetting | null; readonly warnFree: FreeSpaceSetting | null };
   /** Whoever sends `token` may read them; null: only this host's own programs. */
   readonly metrics: { readonly enabled: boolean; readonly token: string | null; readonly owners: boolean };
+  /** The `[webhook.NAME]` sections, by name. */
+  readonly webhooks: readonly WebhookSettings[];
+  /** Null: no mail is sent. */
+  readonly mail: MailSettings | null;
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' };
+}
+
+/** What notices tell. */
+export const noticeTypes = ['threshold', 'refusal', 'request', 'allowance', 'policy', 'fault'] as const;
+
+export type NoticeType = (typeof noticeTypes)[number];
+
+export interface WebhookSettings {
+  readonly name: string;
+  readonly url: string;
+  /** Each `whsec_` and base64, or base64 alone; at least one. */
+  readonly secrets: readonly string[];
+  /** None: all. */
+  readonly events: readonly NoticeType[];
+  /** Addresses and networks (`10.0.0.0/8`). */
+  readonly allowPrivate: readonly string[];
+  readonly timeoutMs: number;
+  readonly giveUpMs: number;
+}
+
+export interface MailSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: 'starttls' | 'tls' | 'none';
+  readonly user: string | null;
+  readonly password: string | null;
+  readonly from: string;
+  /** None: the administrators who have an address. */
+  readonly admins: readonly string[];
+  readonly ownerEvents: readonly NoticeType[];
+  readonly adminEvents: readonly NoticeType[];
+  /** A cron expression; null: never. */
+  readonly digest: string | null;
+  /** An absolute path; null: those of the package alone. */
+  readonly templates: string | null;
 }
 
 /** `[requests] AUTO_GRANT`: so much for so long, once in so long for each owner. */

@@ -10,6 +10,7 @@ import type { Config } from './config.ts';
 import type { Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
+import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
 import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-policy.ts';
 import { requests } from './keys-requests.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
@@ -66,6 +67,7 @@ export const sections: readonly Section[] = [
   { name: 'security', doc: 'Encryption of stored secrets.', keys: Object.values(security) },
   { name: 'disk', doc: 'What stays free on the disks.', keys: Object.values(disk) },
   { name: 'metrics', doc: 'Metrics for Prometheus.', keys: Object.values(metrics) },
+  { name: 'mail', doc: 'Notices by mail.', keys: Object.values(mail) },
   { name: 'log', doc: 'The log.', keys: Object.values(log) },
 ];
 
@@ -78,9 +80,21 @@ export function findSection(name: string): Section | null {
 
 /** A section whose name an administrator chooses; null where it is none. */
 function ownSection(name: string): Section | null {
+  if (webhookSection.test(name)) {
+    return { name, doc: webhookDoc, keys: Object.values(webhookKeys(name)) };
+  }
   if (!routeSection.test(name)) return null;
   return { name, doc: routeDoc, keys: Object.values(routeKeys(name)) };
 }
+
+const webhookDoc = 'A webhook, with any name: notices are posted to its address.';
+
+/** Stands for all sections of webhooks. */
+export const webhookSections: Section = {
+  name: 'webhook.NAME',
+  doc: webhookDoc,
+  keys: Object.values(webhookKeys('webhook.name')),
+};
 
 const routeDoc = 'A route of your own, with any name: uploads to these addresses are asked about.';
 
@@ -92,8 +106,12 @@ export const routeSections: Section = {
 };
 
 /** The sections of a configuration: those that always are, and an administrator's own. */
-export function sectionsIn({ gate: { routes } }: Config): readonly Section[] {
-  return [...sections, ...routes.flatMap(({ name }) => ownSection(`gate.${name}`) ?? [])];
+export function sectionsIn({ gate: { routes }, webhooks }: Config): readonly Section[] {
+  const names = [
+    ...routes.map(({ name }) => `gate.${name}`),
+    ...webhooks.map(({ name }) => `webhook.${name}`),
+  ];
+  return [...sections, ...names.flatMap(name => ownSection(name) ?? [])];
 }
 
 /** The key of a section and a name in capitals, or null. */

@@ -7,8 +7,16 @@
  */
 
 export { isStoreAddress, maskBeforeAt, maskPassword } from './addresses.ts';
-export { type Config, type LogLevel, logLevels } from './config.ts';
-export { routeSections, type Section, sections } from './definition.ts';
+export {
+  type Config,
+  type LogLevel,
+  logLevels,
+  type MailSettings,
+  type NoticeType,
+  noticeTypes,
+  type WebhookSettings,
+} from './config.ts';
+export { routeSections, type Section, sections, webhookSections } from './definition.ts';
 export { variableOf } from './environment.ts';
 export { type ConfigEntry, type ConfigFault, type ConfigOrigin, formatFaults } from './fault.ts';
 export type { Where } from './find.ts';

@@ -34,6 +34,8 @@ export function merged(old: Config, next: Config): Config {
     lfs: next.lfs,
     events: next.events,
     disk: next.disk,
+    webhooks: next.webhooks,
+    mail: next.mail,
     log: Object.freeze({ ...old.log, level: next.log.level }),
   });
 }

@@ -9,6 +9,7 @@ import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import type { Metrics } from '../metrics/index.ts';
+import type { Notices } from '../notices/index.ts';
 import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
@@ -29,6 +30,7 @@ export interface ServedParts {
   readonly history: History;
   readonly identity: Identity;
   readonly ledger: Ledger;
+  readonly notices: Notices;
   readonly measuring: Measuring;
   readonly refusals: Refusals;
   readonly totals: Totals;

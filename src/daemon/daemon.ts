@@ -19,6 +19,7 @@ import type { ObservedForge } from '../health/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
 import { type ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
+import { type Notices, noticeKinds } from '../notices/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { requestKinds } from '../policy/index.ts';
@@ -32,6 +33,7 @@ import { forgetForge, openForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
 import { KeptReservations } from './kept-reservations.ts';
 import { openMetrics } from './metrics.ts';
+import { openNotices } from './notices.ts';
 import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
@@ -53,6 +55,7 @@ interface Parts {
   readonly ledger: Ledger;
   readonly measuring: Measuring;
   readonly events: Events;
+  readonly notices: Notices;
   readonly fleet: Fleet | null;
   /** Null: no forge's database is read. */
   readonly forge: ForgeSync | null;
@@ -145,6 +148,20 @@ export class Daemon {
       opened.push(totals);
       const history = new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now });
       opened.push(history);
+      const notices = openNotices({
+        current,
+        host,
+        ledger,
+        events,
+        totals,
+        history,
+        measuring,
+        fleet,
+        forge,
+        secretKeys,
+        log,
+      });
+      opened.push(notices);
       tellHooks(socket, ledger, log);
       const metrics = await openMetrics(config, {
         ledger,
@@ -167,6 +184,7 @@ export class Daemon {
         identity,
         ledger,
         measuring,
+        notices,
         refusals,
         totals,
         secretKeys,
@@ -187,6 +205,7 @@ export class Daemon {
       forge?.start();
       worker.start();
       events.start();
+      notices.start();
       identity.start();
       totals.start();
       history.start(measuring.isMeasured);
@@ -198,7 +217,7 @@ export class Daemon {
         events.takeTurn();
         ledger.graces.takeTurn();
       });
-      return new Daemon(current, log, { ledger, measuring, events, fleet, forge }, opened);
+      return new Daemon(current, log, { ledger, measuring, events, notices, fleet, forge }, opened);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();
       throw error;
@@ -223,13 +242,14 @@ export class Daemon {
         .map(({ section, key }) => `[${section}] ${key}`);
     const next = merged(this.#current.config, loaded.config);
     this.#current.config = next;
-    const { ledger, measuring, events, fleet, forge } = this.#parts;
+    const { ledger, measuring, events, notices, fleet, forge } = this.#parts;
     ledger.settings = next.quota;
     tellHooks(next.server.socket, ledger, this.#log);
     fleet?.walkers.configure(mountedIn(next));
     measuring.reconfigure(next);
     forge?.reconfigure(patternsOf(next.scan));
     events.reconfigure(next.events);
+    notices.reconfigure(next);
     this.#log.level = next.log.level;
     this.#log.info({ changed: names(true) }, 'the configuration is reloaded');
     const later = names(false);
@@ -276,7 +296,7 @@ async function openLedger(
       }),
       host,
       settings: config.quota,
-      kinds: [...identityKinds, ...requestKinds, ...sourceKinds, ...forgeLinkKinds],
+      kinds: [...identityKinds, ...requestKinds, ...sourceKinds, ...forgeLinkKinds, ...noticeKinds],
       foldCase: config.users.foldCase,
       log,
     });

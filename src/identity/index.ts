@@ -35,6 +35,7 @@ export {
   removeLink,
   setAdministrationBy,
 } from './links.ts';
+export { setMailWanted, wantsMail } from './mail-preferences.ts';
 export {
   membersOf,
   mustBeOrganization,
@@ -58,6 +59,7 @@ export { linkLifeMs, type SignInLink } from './sign-in-links.ts';
 export type { KnownSession } from './signed-in.ts';
 export { createToken, type NewToken, revokeToken, tokensOf } from './tokens.ts';
 export {
+  administratorAddresses,
   createUser,
   deleteUser,
   editUser,

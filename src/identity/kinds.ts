@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
+import { mailPreferenceKind } from './mail-preferences.ts';
 
 const whole = z.number().int();
 
@@ -178,4 +179,5 @@ export const identityKinds: readonly Kind<unknown>[] = [
   sessionKind,
   useKind,
   linkKind,
+  mailPreferenceKind,
 ];

@@ -20,6 +20,7 @@ import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type Profile, profileKind } from './kinds.ts';
 import { forgetAdministrationBy, forgetLinks, hasLinks } from './links.ts';
+import { forgetMailPreference } from './mail-preferences.ts';
 import { forgetMemberships, membersOf, organizationsOf } from './members.ts';
 import { endSessions, sessionEntriesOf } from './sessions.ts';
 import { revokeAllTokens, tokensOf } from './tokens.ts';
@@ -39,6 +40,14 @@ export interface UserEdit extends UserFields {
 
 export function profileOf(snapshot: Snapshot, ownerId: number): Profile {
   return snapshot.get(profileKind, String(ownerId)) ?? noProfile;
+}
+
+/** The mail addresses of administrators, each once. */
+export function administratorAddresses(snapshot: Snapshot): readonly string[] {
+  const found = [...snapshot.all(profileKind)].flatMap(([, { isAdmin, email }]) =>
+    isAdmin && email !== '' ? [email] : [],
+  );
+  return [...new Set(found)].sort();
 }
 
 /** Throws `conflict` where somebody has the name, else `invalid` with every fault. */
@@ -91,6 +100,7 @@ export function deleteUser(transaction: Transaction, name: string): OwnerRecord 
   revokeAllTokens(changes, owner.id);
   endSessions(changes, session => session.owner === owner.id);
   forgetLinks(changes, owner.id);
+  forgetMailPreference(changes, owner.id);
   changes.remove(profileKind, String(owner.id));
   return owner;
 }

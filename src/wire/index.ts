@@ -68,6 +68,19 @@ export {
 } from './fleet.ts';
 export { type GraceShown, graceMostFrom, graceMsFrom, type Reported } from './grace.ts';
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
+export {
+  mailWish,
+  mailWishEdit,
+  type NoticeDelivery,
+  type NoticeList,
+  type NoticePlace,
+  noticeDelivery,
+  noticeList,
+  noticePlace,
+  noticesSentAgain,
+  noticeTest,
+  noticeTestOrder,
+} from './notices.ts';
 export { addressOf, type PageId, type Place, pages, placeAt, wayBack } from './pages.ts';
 export {
   askedSize,

@@ -47,6 +47,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       web: null,
       metrics: { metrics: null, isLocal: false },
       signIn: null,
+      unsubscribe: null,
       trustedProxies: [],
       streams: new Streams(),
       downloads: new Downloads(),

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { until } from '../e2e/ask.ts';
 import { ourPage, signedIn } from './browser.ts';
 import { sessionsOf } from './people.ts';
 import type { Answer, Person, World } from './world.ts';
@@ -40,6 +41,23 @@ const company = {
   client_id: 'softquota',
   quota_group_claim_name: 'groups',
 };
+
+/** Every notice is dead after a second: an address inside is not allowed. */
+const brokenHook = {
+  URL: 'http://127.0.0.1:9/',
+  SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  EVENTS: 'policy',
+  GIVE_UP: '1s',
+};
+
+/** The first notice that could not be delivered, as soon as there is one. */
+async function deadNotice(world: World): Promise<string> {
+  const path = '/admin/quota/notices';
+  return until(async () => {
+    const { json } = await world.must(200, 'GET', `${path}?state=dead`);
+    return z.object({ deliveries: z.array(withId) }).parse(json).deliveries[0]?.id ?? null;
+  });
+}
 
 /** Of the only source that there is. */
 async function sourcePath(world: World, below = ''): Promise<string> {
@@ -194,6 +212,13 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
 
   listEvents: get('/admin/quota/events'),
   downloadEvents: get('/admin/quota/events.csv?kind=policy'),
+  sendNoticeAgain: async world =>
+    post(`/admin/quota/notices/${await deadNotice(world)}/send-again`, undefined),
+  listNotices: get('/admin/quota/notices'),
+  testNotices: post('/admin/quota/notices/test', { to: 'chat' }),
+  sendAllNoticesAgain: post('/admin/quota/notices/send-again', undefined),
+  setMailWish: { ...patch('/user/quota/notices', { mail: false }), as: 'alice' },
+  getMailWish: get('/user/quota/notices', 'alice'),
   listFindings: get('/admin/quota/findings'),
   createSource: post('/admin/auths', company),
   listSources: get('/admin/auths'),
@@ -216,6 +241,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
 
 /** What makes lists long enough to show what is in them. */
 export async function fill(world: World): Promise<void> {
+  world.reload({ 'webhook.chat': brokenHook });
   const leaves = ['artifacts', 'attachments:issues', 'attachments:releases', 'packages:all'];
   for (const leaf of leaves) {
     await world.report('alice', `size:assets:${leaf}`, 100);

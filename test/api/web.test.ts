@@ -55,6 +55,7 @@ async function served(
       authenticate: () => ({ is: 'none' }),
       browsers: null,
       signIn: null,
+      unsubscribe: null,
       metrics: { metrics: null, isLocal: false },
       trustedProxies: [],
       streams: new Streams(),

@@ -19,6 +19,11 @@ import { askForMore, inAnHour } from './space-requests.ts';
 
 t.setTimeout(600_000);
 
+/** Nobody listens there. */
+const oneWebhook = {
+  'webhook.chat': { URL: 'http://127.0.0.1:9/', SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },
+};
+
 /** Runs a command line with redirections as a shell has them. */
 function redirected(server: Server, redirections: string, args: readonly string[]): Promise<Run> {
   return run('sh', ['-c', `exec "$@" ${redirections}`, 'sh', process.execPath, launcher, ...args], {
@@ -86,6 +91,9 @@ async function linesOf(t: Test, server: Server): Promise<readonly (readonly stri
     ['allowance', 'create', 'alice', '--size', '1M', '--for', '1d', '--why', 'a release'],
     ['allowance', 'list', 'alice'],
     ['allowance', 'end', 'carol', kept],
+    ['notices', 'list'],
+    ['notices', 'test', 'chat'],
+    ['notices', 'send-again', '--all'],
     ['token', 'create', '--user', 'bob', '--name', 'lost'],
     ['token', 'list', '--user', 'bob'],
     ['token', 'revoke', 'kept', '--user', 'bob'],
@@ -118,7 +126,7 @@ async function linesOf(t: Test, server: Server): Promise<readonly (readonly stri
 
 t.test('every command that prints ends with 74 where standard output is full', async t => {
   const { address, servers } = await startSingle(t);
-  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'], ini: oneWebhook });
   const two = await fleetHost(t, { address, host: 'two' });
   const apart = await Server.open(t, { started: false });
   const done = async (...args: readonly string[]): Promise<void> => {

@@ -13,6 +13,11 @@ import { askForMore } from './space-requests.ts';
 
 t.setTimeout(300_000);
 
+/** Nobody listens there. */
+const oneWebhook = {
+  'webhook.chat': { URL: 'http://127.0.0.1:9/', SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },
+};
+
 /** Commands of several hosts; store-commands.test.ts looks at what they print. */
 const ofSeveral = ['host list', 'host forget', 'store copy'];
 
@@ -41,7 +46,10 @@ async function mustBeSnake(t: Test, server: Server, ...args: readonly string[]):
 }
 
 t.test('every command with --json prints keys in snake_case', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app'], ini: { quota: { MODE: 'report' } } });
+  const server = await Server.open(t, {
+    repositories: ['alice/app'],
+    ini: { quota: { MODE: 'report' }, ...oneWebhook },
+  });
   const file = async (name: string, content: object): Promise<string> => {
     const path = join(server.folder, name);
     await writeFile(path, JSON.stringify(content));
@@ -101,6 +109,9 @@ t.test('every command with --json prints keys in snake_case', async t => {
     'request decline': [requests[1] ?? '', '--words', 'no'],
     'allowance create': ['alice', '--size', '1M', '--for', '1d', '--why', 'a release'],
     'allowance list': ['alice'],
+    'notices list': [],
+    'notices test': ['chat'],
+    'notices send-again': ['--all'],
     'token create': ['--user', 'alice'],
     'token list': ['--user', 'alice'],
     'sign-in-link': ['--user', 'alice'],

@@ -13,6 +13,7 @@ import { groupUserRoutes } from './group-users.ts';
 import { groupRoutes } from './groups.ts';
 import { installationRoutes } from './installation.ts';
 import { memberRoutes } from './members.ts';
+import { noticeRoutes } from './notices.ts';
 import { overviewRoutes } from './overview.ts';
 import { ownFigureRoutes } from './own-figures.ts';
 import { ownQuotaRoutes } from './own-quotas.ts';
@@ -50,6 +51,7 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...scanRoutes(services),
     ...spaceRoutes(services),
     ...eventRoutes(services),
+    ...noticeRoutes(services),
     ...userRoutes(services),
     ...memberRoutes(services),
     ...tokenRoutes(services),

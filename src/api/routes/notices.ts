@@ -1,0 +1,156 @@
+/** `/admin/quota/notices`: what waits to be delivered, trials, and the dead ones; and who wants mails. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { type Caller, profileOf, setMailWanted, wantsMail } from '../../identity/index.ts';
+import {
+  mailWish,
+  mailWishEdit,
+  mark,
+  noticeList,
+  noticesSentAgain,
+  noticeTest,
+  noticeTestOrder,
+} from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+const path = '/admin/quota/notices';
+const mostRows = 1000;
+const params = z.object({ id: mark });
+
+const listQuery = z.strictObject({
+  state: z.enum(['pending', 'dead']).optional().meta({ description: 'Only these.' }),
+  limit: z.coerce.number<string>().int().min(1).max(mostRows).default(100),
+});
+
+export function noticeRoutes(services: ApiServices): readonly Route[] {
+  const { notices } = services;
+  return [
+    route({
+      id: 'listNotices',
+      method: 'get',
+      path,
+      tag: 'operation',
+      summary: 'Where notices go, and what waits or could not be delivered, the newest first',
+      description:
+        'What was delivered is not listed. Addresses of webhooks and secrets are never shown. A notice that waits is ' +
+        'tried again by itself, with growing waits.',
+      access: administrators.read,
+      query: listQuery,
+      answer: { status: 200, description: 'The places, and the first deliveries', schema: noticeList },
+      handle: ({ query: { state, limit } }) => ({
+        places: notices.places().map(({ lastSentAt, ...place }) => ({
+          ...place,
+          last_sent_at: isoOf(lastSentAt),
+        })),
+        deliveries: notices
+          .deliveries()
+          .filter(([, delivery]) => state === undefined || delivery.state === state)
+          .slice(0, limit)
+          .map(([id, { notice, to, state: is, attempts, nextAt, fault }]) => ({
+            id,
+            notice: notice.id,
+            type: notice.type,
+            at: new Date(notice.at).toISOString(),
+            to: to.via === 'webhook' ? to.name : to.address,
+            via: to.via,
+            owner: notice.owner,
+            message: notice.message,
+            state: is,
+            attempts,
+            next_at: is === 'dead' ? null : isoOf(nextAt),
+            fault,
+          })),
+        forgotten: notices.forgotten,
+      }),
+    }),
+    route({
+      id: 'testNotices',
+      method: 'post',
+      path: `${path}/test`,
+      tag: 'operation',
+      summary: 'Send a trial to a webhook or by mail, and say what became of it',
+      description: 'It is sent at once and once, past what waits. A trial has the type `test`.',
+      access: administrators.write,
+      body: noticeTestOrder,
+      faults: [404],
+      answer: { status: 200, description: 'Whether it was delivered, and else why not', schema: noticeTest },
+      handle: async ({ body: { to, address } }) => {
+        const fault = await notices.test(to, address ?? null);
+        return { to, delivered: fault === null, fault };
+      },
+    }),
+    route({
+      id: 'sendAllNoticesAgain',
+      method: 'post',
+      path: `${path}/send-again`,
+      tag: 'operation',
+      summary: 'Send all dead notices again',
+      access: administrators.write,
+      faults: [503],
+      answer: { status: 200, description: 'How many', schema: noticesSentAgain },
+      handle: async () => ({ count: await notices.sendAgain(null) }),
+    }),
+    route({
+      id: 'sendNoticeAgain',
+      method: 'post',
+      path: `${path}/{id}/send-again`,
+      tag: 'operation',
+      summary: 'Send a dead notice again',
+      access: administrators.write,
+      params,
+      faults: [404, 409, 503],
+      answer: { status: 200, description: 'One', schema: noticesSentAgain },
+      handle: async named => ({ count: await notices.sendAgain(named.params.id) }),
+    }),
+    ...ownRoutes(services),
+  ];
+}
+
+function ownRoutes({ documents, now }: ApiServices): readonly Route[] {
+  const own = '/user/quota/notices';
+  const shown = (id: number) => ({
+    mail: wantsMail(documents.snapshot, id),
+    address: profileOf(documents.snapshot, id).email,
+  });
+  return [
+    route({
+      id: 'getMailWish',
+      method: 'get',
+      path: own,
+      tag: 'own',
+      summary: 'Whether you get mails about your own quota',
+      access: { area: 'user', to: 'read' },
+      faults: [404],
+      answer: { status: 200, description: 'The wish, and the address', schema: mailWish },
+      handle: (_input, { caller }) => shown(ownIdOf(caller)),
+    }),
+    route({
+      id: 'setMailWish',
+      method: 'patch',
+      path: own,
+      tag: 'own',
+      summary: 'Get mails about your own quota, or no more of them',
+      access: { area: 'user', to: 'write' },
+      body: mailWishEdit,
+      faults: [404],
+      answer: { status: 200, description: 'The wish, and the address', schema: mailWish },
+      handle: async ({ body: { mail } }, { caller }) => {
+        const id = ownIdOf(caller);
+        await documents.transact(({ changes }) => setMailWanted(changes, id, mail, now()), caller);
+        return shown(id);
+      },
+    }),
+  ];
+}
+
+function ownIdOf({ ownerId }: Caller): number {
+  if (ownerId !== null) return ownerId;
+  throw new SoftquotaError('not_found', "this host's administrator is no user, and gets no mails");
+}
+
+function isoOf(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

@@ -1,0 +1,85 @@
+/**
+ * `/unsubscribe`: the page behind the link in a mail, and its answer to one click in a mail program
+ * (RFC 8058). Opening the page changes nothing, as programs open links, too.
+ */
+
+import { type RequestHandler, Router } from 'express';
+import type { Documents } from '../documents/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import { setMailWanted } from '../identity/index.ts';
+import { ownerUnsubscribing } from '../notices/index.ts';
+import type { SecretKeys } from '../oauth/index.ts';
+
+export interface UnsubscribePageOptions {
+  readonly documents: Pick<Documents, 'owners' | 'transact'>;
+  readonly secretKeys: SecretKeys;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+const longestToken = 500;
+
+export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageOptions): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  const ownerOf = (token: unknown): number => {
+    const id =
+      typeof token === 'string' && token.length <= longestToken
+        ? ownerUnsubscribing(secretKeys, token)
+        : null;
+    if (id !== null && documents.owners.byId(id) !== undefined) return id;
+    throw new SoftquotaError(
+      'not_found',
+      'the link is not whole, or its user is no more: use that of a mail',
+    );
+  };
+  const ask: RequestHandler = (request, response) => {
+    ownerOf(request.query.token);
+    response.set('Cache-Control', 'no-store').set('Referrer-Policy', 'no-referrer').type('html');
+    response.send(asking);
+  };
+  const change: RequestHandler = async (request, response) => {
+    const id = ownerOf(request.query.token);
+    // What is sent says no more than the address does, and is not read.
+    request.resume();
+    const known = documents.owners.byId(id);
+    const by = { ownerId: id, name: known?.name ?? null, tokenId: null };
+    const isWanted = request.query.mail === 'true';
+    await documents.transact(({ changes }) => setMailWanted(changes, id, isWanted, now()), by);
+    const token = encodeURIComponent(String(request.query.token));
+    response.set('Cache-Control', 'no-store').set('Referrer-Policy', 'no-referrer').type('html');
+    response.send(isWanted ? subscribed : unsubscribed(token));
+  };
+  router.get('/unsubscribe', ask);
+  router.post('/unsubscribe', change);
+  router.all('/unsubscribe', (_request, response) => {
+    response.set('Allow', 'GET, HEAD, POST');
+    throw new SoftquotaError('wrong_method', '/unsubscribe takes GET, HEAD and POST');
+  });
+  return router;
+}
+
+const page = (content: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Mails about your quota</title>
+</head>
+<body>
+<main>
+<h1>Mails about your quota</h1>
+${content}
+</main>
+</body>
+</html>
+`;
+
+// The form goes to the address of the page itself, which has the token.
+const asking = page(`<p>No more mails when you come near to your limit, or get an answer to a request?</p>
+<form method="post"><button type="submit">Unsubscribe</button></form>`);
+
+const unsubscribed = (token: string) =>
+  page(`<p>You get no more mails about your quota.</p>
+<form method="post" action="?token=${token}&amp;mail=true"><button type="submit">Get them again</button></form>`);
+
+const subscribed = page('<p>You get mails about your quota again.</p>');

@@ -1,0 +1,213 @@
+/** The keys of notices: where webhooks go, and how mails are sent. */
+
+import { z } from 'zod';
+import { listenAddress, network } from './addresses.ts';
+import { type Config, type MailSettings, noticeTypes } from './config.ts';
+import { type Key, keysOfSection } from './key.ts';
+import * as kind from './kinds.ts';
+import { mailAddress, senderAddress } from './mail-addresses.ts';
+
+const typesExpected = `Write some of ${noticeTypes.join(', ')}, separated by commas`;
+const types = kind.listOf(kind.oneOf(noticeTypes), typesExpected);
+
+const hookUrl = kind.textKind(
+  z
+    .string()
+    .trim()
+    .max(2000, 'too long')
+    .refine(isHookUrl, 'not an http or https address without a user and a fragment'),
+  'Write an address such as https://chat.example/hooks/softquota',
+);
+
+function isHookUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return false;
+  return url.username === '' && url.password === '' && !text.includes('#');
+}
+
+/** As Standard Webhooks has it: base64 of 24 to 64 bytes. Of what is no secret nothing is repeated. */
+const hookSecrets: kind.ValueType<readonly string[]> = {
+  expected:
+    'Write whsec_ and 24 to 64 random bytes in base64, such as `echo whsec_$(openssl rand -base64 32)` prints; a previous secret can follow, separated by a comma',
+  parse: text => {
+    const secrets = text
+      .split(',')
+      .map(secret => secret.trim())
+      .filter(secret => secret !== '');
+    return secrets.every(isHookSecret)
+      ? { ok: true, value: [...new Set(secrets)] }
+      : { ok: false, problem: 'not a secret' };
+  },
+  print: secrets => secrets.join(', '),
+};
+
+function isHookSecret(text: string): boolean {
+  const base64 = text.replace(/^whsec_/, '');
+  if (base64.length > 100 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return false;
+  const { length } = Buffer.from(base64, 'base64');
+  return base64.length % 4 === 0 && length >= 24 && length <= 64;
+}
+
+export interface WebhookKeys {
+  readonly url: Key<string | null>;
+  readonly secrets: Key<readonly string[]>;
+  readonly events: Key<Config['webhooks'][number]['events']>;
+  readonly allowPrivate: Key<readonly string[]>;
+  readonly timeout: Key<number>;
+  readonly giveUp: Key<number>;
+}
+
+/** A section of one webhook. */
+export const webhookSection = /^webhook\.[a-z0-9_-]{1,40}$/;
+
+const usualTimeoutMs = 10_000;
+const usualGiveUpMs = 3 * 86_400_000;
+
+const known = new Map<string, WebhookKeys>();
+
+/** The keys of `[webhook.NAME]`; the same ones each time. */
+export function webhookKeys(section: string): WebhookKeys {
+  const before = known.get(section);
+  if (before !== undefined) return before;
+  const key = keysOfSection(section);
+  const name = section.slice('webhook.'.length);
+  const hookIn = ({ webhooks }: Config) => webhooks.find(one => one.name === name);
+  const keys: WebhookKeys = {
+    url: key('URL', kind.optional(hookUrl), {
+      words: 'none',
+      doc: 'The address that notices are posted to. It is not shown anywhere, since it may contain a key.',
+      example: 'https://chat.example/hooks/softquota',
+      secret: 'whole',
+      reloads: true,
+      of: config => hookIn(config)?.url ?? null,
+    }),
+    secrets: key('SECRET', hookSecrets, {
+      words: 'none',
+      doc: 'The secret that notices are signed with, as the receiver has it: `whsec_` and 24 to 64 bytes in base64. While a second one follows it, separated by a comma, each notice has a signature by both.',
+      example: 'whsec_UkVQTEFDRS1USElTLUJZLVJBTkRPTS1CWVRFUw==',
+      secret: 'whole',
+      reloads: true,
+      of: config => hookIn(config)?.secrets ?? [],
+    }),
+    events: key('EVENTS', types, {
+      words: 'all',
+      doc: `The notices that are sent there: ${noticeTypes.join(', ')}.`,
+      example: 'threshold, refusal, fault',
+      reloads: true,
+      of: config => hookIn(config)?.events ?? [],
+    }),
+    allowPrivate: key(
+      'ALLOW_PRIVATE',
+      kind.listOf(
+        network,
+        'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
+      ),
+      {
+        words: 'none',
+        doc: 'Addresses inside your own network that may be connected to. Without it, loopback, private, link-local and other special addresses are refused, whatever name or redirect leads there.',
+        example: '10.1.2.3',
+        reloads: true,
+        of: config => hookIn(config)?.allowPrivate ?? [],
+      },
+    ),
+    timeout: key('TIMEOUT', kind.duration, {
+      text: '10s',
+      doc: 'The time for one attempt, from the look-up of the name to the end of the answer; at most 25s count.',
+      reloads: true,
+      of: config => hookIn(config)?.timeoutMs ?? usualTimeoutMs,
+    }),
+    giveUp: key('GIVE_UP', kind.duration, {
+      text: '3d',
+      doc: 'A notice that could not be delivered for so long goes to the list of dead ones, from which it can be sent again.',
+      reloads: true,
+      of: config => hookIn(config)?.giveUpMs ?? usualGiveUpMs,
+    }),
+  };
+  known.set(section, keys);
+  return keys;
+}
+
+const usualOwnerEvents: MailSettings['ownerEvents'] = ['threshold', 'request', 'allowance'];
+const usualAdminEvents: MailSettings['adminEvents'] = ['request', 'fault'];
+
+const mailKey = keysOfSection('mail');
+
+export const mail = {
+  host: mailKey('HOST', kind.optional(listenAddress), {
+    words: 'none',
+    doc: 'The SMTP server that mails are handed to. Without it no mail is sent.',
+    example: 'mail.example',
+    reloads: true,
+    of: config => config.mail?.host ?? null,
+  }),
+  port: mailKey('PORT', kind.wholeNumber(1, 65_535), {
+    text: '587',
+    doc: 'Its port.',
+    reloads: true,
+    of: config => config.mail?.port ?? 587,
+  }),
+  tls: mailKey('TLS', kind.oneOf(['starttls', 'tls', 'none']), {
+    text: 'starttls',
+    doc: '`starttls` (required of the server), `tls` from the first byte on (port 465), or `none`.',
+    reloads: true,
+    of: config => config.mail?.tls ?? 'starttls',
+  }),
+  user: mailKey('USER', kind.optional(kind.line), {
+    words: 'none',
+    doc: 'The user to sign in as at the SMTP server.',
+    example: 'softquota',
+    reloads: true,
+    of: config => config.mail?.user ?? null,
+  }),
+  password: mailKey('PASSWORD', kind.optional(kind.line), {
+    words: 'none',
+    doc: 'The password of USER; better in a file that SOFTQUOTA__MAIL__PASSWORD__FILE names.',
+    example: 'a password',
+    secret: 'whole',
+    reloads: true,
+    of: config => config.mail?.password ?? null,
+  }),
+  from: mailKey('FROM', kind.optional(senderAddress), {
+    words: 'none',
+    doc: 'The sender of mails, with or without a name.',
+    example: 'softquota <quota@git.example>',
+    reloads: true,
+    of: config => config.mail?.from ?? null,
+  }),
+  admins: mailKey(
+    'ADMINS',
+    kind.listOf(mailAddress, 'Write mail addresses, separated by commas, such as root@git.example'),
+    {
+      words: 'all administrators with an address',
+      doc: 'Where mails to administrators go.',
+      example: 'root@git.example',
+      reloads: true,
+      of: config => config.mail?.admins ?? [],
+    },
+  ),
+  ownerEvents: mailKey('OWNER_EVENTS', types, {
+    text: 'threshold, request, allowance',
+    doc: 'The notices that owners get by mail if they are about them: threshold, refusal, request and allowance can be.',
+    reloads: true,
+    of: config => config.mail?.ownerEvents ?? usualOwnerEvents,
+  }),
+  adminEvents: mailKey('ADMIN_EVENTS', types, {
+    text: 'request, fault',
+    doc: `The notices that administrators get by mail: ${noticeTypes.join(', ')}.`,
+    reloads: true,
+    of: config => config.mail?.adminEvents ?? usualAdminEvents,
+  }),
+  digest: mailKey('DIGEST', kind.optional(kind.cron), {
+    text: '0 8 * * 1',
+    doc: 'When administrators get a summary of the time since the one before, as a cron expression in local time; empty: never.',
+    reloads: true,
+    of: config => (config.mail === null ? '0 8 * * 1' : config.mail.digest),
+  }),
+  templates: mailKey('TEMPLATES', kind.optional(kind.path), {
+    words: 'those of the package',
+    doc: 'A directory with templates of your own. Each file there replaces the one of the same name of the package.',
+    example: '/etc/softquota/mail',
+    reloads: true,
+    of: config => config.mail?.templates ?? null,
+  }),
+};

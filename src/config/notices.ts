@@ -1,0 +1,84 @@
+/** The `[webhook.NAME]` sections and `[mail]`. */
+
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import type { Config, MailSettings, WebhookSettings } from './config.ts';
+import type { ConfigEntry } from './fault.ts';
+import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
+import type { Values } from './values.ts';
+
+/** Whoever tries it out waits for it. */
+const longestTimeoutMs = 25_000;
+const mostWebhooks = 50;
+
+/** In the order of their names. */
+export function webhookSettings(entries: readonly ConfigEntry[], values: Values): readonly WebhookSettings[] {
+  const sections = new Set(
+    entries.map(({ section }) => section).filter(section => webhookSection.test(section)),
+  );
+  return [...sections].sort().flatMap((section, index): WebhookSettings[] => {
+    const keys = webhookKeys(section);
+    const url = values.take(keys.url);
+    const secrets = values.take(keys.secrets);
+    if (url === null) values.refuse(keys.url, `is missing. ${keys.url.expected}.`);
+    if (secrets.length === 0) values.refuse(keys.secrets, `is missing. ${keys.secrets.expected}.`);
+    if (index >= mostWebhooks) values.refuse(keys.url, `at most ${mostWebhooks} webhooks are possible.`);
+    const settings = {
+      name: section.slice('webhook.'.length),
+      secrets,
+      events: values.take(keys.events),
+      allowPrivate: values.take(keys.allowPrivate),
+      timeoutMs: Math.min(values.take(keys.timeout), longestTimeoutMs),
+      giveUpMs: values.take(keys.giveUp),
+    };
+    return url === null ? [] : [{ url, ...settings }];
+  });
+}
+
+/** Null without HOST. */
+export function mailSettings(values: Values, base: string, rootUrl: string | null): MailSettings | null {
+  const { take } = values;
+  const [host, from, tls] = [take(mail.host), take(mail.from), take(mail.tls)];
+  const [user, password, templates] = [take(mail.user), take(mail.password), take(mail.templates)];
+  const settings = {
+    port: take(mail.port),
+    tls,
+    user,
+    password,
+    admins: take(mail.admins),
+    ownerEvents: take(mail.ownerEvents),
+    adminEvents: take(mail.adminEvents),
+    digest: take(mail.digest),
+    templates: templates === null ? null : resolve(base, templates),
+  };
+  if (host === null) return null;
+  if (from === null) values.refuse(mail.from, `is missing. ${mail.from.expected}.`);
+  if (rootUrl === null) {
+    values.refuse(
+      mail.host,
+      'mails contain links, which need [server] ROOT_URL, such as https://git.example/quota/.',
+    );
+  }
+  if (user !== null && password === null) {
+    values.refuse(mail.user, 'needs PASSWORD, or SOFTQUOTA__MAIL__PASSWORD__FILE with the name of a file.');
+  }
+  if (password !== null && tls === 'none' && !isThisHost(host)) {
+    values.refuse(
+      mail.tls,
+      'would send the password in clear to another host. Write starttls or tls, or leave USER out.',
+    );
+  }
+  return { host, from: from ?? '', ...settings };
+}
+
+/** Keys that have no effect. */
+export function notesOnMail({ mail: settings }: Config, values: Values): readonly string[] {
+  if (settings !== null) return [];
+  return Object.values(mail)
+    .filter(key => key !== mail.host && values.isGiven(key))
+    .map(({ name }) => `[mail] has no HOST, so its ${name} has no effect.`);
+}
+
+function isThisHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

@@ -1,0 +1,122 @@
+/** The notices of this daemon: what they read, and the faults that it knows of. */
+
+import { unitName } from '../api/index.ts';
+import type { Fleet } from '../fleet/index.ts';
+import { hungDisks } from '../health/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import type { ForgeSync, Measuring } from '../measuring/index.ts';
+import { Notices, type PresentFault, type PresentFaults, type Summary, Views } from '../notices/index.ts';
+import type { SecretKeys } from '../oauth/index.ts';
+import type { Events, History, Totals } from '../overview/index.ts';
+import { everyRequest } from '../policy/index.ts';
+import { bytesUnder, fullDiskWords, leafMask } from '../quota/index.ts';
+import type { Logger } from '../service/index.ts';
+import { inSlices } from '../slices.ts';
+import type { Current } from './current.ts';
+import { outlookOf } from './outlook.ts';
+
+export interface NoticesParts {
+  readonly current: Current;
+  readonly host: string;
+  readonly ledger: Ledger;
+  readonly events: Events;
+  readonly totals: Totals;
+  readonly history: History;
+  readonly measuring: Measuring;
+  readonly fleet: Fleet | null;
+  readonly forge: ForgeSync | null;
+  readonly secretKeys: SecretKeys;
+  readonly log: Logger;
+}
+
+/** For a disk that does not answer, and for sums that are being added up anew. */
+const deadlineMs = 1000;
+const mostWorst = 10;
+
+export function openNotices(parts: NoticesParts): Notices {
+  const { current, host, ledger, events, measuring, secretKeys: keys, log } = parts;
+  // Mails need it, and the configuration says so; webhooks have no links.
+  const baseUrl = () => current.config.server.rootUrl ?? 'http://localhost/';
+  const views = new Views({
+    ledger,
+    host,
+    baseUrl,
+    unitName: unit =>
+      unitName(
+        unit,
+        measuring.scanner.places().map(({ path }) => path),
+      ),
+  });
+  return new Notices({
+    settings: current.config,
+    documents: ledger.documents,
+    events,
+    host,
+    views,
+    keys,
+    baseUrl,
+    now: Date.now,
+    present: () => presentFaults(parts),
+    summary: since => summaryOf(parts, since),
+    log,
+  });
+}
+
+function presentFaults({ ledger, fleet, forge, measuring }: NoticesParts): PresentFaults {
+  const { hangs, rootsAway } = measuring.observed();
+  const away = fleet?.state.away ?? null;
+  const read = forge?.observed() ?? null;
+  const faults: PresentFault[] = [
+    ...(ledger.storeAway === null ? [] : [fault('store', '', ledger.storeAway.reason)]),
+    ...(away === null ? [] : [fault('shared_store', '', away.reason)]),
+    ...measuring.shortDisks.map(({ path, disk }) => fault('disk_low', path, fullDiskWords(disk))),
+    ...measuring.shortDisks
+      .filter(({ state }) => state === 'full')
+      .map(({ path, disk }) => fault('disk_full', path, `${fullDiskWords(disk)}; what grows is refused`)),
+    ...hungDisks(hangs).map(({ mountedAt }) => fault('disk_hangs', mountedAt, 'its server may be away')),
+    ...rootsAway.map(({ path, why }) => fault('storage_missing', path, why)),
+    ...(read?.fault ? [fault('forge', '', read.fault.message)] : []),
+  ];
+  // Before the first reading nothing is known of it.
+  const isUnknown = read !== null && read.fault === null && read.readAt === null;
+  return { faults, unknown: isUnknown ? ['forge'] : [] };
+}
+
+function fault(what: PresentFault['what'], where: string, reason: string): PresentFault {
+  return { what, where, reason };
+}
+
+async function summaryOf(parts: NoticesParts, since: number): Promise<Summary> {
+  const { totals, history, events, ledger, measuring } = parts;
+  const [figures, disks, past, days] = await Promise.all([
+    totals.lately(deadlineMs),
+    measuring.scanner.disks(deadlineMs),
+    history.of(null, 'month'),
+    events.refusalsByDay(),
+  ]);
+  const outlook = await outlookOf({ totals, history }, disks, Date.now());
+  const first = new Date(since).toISOString().slice(0, 10);
+  const open = [...everyRequest(ledger.documents.snapshot)].filter(([, { state }]) => state === 'open');
+  return {
+    since,
+    owners: figures,
+    storedBytes: bytesUnder(figures.usage, leafMask('size:all')),
+    growthPerDay: past.growth?.perDay ?? null,
+    promisedBytes: figures.promised,
+    unlimitedOwners: figures.unlimited,
+    freeBytes: disks.some(({ freeBytes }) => freeBytes !== null) ? outlook.freeBytes : null,
+    fullAt: outlook.fullAt,
+    refusals: days.filter(({ day }) => day >= first).reduce((sum, { count }) => sum + count, 0),
+    openRequests: open.length,
+    worst: await worstOf(parts),
+  };
+}
+
+async function worstOf({ ledger, totals }: NoticesParts): Promise<Summary['worst']> {
+  const found: Summary['worst'][number][] = [];
+  await inSlices(ledger.owners(), ({ name }) => {
+    const { state, fullness } = totals.nearnessOf(ledger.documents.owners.keyOf(name));
+    if (state !== 'ok') found.push({ name, state, fullness });
+  });
+  return found.sort((a, b) => b.fullness - a.fullness || (a.name < b.name ? -1 : 1)).slice(0, mostWorst);
+}

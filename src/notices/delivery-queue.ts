@@ -1,0 +1,150 @@
+/**
+ * What is to be delivered, and what else notices remember, as documents. What cannot be written yet counts
+ * already, and is written when the store is back.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Documents, Kind } from '../documents/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
+
+export interface DeliveryQueueOptions {
+  readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
+}
+
+/** Deliveries that wait; of more, the oldest ones are given up. */
+export const mostPending = 10_000;
+/** Deliveries that were given up; of more, the oldest ones are forgotten. */
+export const mostDead = 2000;
+
+interface Change {
+  readonly kind: Kind<unknown>;
+  readonly key: string;
+  /** Null: it goes. */
+  readonly document: unknown;
+}
+
+export class DeliveryQueue {
+  readonly #documents: DeliveryQueueOptions['documents'];
+  /** What is not written yet, by kind and key. */
+  readonly #changes = new Map<string, Change>();
+  #saving: Promise<void> = Promise.resolve();
+  #forgotten = 0;
+
+  constructor({ documents }: DeliveryQueueOptions) {
+    this.#documents = documents;
+  }
+
+  /** How many dead deliveries were forgotten in this life, for want of room. */
+  get forgotten(): number {
+    return this.#forgotten;
+  }
+
+  /** Undefined: there is none. */
+  get<T>(kind: Kind<T>, key: string): T | undefined {
+    const change = this.#changes.get(nameOf(kind, key));
+    if (change === undefined) return this.#documents.snapshot.get(kind, key);
+    return change.document === null ? undefined : kind.schema.parse(change.document);
+  }
+
+  /** In no order. */
+  *all<T>(kind: Kind<T>): Generator<readonly [key: string, document: T]> {
+    for (const entry of this.#documents.snapshot.all(kind)) {
+      if (!this.#changes.has(nameOf(kind, entry[0]))) yield entry;
+    }
+    for (const change of this.#changes.values()) {
+      if (change.kind.name === kind.name && change.document !== null)
+        yield [change.key, kind.schema.parse(change.document)];
+    }
+  }
+
+  put<T>(kind: Kind<T>, key: string, document: T): void {
+    this.#change({ kind, key, document });
+  }
+
+  remove(kind: Kind<unknown>, key: string): void {
+    this.#change({ kind, key, document: null });
+  }
+
+  /** Has a notice delivered there, once: a second time changes nothing. */
+  add(notice: NoticeDocument, to: Target, host: string | null, now: number): void {
+    const key = deliveryId(notice, to);
+    if (this.get(deliveryKind, key) !== undefined) return;
+    const delivery: Delivery = {
+      notice,
+      to,
+      host,
+      state: 'pending',
+      createdAt: now,
+      attempts: 0,
+      nextAt: now,
+      fault: null,
+    };
+    this.put(deliveryKind, key, delivery);
+  }
+
+  /** Gives up and forgets what there is no room for. */
+  bound(): void {
+    if ([...this.all(deliveryKind)].length <= Math.min(mostDead, mostPending)) return;
+    const entries = [...this.all(deliveryKind)].sort(([, a], [, b]) => a.createdAt - b.createdAt);
+    const pending = entries.filter(([, { state }]) => state === 'pending');
+    const given = pending.slice(0, Math.max(0, pending.length - mostPending));
+    for (const [key, delivery] of given) {
+      const fault = `${mostPending} newer notices wait${delivery.fault === null ? '' : `; ${delivery.fault}`}`;
+      this.put(deliveryKind, key, { ...delivery, state: 'dead', fault });
+    }
+    const dead = [...entries.filter(([, { state }]) => state === 'dead'), ...given];
+    const gone = dead.slice(0, Math.max(0, dead.length - mostDead));
+    for (const [key] of gone) this.remove(deliveryKind, key);
+    this.#forgotten += gone.length;
+  }
+
+  /**
+   * Writes what is not written yet. True: all of it is, by now. False: the store is away, and it is kept for
+   * the next time.
+   */
+  async save(): Promise<boolean> {
+    const before = this.#saving;
+    const saved = before.then(() => this.#save());
+    this.#saving = saved.then(
+      () => {},
+      () => {},
+    );
+    return saved;
+  }
+
+  async #save(): Promise<boolean> {
+    const taken = [...this.#changes];
+    if (taken.length === 0) return true;
+    try {
+      await this.#documents.transact(({ changes }) => {
+        for (const [, { kind, key, document }] of taken) {
+          if (document === null) changes.remove(kind, key);
+          else changes.put(kind, key, document);
+        }
+      });
+    } catch (error) {
+      if (error instanceof SoftquotaError && error.code === 'store_away') return false;
+      throw error;
+    }
+    // Anything that was changed meanwhile is another object.
+    for (const [name, change] of taken) if (this.#changes.get(name) === change) this.#changes.delete(name);
+    return true;
+  }
+
+  #change(change: Change): void {
+    this.#changes.set(nameOf(change.kind, change.key), change);
+  }
+}
+
+const digits = 8;
+
+/** The same for the same notice and target. */
+export function deliveryId({ id }: Pick<NoticeDocument, 'id'>, to: Target): string {
+  const where = to.via === 'webhook' ? `webhook ${to.name}` : `mail ${to.address}`;
+  return `${id}-${createHash('sha256').update(where).digest('hex').slice(0, digits)}`;
+}
+
+function nameOf({ name }: Kind<unknown>, key: string): string {
+  return `${name}\0${key}`;
+}

@@ -1,0 +1,139 @@
+/**
+ * Tells when a fault of this host begins, and when it ends, once each, also over restarts. A fault is told when
+ * it has lasted for some seconds, so that a server that changes its place is none.
+ */
+
+import { EventIds } from '../documents/index.ts';
+import { printable } from '../text/index.ts';
+import type { DeliveryQueue } from './delivery-queue.ts';
+import { type NoticeDocument, openFaultKind } from './kinds.ts';
+
+export const faultKinds = [
+  'store',
+  'shared_store',
+  'disk_full',
+  'disk_low',
+  'disk_hangs',
+  'storage_missing',
+  'forge',
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface PresentFault {
+  readonly what: FaultKind;
+  /** A path or an address; empty where there is only one. */
+  readonly where: string;
+  readonly reason: string;
+}
+
+export interface PresentFaults {
+  readonly faults: readonly PresentFault[];
+  /** Not known at the moment: what was at fault counts as being so. */
+  readonly unknown: readonly FaultKind[];
+}
+
+export interface FaultWatchOptions {
+  readonly queue: DeliveryQueue;
+  readonly host: string;
+  present(): PresentFaults;
+  /** Milliseconds for which a fault has to last, or be gone; ten seconds unless given. */
+  readonly holdMs?: number | undefined;
+}
+
+const usualHoldMs = 10_000;
+
+export class FaultWatch {
+  readonly #options: FaultWatchOptions;
+  readonly #ids = new EventIds('f');
+  /** By key: since when it is as it is, and was not told so, in milliseconds since 1970. */
+  readonly #changedAt = new Map<string, number>();
+
+  constructor(options: FaultWatchOptions) {
+    this.#options = options;
+  }
+
+  /** The notices of what has begun or ended by now. */
+  look(now: number): readonly NoticeDocument[] {
+    const { queue, host, present, holdMs = usualHoldMs } = this.#options;
+    const { faults, unknown } = present();
+    const found = new Map(faults.map(fault => [keyOf(host, fault), fault]));
+    const open = new Map([...queue.all(openFaultKind)].filter(([key]) => placeIn(key).host === host));
+    const notices: NoticeDocument[] = [];
+    for (const key of this.#changedAt.keys()) {
+      if (found.has(key) === open.has(key)) this.#changedAt.delete(key);
+    }
+    for (const [key, fault] of found) {
+      if (open.has(key) || !this.#hasLasted(key, now, holdMs)) continue;
+      const since = this.#changedAt.get(key) ?? now;
+      this.#changedAt.delete(key);
+      const id = this.#ids.next();
+      queue.put(openFaultKind, key, { id, since, reason: fault.reason });
+      notices.push(noticeOfFault({ ...fault, host, id, since, endedAt: null }));
+    }
+    for (const [key, { id, since, reason }] of open) {
+      const { what, where } = placeIn(key);
+      if (found.has(key) || unknown.some(kind => kind === what)) continue;
+      if (!this.#hasLasted(key, now, holdMs)) continue;
+      const endedAt = this.#changedAt.get(key) ?? now;
+      this.#changedAt.delete(key);
+      queue.remove(openFaultKind, key);
+      notices.push(noticeOfFault({ what, where, reason, host, id: `${id}-end`, since, endedAt }));
+    }
+    return notices;
+  }
+
+  #hasLasted(key: string, now: number, holdMs: number): boolean {
+    const since = this.#changedAt.get(key) ?? now;
+    this.#changedAt.set(key, since);
+    return now - since >= holdMs;
+  }
+}
+
+function keyOf(host: string, { what, where }: Pick<PresentFault, 'what' | 'where'>): string {
+  return JSON.stringify([host, what, where]);
+}
+
+function placeIn(key: string): { readonly host: string; readonly what: FaultKind; readonly where: string } {
+  const parts: unknown = JSON.parse(key);
+  const [host, what, where] = Array.isArray(parts) ? parts : [];
+  const kind = faultKinds.find(known => known === what);
+  return { host: String(host), what: kind ?? 'store', where: String(where) };
+}
+
+interface ToldFault extends Pick<PresentFault, 'reason' | 'where'> {
+  readonly what: FaultKind;
+  readonly host: string;
+  readonly id: string;
+  readonly since: number;
+  readonly endedAt: number | null;
+}
+
+const words: Readonly<Record<FaultKind, string>> = {
+  store: 'the store',
+  shared_store: 'the shared store',
+  disk_full: 'too little is free',
+  disk_low: 'little is free',
+  disk_hangs: 'the disk does not answer',
+  storage_missing: 'the storage is missing',
+  forge: "the forge's database",
+};
+
+function noticeOfFault({ what, where, reason, host, id, since, endedAt }: ToldFault): NoticeDocument {
+  const thing = `${words[what]}${where === '' ? '' : ` at ${where}`} (host ${host})`;
+  const message = printable(
+    endedAt === null ? `Fault: ${thing}: ${reason}` : `The fault is over: ${thing}: ${reason}`,
+  ).slice(0, 1000);
+  const iso = (at: number) => new Date(at).toISOString();
+  const data = {
+    state: endedAt === null ? 'began' : 'ended',
+    what,
+    where,
+    host,
+    reason,
+    since: iso(since),
+    until: endedAt === null ? null : iso(endedAt),
+    message,
+  };
+  return { id, type: 'fault', at: endedAt ?? since, owner: null, message, data };
+}

@@ -1,0 +1,16 @@
+/**
+ * Notices: tells webhooks and people by mail what happens, each event once.
+ *
+ * The source is the record of events, read by one host of several; faults of a host, which may keep the record
+ * from being written, are told by that host. What is to be delivered is kept until it is, over restarts, and
+ * goes to a bounded list of dead ones when it cannot be. A webhook is never connected to inside the own network
+ * unless that is allowed. Without a webhook and without mail nothing of it runs.
+ */
+
+export type { FaultKind, PresentFault, PresentFaults } from './faults.ts';
+export { noticeKinds } from './kinds.ts';
+export { Notices, type NoticesOptions, type PlaceStatus } from './notices.ts';
+export type { NoticeSettings } from './recipients.ts';
+export type { Summary } from './summary.ts';
+export { ownerUnsubscribing } from './unsubscribe.ts';
+export { Views, type ViewsOptions } from './views.ts';

@@ -1,0 +1,75 @@
+/** Hands mails to the SMTP server. */
+
+import { createTransport, type SMTPTransportOptions } from 'nodemailer';
+import type { MailSettings } from '../config/index.ts';
+import { messageOf } from '../errors.ts';
+import { printable } from '../text/index.ts';
+import { within } from '../within.ts';
+import type { RenderedMail } from './templates.ts';
+
+export interface OutgoingMail extends RenderedMail {
+  readonly to: string;
+  /** Without the brackets. */
+  readonly messageId: string;
+  /** Null: nothing can be unsubscribed from. */
+  readonly unsubscribe: string | null;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+const connectMs = 10_000;
+const silentMs = 15_000;
+/** Whoever tries it out waits for it. */
+const wholeMs = 25_000;
+
+/** Null: the server took it; else why not. */
+export async function sendMail(settings: MailSettings, mail: OutgoingMail): Promise<string | null> {
+  const transport = createTransport(transportOptions(settings));
+  try {
+    const sent = transport.sendMail({
+      from: settings.from,
+      to: { name: '', address: mail.to },
+      subject: mail.subject,
+      text: mail.text,
+      html: mail.html,
+      date: new Date(mail.at),
+      messageId: `<${mail.messageId}>`,
+      headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribing(mail.unsubscribe) },
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+    const late = { late: true } as const;
+    const outcome = await within(sent, wholeMs, late);
+    return outcome === late ? `no answer within ${wholeMs / 1000} s` : null;
+  } catch (error) {
+    return printable(messageOf(error)).slice(0, 300);
+  } finally {
+    transport.close();
+  }
+}
+
+function transportOptions(settings: MailSettings): SMTPTransportOptions {
+  const { host, port, tls, user, password } = settings;
+  return {
+    host,
+    port,
+    secure: tls === 'tls',
+    requireTLS: tls === 'starttls',
+    ignoreTLS: tls === 'none',
+    ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    dnsTimeout: connectMs,
+    socketTimeout: silentMs,
+    logger: false,
+  };
+}
+
+/** As RFC 8058 has it: one click in the mail program is enough. */
+function unsubscribing(address: string | null): Readonly<Record<string, string>> {
+  if (address === null) return {};
+  return {
+    'List-Unsubscribe': `<${address}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  };
+}

@@ -1,0 +1,346 @@
+/** Reads what happened, finds who wants to know, and sends it. */
+
+import { randomBytes } from 'node:crypto';
+import { Cron } from 'croner';
+import { type Documents, EventIds } from '../documents/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { printable } from '../text/index.ts';
+import { Deliverer, type DeliverOptions } from './deliver.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
+import { FaultWatch, type FaultWatchOptions } from './faults.ts';
+import {
+  type Delivery,
+  deliveryKind,
+  type NoticeDocument,
+  positionKind,
+  type ReadPosition,
+  type Target,
+} from './kinds.ts';
+import { beginningAt, type EventPages, readNotices } from './reader.ts';
+import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.ts';
+import { placeNameOf, Sender } from './sender.ts';
+import { type Summary, summaryValues } from './summary.ts';
+
+export interface NoticesOptions
+  extends Pick<DeliverOptions, 'views' | 'keys' | 'baseUrl' | 'now'>,
+    Pick<FaultWatchOptions, 'present' | 'holdMs'> {
+  readonly settings: NoticeSettings;
+  readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
+  readonly events: EventPages;
+  /** This host's name. */
+  readonly host: string;
+  /** What there is to say of the time since then. */
+  summary(since: number): Promise<Summary>;
+  readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
+  /** Milliseconds between two looks at what happened; a second unless given. */
+  readonly everyMs?: number;
+}
+
+/** How it stands with one place. */
+export interface PlaceStatus {
+  /** The name of a webhook, or `mail`. */
+  readonly name: string;
+  readonly via: Target['via'];
+  readonly events: readonly string[];
+  readonly pending: number;
+  readonly dead: number;
+  readonly sent: number;
+  readonly failed: number;
+  readonly lastSentAt: number | null;
+}
+
+const usualMs = 1000;
+/** The last day is read as a whole so often, since events may be written late. */
+const wholeEveryMs = 600_000;
+const leaseMs = 8000;
+const takeLeaseMs = 3000;
+const positionKey = 'events';
+const lease = 'notices';
+const mailGiveUpMs = 3 * 86_400_000;
+const mostDigestMs = 40 * 86_400_000;
+
+export class Notices {
+  readonly #options: NoticesOptions;
+  readonly #queue: DeliveryQueue;
+  readonly #deliverer: Deliverer;
+  readonly #sender: Sender;
+  readonly #faults: FaultWatch;
+  readonly #ids = new EventIds('n');
+  #settings: NoticeSettings;
+  #timer: NodeJS.Timeout | null = null;
+  #ticking: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  #isStarted = false;
+  /** On the monotonic clock. */
+  #leaseTakenAt = Number.NEGATIVE_INFINITY;
+  #leasedUntil = Number.NEGATIVE_INFINITY;
+  #wholeAt = Number.NEGATIVE_INFINITY;
+  #lastFault: string | null = null;
+
+  constructor(options: NoticesOptions) {
+    const { documents, log, now, settings } = options;
+    this.#options = options;
+    this.#settings = settings;
+    this.#queue = new DeliveryQueue({ documents });
+    this.#deliverer = new Deliverer({ ...options, settings: () => this.#settings });
+    this.#sender = new Sender({
+      queue: this.#queue,
+      deliverer: this.#deliverer,
+      log,
+      now,
+      giveUpMs: to => this.#giveUpMs(to),
+    });
+    this.#faults = new FaultWatch({ ...options, queue: this.#queue });
+  }
+
+  /** False: there is nowhere to send anything, and nothing is looked at. */
+  get isOn(): boolean {
+    return this.#settings.webhooks.length > 0 || this.#settings.mail !== null;
+  }
+
+  /** From now on notices are sent, as far as there is somewhere to send them. */
+  start(): void {
+    this.#isStarted = true;
+    this.#next(0);
+  }
+
+  reconfigure(settings: NoticeSettings): void {
+    this.#settings = settings;
+    this.#deliverer.reconfigure();
+    if (this.#isStarted) this.#next(0);
+  }
+
+  /** Looks at what happened, and begins to send what is due. Never rejects. */
+  tick(): Promise<void> {
+    const ticked = this.#ticking.then(() => this.#tick());
+    this.#ticking = ticked;
+    return ticked;
+  }
+
+  /** Resolves once nothing is being sent. */
+  settled(): Promise<void> {
+    return this.#sender.settled();
+  }
+
+  /** How it stands with each place. */
+  places(): readonly PlaceStatus[] {
+    const { webhooks, mail } = this.#settings;
+    const known = [
+      ...webhooks.map(({ name, events }) => ({ name, via: 'webhook' as const, events })),
+      ...(mail === null
+        ? []
+        : [
+            {
+              name: 'mail',
+              via: 'mail' as const,
+              events: [...new Set([...mail.ownerEvents, ...mail.adminEvents])],
+            },
+          ]),
+    ];
+    const counts = new Map<string, { pending: number; dead: number }>();
+    for (const [, { to, state }] of this.#queue.all(deliveryKind)) {
+      const key = `${to.via} ${placeNameOf(to)}`;
+      const count = counts.get(key) ?? { pending: 0, dead: 0 };
+      count[state] += 1;
+      counts.set(key, count);
+    }
+    return known.map(place => ({
+      ...place,
+      ...(counts.get(`${place.via} ${place.name}`) ?? { pending: 0, dead: 0 }),
+      ...this.#sender.sentTo(place.name),
+    }));
+  }
+
+  /** What waits and what was given up, the newest first. */
+  deliveries(): readonly (readonly [id: string, delivery: Delivery])[] {
+    return [...this.#queue.all(deliveryKind)].sort(
+      ([idA, a], [idB, b]) => b.createdAt - a.createdAt || (idA < idB ? -1 : 1),
+    );
+  }
+
+  /** Dead deliveries that were forgotten in this life, for want of room. */
+  get forgotten(): number {
+    return this.#queue.forgotten;
+  }
+
+  /**
+   * Sends a dead delivery again, or with null all of them; gives how many. Rejects with `not_found`, `conflict`
+   * where it is not dead, and `store_away`.
+   */
+  async sendAgain(id: string | null): Promise<number> {
+    const found = this.deliveries().filter(
+      ([key, { state }]) => key === id || (id === null && state === 'dead'),
+    );
+    if (id !== null && found.length === 0) {
+      throw new SoftquotaError('not_found', `there is no notice ${printable(id)} to be delivered`);
+    }
+    const now = this.#options.now();
+    for (const [key, delivery] of found) {
+      if (delivery.state !== 'dead') {
+        throw new SoftquotaError('conflict', `the notice ${printable(key)} waits already, and will be sent`);
+      }
+      this.#queue.put(deliveryKind, key, { ...delivery, state: 'pending', createdAt: now, nextAt: now });
+    }
+    if (!(await this.#queue.save())) {
+      throw new SoftquotaError('store_away', 'the store cannot be written at the moment: try again soon');
+    }
+    if (this.#isStarted) this.#next(0);
+    return found.length;
+  }
+
+  /**
+   * Sends a trial there at once, past the queue. `address`: for `mail`; unless given, to all administrators.
+   * Gives why it failed, null where it did not. Rejects with `not_found` and `invalid`.
+   */
+  async test(name: string, address: string | null = null): Promise<string | null> {
+    const { documents } = this.#options;
+    const { webhooks, mail } = this.#settings;
+    const id = `${this.#ids.next()}-${randomBytes(4).toString('hex')}`;
+    const notice = this.#trial(id);
+    if (webhooks.some(hook => hook.name === name)) {
+      return this.#deliverNow(id, notice, { via: 'webhook', name });
+    }
+    if (name !== 'mail' || mail === null) {
+      const known = this.places().map(place => place.name);
+      const words = known.length === 0 ? 'there are none' : `there are ${known.join(', ')}`;
+      throw new SoftquotaError('not_found', `nothing is sent to ${printable(name)}: ${words}`);
+    }
+    const addresses = address === null ? adminAddresses(mail, documents) : [address];
+    if (addresses.length === 0) {
+      throw new SoftquotaError(
+        'invalid',
+        'no administrator has a mail address: name one, or set [mail] ADMINS',
+      );
+    }
+    const faults = await Promise.all(
+      addresses.map(async (to, index) => {
+        const target: Target = { via: 'mail', address: to, ownerId: null };
+        const fault = await this.#deliverNow(`${id}-${index}`, notice, target);
+        return fault === null ? [] : [`${printable(to)}: ${fault}`];
+      }),
+    );
+    return faults.flat()[0] ?? null;
+  }
+
+  /** Ends what is being sent after a moment, and writes what is not written yet. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#ticking;
+    await this.#sender.close();
+    await this.#queue.save().catch(() => false);
+  }
+
+  #next(afterMs: number): void {
+    if (this.#isClosed || !this.isOn) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    const { everyMs = usualMs } = this.#options;
+    this.#timer = setTimeout(async () => {
+      await this.tick();
+      this.#next(everyMs);
+    }, afterMs).unref();
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isClosed || !this.isOn) return;
+    const { now, host } = this.#options;
+    for (const notice of this.#faults.look(now())) this.#add(notice, host);
+    const isLeading = await this.#lead();
+    if (isLeading) await this.#tryTo('events could not be read', () => this.#read());
+    this.#queue.bound();
+    await this.#tryTo('notices could not be written', async () => {
+      await this.#queue.save();
+    });
+    this.#sender.begin(delivery => (delivery.host === null ? isLeading : delivery.host === host));
+  }
+
+  /** Of several hosts one reads and sends for all. */
+  async #lead(): Promise<boolean> {
+    const at = performance.now();
+    if (at - this.#leaseTakenAt >= takeLeaseMs) {
+      this.#leaseTakenAt = at;
+      const had = at < this.#leasedUntil;
+      try {
+        this.#leasedUntil = (await this.#options.documents.takeLease(lease)) ? at + leaseMs : 0;
+      } catch {
+        // The store is away, which others tell: what was taken counts until it ends.
+      }
+      if (!had) this.#wholeAt = Number.NEGATIVE_INFINITY;
+    }
+    return performance.now() < this.#leasedUntil;
+  }
+
+  async #read(): Promise<void> {
+    const { events, now } = this.#options;
+    const at = now();
+    const before = this.#queue.get(positionKind, positionKey);
+    if (before === undefined) {
+      this.#queue.put(positionKind, positionKey, beginningAt(at));
+      this.#options.log.info({}, 'notices are made of what happens from now on');
+      return;
+    }
+    const isWhole = Math.abs(at - this.#wholeAt) >= wholeEveryMs;
+    const { notices, position } = await readNotices(events, before, { now: at, isWhole });
+    if (isWhole) this.#wholeAt = at;
+    for (const notice of notices) this.#add(notice, null);
+    const digestAt = await this.#digest(position, at);
+    const next = { ...position, digestAt };
+    if (JSON.stringify(next.seen) !== JSON.stringify(before.seen) || digestAt !== before.digestAt)
+      this.#queue.put(positionKind, positionKey, next);
+  }
+
+  /** Makes the summary that is due; gives when the last one was made. */
+  async #digest({ digestAt }: ReadPosition, now: number): Promise<number | null> {
+    const { mail } = this.#settings;
+    if (mail === null || mail.digest === null) return null;
+    // It has just been switched on.
+    if (digestAt === null) return now;
+    // Anything that was missed for longer is no news.
+    const since = Math.max(digestAt, now - mostDigestMs);
+    const due = new Cron(mail.digest, { mode: '5-part', paused: true }).nextRun(new Date(since));
+    if (due === null || due.getTime() > now) return digestAt;
+    const data = summaryValues(await this.#options.summary(since), this.#deadCount());
+    const id = `digest-${due.toISOString().replaceAll(/\W/g, '')}`;
+    this.#add({ id, type: 'digest', at: now, owner: null, message: 'Summary', data }, null);
+    return now;
+  }
+
+  #deadCount(): number {
+    return this.deliveries().filter(([, { state }]) => state === 'dead').length;
+  }
+
+  #add(notice: NoticeDocument, host: string | null): void {
+    const { documents, now } = this.#options;
+    for (const to of recipientsOf(notice, this.#settings, { documents })) {
+      this.#queue.add(notice, to, host, now());
+    }
+  }
+
+  async #tryTo(words: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#lastFault = null;
+    } catch (error) {
+      // That the store is away is told by who looks after it.
+      if (error instanceof SoftquotaError && error.code === 'store_away') return;
+      if (this.#lastFault !== words) this.#options.log.error({ err: error }, words);
+      this.#lastFault = words;
+    }
+  }
+
+  #giveUpMs(to: Target): number {
+    if (to.via === 'mail') return mailGiveUpMs;
+    return this.#settings.webhooks.find(({ name }) => name === to.name)?.giveUpMs ?? 0;
+  }
+
+  #trial(id: string): NoticeDocument {
+    const { host, now } = this.#options;
+    const message = printable(`This is a trial of notices, sent by the host ${host}.`);
+    return { id, type: 'test', at: now(), owner: null, message, data: { host, message } };
+  }
+
+  #deliverNow(id: string, notice: NoticeDocument, to: Target): Promise<string | null> {
+    return this.#deliverer.deliver({ id, notice, to, signal: new AbortController().signal });
+  }
+}

@@ -1,0 +1,88 @@
+/** Who gets a notice: the webhooks that want it, the owner whom it is about, and administrators. */
+
+import type { MailSettings, NoticeType, WebhookSettings } from '../config/index.ts';
+import type { Documents, Owners } from '../documents/index.ts';
+import { administratorAddresses, membersOf, profileOf, wantsMail } from '../identity/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+import type { NoticeDocument, Target } from './kinds.ts';
+
+export interface NoticeSettings {
+  readonly webhooks: readonly WebhookSettings[];
+  /** Null: no mail is sent. */
+  readonly mail: MailSettings | null;
+}
+
+export interface RecipientsOptions {
+  readonly documents: Pick<Documents, 'owners' | 'snapshot'>;
+}
+
+export function recipientsOf(
+  notice: NoticeDocument,
+  { webhooks, mail }: NoticeSettings,
+  { documents }: RecipientsOptions,
+): readonly Target[] {
+  if (notice.type === 'test') return [];
+  const { type } = notice;
+  const hooks =
+    type === 'digest' ? [] : webhooks.filter(({ events }) => events.length === 0 || events.includes(type));
+  return [
+    ...hooks.map(({ name }): Target => ({ via: 'webhook', name })),
+    ...(mail === null ? [] : mailRecipients(notice, type, mail, documents)),
+  ];
+}
+
+/** Where mails to administrators go. */
+export function adminAddresses(
+  { admins }: MailSettings,
+  { snapshot }: RecipientsOptions['documents'],
+): readonly string[] {
+  return admins.length > 0 ? admins : administratorAddresses(snapshot);
+}
+
+function mailRecipients(
+  notice: NoticeDocument,
+  type: NoticeType | 'digest',
+  mail: MailSettings,
+  documents: RecipientsOptions['documents'],
+): readonly Target[] {
+  const owners =
+    type !== 'digest' && mail.ownerEvents.includes(type) && isForOwner(notice)
+      ? ownersAddresses(notice.owner, documents)
+      : [];
+  const isForAdmins = type === 'digest' || (mail.adminEvents.includes(type) && isForAdministrators(notice));
+  const known = new Set(owners.map(({ address }) => address));
+  const admins = isForAdmins ? adminAddresses(mail, documents) : [];
+  return [
+    ...owners.map(({ address, ownerId }): Target => ({ via: 'mail', address, ownerId })),
+    ...admins
+      .filter(address => !known.has(address))
+      .map((address): Target => ({ via: 'mail', address, ownerId: null })),
+  ];
+}
+
+/** Who asks knows that; a trial of the limits refuses nobody. */
+function isForOwner({ type, data }: NoticeDocument): boolean {
+  if (type === 'request') return data.action === 'granted' || data.action === 'declined';
+  return type !== 'refusal' || data.mode === 'enforce';
+}
+
+function isForAdministrators({ type, data }: NoticeDocument): boolean {
+  return type !== 'request' || data.action === 'asked';
+}
+
+/** Of an organization without an address, its owners'. */
+function ownersAddresses(
+  name: string | null,
+  { owners, snapshot }: { readonly owners: Owners; readonly snapshot: Documents['snapshot'] },
+): readonly { readonly address: string; readonly ownerId: number }[] {
+  const owner: OwnerRecord | undefined = name === null ? undefined : owners.named(name);
+  if (owner === undefined) return [];
+  const own = profileOf(snapshot, owner.id).email;
+  const people =
+    own === '' && owner.type === 'organization'
+      ? membersOf(snapshot, owner.id).flatMap(({ user, role }) => (role === 'owner' ? [user] : []))
+      : [owner.id];
+  return people
+    .map(ownerId => ({ address: profileOf(snapshot, ownerId).email, ownerId }))
+    .filter(({ address, ownerId }) => address !== '' && wantsMail(snapshot, ownerId));
+}

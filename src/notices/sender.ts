@@ -1,0 +1,132 @@
+/**
+ * Sends what is due, some at a time to each place, tries again with growing waits, and gives up in the end.
+ */
+
+import type { Log } from '../log.ts';
+import type { Deliverer } from './deliver.ts';
+import type { DeliveryQueue } from './delivery-queue.ts';
+import { type Delivery, deliveryKind, type Target } from './kinds.ts';
+
+export interface SenderOptions {
+  readonly queue: DeliveryQueue;
+  readonly deliverer: Pick<Deliverer, 'deliver'>;
+  readonly log: Pick<Log, 'error' | 'warn'>;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** After so many milliseconds a delivery there is given up. */
+  giveUpMs(to: Target): number;
+}
+
+/** What was sent to one place, in this life of the daemon. */
+export interface Sent {
+  readonly sent: number;
+  readonly failed: number;
+  /** Milliseconds since 1970; null: not in this life. */
+  readonly lastSentAt: number | null;
+}
+
+const nothingSent: Sent = { sent: 0, failed: 0, lastSentAt: null };
+const mostAtOnce = 4;
+const firstWaitMs = 2000;
+const longestWaitMs = 6 * 3_600_000;
+const growth = 4;
+/** For what is being sent when the daemon stops. */
+const lastMs = 3000;
+
+export class Sender {
+  readonly #options: SenderOptions;
+  /** By the id of the delivery. */
+  readonly #sending = new Map<string, Promise<void>>();
+  readonly #busy = new Map<string, number>();
+  readonly #sent = new Map<string, Sent>();
+  readonly #end = new AbortController();
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  sentTo(place: string): Sent {
+    return this.#sent.get(place) ?? nothingSent;
+  }
+
+  /** Begins to send what is due; `isMine`: what this host is to send. */
+  begin(isMine: (delivery: Delivery) => boolean): void {
+    const { queue, now } = this.#options;
+    if (this.#end.signal.aborted) return;
+    const due = [...queue.all(deliveryKind)]
+      .filter(([, delivery]) => delivery.state === 'pending' && delivery.nextAt <= now() && isMine(delivery))
+      .sort(([, a], [, b]) => a.nextAt - b.nextAt || a.createdAt - b.createdAt);
+    for (const [id, delivery] of due) {
+      const place = placeNameOf(delivery.to);
+      const busy = this.#busy.get(place) ?? 0;
+      if (this.#sending.has(id) || busy >= mostAtOnce) continue;
+      this.#busy.set(place, busy + 1);
+      const sending = this.#send(id, delivery, place).finally(() => {
+        this.#busy.set(place, (this.#busy.get(place) ?? 1) - 1);
+        this.#sending.delete(id);
+      });
+      this.#sending.set(id, sending);
+    }
+  }
+
+  /** Resolves once nothing is being sent. */
+  async settled(): Promise<void> {
+    while (this.#sending.size > 0) await Promise.all(this.#sending.values());
+  }
+
+  /** Ends what takes longer than a moment; it is tried again after the next start. */
+  async close(): Promise<void> {
+    const timer = setTimeout(() => this.#end.abort(), lastMs);
+    await this.settled();
+    clearTimeout(timer);
+    this.#end.abort();
+  }
+
+  async #send(id: string, { notice, to }: Delivery, place: string): Promise<void> {
+    const { queue, deliverer, log, now } = this.#options;
+    try {
+      const fault = await deliverer.deliver({ id, notice, to, signal: this.#end.signal });
+      this.#take(id, place, fault);
+    } catch (error) {
+      // A mistake of ours: the same will happen again, and must not stop all others.
+      log.error({ err: error, notice: notice.id }, 'a notice could not be made up');
+      this.#take(id, place, 'internal error; the log has more');
+    }
+    await queue.save().catch(error => {
+      log.error({ err: error, at: now() }, 'what was delivered could not be written');
+    });
+  }
+
+  #take(id: string, place: string, fault: string | null): void {
+    const { queue, log, now, giveUpMs } = this.#options;
+    const delivery = queue.get(deliveryKind, id);
+    const before = this.sentTo(place);
+    const at = now();
+    if (fault === null) {
+      this.#sent.set(place, { ...before, sent: before.sent + 1, lastSentAt: at });
+      if (delivery !== undefined) queue.remove(deliveryKind, id);
+      return;
+    }
+    this.#sent.set(place, { ...before, failed: before.failed + 1 });
+    if (delivery === undefined) return;
+    const attempts = delivery.attempts + 1;
+    const endsAt = delivery.createdAt + giveUpMs(delivery.to);
+    const isOver = at >= endsAt;
+    const nextAt = isOver ? at : Math.min(at + waitMs(attempts), endsAt);
+    const state = isOver ? 'dead' : 'pending';
+    queue.put(deliveryKind, id, { ...delivery, attempts, fault, state, nextAt });
+    const told = { delivery: id, to: place, attempts, fault };
+    if (isOver) log.warn(told, 'a notice could not be delivered: softquota notices send-again tries again');
+    else if (attempts === 1) log.warn(told, 'a notice could not be delivered yet');
+  }
+}
+
+/** 2 s, 8 s, 32 s … 6 h. */
+export function waitMs(attempts: number): number {
+  return Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
+}
+
+/** As administrators name it. */
+export function placeNameOf(to: Target): string {
+  return to.via === 'webhook' ? to.name : 'mail';
+}

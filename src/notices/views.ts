@@ -1,0 +1,116 @@
+/** The values that mails are made of: sizes, names and links as people read them. */
+
+import type { Ledger } from '../ledger/index.ts';
+import { worstKind } from '../overview/index.ts';
+import { leafIndex, leaves, subjectWords } from '../quota/index.ts';
+import { formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
+import { addressOf, type PageId } from '../wire/index.ts';
+import type { NoticeDocument } from './kinds.ts';
+import type { View } from './template.ts';
+
+export interface ViewsOptions {
+  readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'shares'>;
+  /** The name of a unit as its owner reads it. */
+  unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
+  /** Ends with a slash. */
+  baseUrl(): string;
+  readonly host: string;
+}
+
+const mostUnits = 5;
+const mostDetail = 2000;
+
+export class Views {
+  readonly #options: ViewsOptions;
+
+  constructor(options: ViewsOptions) {
+    this.#options = options;
+  }
+
+  /** For the owner: the figures of now. `unsubscribe`: the address, or empty. */
+  async owner(notice: NoticeDocument, unsubscribe: string): Promise<View> {
+    const { ledger, unitName } = this.#options;
+    const name = notice.owner ?? '';
+    const owner = ledger.ownerUsage(name);
+    const decide = ledger.deciderFor({ ...owner, reserved: null });
+    const { decision, subject } = worstKind(ledger.settings, decide, owner);
+    const limited = decision.limit !== null && decision.limit !== -1;
+    const use = formatUse(decision.used ?? 0, decision.limit ?? -1);
+    const units = await ledger.shares.unitsOf(name, { most: mostUnits });
+    const page = owner.type === 'organization' ? addressOf('organization', owner.name) : addressOf('mine');
+    return {
+      ...this.#common(notice),
+      owner: printable(owner.name),
+      used: limited ? use.used : '',
+      limit: use.limit,
+      percent: use.percent,
+      what: subjectWords(subject),
+      kinds: leaves
+        .map(leaf => ({ leaf, bytes: owner.usage[leafIndex(leaf)] ?? 0 }))
+        .filter(({ bytes }) => bytes > 0)
+        .sort((a, b) => b.bytes - a.bytes)
+        .map(({ leaf, bytes }) => ({ name: subjectWords(leaf), size: formatBytes(bytes) })),
+      largest: units
+        .slice(0, mostUnits)
+        .map(unit => ({ name: printable(unitName(unit)), size: formatBytes(unit.bytes) })),
+      page: this.#link(page),
+      unsubscribe,
+    };
+  }
+
+  /** For administrators: the data of the notice, field by field. */
+  admin(notice: NoticeDocument): View {
+    const { message: _, event: _event, ...fields } = notice.data;
+    const details = Object.entries(fields)
+      .filter(([, value]) => value !== null && value !== '')
+      .map(([name, value]) => ({ name: name.replaceAll('_', ' '), value: detailOf(name, value) }));
+    return {
+      ...this.#common(notice),
+      owner: printable(notice.owner ?? ''),
+      details,
+      page: this.#link(addressOf(pageOf[notice.type] ?? 'events')),
+    };
+  }
+
+  digest(notice: NoticeDocument): View {
+    const values: Record<string, View[string]> = {};
+    for (const [name, value] of Object.entries(notice.data)) values[name] = shownValue(value);
+    return { ...this.#common(notice), ...values, page: this.#link(addressOf('overview')) };
+  }
+
+  #common({ message, at }: NoticeDocument): View {
+    const { host } = this.#options;
+    return { message, at: formatMoment(at), host: printable(host), site: this.#link('./') };
+  }
+
+  #link(address: string): string {
+    return new URL(address, this.#options.baseUrl()).href;
+  }
+}
+
+const pageOf: Readonly<Partial<Record<NoticeDocument['type'], PageId>>> = {
+  request: 'requests',
+  fault: 'overview',
+  policy: 'policy',
+};
+
+const sizes: ReadonlySet<string> = new Set(['bytes', 'limit', 'used']);
+
+function detailOf(name: string, value: unknown): string {
+  if (typeof value === 'number' && sizes.has(name)) return value === -1 ? 'unlimited' : formatBytes(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return printable(text.slice(0, mostDetail));
+}
+
+/** Lists of named texts, or a text. */
+function shownValue(value: unknown): View[string] {
+  if (Array.isArray(value)) return value.map(entry => entryOf(entry));
+  return typeof value === 'string' ? value : '';
+}
+
+function entryOf(value: unknown): View {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, field]) => (typeof field === 'string' ? [[name, field]] : [])),
+  );
+}

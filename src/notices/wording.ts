@@ -1,0 +1,120 @@
+/** Notices of events: what a receiver gets of them, and one sentence for people. */
+
+import { subjectWords } from '../quota/index.ts';
+import { counted, formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
+import type { Event } from '../wire/index.ts';
+import type { NoticeDocument } from './kinds.ts';
+
+type Kind = Event['kind'];
+type EventOf<K extends Kind> = Extract<Event, { readonly kind: K }>;
+type ToldEvent = EventOf<'threshold' | 'refusal' | 'request' | 'allowance'>;
+
+export interface Told {
+  /** It was told before in the same hour, and now with all that came after. */
+  readonly isSum: boolean;
+  /** The hour of a refusal is over. */
+  readonly isFinal: boolean;
+}
+
+export function noticeOf(event: ToldEvent, { isSum, isFinal }: Told): NoticeDocument {
+  const { kind, id, ...fields } = event;
+  const at = Date.parse(kind === 'refusal' && isFinal ? event.last_at : event.at);
+  const common = { id: isSum ? `${id}-sum` : id, type: kind, at, owner: event.owner } as const;
+  const message = sentenceOf(event);
+  if (kind === 'refusal') {
+    return { ...common, message, data: { event: id, ...fields, is_final: isFinal, message } };
+  }
+  // The changes of documents are for the record.
+  const { changes: _, ...facts } = { changes: null, ...fields };
+  return { ...common, message, data: { event: id, ...facts, message } };
+}
+
+const mostChanges = 50;
+
+/** `events`: those of one change, in their order, and at least one. */
+export function policyNotice(change: string, events: readonly EventOf<'policy'>[]): NoticeDocument {
+  const [first] = events;
+  if (first === undefined) throw new TypeError('a change has an event');
+  const { by } = first;
+  const changes = events
+    .slice(0, mostChanges)
+    .map(({ action, what, name, owner, before, after }) => ({ action, what, name, owner, before, after }));
+  const author = by === null ? 'softquota' : (by.name ?? "the host's administrator");
+  const what = changes
+    .slice(0, 3)
+    .map(({ action, what: thing, name }) => `${action} ${things[thing] ?? thing} ${name ?? ''}`.trim())
+    .join(', ');
+  const more = events.length > 3 ? ` and ${counted(events.length - 3, 'other thing', 'other things')}` : '';
+  const message = printable(`The policy was changed by ${author}: ${what}${more}.`);
+  const data = { change, at: first.at, by, count: events.length, changes, message };
+  return { id: change, type: 'policy', at: Date.parse(first.at), owner: null, message, data };
+}
+
+const things: Readonly<Record<string, string>> = {
+  rule: 'rule',
+  group: 'group',
+  assignment: 'the groups of',
+};
+
+function sentenceOf(event: ToldEvent): string {
+  switch (event.kind) {
+    case 'threshold':
+      return printable(thresholdSentence(event));
+    case 'refusal':
+      return printable(refusalSentence(event));
+    case 'request':
+      return printable(requestSentence(event));
+    case 'allowance':
+      return printable(allowanceSentence(event));
+  }
+}
+
+function thresholdSentence({ owner, direction, from, to, used, limit }: EventOf<'threshold'>): string {
+  const use = formatUse(used ?? 0, limit ?? -1);
+  const stands =
+    limit === null || limit === -1
+      ? `${owner} uses ${use.used}, without a limit.`
+      : `${owner} uses ${use.used} of ${use.limit} (${use.percent}).`;
+  if (direction === 'up') {
+    return to === 'limit' ? `The limit is reached: ${stands}` : `${to} % of the limit are reached: ${stands}`;
+  }
+  return from === 'limit'
+    ? `Below the limit again: ${stands}`
+    : `Below ${from} % of the limit again: ${stands}`;
+}
+
+function refusalSentence(event: EventOf<'refusal'>): string {
+  const { owner, actor, subject, count, mode, others, used, limit, full_disk: isFull } = event;
+  const who = owner ?? 'several owners';
+  const by = actor === null ? '' : ` by ${actor}`;
+  const verb = mode === 'report' ? 'would have been refused' : count === 1 ? 'was refused' : 'were refused';
+  const what = `${counted(count, 'action', 'actions')}${by} for ${subjectWords(subject)} of ${who} ${verb}`;
+  if (isFull) return `${what}, because the disk is nearly full.`;
+  if (others || used === null || limit === null) return `${what}.`;
+  const use = formatUse(used, limit);
+  return `${what}: ${use.used} of ${use.limit} are used (${use.percent}).`;
+}
+
+function requestSentence({ owner, action, bytes, until, words, by }: EventOf<'request'>): string {
+  const end = until === null ? '' : ` until ${formatMoment(Date.parse(until))}`;
+  const more = `${formatBytes(bytes)} more for ${owner}${end}`;
+  const why = words === '' ? '' : `: ${words}`;
+  switch (action) {
+    case 'asked':
+      return `${by?.name ?? 'Somebody'} asks for ${more}${why}`;
+    case 'granted':
+      return `Granted: ${more}${why}`;
+    case 'declined':
+      return `Declined: ${more}${why}`;
+    case 'withdrawn':
+      return `Withdrawn: the request for ${more}`;
+  }
+}
+
+function allowanceSentence({ owner, action, bytes, until, by }: EventOf<'allowance'>): string {
+  const size = formatBytes(bytes);
+  if (action === 'granted') return `${owner} has ${size} more until ${formatMoment(Date.parse(until))}.`;
+  return by === null
+    ? `The ${size} that ${owner} had for a time have ended.`
+    : `The ${size} that ${owner} had for a time were taken back.`;
+}

@@ -1,0 +1,77 @@
+/** `[webhook.NAME]` and `[mail]`: what is taken, refused, and never shown. */
+
+import t from 'tap';
+import { configOf, faultsOf, load } from './written.ts';
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const hook = `[webhook.chat]\nURL = https://chat.example/hook?key=hidden\nSECRET = ${secret}\n`;
+const mail = `[server]\nROOT_URL = https://git.example/\n[mail]\nHOST = mail.example\nFROM = softquota <quota@git.example>\n`;
+
+t.test('a webhook has a name, an address and a secret', async t => {
+  t.match(configOf(t, hook), {
+    webhooks: [
+      {
+        name: 'chat',
+        url: 'https://chat.example/hook?key=hidden',
+        secrets: [secret],
+        events: [],
+        allowPrivate: [],
+        timeoutMs: 10_000,
+        giveUpMs: 259_200_000,
+      },
+    ],
+    mail: null,
+  });
+  t.match(configOf(t, ''), { webhooks: [], mail: null });
+  t.match(faultsOf(t, '[webhook.chat]\nEVENTS = fault\n'), [
+    /\[webhook\.chat\] URL: is missing\. Write an address such as/,
+    /\[webhook\.chat\] SECRET: is missing\. Write whsec_/,
+  ]);
+  for (const [line, fault] of [
+    ['URL = ftp://chat.example/', /not an http or https address/],
+    ['URL = https://user:pass@chat.example/', /not an http or https address without a user/],
+    ['SECRET = too-short', /\[webhook\.chat\] SECRET: not a secret\. Write whsec_/],
+    ['EVENTS = threshold, weather', /"weather" is not one of the possible values\. Write some of threshold/],
+    ['ALLOW_PRIVATE = 10.0.0.0/99', /not an address/],
+    ['TIMEOUT = soon', /not a duration/],
+  ] as const) {
+    const [key = ''] = line.split(' ');
+    const others = hook.split('\n').filter(each => !each.startsWith(`${key} `));
+    const faults = faultsOf(t, [...others, line].join('\n'));
+    t.equal(faults.length, 1, line);
+    t.match(faults[0], fault);
+  }
+});
+
+t.test('no address, secret or password of notices is shown in a fault', async t => {
+  const faults = faultsOf(
+    t,
+    `[webhook.chat]\nURL = chat.example/hidden-key\nSECRET = hidden-secret\n${mail}USER = quota\nPASSWORD = hidden-words\nTLS = none\n`,
+  );
+  t.equal(faults.length, 3);
+  t.notMatch(faults.join(), 'hidden');
+});
+
+t.test('mail needs a sender and an address for its links, and sends no password in clear', async t => {
+  t.match(configOf(t, mail).mail, {
+    host: 'mail.example',
+    port: 587,
+    tls: 'starttls',
+    from: 'softquota <quota@git.example>',
+    ownerEvents: ['threshold', 'request', 'allowance'],
+    adminEvents: ['request', 'fault'],
+    digest: '0 8 * * 1',
+    templates: null,
+  });
+  t.match(faultsOf(t, '[mail]\nHOST = mail.example\n'), [
+    /\[mail\] HOST = "mail\.example": mails contain links, which need \[server\] ROOT_URL/,
+    /\[mail\] FROM: is missing/,
+  ]);
+  t.match(faultsOf(t, `${mail}USER = quota\n`), [/\[mail\] USER = "quota": needs PASSWORD/]);
+  const open = `${mail}USER = quota\nPASSWORD = words\nTLS = none\n`;
+  t.match(faultsOf(t, open), [/\[mail\] TLS = "none": would send the password in clear to another host/]);
+  t.same(faultsOf(t, open.replace('mail.example', '127.0.0.1')), []);
+  t.match(faultsOf(t, `${mail}ADMINS = root\n`), [/"root" is not a mail address/]);
+  t.equal(configOf(t, `${mail}DIGEST =\n`).mail?.digest, null);
+  t.match(load(t, '[mail]\nUSER = quota\n').notes, ['[mail] has no HOST, so its USER has no effect.']);
+});

@@ -1,0 +1,104 @@
+/** A real SMTP server that keeps what it takes. */
+
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { SMTPServer } from 'smtp-server';
+import type { Test } from 'tap';
+
+export interface Mail {
+  /** The address of the envelope. */
+  readonly to: string;
+  readonly raw: string;
+  readonly subject: string;
+  /** The decoded parts. */
+  readonly text: string;
+  readonly html: string;
+}
+
+export interface MailboxOptions {
+  readonly port?: number;
+  /** Whoever sends has to sign in so. */
+  readonly user?: string;
+  readonly password?: string;
+}
+
+export class Mailbox {
+  readonly mails: Mail[] = [];
+  /** While it is set, mails are refused with these words. */
+  refuses: string | null = null;
+  readonly #server: SMTPServer;
+
+  private constructor({ user, password }: MailboxOptions) {
+    this.#server = new SMTPServer({
+      authOptional: user === undefined,
+      allowInsecureAuth: true,
+      disabledCommands: user === undefined ? ['AUTH', 'STARTTLS'] : ['STARTTLS'],
+      onAuth: (auth, _session, done) => {
+        if (auth.username === user && auth.password === password) done(null, { user: auth.username });
+        else done(new Error('wrong password'));
+      },
+      onData: async (stream, session, done) => {
+        const raw = await text(stream);
+        if (this.refuses !== null) return done(new Error(this.refuses));
+        for (const { address } of session.envelope.rcptTo) this.mails.push(mailIn(address, raw));
+        done();
+      },
+    });
+    // Clients that end in the middle are part of some tests.
+    this.#server.on('error', () => {});
+  }
+
+  static async open(t: Test, options: MailboxOptions = {}): Promise<Mailbox> {
+    const mailbox = new Mailbox(options);
+    const server = mailbox.#server;
+    await new Promise<void>(resolve => server.listen(options.port ?? 0, '127.0.0.1', () => resolve()));
+    t.teardown(() => new Promise<void>(resolve => server.close(() => resolve())));
+    return mailbox;
+  }
+
+  get port(): number {
+    // A server that listens on an address has one.
+    return (this.#server.server.address() as AddressInfo).port;
+  }
+
+  /** To whom what was sent, in order, and from now on anew. */
+  take(): readonly Mail[] {
+    return this.mails.splice(0);
+  }
+}
+
+function mailIn(to: string, raw: string): Mail {
+  const [, boundary = ''] = /boundary="?([^"\s;]+)/.exec(raw) ?? [];
+  const parts = raw.split(`--${boundary}`);
+  const part = (type: string) => decoded(parts.find(each => each.includes(`Content-Type: ${type}`)) ?? '');
+  const [, subject = ''] = /^Subject: (.*(?:\r\n[ \t].*)*)/m.exec(raw) ?? [];
+  return {
+    to,
+    raw,
+    subject: words(subject.replaceAll(/\r\n[ \t]/g, ' ')),
+    text: part('text/plain'),
+    html: part('text/html'),
+  };
+}
+
+function decoded(part: string): string {
+  const [head = '', ...body] = part.split('\r\n\r\n');
+  const content = body.join('\n\n').replaceAll('\r\n', '\n');
+  if (/base64/i.test(head)) return Buffer.from(content, 'base64').toString('utf8');
+  if (!/quoted-printable/i.test(head)) return content;
+  return quoted(content.replaceAll('=\n', ''));
+}
+
+function quoted(text: string): string {
+  const bytes = text.replaceAll(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+/** RFC 2047. */
+function words(subject: string): string {
+  return subject.replaceAll(/=\?UTF-8\?([QB])\?([^?]*)\?=\s?/gi, (_, way, text) =>
+    way.toUpperCase() === 'B'
+      ? Buffer.from(text, 'base64').toString('utf8')
+      : quoted(text.replaceAll('_', ' ')),
+  );
+}

@@ -1,0 +1,239 @@
+/** Mails, handed to a real SMTP server: to owners, to administrators, and the summary of the week. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { setMailWanted, setMember, wantsMail } from '../../src/identity/index.ts';
+import { ownerUnsubscribing } from '../../src/notices/index.ts';
+import { ask, createAllowance, grantRequest } from '../../src/policy/index.ts';
+import { until } from '../e2e/ask.ts';
+import { directoryFor } from '../ledger/world.ts';
+import { Mailbox } from './mailbox.ts';
+import { dayMs, hourMs, keys, mailAt, minuteMs, World } from './world.ts';
+
+t.test('an owner who comes near the limit gets one mail with the figures, and the link', async t => {
+  const mailbox = await Mailbox.open(t);
+  const world = await World.open(t, { mail: mailAt(mailbox.port) });
+  await world.pass();
+  await world.user('alice', 'alice@git.example');
+  await world.store('alice', 8500);
+  for (let passes = 0; passes < 5; passes++) await world.pass(minuteMs);
+  const [mail, ...others] = mailbox.take();
+  t.same(others, []);
+  t.equal(mail?.to, 'alice@git.example');
+  t.equal(mail?.subject, '[softquota] 80 % of the limit are reached: alice uses 8.5 kB of 10 kB (85 %).');
+  t.equal(
+    mail?.text.trimEnd(),
+    `80 % of the limit are reached: alice uses 8.5 kB of 10 kB (85 %).
+
+Now: 8.5 kB of 10 kB, 85 % (everything).
+
+What takes the space:
+  8.5 kB  private repositories
+
+The largest:
+  8.5 kB  alice/app.git
+
+All figures, what would free space, and asking for more:
+https://git.example/quota/mine
+
+You get this mail because it is about your quota. To get no more of them:
+${/https:\S+unsubscribe\S+/.exec(mail?.text ?? '')?.[0]}`,
+  );
+  t.match(mail?.html, '<td align="right">8.5 kB</td><td>alice/app.git</td>');
+  t.match(mail?.raw, /^From: softquota <quota@git\.example>\r$/m);
+  t.match(mail?.raw, /^Auto-Submitted: auto-generated\r$/m);
+  t.match(mail?.raw, /^Message-ID: <t-\S+@git\.example>\r$/im);
+});
+
+t.test('names are harmless in HTML and in the subject', async t => {
+  const mailbox = await Mailbox.open(t);
+  const world = await World.open(t, { mail: mailAt(mailbox.port) });
+  await world.pass();
+  const name = '<img src=x> \u202e{{#kinds}}&"';
+  await world.user(name, 'odd@git.example');
+  await world.store(name, 8500);
+  const [mail] = mailbox.take();
+  t.match(mail?.html, '&lt;img src=x&gt; \\u{202e}{{#kinds}}&amp;&quot;');
+  t.notMatch(mail?.html, '<img');
+  t.notMatch(mail?.raw, '\u202e');
+});
+
+t.test('who unsubscribes gets no more mails, by the link of a mail that nobody else can make', async t => {
+  const mailbox = await Mailbox.open(t);
+  const world = await World.open(t, { mail: mailAt(mailbox.port) });
+  await world.pass();
+  const id = await world.user('alice', 'alice@git.example');
+  await world.store('alice', 8500);
+  const [mail] = mailbox.take();
+  const [, link = ''] =
+    /^List-Unsubscribe: ?<([^>]+)>/m.exec(mail?.raw.replaceAll(/\r\n[ \t]/g, '') ?? '') ?? [];
+  t.match(mail?.raw, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
+  const url = new URL(link);
+  t.equal(url.origin + url.pathname, 'https://git.example/quota/unsubscribe');
+  const token = url.searchParams.get('token') ?? '';
+  t.equal(ownerUnsubscribing(keys, token), id);
+  t.equal(ownerUnsubscribing(keys, `${token.slice(0, -4)}AAAA`), null);
+  t.equal(ownerUnsubscribing(keys, keys.seal(String(id), 'anything else')), null);
+  const { documents } = world.ledger;
+  await documents.transact(({ changes }) => setMailWanted(changes, id, false, world.clock.wallMs));
+  await world.restart();
+  t.equal(wantsMail(world.ledger.documents.snapshot, id), false, 'it is kept');
+  await world.store('alice', 11_000);
+  t.same(mailbox.take(), []);
+  await world.ledger.documents.transact(({ changes }) => setMailWanted(changes, id, true, 0));
+  await world.store('alice', 100);
+  t.equal(mailbox.take().length, 1);
+});
+
+t.test('of an organization its owners are told, unless it has an address', async t => {
+  const mailbox = await Mailbox.open(t);
+  const world = await World.open(t, { mail: mailAt(mailbox.port) });
+  await world.pass();
+  await world.user('alice', 'alice@git.example');
+  await world.user('bob', 'bob@git.example');
+  await world.ledger.documents.transact(transaction => {
+    const acme = transaction.createOwner('acme', 'organization');
+    const member = (name: string, role: 'owner' | 'member') =>
+      setMember(transaction.changes, acme, transaction.mustBeOwner(name), role);
+    member('alice', 'owner');
+    member('bob', 'member');
+  });
+  await world.store('acme', 8500);
+  const [mail, ...others] = mailbox.take();
+  t.same([mail?.to, others], ['alice@git.example', []]);
+  t.match(mail?.text, 'https://git.example/quota/organizations/acme');
+});
+
+t.test('administrators read requests, and askers the answers', async t => {
+  const mailbox = await Mailbox.open(t);
+  const world = await World.open(t, { mail: mailAt(mailbox.port) });
+  await world.pass();
+  const id = await world.user('alice', 'alice@git.example');
+  const { documents } = world.ledger;
+  const now = world.clock.wallMs;
+  const [request] = await documents.transact(transaction =>
+    ask(
+      transaction,
+      { owner: 'alice', askedBy: { id, name: 'alice' }, bytes: 5000, until: now + dayMs, why: 'a release' },
+      { now, autoGrant: null },
+    ),
+  );
+  await world.pass();
+  t.match(mailbox.take(), [
+    { to: 'root@git.example', subject: /asks for 5 kB more for alice until .*: a release/ },
+  ]);
+  await documents.transact(transaction =>
+    grantRequest(transaction, request, { words: 'fine', by: null, isAutomatic: false, now }),
+  );
+  await world.pass();
+  t.match(mailbox.take(), [
+    { to: 'alice@git.example', subject: /Granted: 5 kB more for alice until .*: fine/ },
+  ]);
+});
+
+t.test('a mail that the server refuses is sent again, and in the end once', async t => {
+  const mailbox = await Mailbox.open(t);
+  const world = await World.open(t, { mail: mailAt(mailbox.port) });
+  await world.pass();
+  await world.user('alice', 'alice@git.example');
+  mailbox.refuses = 'no room here';
+  await world.store('alice', 8500);
+  t.match(world.notices.deliveries(), [[/^t-/, { state: 'pending', attempts: 1, fault: /no room here/ }]]);
+  await world.restart();
+  mailbox.refuses = null;
+  await world.pass(minuteMs);
+  await world.pass(minuteMs);
+  t.equal(mailbox.take().length, 1);
+});
+
+t.test('the password is sent to a server that asks for it, and stands in no log', async t => {
+  const mailbox = await Mailbox.open(t, { user: 'quota', password: 'hidden-words' });
+  const world = await World.open(t, {
+    mail: mailAt(mailbox.port, { user: 'quota', password: 'wrong-words' }),
+  });
+  t.match(await world.notices.test('mail'), /^root@git\.example: .*535/);
+  world.configure({ mail: mailAt(mailbox.port, { user: 'quota', password: 'hidden-words' }) });
+  t.equal(await world.notices.test('mail'), null);
+  t.match(mailbox.take(), [{ to: 'root@git.example', subject: /This is a trial of notices/ }]);
+  t.notMatch(world.logged.join(), /hidden-words|wrong-words/);
+  world.configure({ mail: mailAt(mailbox.port, { tls: 'starttls' }) });
+  t.match(await world.notices.test('mail'), /STARTTLS/i, 'nothing goes in clear where it must not');
+});
+
+t.test(
+  'an administrator who replaces a template gets mails by it, and by ours where it is broken',
+  async t => {
+    const mailbox = await Mailbox.open(t);
+    const templates = join(directoryFor(t), 'mail');
+    mkdirSync(templates);
+    writeFileSync(join(templates, 'owner.txt'), 'Subject: Achtung {{owner}}\n\n{{owner}}: {{used}}\n');
+    writeFileSync(join(templates, 'owner.html'), '<p>\n{{#kinds}}</p>');
+    const world = await World.open(t, { mail: mailAt(mailbox.port, { templates }) });
+    await world.pass();
+    await world.user('alice', 'alice@git.example');
+    await world.store('alice', 8500);
+    t.match(mailbox.take(), [
+      { subject: 'Achtung alice', text: /^alice: 8\.5 kB\n/, html: /What takes the space/ },
+    ]);
+    t.match(
+      world.logged.join(),
+      /owner\.html cannot be used, so that of the package is: line 2: \{\{#kinds\}\} has no end/,
+    );
+  },
+);
+
+t.test('a week in fast motion: warnings, an allowance that ends, and the summary on Monday', async t => {
+  const mailbox = await Mailbox.open(t);
+  const digest = '0 8 * * 1';
+  const mail = mailAt(mailbox.port, { digest, admins: ['root@git.example', 'ops@git.example'] });
+  const world = await World.open(t, { mail });
+  await world.pass();
+  const id = await world.user('alice', 'alice@git.example');
+  const { documents } = world.ledger;
+  await world.store('alice', 9500);
+  t.match(mailbox.take(), [{ subject: /90 % of the limit are reached/ }]);
+  await documents.transact(({ changes }) =>
+    createAllowance(changes, id, {
+      bytes: 5000,
+      until: world.clock.wallMs + dayMs,
+      why: 'a release',
+      grantedBy: null,
+      grantedAt: world.clock.wallMs,
+      request: null,
+      automatic: false,
+    }),
+  );
+  await world.pass();
+  t.match(mailbox.take(), [{ subject: /Below 90 % of the limit again: alice uses 9\.5 kB of 15 kB/ }]);
+  await world.store('alice', 12_000);
+  t.match(mailbox.take(), [{ subject: /80 % of the limit are reached: alice uses 12 kB of 15 kB/ }]);
+  world.clock.pass(dayMs);
+  world.ledger.allowanceEnds.start();
+  const subjects: string[] = [];
+  await until(async () => {
+    await world.pass();
+    subjects.push(...mailbox.take().map(({ subject }) => subject));
+    return subjects.length >= 2 ? true : null;
+  });
+  t.match(subjects.sort(), [/The 5 kB that alice had for a time have ended/, /The limit is reached: alice/]);
+  const summaries: string[] = [];
+  for (let hours = 0; hours < 12 * 24; hours++) {
+    await world.pass(hourMs);
+    for (const each of mailbox.take()) {
+      summaries.push(`${new Date(world.clock.wallMs).getDay()} ${each.to} ${each.subject}`);
+      if (summaries.length === 1) {
+        t.match(each.text, /over a limit: 1; near one: 1\nStored: 12 MB, 7 MB more each week\n/);
+        t.match(each.text, '124 %  alice (over)');
+        t.match(each.html, '<td>Open requests for more</td><td>2</td>');
+      }
+    }
+    if (hours === 100) await world.restart();
+  }
+  const subject = '[softquota] 1 over, 1 near their limits; 12 MB stored';
+  t.same(
+    summaries.sort(),
+    ['ops', 'ops', 'root', 'root'].map(to => `1 ${to}@git.example ${subject}`),
+    'two Mondays, each administrator once',
+  );
+});
