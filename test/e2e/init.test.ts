@@ -193,7 +193,7 @@ t.test('a configuration that exists is never touched, and nothing is made that d
     code: 2,
     stderr: /choose a shorter path with --config/,
   });
-  t.match(await softquota(['init', given, '--config', '/nonexistent/a/app.ini'], folder), {
+  t.match(await softquota(['init', given, '--config', join(folder, 'none/a/app.ini')], folder), {
     code: 74,
     stderr: /cannot be created/,
   });
