@@ -37,3 +37,18 @@ export const mark = z.string().max(255);
 
 /** Names that stand for something that is there; anything may be asked for. */
 export const knownName = z.string().max(longestKnownName);
+
+/**
+ * A whole number as a query has it: digits, perhaps with a minus before them. JavaScript would also take
+ * nothing at all, `0x10` and `1e2`. `usual`: what it is where the query does not have it.
+ */
+export function queryNumber(least: number, most: number, usual: number) {
+  const expected = `expected a whole number from ${least} to ${most}`;
+  return z
+    .string()
+    .refine(said => /^-?\d{1,16}$/.test(said), { error: expected, abort: true })
+    .transform(Number)
+    .pipe(z.number().int({ error: expected }).min(least, { error: expected }).max(most, { error: expected }))
+    .default(usual)
+    .meta({ override: { type: "integer", minimum: least, maximum: most, default: usual } });
+}
