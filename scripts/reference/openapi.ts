@@ -41,7 +41,8 @@ The API is at \`http://127.0.0.1:3080/api/v1\` unless the administrator of the h
 \`Authorization: Bearer TOKEN\`. An operation for administrators needs a token of an administrator with the named scope.
 
 Sizes are bytes. Times are in UTC. A name in a path is percent-encoded, slashes included. Lists come by pages:
-\`X-Total-Count\` is the number of all entries, and \`Link\` has the address of the page \`next\`.
+\`X-Total-Count\` is the number of all entries, \`Link\` has the address of the page \`next\`, and a page after
+the last one is empty.
 
 A limit for somebody: create a rule (\`createRule\`), create a group with this rule (\`createGroup\`), and add the user
 or the organization to the group (\`addUserToGroup\`). \`createGroup\` creates rules that do not exist yet, too. An

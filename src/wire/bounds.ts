@@ -50,5 +50,5 @@ export function queryNumber(least: number, most: number, usual: number) {
     .transform(Number)
     .pipe(z.number().int({ error: expected }).min(least, { error: expected }).max(most, { error: expected }))
     .default(usual)
-    .meta({ override: { type: "integer", minimum: least, maximum: most, default: usual } });
+    .meta({ override: { type: 'integer', minimum: least, maximum: most, default: usual } });
 }

@@ -26,6 +26,7 @@ const withMeaning = [
   'createUser',
   'editSource',
   'editUser',
+  'makeSignInLink',
   'replacePolicy',
   'requestSpaceForCaller',
   'requestSpaceForOrganization',
@@ -39,7 +40,6 @@ const withMeaning = [
 /** A header or a body that is too long is refused, too. Wrong tokens are slowed down: test/api/slowing.test.ts. */
 const settings = `
 [checks]
-ignored_auth.enabled = false
 negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 409, 413, 422, 429, 431]
 
 [[operations]]
@@ -69,8 +69,15 @@ for (const seed of seeds) {
     await world.must(201, 'POST', '/admin/users', { body: { username: 'keeper', is_admin: true } });
     const token = await world.newToken('keeper', ['all']);
     const address = new URL('api/v1', world.url).href;
-    const bounds = ['--seed', String(seed), '--max-examples', '50', '--max-time', '600', '--workers', '2'];
-    const what = ['--exclude-operation-id', 'followScans', '--checks', 'all', '--warnings', 'off'];
+    const bounds = ['--seed', String(seed), '--max-examples', '50', '--max-time', '180', '--workers', '2'];
+    const what = [
+      '--exclude-operation-id',
+      'followScans',
+      '--exclude-checks',
+      'ignored_auth',
+      '--warnings',
+      'off',
+    ];
     const found = await run(
       join(python, 'bin/schemathesis'),
       [

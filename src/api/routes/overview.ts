@@ -19,7 +19,10 @@ const countingMs = 1000;
 export const range = z
   .enum(historyRanges)
   .default('week')
-  .meta({ description: '`day` and `week` have hourly points, the others daily points.' });
+  .meta({
+    description:
+      'The last day, 7, 31 or 366 days, or all. `day` and `week` have hourly points, the others daily points.',
+  });
 
 export function overviewRoutes(services: ApiServices): readonly Route[] {
   const { ledger, totals, events, scanner, now } = services;
