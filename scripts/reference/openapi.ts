@@ -16,7 +16,7 @@ import { type Route, tags } from '../../src/api/route.ts';
 import { allRoutes } from '../../src/api/routes/index.ts';
 import type { ApiServices } from '../../src/api/services.ts';
 import { version } from '../../src/version.ts';
-import { fault } from '../../src/wire/index.ts';
+import { fault, longestValidators } from '../../src/wire/index.ts';
 import { fieldWords } from './field-words.ts';
 
 /** One request and its answer for each operation, recorded by test/api/examples.test.ts. */
@@ -161,11 +161,11 @@ function exampleOf(example: unknown): { readonly example?: unknown } {
   return example === undefined ? {} : { example };
 }
 
-/** As long as the headers of a request may be, all together; more gets 431. */
+/** More gets 431. */
 const ifNoneMatch = z.object({
   'If-None-Match': z
     .string()
-    .max(16_384)
+    .max(longestValidators)
     .optional()
     .meta({ description: 'The `ETag` of an earlier answer.' }),
 });

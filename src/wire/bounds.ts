@@ -29,6 +29,9 @@ export const mostOf = {
   claims: 1000,
 } as const;
 
+/** The characters of an `If-None-Match`; there is room for the other headers beside it. */
+export const longestValidators = 8192;
+
 /** Anything that is written by hand: an address, a secret, a search. */
 export const text = z.string().max(2048);
 
