@@ -32,7 +32,6 @@ const installed = guide.flatMap(({ text }) => /apt-get install -y (.*)/.exec(tex
 const makeTree = `
 tree=$1 need=$2
 shift 2
-"$need" debootstrap=debootstrap >&2
 debootstrap --variant=minbase --include=ca-certificates,systemd bookworm "$tree" >&2
 printf '#!/bin/sh\\nexit 101\\n' >"$tree/usr/sbin/policy-rc.d"
 chmod +x "$tree/usr/sbin/policy-rc.d"
