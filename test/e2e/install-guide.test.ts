@@ -7,9 +7,9 @@ import t from 'tap';
 import {
   type Block,
   inUse,
-  packageHeading,
   linesTold,
   linesToRefusal,
+  packageHeading,
   readGuide,
   repository,
   Site,
