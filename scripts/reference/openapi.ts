@@ -16,7 +16,7 @@ import { type Route, tags } from '../../src/api/route.ts';
 import { allRoutes } from '../../src/api/routes/index.ts';
 import type { ApiServices } from '../../src/api/services.ts';
 import { version } from '../../src/version.ts';
-import { fault, text } from '../../src/wire/index.ts';
+import { fault, longestValidators } from '../../src/wire/index.ts';
 import { fieldWords } from './field-words.ts';
 
 /** One request and its answer for each operation, recorded by test/api/examples.test.ts. */
@@ -34,7 +34,21 @@ export type Document = ReturnType<typeof createDocument>;
 const description = `The usage and the quotas of the owners on a git server.
 
 The paths and the JSON for rules, groups and quotas are the same as Forgejo's, so that its clients work with softquota.
-Every error is \`{"message", "code", "url"}\`: the message names each wrong field.`;
+Every error is \`{"message", "code", "url"}\`: the message names each wrong field.
+
+The API is at \`http://127.0.0.1:3080/api/v1\` unless the administrator of the host has set another address.
+\`softquota token create --user root --admin\`, as root on that host, prints a token for everything; send it as
+\`Authorization: Bearer TOKEN\`. An operation for administrators needs a token of an administrator with the named scope.
+
+Sizes are bytes. Times are in UTC. A name in a path is percent-encoded, slashes included. Lists come by pages:
+\`X-Total-Count\` is the number of all entries, \`Link\` has the address of the page \`next\`, and a page after
+the last one is empty.
+
+A limit for somebody: create a rule (\`createRule\`), create a group with this rule (\`createGroup\`), and add the user
+or the organization to the group (\`addUserToGroup\`). \`createGroup\` creates rules that do not exist yet, too. An
+owner who is in several groups has the most generous of their limits; \`setGroupsOfUser\` removes the owner from all
+other groups. \`listUsage\` has the usage, the limit and the state of all owners. \`getHistory\` has the usage of the
+past.`;
 
 /** All routes as a text of JSON. */
 export function openApi(): string {
@@ -84,7 +98,7 @@ function withWords(document: Document): Document {
     describeFields(name, schema);
   for (const item of Object.values(document.paths ?? {})) {
     for (const { parameters = [] } of Object.values(item))
-      for (const each of parameters) addWords('', each.name, each);
+      for (const each of parameters) addWords(`in ${each.in}`, each.name, each);
   }
   return document;
 }
@@ -147,8 +161,13 @@ function exampleOf(example: unknown): { readonly example?: unknown } {
   return example === undefined ? {} : { example };
 }
 
+/** More gets 431. */
 const ifNoneMatch = z.object({
-  'If-None-Match': text.optional().meta({ description: 'The `ETag` of an earlier answer.' }),
+  'If-None-Match': z
+    .string()
+    .max(longestValidators)
+    .optional()
+    .meta({ description: 'The `ETag` of an earlier answer.' }),
 });
 
 /** Parameters are told one by one. */
@@ -210,6 +229,7 @@ function faultsOf({ params, query, body, access, method, faults = [] }: Route): 
       ...(isOpen(access) ? [] : [401, 403, 429]),
       ...(body === null ? [] : [413]),
       ...(params === null && query === null && body === null ? [] : [422]),
+      431,
       ...(method === 'get' ? [] : [503]),
     ]),
   ].sort((a, b) => a - b);

@@ -4,6 +4,7 @@ import express, { type NextFunction, type Request, type Response, Router } from 
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
 import { workInSlices } from '../slices.ts';
+import { longestValidators } from '../wire/index.ts';
 import { isOpen, mustBeAllowed } from './access.ts';
 import { type AskerOptions, askerOf } from './asker.ts';
 import { jsonOf, strangersBytes, usualBytes } from './body.ts';
@@ -182,8 +183,9 @@ async function run(
 async function answer(route: Route, request: Request, response: Response, body: unknown): Promise<void> {
   const { status, schema, version } = route.answer;
   const etag = version === undefined ? null : `"${version(body)}"`;
+  const isHeld = etag !== null && holds(request, etag);
   if (etag !== null) response.set('ETag', etag);
-  response.status(etag !== null && isHeld(request, etag) ? 304 : status);
+  response.status(isHeld ? 304 : status);
   if (schema === undefined || response.statusCode === 304) response.end();
   else if (isLong(body)) await sendLong(response, body);
   else response.json(body);
@@ -200,8 +202,14 @@ async function sendLong(response: Response, body: unknown): Promise<void> {
 }
 
 /** As RFC 9110, 13.1.2 has it: a weak validator is as good, and `*` is held by whoever holds anything. */
-function isHeld(request: Request, etag: string): boolean {
+function holds(request: Request, etag: string): boolean {
   const held = request.get('If-None-Match') ?? '';
+  if (held.length > longestValidators) {
+    throw new SoftquotaError(
+      'headers_too_large',
+      `If-None-Match: expected at most ${longestValidators} characters`,
+    );
+  }
   return held.split(',').some(each => ['*', etag, `W/${etag}`].includes(each.trim()));
 }
 

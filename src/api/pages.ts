@@ -1,7 +1,7 @@
 /** Long lists, a page at a time. */
 
-import { z } from 'zod';
 import { inSlices, workInSlices } from '../slices.ts';
+import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
 import { sorted } from './sorting.ts';
 
@@ -16,14 +16,13 @@ export interface Page {
  * means the first page or as many as usual, and more than can be means as many as can be.
  */
 export function forgivingPage({ usual, most }: { readonly usual: number; readonly most: number }) {
-  const number = z.coerce.number<string>().int();
+  const number = (otherwise: number) =>
+    queryNumber(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, otherwise);
   return {
-    page: number
-      .default(1)
+    page: number(1)
       .transform(page => Math.max(1, page))
       .meta({ description: 'The number of the page, from 1; a smaller number means 1.' }),
-    limit: number
-      .default(usual)
+    limit: number(usual)
       .transform(limit => (limit < 1 ? usual : Math.min(limit, most)))
       .meta({
         description: `The number of entries on a page, at most ${most}; a number below 1 means ${usual}.`,

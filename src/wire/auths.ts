@@ -5,11 +5,14 @@
  */
 
 import { z } from 'zod';
+import { longestName } from '../quota/index.ts';
 import { text as anyText, mostOf } from './bounds.ts';
 import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
-import { newName } from './policy.ts';
+import { nameOrNothing, newName } from './policy.ts';
 
 const text = anyText.nullish();
+/** Text that is a name, or empty. */
+const name = anyText.meta({ maxLength: longestName, pattern: nameOrNothing }).nullish();
 const flag = z.boolean().nullish();
 
 const scopes = z
@@ -22,17 +25,17 @@ const scopes = z
 const fields = {
   client_secret: text.meta({ description: 'Never returned. Empty: the provider needs no secret.' }),
   scopes,
-  username_claim: text.meta({
+  username_claim: name.meta({
     description: 'The claim with the user name; default: `preferred_username`.',
   }),
   trust_usernames: flag.meta({
     description: 'Users with the same name at the provider and on this server are the same person.',
   }),
-  admin_group_claim_name: text,
+  admin_group_claim_name: name,
   admin_group: text.meta({
     description: 'Members of this group at the provider are administrators on this server.',
   }),
-  quota_group_claim_name: text.meta({
+  quota_group_claim_name: name.meta({
     description: 'Claim name providing group names for this source to be used for quota management.',
   }),
   quota_group_map: z

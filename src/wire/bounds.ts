@@ -29,6 +29,9 @@ export const mostOf = {
   claims: 1000,
 } as const;
 
+/** The characters of an `If-None-Match`; there is room for the other headers beside it. */
+export const longestValidators = 8192;
+
 /** Anything that is written by hand: an address, a secret, a search. */
 export const text = z.string().max(2048);
 
@@ -37,3 +40,18 @@ export const mark = z.string().max(255);
 
 /** Names that stand for something that is there; anything may be asked for. */
 export const knownName = z.string().max(longestKnownName);
+
+/**
+ * A whole number as a query has it: digits, perhaps with a minus before them. JavaScript would also take
+ * nothing at all, `0x10` and `1e2`. `usual`: what it is where the query does not have it.
+ */
+export function queryNumber(least: number, most: number, usual: number) {
+  const expected = `expected a whole number from ${least} to ${most}`;
+  return z
+    .string()
+    .refine(said => /^-?\d{1,16}$/.test(said), { error: expected, abort: true })
+    .transform(Number)
+    .pipe(z.number().int({ error: expected }).min(least, { error: expected }).max(most, { error: expected }))
+    .default(usual)
+    .meta({ override: { type: 'integer', minimum: least, maximum: most, default: usual } });
+}

@@ -7,11 +7,20 @@
 
 import { z } from 'zod';
 import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
-import { knownName, mostOf, text } from './bounds.ts';
+import { knownName, mostOf, queryNumber, text } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { graceFields, newGrace, newGraceMost, newMode, shownMode } from './grace.ts';
 import { allowance } from './requests.ts';
 import { usageTree } from './usage.ts';
+
+/**
+ * The rules of `nameFault` as a regular expression of JSON Schema, for those who read the description of the
+ * API. It has no classes of Unicode, which not every reader of such a schema knows.
+ */
+export const namePattern = String.raw`^(?!\.{1,2}$)(?!\s*$)[^\u0000-\u001f\u007f-\u009f]+$`;
+
+/** The same for what may also be empty. */
+export const nameOrNothing = `^$|${namePattern}`;
 
 /** A name that a rule, a group or an owner is given. */
 export const newName = z
@@ -20,7 +29,9 @@ export const newName = z
     error: issue => nameFault(String(issue.input)) ?? 'it cannot be taken',
   })
   .meta({
+    minLength: 1,
     maxLength: longestName,
+    pattern: namePattern,
     description:
       'Up to 255 characters without control characters, not only spaces, not `.` or `..`; it compares exactly.',
   });
@@ -47,16 +58,15 @@ const ruleSubjects = z
 export const askedSubject = text
   .trim()
   .refine(isSubject, { error: `expected one of ${subjects.join(', ')}` })
-  .meta({ description: `One of ${subjects.map(subject => `\`${subject}\``).join(', ')}.` });
+  .meta({
+    pattern: `^ *(${subjects.join('|')}) *$`,
+    description: `One of ${subjects.map(subject => `\`${subject}\``).join(', ')}.`,
+  });
 
 /** The bytes about to be added, as a query has them. */
-export const askedSize = z.coerce
-  .number<string>()
-  .int()
-  .min(0)
-  .max(Number.MAX_SAFE_INTEGER)
-  .default(0)
-  .meta({ description: 'Bytes about to be added; they count with `[quota] PRECISE` or `BURST`.' });
+export const askedSize = queryNumber(0, Number.MAX_SAFE_INTEGER, 0).meta({
+  description: 'Bytes about to be added; they count with `[quota] PRECISE` or `BURST`.',
+});
 
 /** Null is as good as left out, as clients of other languages write it. */
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();

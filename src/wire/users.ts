@@ -1,8 +1,9 @@
 /** Users, organizations and who belongs to them, in the JSON that Forgejo's clients know. */
 
 import { z } from 'zod';
+import { longestName } from '../quota/index.ts';
 import { text } from './bounds.ts';
-import { newName } from './policy.ts';
+import { nameOrNothing, newName } from './policy.ts';
 import { ownerType } from './usage.ts';
 
 export const user = z
@@ -20,11 +21,15 @@ export const user = z
 
 export type User = z.infer<typeof user>;
 
+/** As long as RFC 5321 allows. */
+const longestEmail = 254;
+const emailPattern = String.raw`^([^\s\u0000-\u001f\u007f-\u009f@]+@[^\s\u0000-\u001f\u007f-\u009f@]+)?$`;
+
 /** Null is as good as left out. */
 const fields = {
   type: ownerType.nullish(),
-  email: text.nullish(),
-  full_name: text.nullish(),
+  email: text.meta({ maxLength: longestEmail, pattern: emailPattern }).nullish(),
+  full_name: text.meta({ maxLength: longestName, pattern: nameOrNothing }).nullish(),
   is_admin: z.boolean().nullish(),
 };
 

@@ -8,7 +8,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { identity, type Run } from './run.ts';
-import { SandboxHost } from './sandbox-host.ts';
+import { SandboxHost, type SandboxOptions } from './sandbox-host.ts';
 import type { Ini } from './server.ts';
 
 export interface Block {
@@ -80,6 +80,20 @@ export function stepsOf(
   headings: readonly string[] = ways[way],
 ): readonly Block[] {
   return guide.filter(({ kind, heading }) => kind.startsWith('sh') && headings.includes(heading));
+}
+
+/** The number of command lines up to the first push that is to be refused, those of the pusher included. */
+export function linesToRefusal(steps: readonly Block[]): number {
+  const end = steps.findIndex(({ kind }) => kind === 'sh alice');
+  return steps.slice(0, end + 1).flatMap(({ text }) => text.trimEnd().split('\n')).length;
+}
+
+/** The number of command lines that docs/install.md tells of below a heading; 0 where it tells of none. */
+export function linesTold(page: string, heading: string): number {
+  const told = new RegExp(`### ${heading}\n[^#]*These are (\\w+) command lines`).exec(page)?.[1];
+  return (
+    ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'].indexOf(told ?? '') + 1
+  );
 }
 
 /**
@@ -168,8 +182,8 @@ export class Site {
   }
 
   /** `packageFile`: the packed package; null: it is made there, as the guide says. */
-  static async open(t: Test, packageFile: string | null): Promise<Site> {
-    const sandbox = await SandboxHost.open(t);
+  static async open(t: Test, packageFile: string | null, options: SandboxOptions = {}): Promise<Site> {
+    const sandbox = await SandboxHost.open(t, options);
     const file = packageFile === null ? null : join(sandbox.folder, 'softquota.tgz');
     if (packageFile !== null && file !== null) await copyFile(packageFile, file);
     const site = new Site(sandbox, file);

@@ -64,7 +64,8 @@ mount --bind "$2" ".$7"
 mount --bind "$3" usr/local/lib/systemctl.ts
 printf '#!/bin/sh\nexec %s /usr/local/lib/systemctl.ts "$@"\n' "$7" >usr/local/sbin/systemctl
 chmod +x usr/local/sbin/systemctl
-mount -t tmpfs lists var/lib/apt/lists # what is installed is the newest there is, since nothing can be fetched
+# Nothing can be fetched. Of this host, what is installed is the newest; another root may have more in its cache.
+[ "$6" != / ] || mount -t tmpfs lists var/lib/apt/lists
 hostname git.example
 if [ "$4" = own ]; then
 	busybox ip link set lo up

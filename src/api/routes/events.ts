@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { EventsPage } from '../../overview/index.ts';
-import { type Event, event, eventKinds, knownName, mark, text } from '../../wire/index.ts';
+import { type Event, event, eventKinds, knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { csvLine } from '../csv.ts';
 import { type Call, csvRoute, type Route, route } from '../route.ts';
@@ -12,8 +12,11 @@ const mostEvents = 1000;
 
 /** The parameters that say which page. */
 export const eventsPage = {
-  limit: z.coerce.number<string>().int().min(1).max(mostEvents).default(50),
-  after: mark.optional().meta({ description: 'The end of the previous page, from its `Link`.' }),
+  limit: queryNumber(1, mostEvents, 50),
+  after: mark.optional().meta({
+    pattern: '^-?[0-9]{1,15}[.][a-z0-9-]{1,100}$',
+    description: 'The end of the previous page, from its `Link`.',
+  }),
 } as const;
 
 export const eventsAnswer = {

@@ -16,10 +16,10 @@ const diskDeadlineMs = 1000;
 /** How long a page waits for a changed policy to be held against all owners. */
 const countingMs = 1000;
 
-export const range = z
-  .enum(historyRanges)
-  .default('week')
-  .meta({ description: '`day` and `week` have hourly points, the others daily points.' });
+export const range = z.enum(historyRanges).default('week').meta({
+  description:
+    'The last day, 7, 31 or 366 days, or all. `day` and `week` have hourly points, the others daily points.',
+});
 
 export function overviewRoutes(services: ApiServices): readonly Route[] {
   const { ledger, totals, events, scanner, now } = services;

@@ -38,6 +38,7 @@ export const ownersQuery = {
   state: states.optional().meta({
     description: 'Only owners in this state, or in one of several with commas, such as `over,near`.',
     type: 'string',
+    pattern: `^ *(${ownerStates.join('|')}) *(, *(${ownerStates.join('|')}) *)*$`,
   }),
   group: knownName.min(1).optional().meta({
     description: 'Only owners who are in this group, or have it as a default group because they are in none.',

@@ -14,6 +14,7 @@ import {
   declineOrder,
   givenId,
   grantOrder,
+  queryNumber,
   requestStates,
   type SpaceRequest,
   spaceRequest,
@@ -30,8 +31,8 @@ const mostRows = 1000;
 
 const listQuery = z.strictObject({
   state: z.enum(requestStates).optional().meta({ description: 'Only these.' }),
-  page: z.coerce.number<string>().int().min(1).default(1),
-  limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
+  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
+  limit: queryNumber(1, mostRows, 50),
 });
 
 export function requestAnswerRoutes(services: ApiServices): readonly Route[] {

@@ -2,7 +2,16 @@
 
 import { z } from 'zod';
 import { type Caller, createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
-import { anyToken, createdToken, knownName, newToken, type Token, text, token } from '../../wire/index.ts';
+import {
+  anyToken,
+  createdToken,
+  knownName,
+  newToken,
+  queryNumber,
+  type Token,
+  text,
+  token,
+} from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
 import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
@@ -12,8 +21,8 @@ import type { ApiServices } from '../services.ts';
 /** The lists of what all users have. */
 export const everybodysQuery = {
   q: text.default('').meta({ description: 'Only of users whose names contain this text.' }),
-  page: z.coerce.number<string>().int().min(1).default(1),
-  limit: z.coerce.number<string>().int().min(1).max(1000).default(50),
+  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
+  limit: queryNumber(1, 1000, 50),
 } as const;
 
 const path = '/users/{user}/tokens';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { lintIn } from '../../policy/index.ts';
-import { draftPolicy, policyFault, simulation } from '../../wire/index.ts';
+import { draftPolicy, policyFault, queryNumber, simulation } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -33,13 +33,9 @@ export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[
       access: administrators.read,
       mostBytes: mostPolicyBytes,
       query: z.strictObject({
-        limit: z.coerce
-          .number<string>()
-          .int()
-          .min(1)
-          .max(1000)
-          .default(100)
-          .meta({ description: 'How many refused and how many allowed owners are listed.' }),
+        limit: queryNumber(1, 1000, 100).meta({
+          description: 'How many refused and how many allowed owners are listed.',
+        }),
       }),
       body: draftPolicy,
       faults: [409],

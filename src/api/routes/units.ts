@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Ledger } from '../../ledger/index.ts';
 import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit } from '../../store/index.ts';
-import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
+import { type AnyUnit, anyUnit, askedSubject, queryNumber, text } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -13,8 +13,8 @@ import type { ApiServices } from '../services.ts';
 const listQuery = z.strictObject({
   subject: askedSubject.optional().meta({ description: 'Only units of this kind; without it, of all.' }),
   q: text.default('').meta({ description: 'Only units whose path or name contains this text.' }),
-  page: z.coerce.number<string>().int().min(1).default(1),
-  limit: z.coerce.number<string>().int().min(1).max(1000).default(50),
+  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
+  limit: queryNumber(1, 1000, 50),
 });
 
 /** A row of this host's table, or a unit of another host. */

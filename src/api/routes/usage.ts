@@ -11,6 +11,7 @@ import {
   type OwnerRow,
   ownerReport,
   ownerRow,
+  queryNumber,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { csvLine } from '../csv.ts';
@@ -28,8 +29,8 @@ const linesAtOnce = 200;
 
 const listQuery = z.strictObject({
   ...ownersQuery,
-  page: z.coerce.number<string>().int().min(1).default(1),
-  limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
+  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
+  limit: queryNumber(1, mostRows, 50),
 });
 
 export function usageRoutes(services: ApiServices): readonly Route[] {
