@@ -30,6 +30,8 @@ export const newGrace = z
   });
 
 const longestMost = 50;
+/** What `parseGraceMost` reads, apart from how large it is. */
+const mostPattern = String.raw`^(default|\s*(\d{1,4}(\.\d{1,3})? ?%|(\d[\d,]*(\.\d*)?|\.\d+)[ \t]*([kmgtpeKMGTPE][iI]?)?[bB]?)\s*)$`;
 const mostExpected = 'expected per cent of the limit, such as "10 %", a size, such as "5G", or "default"';
 
 export const newGraceMost = z
@@ -39,6 +41,7 @@ export const newGraceMost = z
   .meta({
     description:
       'How far the limit may be passed meanwhile: a percentage of the limit, or a size; `default`: as `[quota] GRACE_MOST` says.',
+    pattern: mostPattern,
     examples: ['10 %'],
   });
 

@@ -21,9 +21,11 @@ const seeds = [1, 2, 3];
 const withMeaning = [
   'createAllowance',
   'createGroup',
+  'createRule',
   'createSource',
   'createToken',
   'createUser',
+  'editRule',
   'editSource',
   'editUser',
   'makeSignInLink',
