@@ -68,6 +68,7 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Configuration: '/docs/configuration',
     Commands: '/docs/commands',
     'HTTP API': '/docs/api',
+    'Scripts for the API': '/docs/scripts',
     'The gate': '/docs/gate',
     'Asking from a program': '/docs/programs',
     Errors: '/docs/errors',
@@ -111,10 +112,12 @@ export default defineConfig({
   markdown: {
     config: md => {
       // Other files of the tree are not on the site.
-      md.core.ruler.push('files', ({ tokens, env }) => {
+      md.core.ruler.push('as in the tree', ({ tokens, env }) => {
         for (const { children } of tokens) {
           const opened: boolean[] = [];
           for (const token of children ?? []) {
+            // What stands in braces there is no expression of the site's.
+            if (token.type === 'code_inline') token.attrSet('v-pre', '');
             if (token.type === 'link_open') {
               const link = token.attrGet('href') ?? '';
               opened.push(isFile(link, env.relativePath));
