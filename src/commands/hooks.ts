@@ -16,14 +16,14 @@ import {
 const exitStatuses =
   '\nExit status: 0 all hooks are installed and git runs them, 1 some are not, 69 a disk does not answer, and everything else was done.';
 const gitoliteHelp =
-  "use gitolite's repositories; HOME is the home directory of its user, searched for unless given";
+  "use gitolite's repositories; HOME is the home directory of its user, default: found automatically";
 
 export function addHooks(program: Command, exit: Exit): void {
   const hooks = program
     .command('hooks')
     .summary('install the git hooks')
     .description(
-      'Manages the hooks in bare repositories that check a push before it, and report it after it.',
+      'Manages the hooks in bare repositories and in gitolite. They ask before a push is accepted, and notify the daemon after it.',
     );
 
   withTarget(withConfigOption(hooks.command('install')))
