@@ -26,7 +26,7 @@ export function addWhy(program: Command, exit: Exit): void {
         'each would free, and the commands for it. The worker (softquota worker) examines the repository for this.',
     )
     .argument('<owner[/repository]>', 'such as alice, or alice/project')
-    .addHelpText('after', wrapped('\nExit status: 0 shown, 1 the repository cannot be looked through.'))
+    .addHelpText('after', wrapped('\nExit status: 0 shown, 1 the repository cannot be examined.'))
     .action(async (asked: string, options: WhyOptions) => {
       const client = adminClient(() => configFrom(options));
       const slash = asked.indexOf('/');
@@ -37,7 +37,7 @@ export function addWhy(program: Command, exit: Exit): void {
       if (options.json === true) printJson(found);
       else print(repository === '' ? repositoriesText(found) : reportText(found));
       if (found.state !== 'failed') return;
-      tell(`softquota: ${found.message ?? 'the repository cannot be looked through'}\n`);
+      tell(`softquota: ${found.message ?? 'the repository cannot be examined'}\n`);
       exit(exitCodes.refused);
     });
 }
