@@ -54,7 +54,11 @@ t.test('My usage and the page of an owner show the three figures, for everybody'
   }
   await lookAs(tab, looks[0]);
   await says(2_500_000);
-  await reads(tab, 'At most 2 MB of it do not count; the rest counts until the next garbage collection.', 'main');
+  await reads(
+    tab,
+    'At most 2 MB of it do not count; the rest counts until the next garbage collection.',
+    'main',
+  );
   await says(0);
   await reads(tab, 'You cannot add data.', 'main');
   await readsNoMore(tab, 'unreachable', 'main');

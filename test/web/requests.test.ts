@@ -60,7 +60,7 @@ t.test('the refusal leads to the page, where the form is filled in; the answer i
   await reads(tab, 'You can still push and upload, but there is little space left', 'main');
   await reads(tab, 'granted by admin1: 2.4 GB until', 'main');
   await reads(tab, 'until the release', 'main');
-  t.match(await tab.read('main'), /12\.4 GB of 12\.4 GB \(2\.4 GB of it until /);
+  t.match(await tab.read('main'), /12\.4 GB of 12\.4 GB \(includes 2\.4 GB extra until /);
   t.equal((await world.gate('POST', '/v1/check', usual)).status, 200);
   await office.go(new URL('events?kind=request', world.url).href);
   await reads(office, 'request granted', 'main');
@@ -108,7 +108,7 @@ t.test('extra space is given and ended on the page of an owner', async t => {
   await tab.fill('dialog input[type=text]:not(.code)', 'a migration');
   await tab.click('dialog button[type=submit]');
   await reads(tab, 'a migration', 'main');
-  await reads(tab, '11 GB of 12 GB (2 GB of it until ', 'main');
+  await reads(tab, '11 GB of 12 GB (includes 2 GB extra until ', 'main');
   await reads(tab, 'extra space given', 'main');
   await tab.click('main ::-p-xpath(//section[.//h2[.="Extra space"]]//tbody//button)');
   await tab.click('dialog button[type=submit]');

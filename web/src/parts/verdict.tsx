@@ -90,7 +90,7 @@ export function Added({
       {allowance !== undefined && (
         <span class="quiet-text">
           {' '}
-          (<Size bytes={allowance.bytes} /> of it until <Time at={allowance.until} />
+          (includes <Size bytes={allowance.bytes} /> extra until <Time at={allowance.until} />
           {allowance.count > 1 && ' and later'})
         </span>
       )}
