@@ -45,5 +45,5 @@ function tableOf(entries: Readonly<Record<string, FindingEntry>>): string[] {
   const rows = Object.entries(entries).map(
     ([code, { severity, meaning, mend }]) => `| \`${code}\` | ${severity} | ${meaning} | ${mend} |`,
   );
-  return ['| code | | what it means | what mends it |', '|---|---|---|---|', ...rows, ''];
+  return ['| code | | meaning | how to fix it |', '|---|---|---|---|', ...rows, ''];
 }

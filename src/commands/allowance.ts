@@ -26,10 +26,10 @@ interface CreateOptions extends JsonOption, UntilOptions {
 export function addAllowance(program: Command, _exit: Exit): void {
   const allowances = program
     .command('allowance')
-    .summary('extra bytes for a time')
+    .summary('extra bytes for a limited time')
     .description(
       'Shows, gives and ends allowances: extra bytes for a user or an organization, on top of each limit above ' +
-        '0 that applies. They end by themselves.',
+        '0 that applies. They end automatically.',
     );
 
   withJsonOption(withConfigOption(allowances.command('list')))
@@ -42,7 +42,7 @@ export function addAllowance(program: Command, _exit: Exit): void {
     });
 
   withUntilOptions(withJsonOption(withConfigOption(allowances.command('create'))))
-    .summary('give an owner extra bytes for a time')
+    .summary('give an owner extra bytes for a limited time')
     .argument('<owner>', ownerHelp)
     .requiredOption('--size <size>', 'how much, such as 2G')
     .requiredOption('--why <words>', 'what for')

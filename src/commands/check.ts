@@ -40,7 +40,7 @@ export function addCheck(program: Command, exit: Exit): void {
     .argument('<owner-or-path>', "an owner's name, or a path")
     .option(
       '--subject <subject>',
-      `a kind of data, such as size:git:lfs; default: with a path the unit's kind, with an owner every kind without others below it`,
+      `a kind of data, such as size:git:lfs; default: with a path the unit's kind, with an owner every kind that has no other kinds below it`,
     )
     .option(
       '--size <size>',

@@ -19,8 +19,8 @@ export function addDoctor(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('doctor')))
     .summary('find problems of this installation')
     .description(
-      'Checks everything between a push and an answer, and shows each problem with its fix: you can run the line ' +
-        'below a finding as it is. Run doctor as root, so that it can check everything. If a disk does not answer, ' +
+      'Checks everything that a push needs, and shows each problem with its fix: you can run the command below a ' +
+        'problem as it is. Run doctor as root, so that it can check everything. If a disk does not answer, ' +
         'doctor names it and checks everything else.',
     )
     .addHelpText(

@@ -32,7 +32,7 @@ export function addExplain(program: Command, _exit: Exit): void {
     .addHelpText(
       'after',
       wrapped(
-        '\nExit status: 0 shown, also if the decision is a refusal; softquota check tells by its exit status.',
+        '\nExit status: 0 shown, also if the decision is a refusal; softquota check has an exit status for each decision.',
       ),
     )
     .action(async (owner: string, { subject, size, ...options }: ExplainOptions) => {

@@ -86,10 +86,10 @@ export function addGroup(program: Command, _exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(groups.command('edit')))
-    .summary('put a group in force, or in report mode')
+    .summary('set the mode of a group')
     .description(
-      'Puts a group in force, or in report mode. In report mode it neither allows nor refuses anything: what it ' +
-        'would refuse is recorded, and shown as such.',
+      'Sets the mode of a group. In report mode a group neither allows nor refuses anything: what it would refuse ' +
+        'is only recorded.',
     )
     .argument('<group>', 'the name of the group')
     .requiredOption('--mode <mode>', modeHelp)

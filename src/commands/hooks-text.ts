@@ -98,7 +98,7 @@ function installedLines(report: InstallReport): string[] {
   return [
     ...told,
     `${counted(repositories.length, 'repository', 'repositories')}${faults === 0 ? '' : `, ${faults} of them failed`}.`,
-    ...(hookConf === null ? [`The hooks ask by ${client}.`] : conf),
+    ...(hookConf === null ? [`The hooks ask the daemon with ${client}.`] : conf),
     ...(report.wholeBecause === null
       ? []
       : [`Repositories have whole hooks instead of stubs: ${report.wholeBecause} (see --shared).`]),

@@ -16,14 +16,14 @@ import {
 const exitStatuses =
   '\nExit status: 0 all hooks are installed and git runs them, 1 some are not, 69 a disk does not answer, and everything else was done.';
 const gitoliteHelp =
-  "use gitolite's repositories; HOME is the home directory of its user, searched for unless given";
+  "use gitolite's repositories; HOME is the home directory of its user; default: found automatically";
 
 export function addHooks(program: Command, exit: Exit): void {
   const hooks = program
     .command('hooks')
     .summary('install the git hooks')
     .description(
-      'Manages the hooks in bare repositories that check a push before it, and report it after it.',
+      'Manages the hooks in bare repositories and in gitolite. They ask before a push is accepted, and notify the daemon after it.',
     );
 
   withTarget(withConfigOption(hooks.command('install')))
@@ -50,13 +50,13 @@ export function addHooks(program: Command, exit: Exit): void {
     .addOption(
       new Option(
         '--shared <dir>',
-        'directory of the one file that the stubs in the repositories run, as the git server sees it; written there, ' +
-          "and the package's own unless given. none: every repository has whole hooks",
+        'directory of the one file that the stubs in the repositories run, as the git server sees it, where it is ' +
+          "also written; default: the package's own file. none: every repository has complete hooks",
       ).env('SOFTQUOTA_SHARED_HOOKS'),
     )
     .option(
       '--template <dir>',
-      "directory that a forge copies into its new repositories; .softquota/template in the forge's root unless given",
+      "directory that a forge copies into its new repositories; default: .softquota/template in the forge's root",
     )
     .action(async (roots: readonly string[], options: InstallTaskOptions) =>
       exit(await hooksJob({ act: 'install', roots, options })),

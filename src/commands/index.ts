@@ -12,7 +12,7 @@ import { withConfigOption, wrapped } from './settings.ts';
 import { print, tell } from './streams.ts';
 
 const exitStatuses =
-  '\nExit status: 0 done (also if it was so already), 1 refused, a check failed, or what is named does not exist, ' +
+  '\nExit status: 0 done (also if nothing had to change), 1 refused, a check failed, or what is named does not exist, ' +
   '2 wrong usage, 69 daemon not reachable, 70 internal error, 74 a file or the output cannot be read or written, ' +
   '77 not permitted, 78 wrong configuration.';
 

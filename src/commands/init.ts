@@ -39,7 +39,10 @@ export function addInit(program: Command, exit: Exit): void {
       "the forge's own app.ini, gitlab.rb or database.yml, if it is not in one of the usual places",
     )
     .option('--total <size>', 'the limit for each owner, such as 10G; default: a suggestion from the figures')
-    .option('--enforce', 'write MODE = enforce: owners over the limit are refused as soon as the hooks ask')
+    .option(
+      '--enforce',
+      'write MODE = enforce: owners over the limit are refused as soon as the hooks are installed',
+    )
     .addOption(
       new Option('--hooks', 'also install the hooks, as softquota hooks install does').conflicts('json'),
     )

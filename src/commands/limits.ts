@@ -73,7 +73,7 @@ export function modeOption(text: string): 'enforce' | 'report' {
   throw new SoftquotaError('usage', `--mode ${text}: write enforce or report`);
 }
 
-export const modeHelp = 'enforce, or report: what it would refuse is recorded and let through';
+export const modeHelp = 'enforce, or report: refusals are only recorded';
 
 /** Reads `--subject`, each time one or several with commas between. Throws `usage`. */
 export function subjectsOf(given: readonly string[]): readonly RuleSubject[] {

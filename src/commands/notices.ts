@@ -43,12 +43,12 @@ export function addNotices(program: Command, exit: Exit): void {
     .command('notices')
     .summary('webhooks and mails about what happens')
     .description(
-      'Shows where notices go, tries it out, and sends again what could not be delivered. The sections\n' +
+      'Shows where notices go, tests this, and sends undelivered notices again. The sections\n' +
         '[webhook.NAME] and [mail] of app.ini say where they go.',
     );
 
   withJsonOption(withConfigOption(notices.command('list')))
-    .summary('list the places, and what waits or could not be delivered')
+    .summary('list the webhooks and mail, and undelivered notices')
     .addOption(new Option('--state <state>', 'only notices in this state').choices(['pending', 'dead']))
     .action(async (options: ListOptions) => {
       const { state } = options;
@@ -62,8 +62,8 @@ export function addNotices(program: Command, exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(notices.command('test')))
-    .summary('send a trial')
-    .description('Sends a trial at once, and exits with 1 if it could not be delivered.')
+    .summary('send a test notice')
+    .description('Sends a test notice at once, and exits with 1 if it could not be delivered.')
     .argument('<name>', 'the name of a webhook, or mail')
     .option('--address <address>', 'for mail: where it goes; default: all administrators')
     .action(async (name: string, options: TestOptions) => {

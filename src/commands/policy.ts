@@ -90,7 +90,7 @@ export function addPolicy(program: Command, exit: Exit): void {
     .summary('compare the quotas of a Forgejo with these')
     .description(
       'Asks a Forgejo server and this daemon about all owners and all kinds of data, and lists where figures or ' +
-        'answers differ, with the reason. It changes nothing. It asks both some 15 questions for each owner.',
+        'answers differ, with the reason. It changes nothing. It sends both about 15 requests for each owner.',
     )
     .requiredOption('--from <url>', 'the address of the Forgejo server')
     .requiredOption('--token-file <file>', tokenFileHelp)

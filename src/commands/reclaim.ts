@@ -22,9 +22,9 @@ export function addReclaim(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('reclaim')))
     .summary('collect garbage now')
     .description(
-      'Has the worker (softquota worker) delete what nothing reaches any more in a repository, or in all that have ' +
-        'something to delete, and waits for the end. What became unreachable within [reclaim] EXPIRE stays, since a push ' +
-        'that is under way may need it.',
+      'Makes the worker (softquota worker) delete unreachable data (no branch or tag needs it any more) in a ' +
+        'repository, or in all repositories that have such data, and waits for the end. Data that became unreachable ' +
+        'within [reclaim] EXPIRE stays, because a running push may need it.',
     )
     .argument('[repository]', 'OWNER/REPOSITORY, or a path')
     .addHelpText('after', wrapped('\nExit status: 0 collected, 1 a collection failed.'))
@@ -66,6 +66,6 @@ function runText({
   const words =
     state === 'failed'
       ? `failed: ${message ?? 'no reason is known'}`
-      : `${formatBytes(Math.max(0, freed ?? 0))} freed${left === null || left === 0 ? '' : `; ${formatBytes(left)} became unreachable only lately, and can be freed later`}`;
+      : `${formatBytes(Math.max(0, freed ?? 0))} freed${left === null || left === 0 ? '' : `; ${formatBytes(left)} became unreachable recently, and can be freed later`}`;
   return printable(`${repository}: ${words}`).concat('\n');
 }

@@ -39,8 +39,8 @@ export function addRequest(program: Command, _exit: Exit): void {
     .command('request')
     .summary('requests for more space')
     .description(
-      'Shows what owners ask for beyond their limits, and answers. A granted request is an allowance: extra ' +
-        'bytes that end by themselves. Nobody can grant a request of their own.',
+      'Shows and answers the requests of owners for more space. A granted request is an allowance: extra ' +
+        'bytes that end by themselves. You cannot grant your own request.',
     );
 
   withJsonOption(withConfigOption(requests.command('list')))
@@ -58,10 +58,10 @@ export function addRequest(program: Command, _exit: Exit): void {
 
   withUntilOptions(withJsonOption(withConfigOption(requests.command('grant'))))
     .summary('grant a request')
-    .description('Gives what was asked for, but for what the options name.')
+    .description('Gives what was asked for; options change its size or its end.')
     .argument('<id>', 'the request, as softquota request list shows it')
     .option('--size <size>', 'another size, such as 2G')
-    .option('--words <words>', 'words for the asker')
+    .option('--words <words>', 'a message to the owner')
     .action(async (id: string, options: GrantOptions) => {
       const { size, words } = options;
       const until = untilOf(options);
@@ -79,7 +79,7 @@ export function addRequest(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(requests.command('decline')))
     .summary('decline a request')
     .argument('<id>', 'the request, as softquota request list shows it')
-    .requiredOption('--words <words>', 'words for the asker: why, and what helps instead')
+    .requiredOption('--words <words>', 'a message to the owner: why, and what else can help')
     .action(async (id: string, options: DeclineOptions) => {
       const body = { words: options.words };
       const call = { method: 'POST', path: `${path}/${pathStep(id)}/decline`, body } as const;

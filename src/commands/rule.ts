@@ -44,9 +44,9 @@ const subjectHelp =
   'a kind of data: size:all, size:git:lfs ...; for several, counted together, use commas or repeat the option';
 
 const graceHelp =
-  'how long an owner over the limit is warned before refusals begin: 7d, 12h; none; default is as configured';
+  'how long an owner over the limit is warned before refusals begin: 7d, 12h; none; default: as configured';
 const graceMostHelp =
-  'how far the limit may be passed meanwhile: "10 %" of it, or a size; default is as configured';
+  'how far usage may exceed the limit during the grace: "10 %" of the limit, or a size; default: as configured';
 
 /** Adds the options that both commands have. */
 function withTerms(command: Command): Command {
@@ -123,7 +123,7 @@ export function addRule(program: Command, _exit: Exit): void {
 
   withTerms(withJsonOption(withConfigOption(rules.command('edit'))))
     .summary('change a rule')
-    .description('Changes a rule in every group that has it. What no option names stays the same.')
+    .description('Changes a rule in every group that has it. Everything else stays the same.')
     .argument('<rule>', 'the name of the rule')
     .option('--limit <size>', limitHelp)
     .option('--subject <subject>', `${subjectHelp}; they replace the present subjects`, gathered)

@@ -20,7 +20,9 @@ interface ScanOptions extends ConfigOption {
 export function addScan(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('scan')))
     .summary('measure now')
-    .description('Measures all units, or the units of the given owners, and waits for the end.')
+    .description(
+      'Measures all repositories and other data, or those of the given owners, and waits for the end.',
+    )
     .argument('[owners...]', 'measure only these owners')
     .option('--verify', 'ignore all caches, and show by how much the known figures were wrong')
     .option(

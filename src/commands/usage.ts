@@ -34,7 +34,7 @@ export function addUsage(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(program.command('usage')))
     .summary('show how much each owner uses')
     .description(
-      'Shows the largest owners. With an owner: all its units, largest first, how fast its usage grows, and ' +
+      'Shows the largest owners. With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
         'when it reaches the limit. Growth is shown after two days of data.',
     )
     .argument('[owner]', "an owner's name")

@@ -16,7 +16,7 @@ export function repositoriesText({
   repositories,
   garbage,
 }: SpaceAnswer): string {
-  const sum = `${printable(owner)} stores ${formatBytes(stored)} in repositories; of it unreachable: ${formatBytes(unreachable)}.`;
+  const sum = `${printable(owner)} stores ${formatBytes(stored)} in repositories; ${formatBytes(unreachable)} of it is unreachable.`;
   const head = [sum, ...garbageLines({ garbage })].map(line => `${line}\n`).join('');
   if (repositories.length === 0) return head;
   const rows = repositories.map(each => [
@@ -47,7 +47,7 @@ export function reportText({ repositories, report, reported_at: at, state }: Spa
     refsText(report),
     namespacesText(report),
     lfsText(report),
-    ...(report.cut ? ['Not everything could be looked at within the time.\n'] : []),
+    ...(report.cut ? ['There was not enough time to examine everything.\n'] : []),
   ];
   return parts.filter(part => part !== '').join('\n');
 }

@@ -19,14 +19,14 @@ const askAgainMs = 300;
 
 export function addWhy(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('why')))
-    .summary('show what takes the space, and what would free it')
+    .summary('show what takes the space, and how to free it')
     .description(
-      "Shows an owner's repositories, and how much in them nothing reaches any more. With a repository: the files and " +
-        'the refs that take most over all of the history, what deleting each would free, and the lines that do it. The ' +
-        'worker (softquota worker) looks through the repository for this.',
+      "Shows an owner's repositories, and how much data in them is unreachable (no branch or tag needs it any more). " +
+        'With a repository: the files, branches and tags that take the most space in the whole history, what deleting ' +
+        'each would free, and the commands for it. The worker (softquota worker) examines the repository for this.',
     )
     .argument('<owner[/repository]>', 'such as alice, or alice/project')
-    .addHelpText('after', wrapped('\nExit status: 0 shown, 1 the repository cannot be looked through.'))
+    .addHelpText('after', wrapped('\nExit status: 0 shown, 1 the repository cannot be examined.'))
     .action(async (asked: string, options: WhyOptions) => {
       const client = adminClient(() => configFrom(options));
       const slash = asked.indexOf('/');
@@ -37,7 +37,7 @@ export function addWhy(program: Command, exit: Exit): void {
       if (options.json === true) printJson(found);
       else print(repository === '' ? repositoriesText(found) : reportText(found));
       if (found.state !== 'failed') return;
-      tell(`softquota: ${found.message ?? 'the repository cannot be looked through'}\n`);
+      tell(`softquota: ${found.message ?? 'the repository cannot be examined'}\n`);
       exit(exitCodes.refused);
     });
 }

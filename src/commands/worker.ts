@@ -18,9 +18,9 @@ export function addWorker(program: Command, exit: Exit): void {
     .summary('keep the hooks and collect garbage in every repository, as the user that git runs as')
     .description(
       'Runs in the foreground as the user that git runs as, and never as root. With [hooks] KEEP = true it puts the ' +
-        'hooks into each repository that appears in the storage, within a second, and puts them back where something ' +
-        'takes them out. With [reclaim] RUN it measures what of each repository nothing reaches any more, and deletes it ' +
-        'with RUN = gc. It reports to the daemon on TRUSTED_SOCKET, and goes on while the daemon is away. ' +
+        'hooks into each new repository in the storage, within a second, and puts them back if something removes ' +
+        'them. With [reclaim] RUN it measures the unreachable data of each repository, and deletes it with RUN = gc. ' +
+        'It reports to the daemon on TRUSTED_SOCKET, and continues while the daemon does not answer. ' +
         'It reads the configuration at its start. SIGTERM and SIGINT stop it.',
     )
     .addOption(

@@ -72,7 +72,7 @@ function presentFaults({ ledger, fleet, forge, measuring }: NoticesParts): Prese
     ...measuring.shortDisks.map(({ path, disk }) => fault('disk_low', path, fullDiskWords(disk))),
     ...measuring.shortDisks
       .filter(({ state }) => state === 'full')
-      .map(({ path, disk }) => fault('disk_full', path, `${fullDiskWords(disk)}; what grows is refused`)),
+      .map(({ path, disk }) => fault('disk_full', path, `${fullDiskWords(disk)}; adding data is refused`)),
     ...hungDisks(hangs).map(({ mountedAt }) => fault('disk_hangs', mountedAt, 'its server may be away')),
     ...rootsAway.map(({ path, why }) => fault('storage_missing', path, why)),
     ...(read?.fault ? [fault('forge', '', read.fault.message)] : []),

@@ -235,7 +235,7 @@ export const doctorFindings = {
   hook_client: {
     severity: 'notice',
     meaning:
-      'The program by which the hooks ask the gate is gone, or is another program of the same name. The hooks ask by curl instead, so each push takes longer.',
+      'The program by which the hooks ask the gate is gone, or is another program of the same name. The hooks ask the daemon with curl instead, so each push takes longer.',
     mend: '`softquota hooks install REPOSITORY`, or the line `client=` of /etc/softquota/hook.conf',
   },
   git_missing: {

@@ -42,7 +42,7 @@ export function refusalText(words: RefusalWords): string {
 /** Deleting data helps against a limit, but not if the owner may store nothing at all. */
 function nextStep({ decision, isPush, isForgiving = false }: RefusalWords): string[] {
   if (decision.by === 'disk') {
-    return ['You can still delete branches and tags. Try again later, or tell those who run this server.'];
+    return ['You can still delete branches and tags. Try again later, or tell the administrator.'];
   }
   if (decision.by === 'no_match' || decision.limit === 0) return [];
   if (!isPush) return ['You can still delete data to free space.'];
@@ -52,7 +52,7 @@ function nextStep({ decision, isPush, isForgiving = false }: RefusalWords): stri
     return [`You can still delete branches and tags; ${later}`];
   return [
     'You can still delete branches and tags, or push a smaller history with --force;',
-    isForgiving ? 'what then no branch or tag reaches counts no more.' : later,
+    isForgiving ? 'data that no branch or tag reaches then does not count.' : later,
   ];
 }
 

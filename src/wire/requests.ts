@@ -1,4 +1,4 @@
-/** Asking for more than the limit, and what is given: extra bytes that end by themselves. */
+/** Asking for more than the limit, and what is given: extra bytes for a limited time. */
 
 import { z } from 'zod';
 import { mark } from './bounds.ts';

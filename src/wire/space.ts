@@ -72,7 +72,7 @@ export const spaceReport = z
         description:
           'Objects of git-lfs that no file of any version names; softquota never deletes them. Null: the repository has no LFS store of its own.',
       }),
-    cut: z.boolean().meta({ description: 'Not everything could be looked at within the time.' }),
+    cut: z.boolean().meta({ description: 'There was not enough time to examine everything.' }),
   })
   .meta({ id: 'SpaceReport', description: 'What takes the space in one repository.' });
 
@@ -136,7 +136,7 @@ export const reclaimRun = z
     freed_bytes: z.number().int().nullable(),
     unreachable_bytes: bytes
       .nullable()
-      .meta({ description: 'What stays, because it became unreachable only lately.' }),
+      .meta({ description: 'What stays, because it became unreachable recently.' }),
     message: z.string().nullable().meta({ description: "Why it failed, in git's words." }),
   })
   .meta({ id: 'Reclaim', description: 'A collection of garbage that somebody asked for.' });

@@ -51,7 +51,7 @@ export interface ReclaimOptions {
 /** The result of a collection. */
 export interface CollectedNow {
   readonly freedBytes: number;
-  /** The bytes that became unreachable only lately, and stay. */
+  /** The bytes that became unreachable recently, and stay. */
   readonly unreachableBytes: number;
 }
 

@@ -90,7 +90,7 @@ t.test('a refused owner deletes a branch, and the next push passes, without an a
   const refused = await push(clone, 'main');
   t.equal(refused.code, 1);
   t.match(refused.stderr, /Quota exceeded: alice uses 4\.\d+ MB of 3 MB/);
-  t.match(refused.stderr.replaceAll(/\s*\nremote: /g, ' '), /no branch or tag reaches counts no more\./);
+  t.match(refused.stderr.replaceAll(/\s*\nremote: /g, ' '), /no branch or tag reaches then does not count\./);
   const begun = performance.now();
   t.equal((await push(clone, ':big')).code, 0);
   await until(async () => ((await push(clone, 'main')).code === 0 ? true : null));
@@ -116,7 +116,7 @@ t.test('a refused owner deletes a branch, and the next push passes, without an a
   t.same(decisions['size:repos:private']?.garbage, answer.garbage);
   t.match(
     (await server.softquota(['why', 'alice'])).stdout,
-    /of it unreachable: 2 MB\.\nOf 4\.\d+ MB stored, 2 MB are unreachable; 2\.\d+ MB count\./,
+    /2 MB of it is unreachable\.\nOf 4\.\d+ MB stored, 2 MB are unreachable; 2\.\d+ MB count\./,
   );
   const explained = await server.ask('admin', '/api/v1/admin/quota/explain?user=alice&subject=size:all');
   t.match(JSON.parse(explained.text), { decision: { garbage: answer.garbage } });

@@ -14,8 +14,8 @@ t.teardown(() => rm(folder, { recursive: true }));
 
 /** What is to be seen once a heading's commands were typed. */
 const shows: Readonly<Record<string, RegExp>> = {
-  'Who uses what': /^alice +[\d.]+ k?B +10 GB/m,
-  'Why somebody is refused, or not': /\* [\d.]+ k?B of 10 GB \(size:all\): allows/,
+  Usage: /^alice +[\d.]+ k?B +10 GB/m,
+  'Why an owner is refused or allowed': /\* [\d.]+ k?B of 10 GB \(size:all\): allows/,
   'Rules and groups': /Rule ten is now: at most 20 GB of size:all\./,
   'The policy as a file': /No problems found\.[\s\S]*already in force/,
   Users: /alice +owner/,

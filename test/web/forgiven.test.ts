@@ -41,10 +41,10 @@ t.test('My usage and the page of an owner show the three figures, for everybody'
   const tab = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'mine');
   await reads(tab, 'You can push and upload.', 'main');
   await reads(tab, '3 MB', '.figure');
-  await reads(tab, 'Of it unreachable: 1.5 MB, since no branch or tag needs it any more. Counted: 1.5 MB.');
-  await reads(tab, '(1.5 MB more do not count)', 'main');
+  await reads(tab, 'Unreachable: 1.5 MB (no branch or tag needs it any more). Counted: 1.5 MB.');
+  await reads(tab, '(1.5 MB more are stored, and do not count)', 'main');
   const admin = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'owners/carol');
-  await reads(admin, 'Of it unreachable: 1.5 MB, since no branch or tag needs it any more. Counted: 1.5 MB.');
+  await reads(admin, 'Unreachable: 1.5 MB (no branch or tag needs it any more). Counted: 1.5 MB.');
   for (const look of looks) {
     for (const [name, page] of [['mine', tab] as const, ['owner', admin] as const]) {
       await lookAs(page, look);
@@ -54,7 +54,11 @@ t.test('My usage and the page of an owner show the three figures, for everybody'
   }
   await lookAs(tab, looks[0]);
   await says(2_500_000);
-  await reads(tab, 'At most 2 MB are forgiven; the rest counts until the server collects garbage.', 'main');
+  await reads(
+    tab,
+    'At most 2 MB of it do not count; the rest counts until the next garbage collection.',
+    'main',
+  );
   await says(0);
   await reads(tab, 'You cannot add data.', 'main');
   await readsNoMore(tab, 'unreachable', 'main');

@@ -43,7 +43,7 @@ t.test('the refusal leads to the page, where the form is filled in; the answer i
   t.match(filled, ['2.4 GB', inDays(30), /^12\.4 GB of 10 GB are used \(124 %\)\.$/]);
   await tab.fill(`${form} textarea`, oddNames.script);
   await tab.click(`${form} button[type=submit]`);
-  await reads(tab, 'The request waits for an administrator.', 'main');
+  await reads(tab, 'Your request waits for an answer from an administrator.', 'main');
   await readsNoMore(tab, 'Send the request', 'main');
 
   const office = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
@@ -60,7 +60,7 @@ t.test('the refusal leads to the page, where the form is filled in; the answer i
   await reads(tab, 'You can still push and upload, but there is little space left', 'main');
   await reads(tab, 'granted by admin1: 2.4 GB until', 'main');
   await reads(tab, 'until the release', 'main');
-  t.match(await tab.read('main'), /12\.4 GB of 12\.4 GB \(2\.4 GB of it until /);
+  t.match(await tab.read('main'), /12\.4 GB of 12\.4 GB \(includes 2\.4 GB extra until /);
   t.equal((await world.gate('POST', '/v1/check', usual)).status, 200);
   await office.go(new URL('events?kind=request', world.url).href);
   await reads(office, 'request granted', 'main');
@@ -72,7 +72,7 @@ t.test('a request is declined with words, and withdrawn by who made it', async t
   const send = async () => {
     await tab.click('main ::-p-text(Ask for more space)');
     await tab.click('form[aria-label="Ask for more space"] button[type=submit]');
-    await reads(tab, 'The request waits for an administrator.', 'main');
+    await reads(tab, 'Your request waits for an answer from an administrator.', 'main');
   };
   await send();
   const office = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'requests');
@@ -93,7 +93,7 @@ t.test('nobody grants themselves: the page says why', async () => {
   const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'mine');
   await tab.click('main ::-p-text(Ask for more space)');
   await tab.click('form[aria-label="Ask for more space"] button[type=submit]');
-  await reads(tab, 'The request waits for an administrator.', 'main');
+  await reads(tab, 'Your request waits for an answer from an administrator.', 'main');
   await tab.go(new URL('requests', world.url).href);
   await tab.click('main ::-p-xpath(//tr[contains(., "admin1")]//button[starts-with(., "Grant")])');
   await tab.click('dialog button[type=submit]');
@@ -108,7 +108,7 @@ t.test('extra space is given and ended on the page of an owner', async t => {
   await tab.fill('dialog input[type=text]:not(.code)', 'a migration');
   await tab.click('dialog button[type=submit]');
   await reads(tab, 'a migration', 'main');
-  await reads(tab, '11 GB of 12 GB (2 GB of it until ', 'main');
+  await reads(tab, '11 GB of 12 GB (includes 2 GB extra until ', 'main');
   await reads(tab, 'extra space given', 'main');
   await tab.click('main ::-p-xpath(//section[.//h2[.="Extra space"]]//tbody//button)');
   await tab.click('dialog button[type=submit]');

@@ -114,7 +114,7 @@ t.test('owners see their own repositories and no others; administrators all, and
   await office.click('main tbody a');
   await reads(office, 'photo.raw', 'main');
   await office.click('main ::-p-text(Reclaim now)');
-  await reads(office, 'became unreachable only lately, and stay', 'main');
+  await reads(office, 'became unreachable recently, and stay', 'main');
   t.same(await barriers(office), []);
   await writeFile(join(server.path('alice/site'), 'refs/heads/broken'), `${'1'.repeat(40)}\n`);
   await office.click('main ::-p-text(Reclaim now)');

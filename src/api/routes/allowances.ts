@@ -36,9 +36,9 @@ export function allowanceRoutes(services: ApiServices): readonly Route[] {
       method: 'post',
       path,
       tag: 'owners',
-      summary: 'Give a user or an organization extra bytes for a time',
+      summary: 'Give a user or an organization extra bytes for a limited time',
       description:
-        'They are on top of each limit above 0 that applies to the owner, and end by themselves. Nobody can give them to ' +
+        'They are on top of each limit above 0 that applies to the owner, and end automatically. Nobody can give them to ' +
         'themselves, or to an organization that they own.',
       access: administrators.write,
       params,

@@ -97,7 +97,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       method: 'post',
       path: `${path}/{id}/decline`,
       tag: 'owners',
-      summary: 'Decline a request, with words for the asker',
+      summary: 'Decline a request, with a message to the owner',
       access: administrators.write,
       params,
       body: declineOrder,

@@ -21,7 +21,7 @@ export interface SpaceFindings extends Omit<Reachability, 'stored'> {
   readonly namespaces: readonly HoldingNamespace[];
   /** Null: the repository has no LFS store of its own. */
   readonly lfs: UnneededLfs | null;
-  /** Not everything could be looked at within the time. */
+  /** There was not enough time to examine everything. */
   readonly isCut: boolean;
 }
 

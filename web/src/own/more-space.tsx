@@ -87,7 +87,7 @@ function Requests({ own, requests }: RequestsProps) {
           act={() => withdrawRequest(own, withdrawing.id)}
           onClose={() => setWithdrawing(null)}
         >
-          <p>Nobody answers it then. You can make another one.</p>
+          <p>Administrators can no longer answer it. You can send a new request.</p>
         </Confirm>
       )}
     </>
@@ -98,7 +98,7 @@ function Asking({ own, report, requests }: MoreSpaceProps & RequestsProps) {
   const [isOpen, setOpen] = useState(false);
   const history = useQuery(historyQuery(own, 'week'));
   if (requests.some(({ state }) => state === 'open')) {
-    return <p class="quiet-text">The request waits for an administrator.</p>;
+    return <p class="quiet-text">Your request waits for an answer from an administrator.</p>;
   }
   if (isOpen && (history.data !== undefined || history.error !== null)) {
     const filled = proposal(report, history.data?.growth ?? null, Date.now());

@@ -39,7 +39,7 @@ export function ChosenOwners({ names, onClear }: ChosenOwnersProps) {
           </button>
         )}
         <button type="button" onClick={onClear}>
-          Choose nobody
+          Clear selection
         </button>
       </div>
       <ul class="row">

@@ -76,8 +76,8 @@ const sections: readonly Section[] = [
     id: 'mine',
     title: 'My usage',
     text: [
-      'Shows what you store, by kind of data, and how full your limits are. If you are over a limit, pushes and uploads of that kind are refused until you delete something or get more space. What has begun is finished.',
-      'You can always delete branches, tags, packages and other data. The server frees the space of deleted commits with its next cleanup, and the figures fall after the next measurement.',
+      'Shows what you store, by kind of data, and how full your limits are. If you are over a limit, pushes and uploads of that kind are refused until you delete something or get more space. A push or upload that has begun is finished.',
+      'You can always delete branches, tags, packages and other data. The server frees the space of deleted commits at its next garbage collection, and the figures fall after the next measurement.',
       'With "Ask for more space" you send a request to the administrators. The answer appears on the same page.',
     ],
   },
@@ -85,7 +85,7 @@ const sections: readonly Section[] = [
     id: 'my-tokens',
     title: 'My tokens',
     text: [
-      'A token lets a script act for you. It is shown once, when you create it. Give it only the permissions that the script needs, and a last valid day.',
+      'A token lets a script act for you. It is shown once, when you create it. Give it only the permissions that the script needs, and a day on which it expires.',
       'A session is a browser that is signed in as you. End sessions that you do not know, and revoke the token with which they began.',
     ],
   },
@@ -103,7 +103,7 @@ const sections: readonly Section[] = [
     isForAdministrators: true,
     text: [
       'Shows what needs attention first: problems with the way to fix each, owners over or near a limit, refusals by day, and how full the disks are. The numbers of owners lead to the list of exactly those owners.',
-      'The state of an owner is that of the worst kind of data. Over the limit: something is refused. Near the limit: the lowest percentage of WARN_AT is reached. OK: neither.',
+      'The status of an owner is that of the worst kind of data. Over the limit: something is refused. Near the limit: the lowest percentage of WARN_AT is reached. OK: neither.',
     ],
     commands: ['softquota doctor', 'softquota usage --state over,near'],
   },
@@ -112,8 +112,8 @@ const sections: readonly Section[] = [
     title: 'Owners',
     isForAdministrators: true,
     text: [
-      'Lists all users and organizations. Search by a part of the name, filter by status, group and type, and sort by the heading of a column. "% of limit" is that of the kind of data in the worst state. The bar is full at the limit.',
-      'To change the group of several owners, choose them with the boxes, on several pages if needed, and use "Change a group". You see who would newly be refused or allowed what before you save it.',
+      'Lists all users and organizations. Search by a part of the name, filter by status, group and type, and sort by the heading of a column. "% of limit" is that of the kind of data with the worst status. The bar is full at the limit.',
+      'To change the group of several owners, choose them with the boxes, on several pages if needed, and use "Change a group". Before you save it, you see which owners would be newly refused or allowed.',
       '"Download CSV" gives the list as it is filtered, without pages, for a spreadsheet.',
     ],
     commands: ['softquota usage --top 100', 'softquota group add-user GROUP OWNER'],
@@ -124,7 +124,7 @@ const sections: readonly Section[] = [
     isForAdministrators: true,
     text: [
       'Shows what is stored and what can be added now, for each kind of data. "Why" shows every group and rule that was considered, and the one that decides.',
-      'Extra space raises the limits of one owner until a day, and ends by itself. For a lasting change, edit the groups.',
+      'Extra space (an allowance) raises the limits of one owner until a chosen day, and ends automatically. For a lasting change, edit the groups.',
     ],
     commands: ['softquota usage OWNER', 'softquota allowance create'],
   },
@@ -141,8 +141,8 @@ const sections: readonly Section[] = [
     title: 'Groups',
     isForAdministrators: true,
     text: [
-      'A group has rules and members. If an owner is in several groups, one that allows is enough. Owners in no group have the default groups, or else the limit TOTAL of app.ini.',
-      'Before you save an edit, the page says who would newly be refused or allowed what.',
+      'A group has rules and members. If an owner is in several groups, it is enough that one of them allows an action. Owners in no group have the default groups, or else the limit TOTAL of app.ini.',
+      'Before you save an edit, the page shows which owners would be newly refused or allowed.',
     ],
     commands: ['softquota group list', 'softquota group add-rule GROUP RULE'],
   },
@@ -169,7 +169,7 @@ const sections: readonly Section[] = [
     title: 'Requests',
     isForAdministrators: true,
     text: [
-      'Owners ask here for more than their limits. Granting a request gives extra space until a day; the owner sees your words.',
+      'Owners ask here for more than their limits. A granted request gives extra space until a chosen day; the owner sees your answer.',
     ],
     commands: ['softquota request list', 'softquota request grant ID'],
   },
@@ -214,7 +214,7 @@ const sections: readonly Section[] = [
     title: 'Sources',
     isForAdministrators: true,
     text: [
-      'A source is an identity provider that users sign in by. You can test a source with pasted claims before you save it, and see which groups a user would get.',
+      'A source is an identity provider with which users sign in. You can test a source with pasted claims before you save it, and see which groups a user would get.',
     ],
     commands: ['softquota auth list'],
   },

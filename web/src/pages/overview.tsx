@@ -211,13 +211,13 @@ function Disks({ disks, outlook }: { disks: readonly Disk[]; outlook: Figures['o
                   {disk.state === 'full' && (
                     <>
                       {' '}
-                      <span class="mark bad">nearly full: what grows is refused</span>
+                      <span class="mark bad">nearly full: adding data is refused</span>
                     </>
                   )}
                   {disk.state === 'low' && (
                     <>
                       {' '}
-                      <span class="mark near">less free than wanted</span>
+                      <span class="mark near">less free than WARN_FREE</span>
                     </>
                   )}
                 </>
@@ -235,12 +235,14 @@ function Disks({ disks, outlook }: { disks: readonly Disk[]; outlook: Figures['o
   );
 }
 
-/** `The limits promise 12 TB (3 owners have no limit), the disks have 4 TB. At this growth they are full on …` */
+/** `All limits together allow 12 TB (3 owners have no limit), the disks have 4 TB. At this growth the disks will be full on …` */
 function outlookWords({ promised, unlimited, size, full_at: fullAt }: Figures['outlook']): string {
   const none = unlimited === 0 ? '' : ` (${counted(unlimited, 'owner has', 'owners have')} no limit)`;
   const full =
-    fullAt === null ? '' : ` At the growth of the last weeks they are full on ${fullAt.slice(0, 10)}.`;
-  return `The limits promise ${formatBytes(promised)}${none}, and the disks have ${formatBytes(size)}.${full}`;
+    fullAt === null
+      ? ''
+      : ` At the growth of the last weeks the disks will be full on ${fullAt.slice(0, 10)}.`;
+  return `All limits together allow ${formatBytes(promised)}${none}, and the disks have ${formatBytes(size)}.${full}`;
 }
 
 const nearlyFull = 0.9;

@@ -66,7 +66,7 @@ function Giving({ name, onClose }: { readonly name: string; readonly onClose: ()
       }}
       onClose={onClose}
     >
-      <p>It is added to each limit above 0 that applies, and ends by itself after the last day.</p>
+      <p>This size is added to each limit above 0 that applies. It ends automatically after the last day.</p>
       <MoreFields more={typed} onChange={changed => setTyped({ ...typed, ...changed })} />
       <Field label="Reason" value={typed.why} onInput={why => setTyped({ ...typed, why })} required />
     </Confirm>

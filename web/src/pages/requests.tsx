@@ -38,7 +38,7 @@ export function Requests() {
   );
   return (
     <Page title="Requests" help="requests">
-      <p>Owners who ask for more space. What is granted is extra space that ends by itself.</p>
+      <p>Owners ask here for more space. A granted request gives extra space for a limited time.</p>
       <Choice
         label="State"
         value={state}
@@ -192,7 +192,7 @@ function Declining({ request: { id, owner }, onClose }: AnsweringProps) {
         label="Words for the asker"
         value={words}
         onInput={setWords}
-        hint={`${owner} reads them: why, and what helps instead.`}
+        hint={`${owner} sees your answer. Write why, and what else can help.`}
         required
       />
     </Confirm>

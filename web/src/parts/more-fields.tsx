@@ -13,7 +13,7 @@ export function MoreFields({ more, onChange }: MoreFieldsProps) {
     <>
       <SizeField label="How much more" value={more.size} onInput={size => onChange({ ...more, size })} />
       <Field
-        label="Last day"
+        label="Until (last day)"
         type="date"
         value={more.lastDay}
         onInput={lastDay => onChange({ ...more, lastDay })}

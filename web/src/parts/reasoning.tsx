@@ -87,7 +87,7 @@ function inWords({ subject, decision, settings }: Explanation): string {
     case 'rule': {
       if (decision.limit === 0) return 'The limit of the rule is 0.';
       if (decision.allowed && decision.grace !== undefined)
-        return 'The limit is passed, and its grace still runs.';
+        return 'The limit is exceeded, but its grace has not ended.';
       if (decision.allowed)
         return 'The deciding rule still has space. It is the strictest rule of the group with the most space left.';
       return settings.refuse_when === 'reached'

@@ -78,7 +78,7 @@ export function Added({
       {garbage !== undefined && (
         <span class="quiet-text">
           {' '}
-          (<Size bytes={garbage.stored - garbage.billed} /> more do not count)
+          (<Size bytes={garbage.stored - garbage.billed} /> more are stored, and do not count)
         </span>
       )}
       {grace !== undefined && (
@@ -90,7 +90,7 @@ export function Added({
       {allowance !== undefined && (
         <span class="quiet-text">
           {' '}
-          (<Size bytes={allowance.bytes} /> of it until <Time at={allowance.until} />
+          (includes <Size bytes={allowance.bytes} /> extra until <Time at={allowance.until} />
           {allowance.count > 1 && ' and later'})
         </span>
       )}
@@ -104,12 +104,12 @@ export function Billed({ verdict: { garbage } }: { readonly verdict: Pick<Decide
   const { unreachable, billed, most } = garbage;
   return (
     <p>
-      Of it unreachable: <Size bytes={unreachable} />, since no branch or tag needs it any more. Counted:{' '}
+      Unreachable: <Size bytes={unreachable} /> (no branch or tag needs it any more). Counted:{' '}
       <Size bytes={billed} />.
       {unreachable > most && (
         <>
           {' '}
-          At most <Size bytes={most} /> are forgiven; the rest counts until the server collects garbage.
+          At most <Size bytes={most} /> of it do not count; the rest counts until the next garbage collection.
         </>
       )}
     </p>

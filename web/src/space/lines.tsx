@@ -6,7 +6,7 @@ export function Lines({ lines }: { readonly lines: readonly string[] }) {
   const text = lines.join('\n');
   const copy = async () => {
     await navigator.clipboard.writeText(text);
-    announce('The lines are copied.');
+    announce('The commands are copied.');
   };
   return (
     <div class="lines">

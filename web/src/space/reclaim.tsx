@@ -70,7 +70,7 @@ function words({ state, freed_bytes: freed, unreachable_bytes: stays, message }:
       const left =
         stays === null || stays === 0
           ? ''
-          : ` ${formatBytes(stays)} became unreachable only lately, and stay until the next collection.`;
+          : ` ${formatBytes(stays)} became unreachable recently, and stay until a later garbage collection.`;
       return `${freed === null || freed <= 0 ? 'Nothing was freed.' : `${formatBytes(freed)} freed.`}${left}`;
     }
   }

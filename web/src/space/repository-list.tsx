@@ -29,8 +29,8 @@ export function RepositoryList({ of, owner }: RepositoryListProps) {
           ) : (
             <div class="stack">
               <p>
-                <Size bytes={stored} /> are stored; of it unreachable: <Size bytes={unreachable} />. Choose a
-                repository to see what takes its space, and what frees it.
+                Stored: <Size bytes={stored} />. Unreachable: <Size bytes={unreachable} />. Choose a
+                repository to see what takes its space, and how to free it.
               </p>
               <Table<RepositorySpace>
                 caption="Repositories, largest first"

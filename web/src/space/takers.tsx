@@ -17,7 +17,7 @@ export function Takers({ report }: { readonly report: SpaceReport }) {
         <div class="stack">
           <p>
             Deleting a file in a new commit frees nothing: older commits still have it. To remove it from the
-            whole history, run the lines in a fresh clone, with{' '}
+            whole history, run the commands in a fresh clone, with{' '}
             <a href="https://github.com/newren/git-filter-repo">git filter-repo</a>. Everybody has to clone
             again afterwards.
           </p>
@@ -36,10 +36,10 @@ export function Takers({ report }: { readonly report: SpaceReport }) {
       </Panel>
       <Panel title="Branches and tags">
         {refs.length === 0 ? (
-          <p>No branch or tag alone holds anything: deleting a single one frees nothing.</p>
+          <p>Deleting one branch or tag frees nothing: others hold the same data.</p>
         ) : (
           <div class="stack">
-            <p>Deleting one frees what no other branch or tag holds, too.</p>
+            <p>Deleting a branch or tag frees the data that no other one holds.</p>
             <ul class="takers">
               {refs.map(({ name, frees, commits, commands, default_branch: isDefault }) => (
                 <Taker key={name} name={name} frees={frees} commands={commands} verb="delete">
@@ -64,7 +64,7 @@ export function Takers({ report }: { readonly report: SpaceReport }) {
         ))}
       </Panel>
       {lfs !== null && lfs.count > 0 && <UnneededLfs lfs={lfs} />}
-      {cut && <p class="quiet-text">Not everything could be looked at within the time.</p>}
+      {cut && <p class="quiet-text">There was not enough time to examine everything.</p>}
     </>
   );
 }
@@ -103,10 +103,10 @@ function Taker({ name, frees, commands, verb, children }: TakerProps) {
 
 function UnneededLfs({ lfs }: { readonly lfs: NonNullable<SpaceReport['lfs']> }) {
   return (
-    <Panel title="LFS objects that nothing needs">
+    <Panel title="Unused LFS objects">
       <div class="stack">
         <p>
-          {counted(lfs.count, 'object', 'objects')} of <Size bytes={lfs.bytes} /> belong to no file of any
+          {counted(lfs.count, 'object', 'objects')} of <Size bytes={lfs.bytes} /> are used by no file of any
           version. Pushing and <code>git lfs prune</code> do not remove them from the server: an administrator
           deletes them.
         </p>
