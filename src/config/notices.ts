@@ -22,6 +22,12 @@ export function webhookSettings(entries: readonly ConfigEntry[], values: Values)
     const secrets = values.take(keys.secrets);
     if (url === null) values.refuse(keys.url, `is missing. ${keys.url.expected}.`);
     if (secrets.length === 0) values.refuse(keys.secrets, `is missing. ${keys.secrets.expected}.`);
+    if (section === 'webhook.mail') {
+      values.refuse(
+        keys.url,
+        'a webhook cannot have the name mail, which stands for mails: rename the section.',
+      );
+    }
     if (index >= mostWebhooks) values.refuse(keys.url, `at most ${mostWebhooks} webhooks are possible.`);
     const settings = {
       name: section.slice('webhook.'.length),

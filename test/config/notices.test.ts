@@ -27,6 +27,8 @@ t.test('a webhook has a name, an address and a secret', async t => {
     /\[webhook\.chat\] URL: is missing\. Write an address such as/,
     /\[webhook\.chat\] SECRET: is missing\. Write whsec_/,
   ]);
+  const named = hook.replace('webhook.chat', 'webhook.mail');
+  t.match(faultsOf(t, named), [/\[webhook\.mail\] URL: a webhook cannot have the name mail/]);
   for (const [line, fault] of [
     ['URL = ftp://chat.example/', /not an http or https address/],
     ['URL = https://user:pass@chat.example/', /not an http or https address without a user/],
