@@ -81,6 +81,7 @@ const panels: readonly Panel[] = [
     queries: {
       'walks, {{queue}}': 'softquota_waiting_walks',
       writes: 'softquota_waiting_writes',
+      'notices to {{place}}': 'softquota_notices{state="waiting"}',
     },
   },
   {

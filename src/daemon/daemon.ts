@@ -171,6 +171,7 @@ export class Daemon {
         forge,
         worker,
         offlineDecisions,
+        notices,
         isReady: () => reasonsAgainst({ ledger, measuring, fleet, forge }).length === 0,
       });
       const servers = await openServers({

@@ -6,6 +6,7 @@ import { hungDisks } from '../health/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import type { Metrics, MetricsState } from '../metrics/index.ts';
+import type { Notices } from '../notices/index.ts';
 import type { Totals } from '../overview/index.ts';
 import { bytesUnder, leafMask } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
@@ -21,6 +22,7 @@ export interface MetricsParts {
   readonly forge: ForgeSync | null;
   readonly worker: DaemonWorker;
   readonly offlineDecisions: OfflineDecisions;
+  readonly notices: Notices;
   /** Tells whether decisions are reliable at the moment. */
   isReady(): boolean;
 }
@@ -37,7 +39,7 @@ export async function openMetrics({ metrics }: Config, parts: MetricsParts): Pro
 }
 
 async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<MetricsState> {
-  const { ledger, totals, measuring, fleet, forge, worker, offlineDecisions } = parts;
+  const { ledger, totals, measuring, fleet, forge, worker, offlineDecisions, notices } = parts;
   const { scanner } = measuring;
   const [figures, disks] = await Promise.all([totals.lately(deadlineMs), scanner.disks(deadlineMs)]);
   const { walks, sources, units } = ledger;
@@ -74,6 +76,7 @@ async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<Metrics
       ? { isUp: worker.isHere, unreachableBytes: worker.space.observed().unreachableBytes }
       : null,
     offline: offlineDecisions.tally,
+    notices: notices.places(),
     disks,
     largest: hasOwners ? await largestOwners(ledger) : [],
   };

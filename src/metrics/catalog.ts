@@ -81,6 +81,18 @@ export const metricSpecs = {
     'Collections of garbage since the start; result is done or failed',
     'result',
   ),
+  softquota_notices: spec(
+    'gauge',
+    'Notices by place (a webhook, or mail); state is waiting (to be delivered) or dead (given up)',
+    'place',
+    'state',
+  ),
+  softquota_notice_attempts_total: spec(
+    'counter',
+    'Attempts to deliver a notice since the start; result is sent or failed',
+    'place',
+    'result',
+  ),
   softquota_disk_size_bytes: spec('gauge', 'The size of a file system that has storage', 'path'),
   softquota_disk_free_bytes: spec('gauge', 'Its free bytes', 'path'),
   softquota_owner_usage_bytes: spec(

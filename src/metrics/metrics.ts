@@ -37,6 +37,14 @@ export interface MetricsState {
   readonly forge: { readonly isUp: boolean; readonly readAt: number | null } | null;
   readonly worker: { readonly isUp: boolean; readonly unreachableBytes: number } | null;
   readonly offline: { readonly letThrough: number; readonly refused: number } | null;
+  /** The places that notices go to. */
+  readonly notices: readonly {
+    readonly name: string;
+    readonly pending: number;
+    readonly dead: number;
+    readonly sent: number;
+    readonly failed: number;
+  }[];
   readonly disks: readonly {
     readonly path: string;
     readonly sizeBytes: number | null;
@@ -183,6 +191,7 @@ export class Metrics {
     this.#set('softquota_forge_read_timestamp_seconds', readAt && readAt / 1000);
     this.#set('softquota_worker_up', worker && Number(worker.isUp));
     this.#set('softquota_unreachable_bytes', worker?.unreachableBytes);
+    this.#showNotices(state);
     this.#setEach('softquota_disk_size_bytes', 'path', knownOf(state.disks, 'sizeBytes'));
     this.#setEach('softquota_disk_free_bytes', 'path', knownOf(state.disks, 'freeBytes'));
     this.#setEach(
@@ -190,6 +199,19 @@ export class Metrics {
       'owner',
       state.largest.map(({ name, bytes }) => [name, bytes]),
     );
+  }
+
+  #showNotices({ notices }: MetricsState): void {
+    const gauge = this.#gauge('softquota_notices');
+    const attempts = this.#counter('softquota_notice_attempts_total');
+    gauge.reset();
+    attempts.reset();
+    for (const { name: place, pending, dead, sent, failed } of notices) {
+      gauge.set({ place, state: 'waiting' }, pending);
+      gauge.set({ place, state: 'dead' }, dead);
+      attempts.inc({ place, result: 'sent' }, sent);
+      attempts.inc({ place, result: 'failed' }, failed);
+    }
   }
 
   /** Null or undefined: there is nothing to say, and so no line. */
