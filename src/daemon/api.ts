@@ -113,6 +113,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         unpublished: refusals.trouble,
         offlineDecisions: offlineDecisions.tally,
         worker: worker.observed(config),
+        notices: asked.notices.places(),
         configWrittenAt: await file.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),

@@ -151,6 +151,7 @@ function gateServices({
   forge,
   ledger,
   measuring,
+  notices,
   offlineDecisions,
   worker,
   metrics,
@@ -196,6 +197,7 @@ function gateServices({
       notes: notes({
         ...measuring.status,
         shortDisks: measuring.shortDisks,
+        notices: notices.places(),
         worker: worker.observed(current.config),
       }),
     }),

@@ -194,6 +194,11 @@ export const daemonFindings = {
       'Hooks reported offline decisions: they decided about pushes while the daemon did not answer. The count begins when the daemon starts.',
     mend: 'nothing, if the daemon was stopped on purpose; the log has each decision',
   },
+  notices_dead: {
+    severity: 'notice',
+    meaning: 'Notices to a webhook or by mail could not be delivered, and are not tried again by themselves.',
+    mend: 'fix what the finding names, then `softquota notices send-again --all`; see [notices.md](notices.md#what-cannot-be-delivered)',
+  },
   root_away: {
     severity: 'wrong',
     meaning:

@@ -9,6 +9,7 @@ import { forgeFindings } from './forge.ts';
 import { listed, makeFinding } from './make-finding.ts';
 import { commandLine, quoted } from './mend.ts';
 import {
+  deadNotices,
   doesNotAnswer,
   hungDisks,
   longWalks,
@@ -32,12 +33,23 @@ export function findings(observed: Observed): readonly Finding[] {
     ...forgeFindings(observed),
     ...hooks(observed),
     ...workerFindings(observed),
+    ...undelivered(observed),
     ...settings(observed),
     ...diskFindings(observed),
     ...places(observed),
     ...owners(observed),
     ...policy(observed),
   ];
+}
+
+function undelivered({ notices }: Observed): Finding[] {
+  return notices
+    .filter(({ dead }) => dead > 0)
+    .map(place => {
+      const why = place.lastFault === null ? '' : `: ${printable(place.lastFault)}`;
+      const mend = 'fix this, then: softquota notices send-again --all';
+      return makeFinding('notices_dead', `${deadNotices(place)}${why}`, mend);
+    });
 }
 
 /** Measures everything again, and waits for the end. */

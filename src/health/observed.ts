@@ -5,7 +5,7 @@ import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type FullDisk, fullDiskWords } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { counted, printable } from '../text/index.ts';
 
 /** A path, and the system's error code or a text that says what is wrong with it. */
 export interface TroubledPlace {
@@ -127,6 +127,8 @@ export interface Observed {
   /** Since when and why the list of refused owners cannot be written for hooks; null if it can. */
   readonly unpublished: Away | null;
   readonly worker: ObservedWorker;
+  /** The places that notices go to. */
+  readonly notices: readonly ObservedPlace[];
   /** Null if there was none. */
   readonly offlineDecisions: OfflineTally | null;
   /** Why the last sweep failed; null if it did not. */
@@ -170,6 +172,15 @@ export interface ObservedWorker {
   } | null;
   /** The time since its last report, or since the daemon started. */
   readonly silentMs: number;
+}
+
+/** A webhook, or mail. */
+export interface ObservedPlace {
+  readonly name: string;
+  /** How many notices were given up. */
+  readonly dead: number;
+  /** Why the newest one was not taken; null: there is none. */
+  readonly lastFault: string | null;
 }
 
 /** The offline decisions that hooks have reported since the daemon started. */
@@ -223,7 +234,7 @@ export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'
 
 /** Returns remarks that explain old figures, but make no answer unreliable. */
 export function notes(
-  observed: Pick<Observed, 'walking' | 'hangs' | 'shortDisks'> & {
+  observed: Pick<Observed, 'walking' | 'hangs' | 'notices' | 'shortDisks'> & {
     readonly worker: Pick<ObservedWorker, 'isForgiving' | 'silentMs'>;
   },
 ): readonly string[] {
@@ -231,11 +242,17 @@ export function notes(
   return [
     ...(isForgiving && silentMs > workerSilentMs ? [staleForgiveness(silentMs)] : []),
     ...observed.shortDisks.map(shortageWords),
+    // Everybody on this host may read this, and a mail server's words may have an address in them.
+    ...observed.notices.filter(({ dead }) => dead > 0).map(deadNotices),
     ...longWalks(observed).map(
       ({ path, milliseconds }) =>
         `the walk of ${printable(path)} began at ${minuteOf(milliseconds)}, and makes progress`,
     ),
   ];
+}
+
+export function deadNotices({ name, dead }: Pick<ObservedPlace, 'dead' | 'name'>): string {
+  return `${counted(dead, 'notice', 'notices')} to ${name} could not be delivered`;
 }
 
 export function shortageWords({ path, state, disk }: ObservedShortage): string {

@@ -48,7 +48,16 @@ export interface PlaceStatus {
   readonly sent: number;
   readonly failed: number;
   readonly lastSentAt: number | null;
+  /** Why the newest notice that waits after an attempt, or is dead, was not taken; null: there is none. */
+  readonly lastFault: string | null;
 }
+
+interface Waiting extends Pick<PlaceStatus, 'dead' | 'lastFault' | 'pending'> {
+  /** When the notice with the last fault was made. */
+  readonly faultOf: number;
+}
+
+const nothingWaits: Waiting = { pending: 0, dead: 0, lastFault: null, faultOf: Number.NEGATIVE_INFINITY };
 
 const usualMs = 1000;
 /** The last day is read as a whole so often, since events may be written late. */
@@ -138,18 +147,21 @@ export class Notices {
             },
           ]),
     ];
-    const counts = new Map<string, { pending: number; dead: number }>();
-    for (const [, { to, state }] of this.#queue.all(deliveryKind)) {
-      const key = `${to.via} ${placeNameOf(to)}`;
-      const count = counts.get(key) ?? { pending: 0, dead: 0 };
-      count[state] += 1;
-      counts.set(key, count);
+    const waiting = new Map<string, Waiting>();
+    for (const [, { to, state, fault, createdAt }] of this.#queue.all(deliveryKind)) {
+      const name = placeNameOf(to);
+      const before = waiting.get(name) ?? nothingWaits;
+      const isNewer = fault !== null && createdAt >= before.faultOf;
+      waiting.set(name, {
+        ...before,
+        [state]: before[state] + 1,
+        ...(isNewer ? { lastFault: fault, faultOf: createdAt } : {}),
+      });
     }
-    return known.map(place => ({
-      ...place,
-      ...(counts.get(`${place.via} ${place.name}`) ?? { pending: 0, dead: 0 }),
-      ...this.#sender.sentTo(place.name),
-    }));
+    return known.map(place => {
+      const { faultOf: _, ...counts } = waiting.get(place.name) ?? nothingWaits;
+      return { ...place, ...counts, ...this.#sender.sentTo(place.name) };
+    });
   }
 
   /** What waits and what was given up, the newest first. */

@@ -21,6 +21,11 @@ export const noticePlace = z
     sent: z.number().int().meta({ description: 'Delivered by this host since its daemon started.' }),
     failed: z.number().int().meta({ description: 'Attempts that failed since then.' }),
     last_sent_at: moment.meta({ description: 'ISO 8601; null: not since the daemon started.' }),
+    last_fault: z.string().nullable().meta({
+      description:
+        'Why the newest notice that waits after an attempt, or is dead, was not taken; null: none is.',
+      example: 'chat.example answered 500',
+    }),
   })
   .meta({ id: 'NoticePlace', description: 'Where notices go.' });
 

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
+import { Receiver } from '../notices/receiver.ts';
 import { until } from './ask.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
@@ -125,6 +126,60 @@ t.test('what is counted is what the log and the events say', async t => {
   t.equal(figureIn(later, 'softquota_enforcing'), 0);
 });
 
+t.test('notices are counted by place, and dead ones are told by doctor and by /readyz', async t => {
+  const receiver = await Receiver.open(t);
+  receiver.answer = response => void response.writeHead(500).end();
+  const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+  const server = await Server.open(t, {
+    ini: {
+      ...limited,
+      metrics: { ENABLED: 'true' },
+      'webhook.chat': { URL: receiver.url, SECRET, ALLOW_PRIVATE: '127.0.0.1', GIVE_UP: '1s' },
+    },
+  });
+  await server.daemon.logged(/^notices are made of what happens/);
+  const figures = async () => {
+    const { text } = await server.ask('admin', '/metrics');
+    const of = (name: string, label: string) => figureIn(text, `softquota_${name}{place="chat",${label}}`);
+    return {
+      waiting: of('notices', 'state="waiting"'),
+      dead: of('notices', 'state="dead"'),
+      sent: of('notice_attempts_total', 'result="sent"'),
+      failed: of('notice_attempts_total', 'result="failed"'),
+    };
+  };
+  t.same(await figures(), { waiting: 0, dead: 0, sent: 0, failed: 0 });
+  const body = { owner: 'alice', subject: 'size:git:lfs', unit: 'store', bytes: 5000 };
+  t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+  const given = await until(async () => {
+    const found = await figures();
+    return found.dead === 1 ? found : null;
+  });
+  t.match(given, { waiting: 0, sent: 0 });
+  t.equal(given.failed, receiver.came.length);
+  const found = (await server.ask('admin', '/api/v1/admin/quota/findings')).text;
+  const message = `1 notice to chat could not be delivered: 127.0.0.1:${receiver.port} answered 500`;
+  const mend = 'fix this, then: softquota notices send-again --all';
+  const told = () => z.array(z.object({ code: z.string() }).loose()).parse(JSON.parse(found));
+  t.match(
+    told().filter(({ code }) => code === 'notices_dead'),
+    [{ severity: 'notice', message, mend }],
+  );
+  const { status, text } = await server.ask('gate', '/readyz');
+  t.equal(status, 200, 'decisions are reliable nevertheless');
+  t.match(text, '1 notice to chat could not be delivered');
+  t.notMatch(text, 'answered 500');
+
+  receiver.answer = response => void response.writeHead(200).end();
+  t.equal((await server.softquota(['notices', 'send-again', '--all'])).code, 0);
+  const delivered = await until(async () => {
+    const later = await figures();
+    return later.sent === 1 ? later : null;
+  });
+  t.match(delivered, { waiting: 0, dead: 0, failed: given.failed });
+  t.notMatch((await server.ask('gate', '/readyz')).text, 'could not be delivered');
+});
+
 const answered = z.object({ status: z.literal('success'), data: z.object({ result: z.array(z.unknown()) }) });
 const board = z.object({
   panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
@@ -139,7 +194,7 @@ t.test('Prometheus takes the metrics, the rules and the queries of the dashboard
   const metrics = await run('promtool', ['check', 'metrics'], { input: text });
   t.match(metrics, { code: 0, stdout: '', stderr: '' });
   const rules = join(docs, 'alerts.yml');
-  t.match(await run('promtool', ['check', 'rules', rules]), { code: 0, stdout: /SUCCESS: 12 rules found/ });
+  t.match(await run('promtool', ['check', 'rules', rules]), { code: 0, stdout: /SUCCESS: 13 rules found/ });
 
   const prometheus = await startPrometheus(t, new URL(await urlOf(server)).host, rules);
   const query = async (expr: string) => {
@@ -161,7 +216,7 @@ t.test('Prometheus takes the metrics, the rules and the queries of the dashboard
       data: z.object({ groups: z.array(z.object({ rules: z.array(z.object({ health: z.string() })) })) }),
     })
     .parse(await (await fetch(`${prometheus}/api/v1/rules`)).json());
-  t.equal(data.groups.flatMap(group => group.rules).length, 12);
+  t.equal(data.groups.flatMap(group => group.rules).length, 13);
 });
 
 /** Gives its address. */

@@ -37,6 +37,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     sweepEveryMs: 900_000,
     unpublished: null,
     worker: { isWanted: false, ...idle, state: null, silentMs: 0 },
+    notices: [],
     offlineDecisions: null,
     sweepError: null,
     configWrittenAt: null,
@@ -127,6 +128,20 @@ t.test('disks with too little left, or that limits promise more than they have, 
   ]);
   const safe = findings({ ...observation, shortDisks: [], keepsFree: true });
   t.notOk(safe.some(({ code }) => code === 'overcommitted'));
+});
+
+t.test('notices that could not be delivered are named with their place and the last fault', async t => {
+  const notices = [
+    { name: 'chat', dead: 2, lastFault: 'chat.example answered \u001b[31m500' },
+    { name: 'mail', dead: 0, lastFault: 'no answer within 10 s' },
+  ];
+  const seen = await observed(t, { notices });
+  const found = findings(seen).filter(({ code }) => code === 'notices_dead');
+  const message = '2 notices to chat could not be delivered: chat.example answered \\u{1b}[31m500';
+  t.match(found, [{ severity: 'notice', message, mend: /softquota notices send-again --all/ }]);
+  t.equal(found.length, 1);
+  t.strictSame(notes(seen), ['2 notices to chat could not be delivered']);
+  t.strictSame(notReady(seen), []);
 });
 
 t.test('a sweep that does not come back is told after three were missed', async t => {

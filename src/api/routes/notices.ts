@@ -41,9 +41,10 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       query: listQuery,
       answer: { status: 200, description: 'The places, and the first deliveries', schema: noticeList },
       handle: ({ query: { state, limit } }) => ({
-        places: notices.places().map(({ lastSentAt, ...place }) => ({
+        places: notices.places().map(({ lastSentAt, lastFault, ...place }) => ({
           ...place,
           last_sent_at: isoOf(lastSentAt),
+          last_fault: lastFault,
         })),
         deliveries: notices
           .deliveries()
