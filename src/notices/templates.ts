@@ -34,6 +34,8 @@ const names: Readonly<Record<MailName, ReadonlySet<string>>> = {
       'limit',
       'percent',
       'what',
+      'grace_until',
+      'grace_below',
       'kinds',
       'largest',
       'name',

@@ -34,6 +34,7 @@ export class Views {
     const owner = ledger.ownerUsage(name);
     const decide = ledger.deciderFor({ ...owner, reserved: null });
     const { decision, subject } = worstKind(ledger.settings, decide, owner);
+    const grace = decision.allowed ? decision.grace : undefined;
     const limited = decision.limit !== null && decision.limit !== -1;
     const use = formatUse(decision.used ?? 0, decision.limit ?? -1);
     const units = await ledger.shares.unitsOf(name, { most: mostUnits });
@@ -45,6 +46,8 @@ export class Views {
       limit: use.limit,
       percent: use.percent,
       what: subjectWords(subject),
+      grace_until: grace === undefined ? '' : formatMoment(grace.until),
+      grace_below: grace === undefined ? '' : formatBytes(grace.below),
       kinds: leaves
         .map(leaf => ({ leaf, bytes: owner.usage[leafIndex(leaf)] ?? 0 }))
         .filter(({ bytes }) => bytes > 0)

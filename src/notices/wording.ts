@@ -69,14 +69,21 @@ function sentenceOf(event: ToldEvent): string {
   }
 }
 
-function thresholdSentence({ owner, direction, from, to, used, limit }: EventOf<'threshold'>): string {
+function thresholdSentence(event: EventOf<'threshold'>): string {
+  const { owner, direction, from, to, used, limit, grace_until: graceUntil } = event;
   const use = formatUse(used ?? 0, limit ?? -1);
   const stands =
     limit === null || limit === -1
       ? `${owner} uses ${use.used}, without a limit.`
       : `${owner} uses ${use.used} of ${use.limit} (${use.percent}).`;
   if (direction === 'up') {
-    return to === 'limit' ? `The limit is reached: ${stands}` : `${to} % of the limit are reached: ${stands}`;
+    const grace =
+      graceUntil === undefined
+        ? ''
+        : ` Refusals begin on ${formatMoment(Date.parse(graceUntil))} at the latest.`;
+    return to === 'limit'
+      ? `The limit is reached: ${stands}${grace}`
+      : `${to} % of the limit are reached: ${stands}`;
   }
   return from === 'limit'
     ? `Below the limit again: ${stands}`

@@ -9,7 +9,8 @@ import { ask, createAllowance, grantRequest } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
 import { directoryFor } from '../ledger/world.ts';
 import { Mailbox } from './mailbox.ts';
-import { dayMs, hourMs, keys, mailAt, minuteMs, World } from './world.ts';
+import { Receiver } from './receiver.ts';
+import { dayMs, hookAt, hourMs, keys, mailAt, minuteMs, World } from './world.ts';
 
 t.test('an owner who comes near the limit gets one mail with the figures, and the link', async t => {
   const mailbox = await Mailbox.open(t);
@@ -44,6 +45,45 @@ ${/https:\S+unsubscribe\S+/.exec(mail?.text ?? '')?.[0]}`,
   t.match(mail?.raw, /^From: softquota <quota@git\.example>\r$/m);
   t.match(mail?.raw, /^Auto-Submitted: auto-generated\r$/m);
   t.match(mail?.raw, /^Message-ID: <t-\S+@git\.example>\r$/im);
+});
+
+t.test('who comes over a limit into a grace reads when refusals begin', async t => {
+  const mailbox = await Mailbox.open(t);
+  const receiver = await Receiver.open(t);
+  const world = await World.open(t, {
+    mail: mailAt(mailbox.port, { adminEvents: ['threshold'] }),
+    webhooks: [hookAt(receiver.url)],
+  });
+  const { ledger } = world;
+  ledger.settings = { ...ledger.settings, graceMs: 7 * dayMs };
+  ledger.graces.start({ pauseMs: 0 });
+  await world.pass();
+  await world.user('alice', 'alice@git.example');
+  await world.store('alice', 10_500);
+  const [received] = receiver.taken;
+  t.match(received?.json.data, { to: 'limit', grace_until: /^\d{4}-\d\d-\d\dT/ });
+  const until = Date.parse(String(received?.json.data.grace_until));
+  t.ok(Math.abs(until - world.clock.wallMs - 7 * dayMs) < minuteMs);
+  const day = `${new Date(until).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  const message = `The limit is reached: alice uses 10.5 kB of 10 kB (105 %). Refusals begin on ${day} at the latest.`;
+  t.equal(received?.json.data.message, message);
+  const mails = mailbox.take();
+  const [mail, admins] = ['alice', 'root'].map(name => mails.find(({ to }) => to === `${name}@git.example`));
+  const line = `Nothing is refused yet. Refusals begin on ${day}, or at 11 kB.`;
+  t.equal(mail?.subject, `[softquota] ${message}`);
+  t.match(mail?.text, `\nNow: 10.5 kB of 10 kB, 105 % (everything).\n${line}\n\nWhat takes`);
+  t.match(mail?.html, `<p>${line}</p>`);
+  t.match(admins?.text, `grace until: ${new Date(until).toISOString()}`);
+
+  await world.store('alice', 100);
+  await world.user('bob', 'bob@git.example');
+  await world.store('bob', 11_500);
+  const [, , over] = receiver.taken;
+  t.equal(over?.json.data.message, 'The limit is reached: bob uses 11.5 kB of 10 kB (115 %).');
+  t.notMatch(over?.json.data, { grace_until: String });
+  const [first] = mailbox.take().filter(({ to }) => to === 'bob@git.example');
+  t.match(first?.text, 'Now: 11.5 kB of 10 kB');
+  t.notMatch(first?.text, 'Refusals begin');
 });
 
 t.test('names are harmless in HTML and in the subject', async t => {
