@@ -59,6 +59,7 @@ const visits: Readonly<Record<string, Readonly<Record<string, Picture>>>> = {
     requests: { address: addressOf('requests') },
     scans: { address: addressOf('scans') },
     events: { address: addressOf('events') },
+    notices: { address: addressOf('notices') },
     tokens: { address: addressOf('tokens') },
     'tokens-of-alice': { address: `${addressOf('tokens')}?user=alice` },
     sources: { address: addressOf('auths') },

@@ -69,11 +69,14 @@ export {
 export { type GraceShown, graceMostFrom, graceMsFrom, type Reported } from './grace.ts';
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
 export {
+  type MailWish,
   mailWish,
   mailWishEdit,
   type NoticeDelivery,
   type NoticeList,
   type NoticePlace,
+  type NoticesSentAgain,
+  type NoticeTest,
   noticeDelivery,
   noticeList,
   noticePlace,

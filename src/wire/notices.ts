@@ -96,6 +96,7 @@ export const mailWish = z
   .object({
     mail: z.boolean().meta({ description: 'Whether mails about the own quota are wanted.' }),
     address: z.string().meta({ description: 'Where they go; empty: no address is known.' }),
+    sends: z.boolean().meta({ description: 'False: this server sends no mails to anybody.' }),
   })
   .meta({ id: 'MailWish' });
 
@@ -106,3 +107,6 @@ export const mailWishEdit = z
 export type NoticeList = z.infer<typeof noticeList>;
 export type NoticePlace = z.infer<typeof noticePlace>;
 export type NoticeDelivery = z.infer<typeof noticeDelivery>;
+export type NoticeTest = z.infer<typeof noticeTest>;
+export type NoticesSentAgain = z.infer<typeof noticesSentAgain>;
+export type MailWish = z.infer<typeof mailWish>;

@@ -22,6 +22,7 @@ export const pages = {
   repositories: '/repositories',
   scans: '/scans',
   events: '/events',
+  notices: '/notices',
   hosts: '/hosts',
   auths: '/admin/auths',
   help: '/help',

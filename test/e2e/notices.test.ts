@@ -224,7 +224,7 @@ t.test(
       const headers = { authorization: `token ${sha1}`, 'content-type': 'application/json' };
       return (await fetch(`${http}api/v1/user/quota/notices`, { ...init, headers })).json();
     };
-    const wanted = { mail: true, address: 'alice@git.example' };
+    const wanted = { mail: true, address: 'alice@git.example', sends: true };
     t.same(await own(), wanted, 'to open the page changes nothing');
     const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
     const clicked = await fetch(`${http}unsubscribe${asked}`, { method: 'POST', body });

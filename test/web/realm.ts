@@ -64,6 +64,7 @@ export function administratorsPages(names: readonly string[]): readonly string[]
         'requests',
         'scans',
         'events',
+        'notices',
         'hosts',
         'repositories',
         'help',

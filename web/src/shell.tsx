@@ -55,6 +55,7 @@ const administration: readonly (readonly [words: string, page: PageId, below?: P
   ['Requests', 'requests'],
   ['Scans', 'scans'],
   ['Events', 'events'],
+  ['Notices', 'notices'],
   ['Hosts', 'hosts'],
   ['Tokens', 'tokens'],
   ['Sources', 'auths'],

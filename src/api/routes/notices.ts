@@ -110,11 +110,12 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-function ownRoutes({ documents, now }: ApiServices): readonly Route[] {
+function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
   const own = '/user/quota/notices';
   const shown = (id: number) => ({
     mail: wantsMail(documents.snapshot, id),
     address: profileOf(documents.snapshot, id).email,
+    sends: notices.places().some(({ via }) => via === 'mail'),
   });
   return [
     route({

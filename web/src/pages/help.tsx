@@ -79,6 +79,7 @@ const sections: readonly Section[] = [
       'Shows what you store, by kind of data, and how full your limits are. If you are over a limit, pushes and uploads of that kind are refused until you delete something or get more space. A push or upload that has begun is finished.',
       'You can always delete branches, tags, packages and other data. The server frees the space of deleted commits at its next garbage collection, and the figures fall after the next measurement.',
       'With "Ask for more space" you send a request to the administrators. The answer appears on the same page.',
+      'If the server sends mails, you can switch off those about your usage at the end of the page.',
     ],
   },
   {
@@ -190,6 +191,16 @@ const sections: readonly Section[] = [
       'Shows refusals, thresholds reached, who changed what, sign-ins and requests, newest first. Refusals of one user are added up by the hour. Filter by kind, owner, who did it, day, and any text; the address of the page has the filters, so that you can send it to somebody.',
       'To undo a change of a rule, a group or of the groups of an owner, open "Show change" and choose "Restore what was before". This is a new change, and you see its effect first. It is refused if the same thing has been changed again since.',
     ],
+  },
+  {
+    id: 'notices',
+    title: 'Notices',
+    isForAdministrators: true,
+    text: [
+      'Shows the webhooks and mails that tell what happens. A notice that cannot be delivered waits and is tried again, with growing waits. After some days it is dead: fix what "Last fault" names, and send it again.',
+      '"Send a test" sends a notice at once, and says what became of it. The sections [webhook.NAME] and [mail] of app.ini say where notices go.',
+    ],
+    commands: ['softquota notices list', 'softquota notices test NAME', 'softquota notices send-again --all'],
   },
   {
     id: 'hosts',

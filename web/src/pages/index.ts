@@ -10,6 +10,7 @@ import { Help } from './help.tsx';
 import { Hosts } from './hosts.tsx';
 import { Mine } from './mine.tsx';
 import { MyTokens } from './my-tokens.tsx';
+import { Notices } from './notices.tsx';
 import { Organization } from './organization.tsx';
 import { Overview } from './overview.tsx';
 import { Owner } from './owner.tsx';
@@ -40,6 +41,7 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   tokens: TokensOfAnybody,
   scans: Scans,
   events: Events,
+  notices: Notices,
   hosts: Hosts,
   auths: Auths,
   mine: Mine,

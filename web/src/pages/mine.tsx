@@ -1,6 +1,7 @@
 /** What one uses oneself, and the organizations whose usage one may see. */
 
 import { useSession } from '../api/session.ts';
+import { OwnMails } from '../own/own-mails.tsx';
 import { OwnUsage } from '../own/own-usage.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
@@ -25,6 +26,7 @@ export function Mine() {
             </ul>
           </Panel>
         )}
+        <OwnMails />
       </OwnUsage>
     </Page>
   );

@@ -1,0 +1,239 @@
+/** The page of notices: where they go, what waits or could not be delivered, and tests. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import { printable } from '../../../src/text/index.ts';
+import type { NoticeDelivery, NoticePlace } from '../../../src/wire/index.ts';
+import { mostDeliveries, noticesQuery, sendAgain, sendTest } from '../api/notice-queries.ts';
+import { announce } from '../parts/announcer.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
+import { Count, counted, Time } from '../parts/figures.tsx';
+import { Name } from '../parts/name.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { Answered, Empty, Fault } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+
+export function Notices() {
+  const notices = useQuery(noticesQuery);
+  return (
+    <Page title="Notices" help="notices">
+      <Answered query={notices} what="the notices">
+        {({ places, deliveries, forgotten }) =>
+          places.length === 0 && deliveries.length === 0 ? (
+            <Unconfigured />
+          ) : (
+            <>
+              <Places places={places} />
+              <Deliveries deliveries={deliveries} forgotten={forgotten} />
+            </>
+          )
+        }
+      </Answered>
+    </Page>
+  );
+}
+
+function Unconfigured() {
+  return (
+    <Empty>
+      <p>This server tells nobody what happens.</p>
+      <p>
+        A section <code>[webhook.NAME]</code> of app.ini with <code>URL</code> and <code>SECRET</code> posts
+        notices to a program, and <code>[mail]</code> with <code>HOST</code> and <code>FROM</code> sends mails
+        to owners and administrators.
+      </p>
+    </Empty>
+  );
+}
+
+function Places({ places }: { readonly places: readonly NoticePlace[] }) {
+  const [testing, setTesting] = useState<NoticePlace | null>(null);
+  return (
+    <Panel title="Places">
+      <Table
+        caption="Places that notices go to"
+        rows={places}
+        keyOf={({ name }) => name}
+        columns={[
+          { key: 'name', title: 'Place', cell: ({ name }) => <Name>{name}</Name> },
+          {
+            key: 'events',
+            title: 'Notices',
+            isWide: true,
+            cell: ({ events }) => (events.length === 0 ? 'all' : events.join(', ')),
+          },
+          {
+            key: 'pending',
+            title: 'Waiting',
+            isNumber: true,
+            cell: ({ pending }) => <Count>{pending}</Count>,
+          },
+          { key: 'dead', title: 'Dead', isNumber: true, cell: ({ dead }) => <Count>{dead}</Count> },
+          {
+            key: 'sent',
+            title: 'Sent',
+            isNumber: true,
+            isWide: true,
+            cell: ({ sent }) => <Count>{sent}</Count>,
+          },
+          { key: 'last', title: 'Last sent', isWide: true, cell: place => <Time at={place.last_sent_at} /> },
+          {
+            key: 'fault',
+            title: 'Last fault',
+            isWide: true,
+            cell: ({ last_fault: fault }) => (fault === null ? 'none' : printable(fault)),
+          },
+          {
+            key: 'test',
+            title: 'Test',
+            cell: place => (
+              <button type="button" class="quiet" onClick={() => setTesting(place)}>
+                Send a test<span class="visually-hidden"> to {place.name}</span>
+              </button>
+            ),
+          },
+        ]}
+      />
+      {testing !== null && <Testing place={testing} onClose={() => setTesting(null)} />}
+    </Panel>
+  );
+}
+
+interface TestingProps {
+  readonly place: NoticePlace;
+  readonly onClose: () => void;
+}
+
+function Testing({ place: { name, via }, onClose }: TestingProps) {
+  const [address, setAddress] = useState('');
+  return (
+    <Confirm
+      title={`Send a test to ${printable(name)}?`}
+      action="Send the test"
+      done={`The test was delivered to ${printable(name)}.`}
+      act={async () => {
+        const { delivered, fault } = await sendTest(name, address.trim());
+        if (!delivered) throw new Error(`Not delivered: ${printable(fault ?? '')}`);
+      }}
+      onClose={onClose}
+    >
+      {via === 'mail' ? (
+        <Field
+          label="Mail address (optional)"
+          type="email"
+          value={address}
+          onInput={setAddress}
+          hint="Empty: it goes to all administrators who get mails."
+        />
+      ) : (
+        <p>The receiver gets a notice of the type “test”, at once and once.</p>
+      )}
+    </Confirm>
+  );
+}
+
+interface DeliveriesProps {
+  readonly deliveries: readonly NoticeDelivery[];
+  readonly forgotten: number;
+}
+
+function Deliveries({ deliveries, forgotten }: DeliveriesProps) {
+  const [failure, setFailure] = useState<unknown>(null);
+  const again = async (id: string | null) => {
+    try {
+      const count = await sendAgain(id);
+      setFailure(null);
+      announce(`${counted(count, 'notice waits', 'notices wait')} again.`);
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  const hasDead = deliveries.some(({ state }) => state === 'dead');
+  return (
+    <Panel
+      title="Waiting and dead"
+      actions={
+        hasDead && (
+          <button type="button" onClick={() => void again(null)}>
+            Send all again
+          </button>
+        )
+      }
+    >
+      <div class="stack">
+        {failure !== null && <Fault of={failure} />}
+        {deliveries.length === 0 ? (
+          <Empty>Nothing waits, and nothing is dead.</Empty>
+        ) : (
+          <DeliveryTable deliveries={deliveries} onAgain={id => void again(id)} />
+        )}
+        {deliveries.length === mostDeliveries && (
+          <p class="quiet-text">
+            These are the newest <Count>{mostDeliveries}</Count>.
+          </p>
+        )}
+        {forgotten > 0 && (
+          <p class="quiet-text">
+            <Count>{forgotten}</Count> more that were dead are forgotten.
+          </p>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+interface DeliveryTableProps {
+  readonly deliveries: readonly NoticeDelivery[];
+  readonly onAgain: (id: string) => void;
+}
+
+function DeliveryTable({ deliveries, onAgain }: DeliveryTableProps) {
+  return (
+    <Table
+      caption="Notices that wait or are dead, the newest first"
+      rows={deliveries}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          key: 'message',
+          title: 'Notice',
+          isMain: true,
+          cell: ({ message, fault }) => (
+            <>
+              <Name>{message}</Name>
+              {fault !== null && <p class="quiet-text">{printable(fault)}</p>}
+            </>
+          ),
+        },
+        { key: 'at', title: 'Time', isWide: true, cell: ({ at }) => <Time at={at} /> },
+        { key: 'to', title: 'To', isWide: true, cell: ({ to }) => <Name>{to}</Name> },
+        {
+          key: 'state',
+          title: 'State',
+          cell: ({ state, attempts, next_at: nextAt }) =>
+            state === 'dead' ? (
+              <>
+                <span class="mark bad">dead</span> after {counted(attempts, 'attempt', 'attempts')}
+              </>
+            ) : (
+              <>
+                <span class="mark near">waiting</span> {attempts > 0 && <>until </>}
+                {attempts > 0 && <Time at={nextAt} />}
+              </>
+            ),
+        },
+        {
+          key: 'again',
+          title: 'Change',
+          cell: ({ id, state }) =>
+            state === 'dead' && (
+              <button type="button" class="quiet" onClick={() => onAgain(id)}>
+                Send again
+              </button>
+            ),
+        },
+      ]}
+    />
+  );
+}
