@@ -177,6 +177,11 @@ DEFAULT_GROUPS = free
 [hooks]
 CONTACT = https://git.example/help/quota
 
+[webhook.chat]
+URL = https://chat.example/hooks/softquota
+SECRET = whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+EVENTS = threshold, policy
+
 ${redisPort === undefined ? '' : `${shared}\n`}${paths.join('\n')}`;
 }
 
