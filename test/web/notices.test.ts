@@ -17,6 +17,7 @@ t.test('where nothing is configured the page says how, and nobody is offered mai
   const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
   await tab.click('nav ::-p-text(Notices)');
   await reads(tab, 'A section [webhook.NAME] of app.ini', 'main');
+  t.same(await barriers(tab), []);
   await tab.go(new URL('mine', world.url).href);
   await isLoaded(tab);
   const answered = await tab.page.evaluate(
