@@ -110,7 +110,7 @@ export function initText(report: InitReport): string {
 
 function enforcing({ look, hooks, enforce }: NextCommands): string[] {
   return [
-    `Then check the figures${hooks === null ? '' : ', install the hooks'} and, when the figures are as expected, enforce the limit and send SIGHUP to the daemon:`,
+    `Then check the figures${hooks === null ? '' : ', install the hooks'} and, when the figures are as expected, enforce the limit and send SIGHUP to the daemon (as a service: systemctl reload softquota):`,
     `    ${look}`,
     ...(hooks === null ? [] : [`    ${hooks}`]),
     `    ${enforce}`,

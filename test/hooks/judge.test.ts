@@ -102,7 +102,7 @@ t.test('branches that are replaced without the tags of their history are told ab
   t.equal(push.code, 1);
   t.match(
     World.said(push).replaceAll(/\s+/g, ' '),
-    /It leaves refs\/tags\/v1, which may hold the history that it replaces: replace or delete these refs with the same push, such as by: git push --force origin 'refs\/heads\/\*' 'refs\/tags\/\*'$/,
+    /It leaves refs\/tags\/v1, which may hold the history that it replaces: replace or delete these refs in the same push, for example: git push --force origin 'refs\/heads\/\*' 'refs\/tags\/\*'$/,
   );
   t.equal((await world.push(['--force', 'HEAD:main', ':v1'])).code, 0);
 });
@@ -272,7 +272,7 @@ t.test('if git needs longer than judgeTimeout, the push is refused and told why'
   );
   const push = await world.push(['--force', 'HEAD:main']);
   t.equal(push.code, 1);
-  t.match(World.said(push), /could not be found out within 0\.3 s.*delete branches and tags first/s);
+  t.match(World.said(push), /git could not tell within 0\.3 s whether.*Delete branches and tags first/s);
 });
 
 t.test('two such pushes at once cannot count on the same deletion', async t => {

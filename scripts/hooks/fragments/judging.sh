@@ -22,10 +22,11 @@ judge_push() {
 	find_manner && takes_away || return 1
 	if claim_turn; then
 		if ! find_refs || ! weigh_both; then
-			reason='because git cannot tell here'
-			[ -z "$judge_until" ] || ! clock || [ "$now" -lt "$judge_until" ] || reason="within $judge_timeout s"
-			judgement="it could not be found out $reason if this push makes the repository smaller; delete branches"
-			judgement="$judgement and tags first, with pushes of their own: these are never refused."
+			reason='git cannot tell here'
+			[ -z "$judge_until" ] || ! clock || [ "$now" -lt "$judge_until" ] ||
+				reason="git could not tell within $judge_timeout s"
+			judgement="$reason whether this push makes the repository smaller. Delete branches and tags first, in"
+			judgement="$judgement separate pushes: these are never refused."
 		elif compare; then
 			judged=yes
 			return 0
@@ -236,7 +237,7 @@ END
 		return 1
 	fi
 	if [ "$after" -ge "$least" ]; then
-		judgement="an earlier push was accepted because only $(size "$least") would stay, and more stayed: $sizes."
+		judgement="an earlier push was accepted because only $(size "$least") were to remain, but more remained: $sizes."
 		return 1
 	fi
 	# A pack without its index, which git writes itself.
@@ -245,14 +246,14 @@ END
 		list=$(become find "$GIT_QUARANTINE_PATH" -type f ! -name '*.idx' ! -name '*.rev' ! -name '*.keep' -exec ls -ln {} +) &&
 			printf '%s\n' "$list" | (become awk '{ sum += $5 } END { printf "%.0f", sum }')
 	) 2>/dev/null
-	judgement='it could not be found out how much this push brings.'
+	judgement='it is not known how much this push brings.'
 	[ -n "$brought" ] || return 1
 	# What it brings may be there a second time, as what git completes the pack with. However often git does only
 	# a part, or another push that began before gives a new name to what is deleted, all that is brought meanwhile
 	# stays below three times of what there was at first.
 	most=$((first * 3 - before))
 	if [ "$brought" -gt "$most" ]; then
-		judgement="earlier pushes were accepted because less would stay, and more stayed: $sizes. Delete branches and tags first."
+		judgement="earlier pushes were accepted because less was to remain, but more remained: $sizes. Delete branches and tags first."
 		return 1
 	fi
 	[ "$manner" != any ] || return 0
@@ -282,8 +283,8 @@ name_others() {
 		' | printable
 	)
 	[ -z "$held" ] ||
-		printf ' It leaves %s, which may hold the history that it replaces: replace or delete these refs with the same %s' \
-			"$held" "push, such as by: git push --force origin 'refs/heads/*' 'refs/tags/*'"
+		printf ' It leaves %s, which may hold the history that it replaces: replace or delete these refs in the same %s' \
+			"$held" "push, for example: git push --force origin 'refs/heads/*' 'refs/tags/*'"
 	detached=${detached% HEAD}
 	[ -n "$detached" ] || return 0
 	# shellcheck disable=SC2016 # the $ is awk's

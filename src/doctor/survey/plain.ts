@@ -4,6 +4,7 @@
 
 import { dirname, join, relative } from 'node:path';
 import type { OwnerSource } from '../../layout/index.ts';
+import { counted } from '../../text/index.ts';
 import { isDirectory, physical } from './directories.ts';
 import { everythingOf, type Proposal, type Recognised, section } from './recognised.ts';
 
@@ -29,7 +30,7 @@ export function plain(
     layout: flat ? 'flat' : 'owners',
     root,
     evidence: [
-      `${repositories.length} bare repositories, ${inFolders} of them in owner directories`,
+      `${counted(repositories.length, 'bare repository', 'bare repositories')}, ${inFolders} of them in owner directories`,
       ...(suffix === '' ? ['some of their names do not end with .git'] : []),
     ],
     proposals: [
