@@ -53,7 +53,7 @@ function List({ policy }: { policy: WholePolicy }) {
         { key: 'limit', title: 'Limit', isNumber: true, cell: ({ limit }) => <Size bytes={limit} /> },
         {
           key: 'subjects',
-          title: 'Of',
+          title: 'Kinds of data',
           cell: ({ subjects }) => (subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')),
         },
         {
