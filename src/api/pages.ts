@@ -1,5 +1,6 @@
 /** Long lists, a page at a time. */
 
+import { z } from 'zod';
 import { inSlices, workInSlices } from '../slices.ts';
 import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
@@ -13,11 +14,20 @@ export interface Page {
 
 /**
  * The parameters that say which page, on the addresses that Forgejo has too: as there, whatever is below 1
- * means the first page or as many as usual, and more than can be means as many as can be.
+ * means the first page or as many as usual, as nothing at all does, and more than can be means as many as can
+ * be.
  */
 export function forgivingPage({ usual, most }: { readonly usual: number; readonly most: number }) {
   const number = (otherwise: number) =>
-    queryNumber(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, otherwise);
+    z
+      .union(
+        [
+          queryNumber(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, otherwise),
+          z.literal('').transform(() => otherwise),
+        ],
+        { error: ({ errors }) => errors?.[0]?.[0]?.message },
+      )
+      .default(otherwise);
   return {
     page: number(1)
       .transform(page => Math.max(1, page))

@@ -11,10 +11,10 @@ const parameters = z.array(z.object({ name: z.string(), in: z.string(), schema: 
 
 t.test('a number in a query is written with digits, or it is refused', async t => {
   const world = await World.open(t);
-  const notNumbers = ['', '0x10', '1e1', '1.5', '+1', 'ten', '%201', '1%20', '99999999999999999999'];
-  const lists = ['/admin/quota/usage', '/admin/users', '/admin/tokens', '/admin/quota/units'];
-  for (const list of lists) {
-    for (const said of notNumbers) {
+  const notNumbers = ['0x10', '1e1', '1.5', '+1', 'ten', '%201', '1%20', '99999999999999999999'];
+  const forgiving = '/admin/users'; // Forgejo has it too, and takes an empty number as none
+  for (const list of ['/admin/quota/usage', forgiving, '/admin/tokens', '/admin/quota/units']) {
+    for (const said of list === forgiving ? notNumbers : ['', ...notNumbers]) {
       for (const name of ['limit', 'page']) {
         const { status, text } = await world.call('GET', `${list}?${name}=${said}`);
         t.equal(status, 422, `${list}?${name}=${said}`);
@@ -24,7 +24,8 @@ t.test('a number in a query is written with digits, or it is refused', async t =
     await world.must(200, 'GET', `${list}?limit=10&page=1`);
   }
   const explain = '/admin/quota/explain?user=alice&subject=size:all&size=';
-  for (const said of [...notNumbers, '-1']) t.equal((await world.call('GET', explain + said)).status, 422);
+  for (const said of ['', ...notNumbers, '-1'])
+    t.equal((await world.call('GET', explain + said)).status, 422);
   await world.must(200, 'GET', `${explain}1000`);
 });
 
