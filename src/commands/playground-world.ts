@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { installHooks } from '../githooks/index.ts';
+import { installHooks } from '../git/index.ts';
 import { longestPathBytes } from '../service/index.ts';
 
 export interface World {

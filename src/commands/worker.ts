@@ -3,9 +3,8 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { Guard, type SharedPlace, writeShared } from '../githooks/index.ts';
+import { Guard, type SharedPlace, type WorkerOptions, writeShared } from '../git/index.ts';
 import type { Log } from '../log.ts';
-import type { WorkerOptions } from '../worker/index.ts';
 import type { Exit } from './exit.ts';
 import { type ConfigOption, configFrom, withConfigOption } from './settings.ts';
 
@@ -42,7 +41,7 @@ async function work(options: WorkerCommandOptions): Promise<number> {
   }
   const config = configFrom(options);
   const { createLogger, keepHeapSmall } = await import('../service/index.ts');
-  const { Worker } = await import('../worker/index.ts');
+  const { Worker } = await import('../git/index.ts');
   keepHeapSmall();
   const { log, flush } = createLogger(config.log);
   process.stderr.on('error', () => {});
@@ -71,7 +70,7 @@ async function work(options: WorkerCommandOptions): Promise<number> {
 async function reclaimFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<WorkerOptions['reclaim']> {
   const { run, expireMs } = reclaim;
   if (run === 'never') return null;
-  const { findGit } = await import('../worker/index.ts');
+  const { findGit } = await import('../git/index.ts');
   const git = await findGit();
   if (git.is === 'version') {
     return { run, expireMs, gitVersion: git.version };

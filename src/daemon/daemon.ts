@@ -32,7 +32,7 @@ import { joinFleet, mountedIn } from './fleet.ts';
 import { forgetForge, openForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
 import { KeptReservations } from './kept-reservations.ts';
-import { openMetrics } from './metrics.ts';
+import { openMetrics } from './metrics/open-metrics.ts';
 import { openNotices } from './notices.ts';
 import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';

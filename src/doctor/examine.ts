@@ -1,6 +1,6 @@
 /** All checks in their order, as far as each of them can be made. */
 
-import { hooksStatus } from '../githooks/index.ts';
+import { hooksStatus } from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';

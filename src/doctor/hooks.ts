@@ -14,7 +14,7 @@ import {
   isProtected,
   previousFile,
   type RepositoryStatus,
-} from '../githooks/index.ts';
+} from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { defaultSocket } from '../../src/githooks/index.ts';
+import { defaultSocket } from '../../src/git/index.ts';
 import { enoughDescriptors } from '../../src/service/index.ts';
 import { must, run } from '../e2e/run.ts';
 

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { sections } from '../../config/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { findRepositories, type UnreadPlace } from '../../githooks/index.ts';
+import { findRepositories, type UnreadPlace } from '../../git/index.ts';
 import { beforeFollow, inspect, resolveLayout, type StorageSettings, saysHangs } from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import { counted, formatCount } from '../../text/index.ts';
