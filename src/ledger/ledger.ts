@@ -171,6 +171,21 @@ export class Ledger {
     return this.#writeBehind.waiting;
   }
 
+  /**
+   * Another number after each change of owners, usage or sweeps: whoever `isLasting` tells of has the same
+   * usage until then.
+   */
+  get version(): number {
+    return this.#usage.version + this.#watchers.told + this.walks.sweeps;
+  }
+
+  /**
+   * Tells that nothing in an owner's usage ends or grows old by itself, but for what `shares.isStale` says.
+   */
+  isLasting({ name, allowance, reserved }: OwnerUsage): boolean {
+    return allowance === null && reserved === null && !this.#usage.account(name)?.sources.length;
+  }
+
   /** The units of this host. */
   get units(): ReadableUnits {
     return this.#usage;

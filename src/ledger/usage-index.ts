@@ -25,6 +25,7 @@ export class UsageIndex {
   readonly #units: UnitTable;
   #accountsOpened = 0;
   #unitsVersion = 0;
+  #version = 0;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -49,6 +50,11 @@ export class UsageIndex {
   /** Another number after each change of which units there are, or whose and of which leaf. */
   get unitsVersion(): number {
     return this.#unitsVersion;
+  }
+
+  /** Another number after each change of an owner, a unit or an account; `onChange` tells of all else. */
+  get version(): number {
+    return this.#version + this.owners.version;
   }
 
   get unitCount(): number {
@@ -159,6 +165,7 @@ export class UsageIndex {
     const { key } = this.owners.add(owner);
     const known = this.#accounts.get(key);
     if (known !== undefined) return known;
+    this.#version += 1;
     const account = new Account(key, ++this.#accountsOpened, this.#book);
     this.#accounts.set(key, account);
     return account;
@@ -176,11 +183,14 @@ export class UsageIndex {
 
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
-    if (!this.hasUsage(ownerKey)) this.#accounts.delete(ownerKey);
+    if (this.hasUsage(ownerKey)) return;
+    this.#version += 1;
+    this.#accounts.delete(ownerKey);
   }
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
   put(record: UnitRecord): void {
+    this.#version += 1;
     const account = this.#accountOf(record);
     const unit = account === undefined ? record : account.withOwnSpelling(record);
     const row = this.#units.find(unit.id);
@@ -228,6 +238,7 @@ export class UsageIndex {
   }
 
   #remove(row: number, unit: UnitRecord): void {
+    this.#version += 1;
     this.#unitsVersion += 1;
     this.#accountOf(unit)?.take(row, unit);
     this.#units.remove(row);

@@ -38,6 +38,7 @@ export class Walks {
   readonly #tombstones = new Tombstones();
   readonly #roots = new Map<string, RootRecord>();
   #sweep: SweepRecord | null = null;
+  #sweeps = 0;
 
   constructor(options: WalksOptions) {
     this.#options = options;
@@ -52,6 +53,11 @@ export class Walks {
   /** The last sweep that ended, of this life or an earlier one. */
   get lastSweep(): SweepRecord | null {
     return this.#sweep;
+  }
+
+  /** The number of sweeps that have ended in this life. */
+  get sweeps(): number {
+    return this.#sweeps;
   }
 
   root(path: string): RootRecord | undefined {
@@ -139,6 +145,7 @@ export class Walks {
     for (const path of gone) this.#roots.delete(path);
     for (const root of present) this.#roots.set(root.path, root);
     this.#sweep = sweep;
+    this.#sweeps += 1;
     this.#tombstones.swept();
     this.#options.writeBehind.swept(sweep, present, gone);
   }
