@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { Guard, type SharedPlace, writeShared } from '../githooks/index.ts';
+import { keepHeapSmall } from '../heap.ts';
 import type { Log } from '../log.ts';
 import type { WorkerOptions } from '../worker/index.ts';
 import type { Exit } from './exit.ts';
@@ -41,9 +42,9 @@ async function work(options: WorkerCommandOptions): Promise<number> {
     );
   }
   const config = configFrom(options);
-  const { createLogger, keepHeapSmall } = await import('../service/index.ts');
-  const { Worker } = await import('../worker/index.ts');
   keepHeapSmall();
+  const { createLogger } = await import('../service/index.ts');
+  const { Worker } = await import('../worker/index.ts');
   const { log, flush } = createLogger(config.log);
   process.stderr.on('error', () => {});
   const stopAsked = new Promise<string>(resolve => {
