@@ -217,6 +217,19 @@ export class Account {
     this.#changed(undefined, unit);
   }
 
+  /** Takes a unit in as it comes from the store: before anything of the owner's was asked for or reported. */
+  load(row: number): void {
+    const { table } = this.#book;
+    table.link(row, this.#firstUnit, this.#number);
+    this.#firstUnit = row;
+    this.#units += 1;
+    if (table.isPartial(row)) this.#partialUnits += 1;
+    if (table.hasUnreachable(row)) this.#unreachable.unitChanged(undefined, table.record(row));
+    this.#measuredAt = undefined;
+    this.#unitBytes = null;
+    this.#recount();
+  }
+
   /** One of its units has become another. */
   replaced(before: UnitRecord, after: UnitRecord): void {
     this.#changed(before, after);

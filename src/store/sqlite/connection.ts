@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { entryUrl } from '../../package.ts';
+import { PackedUnits, type UnitColumns } from '../packed-units.ts';
 import type {
   DocumentRecord,
   EventQuery,
@@ -18,7 +19,6 @@ import type {
   RootRecord,
   StoredRecords,
   SweepRecord,
-  UnitRecord,
   VersionRecord,
 } from '../store.ts';
 import { away } from './faults.ts';
@@ -33,7 +33,7 @@ import {
   type ThreadSettings,
 } from './messages.ts';
 import { writeInParts } from './parts.ts';
-import { type UnitColumns, unitsAtOnce, unitsFrom } from './unit-rows.ts';
+import { unitsAtOnce } from './unit-rows.ts';
 
 interface Waiting {
   readonly resolve: () => void;
@@ -117,17 +117,17 @@ export class Connection {
     };
   }
 
-  async units(take: (units: Iterable<UnitRecord>) => void): Promise<void> {
+  async units(take: (units: PackedUnits) => void): Promise<void> {
     let next: Promise<UnitColumns | null> = this.#unitsAfter(null);
     for (let units = await next; units !== null; units = await next) {
-      const last = units.ids.at(-1);
+      const { ids, ends } = units;
       // The thread reads the next ones while these are taken.
-      next = units.ids.length < unitsAtOnce || last === undefined ? nothingMore : this.#unitsAfter(last);
-      take(unitsFrom(units));
+      next = ends.length < unitsAtOnce ? nothingMore : this.#unitsAfter(ids.slice(ends.at(-2)));
+      take(new PackedUnits(units));
     }
   }
 
-  async #unitsAfter(after: string | null): Promise<UnitColumns | null> {
+  async #unitsAfter(after: Uint8Array | null): Promise<UnitColumns | null> {
     let found: UnitColumns | null = null;
     await this.#ask({ id: ++this.#lastId, ask: 'units', after }, ({ units = null }) => {
       found = units;

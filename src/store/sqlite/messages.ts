@@ -1,10 +1,10 @@
 /** Messages between a store and its thread. */
 
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
+import type { UnitColumns } from '../packed-units.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
 import type { Changes, StoredRecords, VersionRecord } from '../store.ts';
 import type { HistoryAnswer, HistoryQuestion } from './history.ts';
-import type { UnitColumns } from './unit-rows.ts';
 
 /** The settings that a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {
@@ -25,7 +25,7 @@ export type WritePart = {
 
 export type Reading =
   | { readonly id: number; readonly ask: 'load' }
-  | { readonly id: number; readonly ask: 'units'; readonly after: string | null }
+  | { readonly id: number; readonly ask: 'units'; readonly after: Uint8Array | null }
   | { readonly id: number; readonly ask: 'events'; readonly query: EventQuery }
   | { readonly id: number; readonly ask: 'levels' };
 

@@ -9,6 +9,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
+import { buffersOf, type UnitColumns } from '../packed-units.ts';
 import type {
   DocumentRecord,
   EventRecord,
@@ -133,8 +134,8 @@ function leafToKeep(leaf: string): Leaf {
   return leaf;
 }
 
-/** Hands what is asked for over in chunks, or throws `store_refused` at the first row that cannot be one. */
-export type Read = (asked: Reading, emit: (chunk: Chunk) => void) => void;
+/** Hands what is asked for over in chunks, each with the buffers that are given away, or throws `store_refused` at the first row that cannot be one. */
+export type Read = (asked: Reading, emit: (chunk: Chunk, given?: readonly ArrayBuffer[]) => void) => void;
 
 /** The statements that reading takes; throws where a table or a column is missing. */
 export function reader(db: DatabaseSync, file: string): Read {
@@ -187,7 +188,7 @@ export function reader(db: DatabaseSync, file: string): Read {
       case 'load':
         return load(emit);
       case 'units':
-        return emit({ units: units(asked.after) });
+        return emitUnits(units(asked.after), emit);
       case 'levels':
         for (const chunk of chunks('levels', levels, levelOf)) emit({ levels: chunk });
         return;
@@ -197,6 +198,10 @@ export function reader(db: DatabaseSync, file: string): Read {
       }
     }
   };
+}
+
+function emitUnits(units: UnitColumns, emit: Parameters<Read>[1]): void {
+  emit({ units }, buffersOf(units));
 }
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
