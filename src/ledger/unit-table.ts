@@ -134,10 +134,9 @@ export class UnitTable {
     this.#files.set(units.files, first);
     this.#measuredAt.set(units.measuredAt, first);
     this.#seq.set(units.seq, first);
-    this.#reachable.set(units.reachable, first);
-    this.#unreachable.set(units.unreachable, first);
     for (let at = 0; at < count; at += 1) {
       this.#owners.push(owners[units.ownersAt[at] ?? noRow] ?? null);
+      this.#setReach(first + at, units.reachable[at] ?? 0, units.unreachable[at] ?? 0);
       const kind = units.kinds[at] ?? 0;
       this.#leaves[first + at] = kind >> 2;
       this.#flags[first + at] = kind & (kindFlags.reported | kindFlags.partial);
@@ -154,8 +153,7 @@ export class UnitTable {
     this.#files[row] = unit.files;
     this.#measuredAt[row] = unit.measuredAt;
     this.#seq[row] = unit.seq;
-    this.#reachable[row] = unit.reach?.reachableBytes ?? 0;
-    this.#unreachable[row] = unit.reach?.unreachableBytes ?? 0;
+    this.#setReach(row, unit.reach?.reachableBytes ?? 0, unit.reach?.unreachableBytes ?? 0);
     this.#leaves[row] = leafIndex(unit.leaf);
     this.#flags[row] =
       (unit.kind === 'reported' ? kindFlags.reported : 0) | (unit.partial ? kindFlags.partial : 0);
@@ -202,14 +200,21 @@ export class UnitTable {
     return ((this.#flags[row] ?? 0) & flag) !== 0;
   }
 
+  /** Where nobody has said of any unit what is unreachable in it, there are no such columns. */
+  #setReach(row: number, reachable: number, unreachable: number): void {
+    if (unreachable === 0 && row >= this.#unreachable.length) return;
+    this.#reachable = grown(this.#reachable, row + 1);
+    this.#unreachable = grown(this.#unreachable, row + 1);
+    this.#reachable[row] = reachable;
+    this.#unreachable[row] = unreachable;
+  }
+
   #makeRoomFor(row: number): void {
     const rows = row + 1;
     this.#bytes = grown(this.#bytes, rows);
     this.#files = grown(this.#files, rows);
     this.#measuredAt = grown(this.#measuredAt, rows);
     this.#seq = grown(this.#seq, rows);
-    this.#reachable = grown(this.#reachable, rows);
-    this.#unreachable = grown(this.#unreachable, rows);
     this.#leaves = grown(this.#leaves, rows);
     this.#flags = grown(this.#flags, rows);
     this.#chains = grown(this.#chains, rows);

@@ -32,6 +32,7 @@ import {
   type Request,
   type ThreadSettings,
 } from './messages.ts';
+import { ownersFrom } from './owner-rows.ts';
 import { writeInParts } from './parts.ts';
 import { unitsAtOnce } from './unit-rows.ts';
 
@@ -98,7 +99,7 @@ export class Connection {
     const versions: VersionRecord[] = [];
     await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
       deltas.push(...(chunk.deltas ?? []));
-      owners.push(...(chunk.owners ?? []).map(withSharedTexts));
+      if (chunk.owners !== undefined) owners.push(...ownersFrom(chunk.owners));
       documents.push(...(chunk.documents ?? []));
       roots.push(...(chunk.roots ?? []));
       shares.push(...(chunk.shares ?? []));
@@ -207,12 +208,6 @@ export class Connection {
     if (answer.is === 'done') waiting?.resolve();
     else waiting?.reject(errorOf(answer.fault));
   }
-}
-
-/** Of what came from the thread, each text is one of its own. */
-function withSharedTexts(owner: OwnerRecord): OwnerRecord {
-  const { key, id, name, type, since } = owner;
-  return { key, id, name: name === key ? key : name, type: type === 'user' ? 'user' : 'organization', since };
 }
 
 function withLineage(
