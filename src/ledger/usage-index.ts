@@ -6,7 +6,7 @@
 
 import type { OwnerRegistry } from '../documents/index.ts';
 import type { Subject } from '../quota/index.ts';
-import type { OwnerRecord, UnitRecord } from '../store/index.ts';
+import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account, type AccountBook } from './account.ts';
 import { noRow } from './columns.ts';
 import { UnitTable } from './unit-table.ts';
@@ -206,6 +206,21 @@ export class UsageIndex {
     const added = this.#units.add(unit);
     account?.put(added, unit);
     if (unit.owner === null) this.#countUnowned(1, unit.bytes);
+  }
+
+  /** Puts in units with ids of which there are none; `accountFor` opens the account of an owner. */
+  append({ columns }: PackedUnits, accountFor: (ownerName: string) => Account): void {
+    const { owners, ownersAt, bytes } = columns;
+    const accounts = owners.map(accountFor);
+    // The texts that came from the store are others for each of them.
+    const names = owners.map((name, at) => (accounts[at]?.ownerKey === name ? accounts[at].ownerKey : name));
+    let row = this.#units.append(columns, names);
+    this.#unitsVersion += 1;
+    for (let at = 0; at < ownersAt.length; at += 1, row += 1) {
+      const account = accounts[ownersAt[at] ?? noRow];
+      if (account === undefined) this.#countUnowned(1, bytes[at] ?? 0);
+      else account.load(row);
+    }
   }
 
   remove(unit: UnitRecord): void {

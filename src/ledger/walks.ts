@@ -7,7 +7,15 @@
 
 import type { Leaf } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import type { Changes, RootRecord, SweepRecord, UnitRecord, WriteBehind } from '../store/index.ts';
+import {
+  type Changes,
+  kindFlags,
+  type PackedUnits,
+  type RootRecord,
+  type SweepRecord,
+  type UnitRecord,
+  type WriteBehind,
+} from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { Reports } from './reports.ts';
 import type { Reservations } from './reservations.ts';
@@ -98,6 +106,17 @@ export class Walks {
     return unit.kind === 'walked' && !unit.partial && unit.measuredAt < sweptAt
       ? { ...unit, measuredAt: sweptAt }
       : unit;
+  }
+
+  /** The same of units as they come from the store. */
+  loadedColumns(units: PackedUnits): PackedUnits {
+    const { kinds, measuredAt } = units.columns;
+    const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
+    for (const [at, kind] of kinds.entries()) {
+      if ((kind & (kindFlags.reported | kindFlags.partial)) === 0 && (measuredAt[at] ?? 0) < sweptAt)
+        measuredAt[at] = sweptAt;
+    }
+    return units;
   }
 
   /** A walk that began at `seq` found no unit there any more. */

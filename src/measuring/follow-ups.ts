@@ -38,7 +38,7 @@ export const distancesMs = [250, 1000, 4000, 16_000, 64_000] as const;
 const [shortestMs] = distancesMs;
 const restMs = 5;
 /** While more than so many wait: checks come in a flood, and most of them let nothing grow. */
-const manyDue = 64;
+const manyDue = 256;
 const floodRestMs = 20;
 const busyRestMs = 250;
 
