@@ -2,7 +2,7 @@
  * Answers that are ready: a check that was allowed is put into words once, and sent again as it is for as
  * long as all that it rests on is the same.
  *
- * Each time, the owner's usage is read from the ledger's memory anew and compared, and so are policy and
+ * Each time, the owner's usage is read from the ledger's memory again and compared, and so are policy and
  * settings; the unit, too, where units have come, gone or changed hands meanwhile. Nothing has to be told of
  * a change, so no old decision is ever given. What is refused is never kept: each refusal is recorded, and
  * its words depend on more. What a grace lets through is not kept either, since it ends by itself.

@@ -279,7 +279,7 @@ export class Ledger {
 
   /**
    * Units that have another id by now are written once all were read, for one that is still to be read may be
-   * the same by now; and before anybody can report it anew.
+   * the same by now; and before anybody can report it again.
    */
   async #writeRenamed(renamed: ReadonlyMap<string, string>): Promise<void> {
     for (const [before, now] of renamed) {

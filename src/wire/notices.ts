@@ -39,7 +39,7 @@ export const noticeDelivery = z
       description: 'The id of the notice: `webhook-id` of every attempt.',
       example: 't-000000007-5f1c0a9be2d4',
     }),
-    type: z.string().meta({ description: 'What is told, such as `threshold`.', example: 'threshold' }),
+    type: z.string().meta({ description: 'The kind of notice, such as `threshold`.', example: 'threshold' }),
     at: z.string().meta({ description: 'When it happened. ISO 8601.' }),
     to: z.string().meta({ description: 'The name of a webhook, or a mail address.', example: 'chat' }),
     via: z.enum(['webhook', 'mail']).meta({ description: 'How it is sent.' }),

@@ -1,4 +1,4 @@
-/** What of a policy is hardly meant, each with the way to what mends it. */
+/** Possible mistakes in a policy, each with a link to the place that fixes it. */
 
 import { printable } from '../../../src/text/index.ts';
 import type { LintFault } from '../../../src/wire/index.ts';
