@@ -1,7 +1,7 @@
 /** Notices: the places that they go to, and what waits or could not be delivered. */
 
 import { z } from 'zod';
-import { text } from './bounds.ts';
+import { emailPattern, longestEmail, text } from './bounds.ts';
 
 const moment = z.string().nullable();
 
@@ -73,10 +73,15 @@ export const noticeList = z
 export const noticeTestOrder = z
   .strictObject({
     to: text.min(1).meta({ description: 'The name of a webhook, or `mail`.', example: 'chat' }),
-    address: z.email().max(254).optional().meta({
-      description: 'For `mail`: where the mail goes; left out: to all administrators.',
-      example: 'root@git.example',
-    }),
+    address: z
+      .string()
+      .max(longestEmail)
+      .regex(new RegExp(`^${emailPattern}$`), { error: 'expected an address such as alice@git.example' })
+      .optional()
+      .meta({
+        description: 'For `mail`: where the mail goes; left out: to all administrators.',
+        example: 'root@git.example',
+      }),
   })
   .meta({ id: 'NoticeTestOrder' });
 
