@@ -16,7 +16,7 @@ const eventsAtOnce = 1000;
 
 /**
  * Usage is no part of it: each host says what is stored on it. The policy comes last, so that what broke
- * off can be begun anew. Rejects with `conflict` where the store is not empty or what is read back is not
+ * off can be begun again. Rejects with `conflict` where the store is not empty or what is read back is not
  * what was copied, and with `store_away`.
  */
 export async function copyTo(store: SharedStore, backup: Backup, { verify }: CopyOptions): Promise<CopiedTo> {

@@ -50,7 +50,7 @@ const document = z.strictObject({
   taken_at: whole,
   owners: z.array(ownerShape),
   policy: z.array(documentShape),
-  /** What programs reported: no walk would find it again. */
+  /** What programs reported, which no walk finds. */
   reported_units: z.array(reportedUnit),
   /** Newest first. */
   events: z.array(event),

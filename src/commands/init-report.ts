@@ -139,8 +139,8 @@ function unattributed({ forge, unattributed: { repositories, such, stores } }: I
       ? ''
       : lines([
           repositories === 1
-            ? `${such.join()} has no owner; it counts for nobody.`
-            : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they count for nobody.`,
+            ? `${such.join()} has no owner, so it is not counted.`
+            : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they are not counted.`,
         ]);
   if (stores.length === 0) return without;
   const rows = stores.map(({ what, bytes, whole, path }) => [

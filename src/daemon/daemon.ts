@@ -50,7 +50,7 @@ export interface DaemonOptions {
 /** What was opened, each after what it needs. */
 type Opened = { close(): Promise<void> }[];
 
-/** What is told when it is read anew, or asked when it ends. */
+/** What is told when it is read again, or asked when it ends. */
 interface Parts {
   readonly ledger: Ledger;
   readonly measuring: Measuring;

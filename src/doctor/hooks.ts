@@ -45,7 +45,7 @@ interface Fault {
   readonly code: DoctorCode;
   readonly repository: string;
   readonly what: string;
-  /** The command that mends this one; null: to install the hooks. */
+  /** The command that fixes this one; null: to install the hooks. */
   readonly mend: string | null;
 }
 

@@ -3,7 +3,7 @@
  * long as all that it rests on is the same.
  *
  * As long as nothing at all has changed in the ledger, policy and settings included, an answer is the one of
- * before. Otherwise the owner's usage is read from the ledger's memory anew and compared, and the unit, too,
+ * before. Otherwise the owner's usage is read from the ledger's memory again and compared, and the unit, too,
  * where units have come, gone or changed hands meanwhile: a change of one owner costs the answers to others
  * one comparison each. The usage of owners with something that ends or grows old by itself is compared each
  * time. What is refused is never kept: each refusal is recorded, and its words depend on more. What a grace

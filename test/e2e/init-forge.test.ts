@@ -317,6 +317,8 @@ t.test(
       ),
       stdout,
     );
+    const others = ['!', '-user', 'nobody', '-o', '!', '-group', 'nogroup'];
+    t.equal(await must('find', [join(world.folder, 'data'), ...others]), '', 'all data are the daemon’s');
   },
 );
 

@@ -134,6 +134,16 @@ t.test(
   },
 );
 
+t.test('of many mistakes in a policy of one kind the first ones are told', async t => {
+  const defaultGroups = Array.from({ length: 30 }, (_, at) => `missing-${at}`);
+  const told = findings(await observed(t, { defaultGroups })).filter(
+    ({ code }) => code === 'missing_default_group',
+  );
+  t.equal(told.length, 21);
+  t.match(told[0]?.message, 'missing-0');
+  t.match(told.at(-1)?.message, '10 more like these');
+});
+
 t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
   const seen = await observed(t);
   const hooks = { unguarded: none, putBack: { count: 0, last: null } };

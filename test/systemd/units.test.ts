@@ -80,6 +80,10 @@ t.test('the daemon may open as many files as all its sockets take connections, a
   t.ok(Number(limit) >= enoughDescriptors, `${limit}`);
 });
 
+t.test('the journal has the log of the daemon under the name that the manual asks for', async t => {
+  t.strictSame(await valuesOf('softquota.service', 'SyslogIdentifier'), ['softquota']);
+});
+
 t.test('the sockets are where hooks look for them, and are told apart by their names', async t => {
   t.strictSame(await valuesOf('softquota.socket', 'ListenStream'), [defaultSocket]);
   t.strictSame(await valuesOf('softquota.socket', 'FileDescriptorName'), ['gate']);

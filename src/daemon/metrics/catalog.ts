@@ -33,7 +33,7 @@ export const metricSpecs = {
   ),
   softquota_offline_decisions_total: spec(
     'counter',
-    'Pushes that hooks decided without the daemon and told of later; result is allowed or refused',
+    'Pushes that hooks decided without the daemon and reported later; result is allowed or refused',
     'result',
   ),
   softquota_owners: spec('gauge', 'Owners by their state: over, grace, near or ok', 'state'),

@@ -27,7 +27,7 @@ export interface MetricsParts {
   isReady(): boolean;
 }
 
-/** For sums that are being added up anew, and for a disk that does not answer. */
+/** For sums that are being added up again, and for a disk that does not answer. */
 const deadlineMs = 1000;
 const mostOwners = 10_000;
 

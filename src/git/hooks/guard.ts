@@ -97,7 +97,7 @@ export class Guard {
   }
 
   /**
-   * Writes the file that all stubs run again, where that was taken away or changed, and looks anew who can
+   * Writes the file that all stubs run again, where that was taken away or changed, and looks again who can
    * have stubs. The package's own stays as it is. Rejects where it cannot be written.
    */
   async keepShared(): Promise<void> {

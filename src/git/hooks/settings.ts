@@ -141,7 +141,7 @@ export async function writeSettings(repository: Folder, changes: SettingChanges)
 const mostAttempts = 5;
 
 /**
- * Writes the config file anew as `edit` gives it, under config.lock as git does, which is held no longer than
+ * Writes the config file as `edit` gives it, under config.lock as git does, which is held no longer than
  * the writing takes. Rejects with `conflict` where another program has the lock, or changes the file again
  * and again.
  */

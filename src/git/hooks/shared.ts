@@ -135,7 +135,7 @@ export class StubChoice {
     this.#keepsStubs = directory === undefined;
   }
 
-  /** Looks anew from now on: what was at fault may have been mended, and the other way round. */
+  /** Looks again from now on: what was at fault may have been mended, and the other way round. */
   forget(): void {
     this.#faults.clear();
     this.wholeBecause = null;

@@ -15,7 +15,7 @@ const kinds = [
   ['policy', 'policy changes'],
   ['sign-in', 'sign-ins'],
   ['request', 'requests for more space'],
-  ['allowance', 'extra space'],
+  ['allowance', 'allowances'],
   ['reclaim', 'collected garbage'],
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 

@@ -128,7 +128,7 @@ export function What({ event, onRestore }: WhatProps) {
             <pre>{shownJson(event.after)}</pre>
             {onRestore !== undefined && isRestorable(event) && (
               <button type="button" onClick={() => onRestore(event)}>
-                Restore what was before
+                Undo this change
               </button>
             )}
           </details>
@@ -156,7 +156,7 @@ export function What({ event, onRestore }: WhatProps) {
     case 'allowance':
       return (
         <>
-          <span class="mark">{event.action === 'granted' ? 'extra space given' : 'extra space ended'}</span>{' '}
+          <span class="mark">{event.action === 'granted' ? 'allowance given' : 'allowance ended'}</span>{' '}
           {moreWords(event)}
           {event.action === 'ended' && event.by === null ? ', at its end' : `, by ${authorWords(event.by)}`}
           <p class="quiet-text">

@@ -41,7 +41,7 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
   if (unlock === null) throw new UnusableRepository('another gc is running there');
   try {
     await mendBroken(view, options.now() - expireMs, limits);
-    // One that names deleted commits would be damaged, also where this ends before it is written anew.
+    // One that names deleted commits would be damaged, also where this ends before it is written again.
     const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress'], limits);
     await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.

@@ -1,5 +1,5 @@
 /**
- * Packs a repository anew, and mends what a git that was killed left behind: from 2.37 to 2.40 git finds each
+ * Repacks a repository, and mends what a git that was killed left behind: from 2.37 to 2.40 git finds each
  * `.pack` in its folder, and gives up, now and ever after, where one has no index.
  */
 
