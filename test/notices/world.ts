@@ -69,7 +69,7 @@ export function mailAt(port: number, other: Partial<MailSettings> = {}): MailSet
     password: null,
     from: 'softquota <quota@git.example>',
     admins: ['root@git.example'],
-    ownerEvents: ['threshold', 'request', 'allowance'],
+    ownerEvents: ['threshold', 'grace', 'request', 'allowance'],
     adminEvents: ['request', 'fault'],
     digest: null,
     templates: null,
