@@ -33,7 +33,7 @@ async function settled({ ledger, events }: World): Promise<void> {
 /** What was told, oldest first, in short. */
 async function told(world: World): Promise<readonly unknown[]> {
   const { events } = await world.events.list({ limit: 100 });
-  return events.reverse().flatMap((event): unknown[][] => {
+  return [...events].reverse().flatMap((event): unknown[][] => {
     if (event.kind === 'threshold') return [[event.from, event.to, event.grace_until !== undefined]];
     return event.kind === 'grace' ? [['grace', event.ended_by, event.used]] : [];
   });
