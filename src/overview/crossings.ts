@@ -40,7 +40,7 @@ export interface Telling {
 export interface CrossingsOptions {
   readonly ledger: Pick<
     Ledger,
-    'deciderFor' | 'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'watch'
+    'deciderFor' | 'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'walks' | 'watch'
   >;
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
@@ -141,7 +141,9 @@ export class Crossings {
     const next: Level[] = [];
     for (const [leaf, decision] of decisions) {
       const from = inForce(settings, levelOf(last, leaf));
-      const to = nextLevel(settings, decision, from);
+      const reached = nextLevel(settings, decision, from);
+      // After a restore, what no sweep has measured yet is only missing.
+      const to = ledger.walks.lastSweep === null ? Math.max(reached, from) : reached;
       next.push(to);
       if (from === to || isSilent(from, to, decision)) continue;
       const { group, rule } = decision;

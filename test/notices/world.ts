@@ -26,6 +26,7 @@ import {
   repos,
   SetClock,
   silentLog,
+  sweepOnce,
   settings as usualSettings,
   walk,
 } from '../ledger/world.ts';
@@ -150,6 +151,7 @@ export class World {
     const now = () => this.clock.wallMs;
     const host = this.#host;
     const events = await Events.open({ ledger, host, keepMs: 90 * dayMs, log, now, pauseMs: never });
+    sweepOnce(ledger);
     events.start();
     const views = new Views({
       ledger,
