@@ -109,7 +109,8 @@ export class Ledger {
     this.reservations = new Reservations({ clock, onChange: ownerKey => this.#watchers.tell(ownerKey) });
     this.reach = new Reach({ usage, writeBehind, clock });
     const { reports, reservations } = this;
-    this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq });
+    const onSwept = () => this.#watchers.tell(null);
+    this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq, onSwept });
     this.admissions = new Admissions({ ledger: this, usage, reservations, clock });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
     this.sources = new UnitSources({ usage, store: options.unitSources, clock, log, accountFor });

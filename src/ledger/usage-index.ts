@@ -9,6 +9,7 @@ import type { Subject } from '../quota/index.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account, type AccountBook } from './account.ts';
 import { noRow } from './columns.ts';
+import { type Origins, originsOf } from './origins.ts';
 import { UnitTable } from './unit-table.ts';
 
 /** The place of a unit in the table, and its bytes. */
@@ -59,6 +60,11 @@ export class UsageIndex {
 
   get unitCount(): number {
     return this.#units.size;
+  }
+
+  /** Goes through all units and accounts, in slices. */
+  origins(): Promise<Origins> {
+    return originsOf(this.#units, this.accounts);
   }
 
   /**
