@@ -59,6 +59,8 @@ const deleting = `
 used() { curl -s --unix-socket /run/softquota/gate.sock 'http://localhost/v1/check?owner=alice&subject=size:all' | grep -o '"used":[0-9]*' | cut -d : -f 2; }
 waits() { for _ in $(seq 300); do [ "$(used)" "$1" 500000 ] && return; sleep 0.1; done; echo "used: $(used)" >&2; return 1; }
 git() { runuser -u git -- git "$@"; }
+sed -i 's/^TOTAL = .*/TOTAL = 10M/' /etc/softquota/app.ini
+systemctl reload softquota
 cd /tmp
 git init -q -b topic clone
 cd clone
