@@ -66,11 +66,7 @@ export function checkCollection(
           ? path
           : `${path} and ${counted(others.length, 'other repository', 'other repositories')}`;
       const message = `${where}: nothing collects garbage, so what is deleted is never freed: ${printable(cause)}, and no worker does it`;
-      return findingOf(
-        'gc_missing',
-        message,
-        `${mend}, and run the worker: systemctl enable --now softquota-worker`,
-      );
+      return findingOf('gc_missing', message, mend);
     }),
   };
 }

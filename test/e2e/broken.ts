@@ -155,6 +155,7 @@ export const hookFaults: readonly Fault[] = [
     break: 'git config --system gc.auto 0',
     found: ['gc_missing'],
     names: '/etc/gitconfig has gc.auto = 0',
+    byHand: { says: /set \[reclaim\] RUN = gc; then/, does: 'git config --system --unset gc.auto' },
   },
   {
     what: 'a repository has clients sign their pushes',
