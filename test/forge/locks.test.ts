@@ -125,7 +125,8 @@ t.test('with a DELETE journal no statement keeps its lock for 50 ms, however lar
   const longest = Math.max(...timed.heldMs);
   t.comment(`${timed.heldMs.length} statements, the longest ${longest.toFixed(1)} ms`);
   t.ok(timed.heldMs.length > rows / 20_000, 'tables are read in many statements');
-  t.ok(longest < 50, `${longest} ms`);
+  // On a host half as fast it is below 50 ms.
+  t.ok(longest < 25, `${longest} ms`);
 });
 
 t.test('a file in WAL mode that no forge has open is read, and nothing is left beside it', async t => {
