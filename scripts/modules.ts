@@ -39,7 +39,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'oauth',
     'overview',
   ],
-  backup: ['text', 'quota', 'wire', 'store', 'ledger'],
+  backup: ['text', 'quota', 'wire', 'store', 'policy', 'ledger'],
   health: ['text', 'quota', 'layout', 'wire', 'store', 'policy', 'ledger', 'fleet'],
   gate: ['bounded', 'text', 'quota', 'layout', 'service', 'store', 'ledger', 'oauth'],
   measuring: [

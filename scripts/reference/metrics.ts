@@ -45,7 +45,16 @@ const panels: readonly Panel[] = [
     },
   },
   { title: 'Owners', unit: 'short', queries: { '{{state}}': 'sum by (state) (softquota_owners)' } },
-  { title: 'Stored', unit: 'decbytes', queries: { '{{subject}}': 'softquota_usage_bytes > 0' } },
+  {
+    title: 'Stored',
+    unit: 'decbytes',
+    queries: { '{{subject}}': 'max by (subject) (sum by (instance, subject) (softquota_usage_bytes)) > 0' },
+  },
+  {
+    title: 'Where the figures come from',
+    unit: 'decbytes',
+    queries: { '{{source}}': 'sum by (source) (softquota_usage_bytes{source!="other_hosts"}) > 0' },
+  },
   {
     title: 'Refusals in an hour',
     unit: 'short',

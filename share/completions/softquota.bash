@@ -101,7 +101,7 @@ _softquota() {
 	*' --config' | *' --forge-config' | *' --token-file' | *' --shared' | *' --template' | *' --dir') _softquota_paths "$current" && return ;;
 	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --grace' | *' --grace-most' | *' --mode' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --on-error' | *' --last-for' | *' --to' | *' --prefix') return ;;
 	*' --range') words='day week month year all' options= ;;
-	*' --kind') words='refusal threshold policy sign-in request allowance reclaim' options= ;;
+	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim' options= ;;
 	*' --type') words='user organization' options= ;;
 	*' --role') words='owner member' options= ;;
 	'softquota request list --state') words='open granted declined withdrawn all' options= ;;

@@ -24,6 +24,7 @@ export async function copyTo(store: SharedStore, backup: Backup, { verify }: Cop
   if ((await store.state()).position !== null) throw notEmpty();
   const happened = happenedIn(backup);
   await putHappened(store, happened);
+  if (backup.graces !== undefined) await store.writeVolatile({ documents: backup.graces, goneDocuments: [] });
   if ((await store.replace(policy, null, newGeneration(), [])) === 'conflict') throw notEmpty();
   if (verify) {
     mustBeSame('policy', await policyIn(store), recordsOf(policy));

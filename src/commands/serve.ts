@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { loadConfig, printConfig } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
+import { keepHeapSmall } from '../heap.ts';
 import type { Exit } from './exit.ts';
 import { type ConfigOption, loadedFrom, tellNotes, whereIs, withConfigOption } from './settings.ts';
 import { print } from './streams.ts';
@@ -36,9 +37,9 @@ async function serve(
   options: ConfigOption,
   config: ReturnType<typeof loadedFrom>['config'],
 ): Promise<number> {
-  const { Daemon } = await import('../daemon/index.ts');
-  const { createLogger, keepHeapSmall, supervise } = await import('../service/index.ts');
   keepHeapSmall();
+  const { Daemon } = await import('../daemon/index.ts');
+  const { createLogger, supervise } = await import('../service/index.ts');
   const { log, flush } = createLogger(config.log);
   let daemon: Pick<Awaited<ReturnType<typeof Daemon.start>>, 'endThreads'> | null = null;
   /**

@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { Guard, type SharedPlace, type WorkerOptions, writeShared } from '../git/index.ts';
+import { keepHeapSmall } from '../heap.ts';
 import type { Log } from '../log.ts';
 import type { Exit } from './exit.ts';
 import { type ConfigOption, configFrom, withConfigOption } from './settings.ts';
@@ -40,9 +41,9 @@ async function work(options: WorkerCommandOptions): Promise<number> {
     );
   }
   const config = configFrom(options);
-  const { createLogger, keepHeapSmall } = await import('../service/index.ts');
-  const { Worker } = await import('../git/index.ts');
   keepHeapSmall();
+  const { createLogger } = await import('../service/index.ts');
+  const { Worker } = await import('../git/index.ts');
   const { log, flush } = createLogger(config.log);
   process.stderr.on('error', () => {});
   const stopAsked = new Promise<string>(resolve => {

@@ -167,13 +167,16 @@ export interface GateServices {
     | 'admissions'
     | 'decide'
     | 'documents'
+    | 'isLasting'
     | 'ownerUsage'
     | 'policy'
     | 'reports'
     | 'reservations'
     | 'settings'
+    | 'shares'
     | 'sources'
     | 'units'
+    | 'version'
     | 'walks'
   >;
   /**

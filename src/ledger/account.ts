@@ -13,7 +13,7 @@ import { noRow } from './columns.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 import type { UnitTable } from './unit-table.ts';
-import { addTo, UnreachableSum } from './unreachable.ts';
+import { addTo, UnreachableSum, unreachableIn } from './unreachable.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -53,7 +53,8 @@ export class Account {
   /** Undefined where it has to be looked for. */
   #measuredAt: number | null | undefined = null;
   #partialUnits = 0;
-  readonly #unreachable = new UnreachableSum();
+  /** Null: none of its units has anything that no ref reaches, and no share of another host has come. */
+  #unreachable: UnreachableSum | null = null;
 
   constructor(ownerKey: string, number: number, book: AccountBook) {
     this.ownerKey = ownerKey;
@@ -135,12 +136,14 @@ export class Account {
 
   /** Those of `usage` that no ref reaches; null: none. The same list until they are others. */
   get unreachable(): Usage | null {
+    if (this.#unreachable === null && this.#shares.size === 0) return null;
+    this.#unreachable ??= new UnreachableSum();
     return this.#unreachable.with(this.#shares);
   }
 
   /** The same without what other hosts say. */
   get ownUnreachable(): Usage {
-    return this.#unreachable.own;
+    return this.#unreachable?.own ?? noUsage;
   }
 
   /**
@@ -217,6 +220,19 @@ export class Account {
     this.#changed(undefined, unit);
   }
 
+  /** Takes a unit in as it comes from the store: before anything of the owner's was asked for or reported. */
+  load(row: number): void {
+    const { table } = this.#book;
+    table.link(row, this.#firstUnit, this.#number);
+    this.#firstUnit = row;
+    this.#units += 1;
+    if (table.isPartial(row)) this.#partialUnits += 1;
+    if (table.hasUnreachable(row)) this.#changeUnreachable(undefined, table.record(row));
+    this.#measuredAt = undefined;
+    this.#unitBytes = null;
+    this.#recount();
+  }
+
   /** One of its units has become another. */
   replaced(before: UnitRecord, after: UnitRecord): void {
     this.#changed(before, after);
@@ -257,7 +273,7 @@ export class Account {
     for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
     this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
     this.#measuredAt = undefined;
-    const isOtherwise = this.#unreachable.unitChanged(before, after);
+    const isOtherwise = this.#changeUnreachable(before, after);
     if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) {
       if (isOtherwise) this.#book.onChange(this.ownerKey);
       return;
@@ -270,6 +286,12 @@ export class Account {
       this.#unitBytes = next.every(Number.isSafeInteger) ? next : null;
     }
     this.#book.onChange(this.ownerKey);
+  }
+
+  #changeUnreachable(before: UnitRecord | undefined, after: UnitRecord | undefined): boolean {
+    if (this.#unreachable === null && unreachableIn(after) === 0) return false;
+    this.#unreachable ??= new UnreachableSum();
+    return this.#unreachable.unitChanged(before, after);
   }
 
   #recount(): void {

@@ -18,24 +18,18 @@ import {
   type Standing,
   type Subject,
 } from '../quota/index.ts';
-import {
-  type Away,
-  type Changes,
-  type OwnerRecord,
-  type Store,
-  type UnitRecord,
-  WriteBehind,
-} from '../store/index.ts';
+import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
 import { Admissions } from './admissions.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
 import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { OwnerGraces } from './graces.ts';
+import { Loading } from './loading.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 import { affectedBy } from './policy-changes.ts';
 import { Reach } from './reach.ts';
-import { rekeyedOwners, rekeyedUnit } from './rekeyed.ts';
+import { rekeyedOwners } from './rekeyed.ts';
 import { Reports } from './reports.ts';
 import { Reservations } from './reservations.ts';
 import { UsageShares } from './shares.ts';
@@ -115,7 +109,8 @@ export class Ledger {
     this.reservations = new Reservations({ clock, onChange: ownerKey => this.#watchers.tell(ownerKey) });
     this.reach = new Reach({ usage, writeBehind, clock });
     const { reports, reservations } = this;
-    this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq });
+    const onSwept = () => this.#watchers.tell(null);
+    this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq, onSwept });
     this.admissions = new Admissions({ ledger: this, usage, reservations, clock });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
     this.sources = new UnitSources({ usage, store: options.unitSources, clock, log, accountFor });
@@ -169,6 +164,21 @@ export class Ledger {
   /** How many records wait to be written. */
   get waitingWrites(): number {
     return this.#writeBehind.waiting;
+  }
+
+  /**
+   * Another number after each change of owners, usage or sweeps: whoever `isLasting` tells of has the same
+   * usage until then.
+   */
+  get version(): number {
+    return this.#usage.version + this.#watchers.told + this.walks.sweeps;
+  }
+
+  /**
+   * Tells that nothing in an owner's usage ends or grows old by itself, but for what `shares.isStale` says.
+   */
+  isLasting({ name, allowance, reserved }: OwnerUsage): boolean {
+    return allowance === null && reserved === null && !this.#usage.account(name)?.sources.length;
   }
 
   /** The units of this host. */
@@ -250,11 +260,10 @@ export class Ledger {
     for (const owner of found.changed) this.#writeBehind.owner(owner);
     for (const owner of found.owners) owners.add(owner);
     this.walks.load(kept.roots, kept.sweep);
-    const renamed = new Map<string, string>();
-    await this.#store.units(units => {
-      for (const unit of units) this.#loadUnit(unit, renamed);
-    });
-    await this.#writeRenamed(renamed);
+    const loading = new Loading({ usage: this.#usage, walks: this.walks, writeBehind: this.#writeBehind });
+    await this.#store.units(units => loading.take(units));
+    await loading.end();
+    this.#seq = Math.max(this.#seq, loading.seq);
     for (const share of kept.shares) {
       const owner = owners.byKey(share.ownerKey);
       if (owner !== undefined) this.#usage.open(owner).putShare(share);
@@ -265,29 +274,6 @@ export class Ledger {
     }
     this.reports.settle();
     await this.sources.load();
-  }
-
-  /** Of two reported units that are the same by now, the later report counts. */
-  #loadUnit(kept: UnitRecord, renamed: Map<string, string>): void {
-    this.#seq = Math.max(this.#seq, kept.seq);
-    const unit = rekeyedUnit(kept, name => this.#usage.owners.keyOf(name));
-    if (unit.id !== kept.id) renamed.set(kept.id, unit.id);
-    const other = unit.kind === 'reported' ? this.#usage.unit(unit.id) : undefined;
-    if (other !== undefined && other.seq >= unit.seq) return;
-    this.walks.put(this.walks.loaded(unit));
-  }
-
-  /**
-   * Units that have another id by now are written once all were read, for one that is still to be read may be
-   * the same by now; and before anybody can report it again.
-   */
-  async #writeRenamed(renamed: ReadonlyMap<string, string>): Promise<void> {
-    for (const [before, now] of renamed) {
-      const unit = this.#usage.unit(now);
-      this.#writeBehind.unitGone(before);
-      if (unit !== undefined) this.#writeBehind.unit(unit);
-    }
-    await this.#writeBehind.kept();
   }
 
   #onApplied(applied: Applied): void {

@@ -24,6 +24,8 @@ export function rekeyedOwners(
   kept: readonly OwnerRecord[],
   keyOf: (ownerName: string) => string,
 ): RekeyedOwners {
+  // Nearly always, and a start with many owners waits for it.
+  if (kept.every(({ key, name }) => keyOf(name) === key)) return { owners: kept, gone: [], changed: [] };
   const byKey = new Map<string, OwnerRecord>();
   for (const owner of kept) {
     const key = keyOf(owner.name);

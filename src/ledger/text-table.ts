@@ -106,6 +106,33 @@ export class TextTable {
     this.#tidy();
   }
 
+  /**
+   * Gives texts to rows that have none, from the first on, which follow each other; no row has one of them. They
+   * are WTF-8, one behind the other, and each ends where `ends` says. The bytes are kept as they lie.
+   */
+  append(first: number, texts: Uint8Array<ArrayBuffer>, ends: Int32Array): void {
+    if (ends.length === 0) return;
+    this.#roomFor(first + ends.length - 1);
+    const bytes = Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength);
+    const block = this.#freeBlocks.pop() ?? this.#blocks.length;
+    this.#blocks[block] = { bytes, end: bytes.length, live: bytes.length };
+    this.#usedBytes += bytes.length;
+    this.#liveBytes += bytes.length;
+    let begin = 0;
+    let row = first;
+    for (const end of ends) {
+      this.#hashes[row] = this.#hashIn(bytes, begin, end);
+      this.#blockOf[row] = block;
+      this.#places[row] = begin;
+      this.#sizes[row] = end - begin + 1;
+      this.#link(row);
+      this.#size += 1;
+      if (this.#size > this.#round + this.#split) this.#splitNext();
+      begin = end;
+      row += 1;
+    }
+  }
+
   remove(row: number): void {
     this.#unlink(row);
     this.#size -= 1;
@@ -124,9 +151,12 @@ export class TextTable {
   }
 
   #hashOf(length: number): number {
-    const bytes = this.#asked;
+    return this.#hashIn(this.#asked, 0, length);
+  }
+
+  #hashIn(bytes: Uint8Array, begin: number, end: number): number {
     let state = this.#seed;
-    for (let at = 0; at < length; at += 1) state = stepped(state, bytes[at] ?? 0);
+    for (let at = begin; at < end; at += 1) state = stepped(state, bytes[at] ?? 0);
     return mixed(state);
   }
 

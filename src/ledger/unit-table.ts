@@ -5,13 +5,10 @@
  * The units of an account are a chain of rows, which the account holds the first of.
  */
 
-import { type Leaf, leafIndex, leaves } from '../quota/index.ts';
-import { reachOf, type UnitRecord } from '../store/index.ts';
+import { leafIndex, leaves } from '../quota/index.ts';
+import { kindFlags, nameIn, reachOf, type UnitColumns, type UnitRecord } from '../store/index.ts';
 import { grown, noRow } from './columns.ts';
 import { TextTable } from './text-table.ts';
-
-/** Most units have been walked wholly. */
-const flags = { reported: 1, partial: 2 };
 
 export class UnitTable {
   readonly #host: string;
@@ -60,7 +57,7 @@ export class UnitTable {
 
   record(row: number): UnitRecord {
     const id = this.#ids.text(row);
-    const isReported = this.#has(row, flags.reported);
+    const isReported = this.#has(row, kindFlags.reported);
     const leaf = leaves[this.leafIndex(row)] ?? leaves[0];
     return {
       id,
@@ -71,7 +68,7 @@ export class UnitTable {
       leaf,
       bytes: this.bytes(row),
       files: this.#files[row] ?? 0,
-      partial: this.#has(row, flags.partial),
+      partial: this.#has(row, kindFlags.partial),
       measuredAt: this.measuredAt(row),
       seq: this.seq(row),
       ...reachOf(this.#reachable[row] ?? 0, this.#unreachable[row] ?? 0),
@@ -102,7 +99,16 @@ export class UnitTable {
     return this.#seq[row] ?? 0;
   }
 
-  readonly isWalked = (row: number) => !this.#has(row, flags.reported);
+  isPartial(row: number): boolean {
+    return this.#has(row, kindFlags.partial);
+  }
+
+  /** Tells whether something in it is unreachable. */
+  hasUnreachable(row: number): boolean {
+    return (this.#unreachable[row] ?? 0) > 0;
+  }
+
+  readonly isWalked = (row: number) => !this.#has(row, kindFlags.reported);
 
   /** Puts in a unit of which there is none with this id, in no chain. */
   add(unit: UnitRecord): number {
@@ -114,6 +120,32 @@ export class UnitTable {
     return row;
   }
 
+  /**
+   * Puts in units whose ids are not there, in no chain; gives the row of the first, which the others follow.
+   * `owners`: the names to keep for those in the columns.
+   */
+  append(units: UnitColumns, owners: readonly string[]): number {
+    const first = this.#owners.length;
+    const count = units.ends.length;
+    if (first + count > this.#bytes.length) this.#makeRoomFor(first + count - 1);
+    this.#ids.append(first, units.ids, units.ends);
+    this.#chains.fill(noRow, first, first + count);
+    this.#bytes.set(units.bytes, first);
+    this.#files.set(units.files, first);
+    this.#measuredAt.set(units.measuredAt, first);
+    this.#seq.set(units.seq, first);
+    for (let at = 0; at < count; at += 1) {
+      this.#owners.push(owners[units.ownersAt[at] ?? noRow] ?? null);
+      this.#setReach(first + at, units.reachable[at] ?? 0, units.unreachable[at] ?? 0);
+      const kind = units.kinds[at] ?? 0;
+      this.#leaves[first + at] = kind >> 2;
+      this.#flags[first + at] = kind & (kindFlags.reported | kindFlags.partial);
+      const host = units.hosts[units.hosts.length === 1 ? 0 : at] ?? this.#host;
+      if (host !== this.#host) this.#otherHosts.set(first + at, host);
+    }
+    return first;
+  }
+
   /** Puts a unit in the place of the one with its id. */
   set(row: number, unit: UnitRecord): void {
     this.#owners[row] = unit.owner;
@@ -121,10 +153,10 @@ export class UnitTable {
     this.#files[row] = unit.files;
     this.#measuredAt[row] = unit.measuredAt;
     this.#seq[row] = unit.seq;
-    this.#reachable[row] = unit.reach?.reachableBytes ?? 0;
-    this.#unreachable[row] = unit.reach?.unreachableBytes ?? 0;
+    this.#setReach(row, unit.reach?.reachableBytes ?? 0, unit.reach?.unreachableBytes ?? 0);
     this.#leaves[row] = leafIndex(unit.leaf);
-    this.#flags[row] = (unit.kind === 'reported' ? flags.reported : 0) | (unit.partial ? flags.partial : 0);
+    this.#flags[row] =
+      (unit.kind === 'reported' ? kindFlags.reported : 0) | (unit.partial ? kindFlags.partial : 0);
     if (unit.host !== this.#host) this.#otherHosts.set(row, unit.host);
     else this.#otherHosts.delete(row);
   }
@@ -168,24 +200,25 @@ export class UnitTable {
     return ((this.#flags[row] ?? 0) & flag) !== 0;
   }
 
+  /** Where nobody has said of any unit what is unreachable in it, there are no such columns. */
+  #setReach(row: number, reachable: number, unreachable: number): void {
+    if (unreachable === 0 && row >= this.#unreachable.length) return;
+    this.#reachable = grown(this.#reachable, row + 1);
+    this.#unreachable = grown(this.#unreachable, row + 1);
+    this.#reachable[row] = reachable;
+    this.#unreachable[row] = unreachable;
+  }
+
   #makeRoomFor(row: number): void {
     const rows = row + 1;
     this.#bytes = grown(this.#bytes, rows);
     this.#files = grown(this.#files, rows);
     this.#measuredAt = grown(this.#measuredAt, rows);
     this.#seq = grown(this.#seq, rows);
-    this.#reachable = grown(this.#reachable, rows);
-    this.#unreachable = grown(this.#unreachable, rows);
     this.#leaves = grown(this.#leaves, rows);
     this.#flags = grown(this.#flags, rows);
     this.#chains = grown(this.#chains, rows);
     this.#next = grown(this.#next, rows);
     this.#previous = grown(this.#previous, rows);
   }
-}
-
-/** The name of a reported unit stands behind its owner's key and leaf. */
-function nameIn(id: string, leaf: Leaf): string {
-  const before = `\0${leaf}\0`;
-  return id.slice(id.indexOf(before) + before.length);
 }

@@ -6,9 +6,10 @@
 
 import type { OwnerRegistry } from '../documents/index.ts';
 import type { Subject } from '../quota/index.ts';
-import type { OwnerRecord, UnitRecord } from '../store/index.ts';
+import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account, type AccountBook } from './account.ts';
 import { noRow } from './columns.ts';
+import { type Origins, originsOf } from './origins.ts';
 import { UnitTable } from './unit-table.ts';
 
 /** The place of a unit in the table, and its bytes. */
@@ -25,6 +26,7 @@ export class UsageIndex {
   readonly #units: UnitTable;
   #accountsOpened = 0;
   #unitsVersion = 0;
+  #version = 0;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -51,8 +53,18 @@ export class UsageIndex {
     return this.#unitsVersion;
   }
 
+  /** Another number after each change of an owner, a unit or an account; `onChange` tells of all else. */
+  get version(): number {
+    return this.#version + this.owners.version;
+  }
+
   get unitCount(): number {
     return this.#units.size;
+  }
+
+  /** Goes through all units and accounts, in slices. */
+  origins(): Promise<Origins> {
+    return originsOf(this.#units, this.accounts);
   }
 
   /**
@@ -159,6 +171,7 @@ export class UsageIndex {
     const { key } = this.owners.add(owner);
     const known = this.#accounts.get(key);
     if (known !== undefined) return known;
+    this.#version += 1;
     const account = new Account(key, ++this.#accountsOpened, this.#book);
     this.#accounts.set(key, account);
     return account;
@@ -176,11 +189,14 @@ export class UsageIndex {
 
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
-    if (!this.hasUsage(ownerKey)) this.#accounts.delete(ownerKey);
+    if (this.hasUsage(ownerKey)) return;
+    this.#version += 1;
+    this.#accounts.delete(ownerKey);
   }
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
   put(record: UnitRecord): void {
+    this.#version += 1;
     const account = this.#accountOf(record);
     const unit = account === undefined ? record : account.withOwnSpelling(record);
     const row = this.#units.find(unit.id);
@@ -196,6 +212,21 @@ export class UsageIndex {
     const added = this.#units.add(unit);
     account?.put(added, unit);
     if (unit.owner === null) this.#countUnowned(1, unit.bytes);
+  }
+
+  /** Puts in units with ids of which there are none; `accountFor` opens the account of an owner. */
+  append({ columns }: PackedUnits, accountFor: (ownerName: string) => Account): void {
+    const { owners, ownersAt, bytes } = columns;
+    const accounts = owners.map(accountFor);
+    // The texts that came from the store are others for each of them.
+    const names = owners.map((name, at) => (accounts[at]?.ownerKey === name ? accounts[at].ownerKey : name));
+    let row = this.#units.append(columns, names);
+    this.#unitsVersion += 1;
+    for (let at = 0; at < ownersAt.length; at += 1, row += 1) {
+      const account = accounts[ownersAt[at] ?? noRow];
+      if (account === undefined) this.#countUnowned(1, bytes[at] ?? 0);
+      else account.load(row);
+    }
   }
 
   remove(unit: UnitRecord): void {
@@ -228,6 +259,7 @@ export class UsageIndex {
   }
 
   #remove(row: number, unit: UnitRecord): void {
+    this.#version += 1;
     this.#unitsVersion += 1;
     this.#accountOf(unit)?.take(row, unit);
     this.#units.remove(row);

@@ -7,7 +7,15 @@
 
 import type { Leaf } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import type { Changes, RootRecord, SweepRecord, UnitRecord, WriteBehind } from '../store/index.ts';
+import {
+  type Changes,
+  kindFlags,
+  type PackedUnits,
+  type RootRecord,
+  type SweepRecord,
+  type UnitRecord,
+  type WriteBehind,
+} from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { Reports } from './reports.ts';
 import type { Reservations } from './reservations.ts';
@@ -31,6 +39,8 @@ export interface WalksOptions {
   now(): number;
   /** The next place in the order of walks and reports. */
   nextSeq(): number;
+  /** The first sweep of all has ended: what it did not find is not there. */
+  onSwept(): void;
 }
 
 export class Walks {
@@ -38,6 +48,7 @@ export class Walks {
   readonly #tombstones = new Tombstones();
   readonly #roots = new Map<string, RootRecord>();
   #sweep: SweepRecord | null = null;
+  #sweeps = 0;
 
   constructor(options: WalksOptions) {
     this.#options = options;
@@ -52,6 +63,11 @@ export class Walks {
   /** The last sweep that ended, of this life or an earlier one. */
   get lastSweep(): SweepRecord | null {
     return this.#sweep;
+  }
+
+  /** The number of sweeps that have ended in this life. */
+  get sweeps(): number {
+    return this.#sweeps;
   }
 
   root(path: string): RootRecord | undefined {
@@ -92,6 +108,17 @@ export class Walks {
     return unit.kind === 'walked' && !unit.partial && unit.measuredAt < sweptAt
       ? { ...unit, measuredAt: sweptAt }
       : unit;
+  }
+
+  /** The same of units as they come from the store. */
+  loadedColumns(units: PackedUnits): PackedUnits {
+    const { kinds, measuredAt } = units.columns;
+    const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
+    for (const [at, kind] of kinds.entries()) {
+      if ((kind & (kindFlags.reported | kindFlags.partial)) === 0 && (measuredAt[at] ?? 0) < sweptAt)
+        measuredAt[at] = sweptAt;
+    }
+    return units;
   }
 
   /** A walk that began at `seq` found no unit there any more. */
@@ -138,9 +165,12 @@ export class Walks {
     const gone = [...this.#roots.keys()].filter(path => !isConfigured(path));
     for (const path of gone) this.#roots.delete(path);
     for (const root of present) this.#roots.set(root.path, root);
+    const isFirst = this.#sweep === null;
     this.#sweep = sweep;
+    this.#sweeps += 1;
     this.#tombstones.swept();
     this.#options.writeBehind.swept(sweep, present, gone);
+    if (isFirst) this.#options.onSwept();
   }
 
   /** Puts a unit in, and opens its owner's account where there is none yet. */

@@ -9,6 +9,12 @@ export type Watcher = (ownerKey: string | null) => void;
 
 export class Watchers {
   readonly #watchers = new Set<Watcher>();
+  #told = 0;
+
+  /** How often they were told. */
+  get told(): number {
+    return this.#told;
+  }
 
   /** Gives what takes it out again. */
   add(watcher: Watcher): () => void {
@@ -17,6 +23,7 @@ export class Watchers {
   }
 
   tell(ownerKey: string | null): void {
+    this.#told += 1;
     for (const watcher of this.#watchers) watcher(ownerKey);
   }
 }

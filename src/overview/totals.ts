@@ -156,7 +156,9 @@ export class Totals {
       const isSame =
         before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
       const usage = isSame ? before.usage : owner.usage;
-      return { id: owner.id, usage, ...this.#nearnessNow(owner) };
+      const { state, fullness, limit } = this.#nearnessNow(owner);
+      // Spread, it would take a third more memory.
+      return { id: owner.id, usage, state, fullness, limit };
     } catch (error) {
       if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
       // Whoever's bytes cannot be added up counts with what they were when they last could.

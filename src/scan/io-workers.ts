@@ -1,25 +1,41 @@
 /**
  * Lends I/O workers. One that has nothing to do stands ready for whoever asks next: a thread takes longer to start
- * than most questions to answer, and than some can wait.
+ * than most questions to answer, and than some can wait. It ends when nobody has asked for a while, since a thread
+ * takes some 10 MB.
  */
 
 import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 
+/** So long one stands ready; the questions of a burst of pushes come closer to each other. */
+const usualRestMs = 20_000;
+/** A thread without a question ends at once. */
+const endMs = 1000;
+
+export interface IoWorkersOptions {
+  readonly code?: URL | undefined;
+  /** How long one stands ready for whoever asks next, in milliseconds. */
+  readonly restMs?: number;
+}
+
 export class IoWorkers {
   readonly #code: URL | undefined;
+  readonly #restMs: number;
   /** All threads that have not ended. */
   readonly #threads = new Set<WorkerClient>();
   #ready: WorkerClient | null = null;
+  /** Runs while one stands ready. */
+  #rest: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  constructor(code?: URL) {
+  constructor({ code, restMs = usualRestMs }: IoWorkersOptions = {}) {
     this.#code = code;
+    this.#restMs = restMs;
   }
 
   /** Lends one; closing it gives it back, unless it is at a question: then its thread is ended. */
   take(): WorkerClient {
     const thread = this.#ready ?? this.#start();
-    this.#ready = null;
+    this.#leave();
     const ended = Promise.withResolvers<void>();
     let questions = 0;
     let isLent = true;
@@ -48,6 +64,7 @@ export class IoWorkers {
   /** Ends all threads, and gives how many had to be left. */
   async close(withinMs: number): Promise<number> {
     this.#isClosed = true;
+    this.#leave();
     const ended = await Promise.all([...this.#threads].map(thread => thread.close(withinMs)));
     return ended.filter(hasEnded => !hasEnded).length;
   }
@@ -57,7 +74,7 @@ export class IoWorkers {
     this.#threads.add(thread);
     void thread.ended.then(() => {
       this.#threads.delete(thread);
-      if (this.#ready === thread) this.#ready = null;
+      if (this.#ready === thread) this.#leave();
     });
     return thread;
   }
@@ -66,6 +83,17 @@ export class IoWorkers {
   #keep(thread: WorkerClient): boolean {
     if (this.#isClosed || this.#ready !== null || !this.#threads.has(thread)) return false;
     this.#ready = thread;
+    this.#rest = setTimeout(() => {
+      this.#leave();
+      void thread.close(endMs);
+    }, this.#restMs).unref();
     return true;
+  }
+
+  /** None stands ready any more. */
+  #leave(): void {
+    clearTimeout(this.#rest ?? undefined);
+    this.#rest = null;
+    this.#ready = null;
   }
 }

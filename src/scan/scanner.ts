@@ -103,7 +103,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed) request({ kind: 'sweep' });
     },
   });
-  const ioWorkers = new IoWorkers(options.code?.ioWorker);
+  const ioWorkers = new IoWorkers({ code: options.code?.ioWorker });
   const lookups = openLookups({ hangs, ioWorkers });
   const disks = openDisks(hangs, ioWorkers);
   const measuring = new UnitMeasuring({

@@ -20,7 +20,6 @@ export {
   watchDescriptors,
 } from './descriptors.ts';
 export { type Exposure, exposureOf } from './exposure.ts';
-export { keepHeapSmall } from './heap.ts';
 export { inheritedSockets, type SocketName } from './inherited.ts';
 export { type Listening, listen, longestPathBytes, type SocketPlace } from './listen.ts';
 export { createLogger, type Logger } from './logger.ts';

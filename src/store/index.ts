@@ -23,6 +23,7 @@ export type {
   Thinning,
   UsageStep,
 } from './history.ts';
+export { kindFlags, nameIn, type PackedUnits, type UnitColumns } from './packed-units.ts';
 export { mostEvents, type PendingEvents } from './pending-writes.ts';
 export type {
   DocumentRecord,

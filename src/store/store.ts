@@ -7,6 +7,7 @@
  */
 
 import type { Leaf } from '../quota/index.ts';
+import type { PackedUnits } from './packed-units.ts';
 import type { OwnerRecord, Position, RecordChanges, RecordStore, Records } from './record-store.ts';
 
 /** The bytes of a repository's objects, as the git user's worker last measured them. */
@@ -125,6 +126,6 @@ export interface Store extends RecordStore {
    * Hands over every unit, some at a time and in no order, so that nobody has to hold all of them. Rejects as
    * `load` does, where some may have been handed over.
    */
-  units(take: (units: Iterable<UnitRecord>) => void): Promise<void>;
+  units(take: (units: PackedUnits) => void): Promise<void>;
   write(changes: Changes): Promise<void>;
 }

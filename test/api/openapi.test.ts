@@ -60,7 +60,8 @@ t.test('every parameter and every property says what it is', async t => {
       if (isList && typeof inner === 'object' && inner !== null) {
         for (const [name, part] of Object.entries(inner)) {
           count += 1;
-          if (typeof part === 'object' && part !== null && !isTold(part)) silent.push(`${place}/${key}/${name}`);
+          if (typeof part === 'object' && part !== null && !isTold(part))
+            silent.push(`${place}/${key}/${name}`);
         }
       }
       look(`${place}/${key}`, inner);

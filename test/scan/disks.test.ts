@@ -19,7 +19,7 @@ function world(t: Test, names: readonly string[]) {
     fill(join(root, name, 'alice/file'), 1);
     return storage(name.startsWith('packages') ? 'packages' : 'lfs', `${root}/${name}/{owner}`);
   });
-  const ioWorkers = new IoWorkers(code);
+  const ioWorkers = new IoWorkers({ code });
   t.teardown(() => ioWorkers.close(60_000));
   const disks = openDisks(hangs(), ioWorkers);
   const layout = resolveLayout(storages, []);

@@ -1,5 +1,6 @@
 /** I/O workers are lent: whoever asks next finds one ready, and one that is at a question is not given to another. */
 
+import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { IoWorkers } from '../../src/scan/io-workers.ts';
 import { startedThreads } from './threads.ts';
@@ -48,6 +49,21 @@ t.test('one that is at a question when it is closed ends', async t => {
   await client.ended;
   t.strictSame(await ioWorkers.take().ask(question), []);
   t.equal(await threads(), 2);
+});
+
+t.test('one that nobody asks for ends after a while', async t => {
+  const started = startedThreads(t);
+  const ioWorkers = new IoWorkers({ restMs: 1 });
+  t.teardown(() => ioWorkers.close(60_000));
+  const client = ioWorkers.take();
+  await client.ask(question);
+  const [thread] = started;
+  if (thread === undefined) return t.fail('no thread was started');
+  const ended = once(thread, 'exit');
+  await client.close(60_000);
+  await ended;
+  t.strictSame(await ioWorkers.take().ask(question), [], 'another one is started for who asks next');
+  t.equal(started.length, 2);
 });
 
 t.test('after the end no thread is left', async t => {

@@ -18,7 +18,7 @@ function world(t: Test, mostClients?: number, book = hangs()) {
     measure: 'apparent',
     layout: resolveLayout(storages, []),
   } as const;
-  const ioWorkers = new IoWorkers(new URL('odd-io-worker.ts', import.meta.url));
+  const ioWorkers = new IoWorkers({ code: new URL('odd-io-worker.ts', import.meta.url) });
   const lookups = openLookups({
     hangs: book,
     ioWorkers,

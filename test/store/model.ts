@@ -17,6 +17,7 @@ import type {
   SweepRecord,
   UnitRecord,
 } from '../../src/store/index.ts';
+import { columnsOf, PackedUnits } from '../../src/store/packed-units.ts';
 
 export interface Model {
   readonly units: Map<string, UnitRecord>;
@@ -164,7 +165,7 @@ function order(a: string, b: string): number {
 export function storeOn(model: Model): Store {
   return {
     load: async () => keptBy(model),
-    units: async take => take(keptBy(model).units),
+    units: async take => take(new PackedUnits(columnsOf(keptBy(model).units))),
     write: async changes => applyTo(model, changes),
     events: async query => eventsBy(model, query),
     levels: async () => levelsBy(model),

@@ -39,10 +39,16 @@ export const metricSpecs = {
   softquota_owners: spec('gauge', 'Owners by their state: over, grace, near or ok', 'state'),
   softquota_promised_bytes: spec('gauge', 'The sum of the limits that owners have for everything'),
   softquota_unlimited_owners: spec('gauge', 'Owners without a limit for everything'),
-  softquota_usage_bytes: spec('gauge', 'Stored bytes of all owners by subject', 'subject'),
+  softquota_usage_bytes: spec(
+    'gauge',
+    'Stored bytes of all owners; source is walked (found on a disk), reported (by programs), forge (its database) or ' +
+      'other_hosts',
+    'subject',
+    'source',
+  ),
   softquota_source_bytes: spec(
     'gauge',
-    'Those of them that a source reported as a whole set; forge is the database of the forge',
+    'Those of them that were reported as a whole set, by its name; forge is the database of the forge',
     'source',
   ),
   softquota_unowned_bytes: spec('gauge', 'Stored bytes that belong to nobody, by reason', 'reason'),

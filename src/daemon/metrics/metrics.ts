@@ -5,6 +5,7 @@
  */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Origins } from '../../ledger/index.ts';
 import type { QuotaSettings, Subject } from '../../quota/index.ts';
 import { leaves, type Usage } from '../../quota/index.ts';
 import { decisionBuckets, type MetricName, metricSpecs } from './catalog.ts';
@@ -24,6 +25,8 @@ export interface MetricsState {
   readonly unlimited: number;
   /** Bytes of each leaf. */
   readonly usage: Usage;
+  /** Those of them that were not found on a disk of this host. */
+  readonly origins: Origins;
   readonly sources: readonly { readonly name: string; readonly bytes: number }[];
   readonly unowned: readonly { readonly reason: string; readonly bytes: number }[];
   readonly units: number;
@@ -161,11 +164,7 @@ export class Metrics {
     ]);
     this.#set('softquota_promised_bytes', state.promised);
     this.#set('softquota_unlimited_owners', state.unlimited);
-    this.#setEach(
-      'softquota_usage_bytes',
-      'subject',
-      leaves.map((leaf, index) => [leaf, state.usage[index] ?? 0]),
-    );
+    this.#showUsage(state);
     this.#setEach(
       'softquota_source_bytes',
       'source',
@@ -203,6 +202,21 @@ export class Metrics {
       'owner',
       state.largest.map(({ name, bytes }) => [name, bytes]),
     );
+  }
+
+  #showUsage({ usage, origins, forge, stores }: MetricsState): void {
+    const gauge = this.#gauge('softquota_usage_bytes');
+    gauge.reset();
+    for (const [index, subject] of leaves.entries()) {
+      const [reported, read, others] = [origins.reported, origins.forge, origins.otherHosts].map(
+        bytes => bytes[index] ?? 0,
+      );
+      const rest = (usage[index] ?? 0) - (reported ?? 0) - (read ?? 0) - (others ?? 0);
+      gauge.set({ subject, source: 'walked' }, Math.max(0, rest));
+      gauge.set({ subject, source: 'reported' }, reported ?? 0);
+      if (forge !== null) gauge.set({ subject, source: 'forge' }, read ?? 0);
+      if (stores.isSharedUp !== null) gauge.set({ subject, source: 'other_hosts' }, others ?? 0);
+    }
   }
 
   #showNotices({ notices }: MetricsState): void {

@@ -41,8 +41,12 @@ export async function openMetrics({ metrics }: Config, parts: MetricsParts): Pro
 async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<MetricsState> {
   const { ledger, totals, measuring, fleet, forge, worker, offlineDecisions, notices } = parts;
   const { scanner } = measuring;
-  const [figures, disks] = await Promise.all([totals.lately(deadlineMs), scanner.disks(deadlineMs)]);
   const { walks, sources, units } = ledger;
+  const [figures, disks, origins] = await Promise.all([
+    totals.lately(deadlineMs),
+    scanner.disks(deadlineMs),
+    units.origins(),
+  ]);
   const observed = measuring.observed();
   const read = forge?.observed() ?? null;
   return {
@@ -55,6 +59,7 @@ async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<Metrics
       near: figures.near,
     },
     usage: figures.usage,
+    origins,
     promised: figures.promised,
     unlimited: figures.unlimited,
     sources: sources.list,

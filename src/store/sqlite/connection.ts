@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { entryUrl } from '../../package.ts';
+import { PackedUnits, type UnitColumns } from '../packed-units.ts';
 import type {
   DocumentRecord,
   EventQuery,
@@ -18,7 +19,6 @@ import type {
   RootRecord,
   StoredRecords,
   SweepRecord,
-  UnitRecord,
   VersionRecord,
 } from '../store.ts';
 import { away } from './faults.ts';
@@ -32,8 +32,9 @@ import {
   type Request,
   type ThreadSettings,
 } from './messages.ts';
+import { ownersFrom } from './owner-rows.ts';
 import { writeInParts } from './parts.ts';
-import { type UnitColumns, unitsAtOnce, unitsFrom } from './unit-rows.ts';
+import { unitsAtOnce } from './unit-rows.ts';
 
 interface Waiting {
   readonly resolve: () => void;
@@ -98,7 +99,7 @@ export class Connection {
     const versions: VersionRecord[] = [];
     await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
       deltas.push(...(chunk.deltas ?? []));
-      owners.push(...(chunk.owners ?? []).map(withSharedTexts));
+      if (chunk.owners !== undefined) owners.push(...ownersFrom(chunk.owners));
       documents.push(...(chunk.documents ?? []));
       roots.push(...(chunk.roots ?? []));
       shares.push(...(chunk.shares ?? []));
@@ -117,17 +118,17 @@ export class Connection {
     };
   }
 
-  async units(take: (units: Iterable<UnitRecord>) => void): Promise<void> {
+  async units(take: (units: PackedUnits) => void): Promise<void> {
     let next: Promise<UnitColumns | null> = this.#unitsAfter(null);
     for (let units = await next; units !== null; units = await next) {
-      const last = units.ids.at(-1);
+      const { ids, ends } = units;
       // The thread reads the next ones while these are taken.
-      next = units.ids.length < unitsAtOnce || last === undefined ? nothingMore : this.#unitsAfter(last);
-      take(unitsFrom(units));
+      next = ends.length < unitsAtOnce ? nothingMore : this.#unitsAfter(ids.slice(ends.at(-2)));
+      take(new PackedUnits(units));
     }
   }
 
-  async #unitsAfter(after: string | null): Promise<UnitColumns | null> {
+  async #unitsAfter(after: Uint8Array | null): Promise<UnitColumns | null> {
     let found: UnitColumns | null = null;
     await this.#ask({ id: ++this.#lastId, ask: 'units', after }, ({ units = null }) => {
       found = units;
@@ -207,12 +208,6 @@ export class Connection {
     if (answer.is === 'done') waiting?.resolve();
     else waiting?.reject(errorOf(answer.fault));
   }
-}
-
-/** Of what came from the thread, each text is one of its own. */
-function withSharedTexts(owner: OwnerRecord): OwnerRecord {
-  const { key, id, name, type, since } = owner;
-  return { key, id, name: name === key ? key : name, type: type === 'user' ? 'user' : 'organization', since };
 }
 
 function withLineage(

@@ -9,14 +9,8 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
-import type {
-  DocumentRecord,
-  EventRecord,
-  LevelRecord,
-  OwnerRecord,
-  Position,
-  ShareRecord,
-} from '../record-store.ts';
+import { buffersOf, type UnitColumns } from '../packed-units.ts';
+import type { DocumentRecord, EventRecord, LevelRecord, Position, ShareRecord } from '../record-store.ts';
 import { departedShape } from '../shapes.ts';
 import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, VersionRecord } from '../store.ts';
@@ -24,8 +18,9 @@ import { encodeWtf8 } from '../wtf8.ts';
 import { eventStatements } from './events.ts';
 import { unreadable } from './faults.ts';
 import type { Chunk, Reading } from './messages.ts';
+import { ownerReader } from './owner-rows.ts';
 import { unitReader } from './unit-rows.ts';
-import { asText, choiceValue, digitsValue, leafValue, textValue, wholeValue } from './values.ts';
+import { digitsValue, leafValue, textValue, wholeValue } from './values.ts';
 
 /** Rows handed over at a time: large enough to be quick, small enough that nobody waits for one. */
 const chunkRows = 1000;
@@ -133,14 +128,14 @@ function leafToKeep(leaf: string): Leaf {
   return leaf;
 }
 
-/** Hands what is asked for over in chunks, or throws `store_refused` at the first row that cannot be one. */
-export type Read = (asked: Reading, emit: (chunk: Chunk) => void) => void;
+/** Hands what is asked for over in chunks, each with the buffers that are given away, or throws `store_refused` at the first row that cannot be one. */
+export type Read = (asked: Reading, emit: (chunk: Chunk, given?: readonly ArrayBuffer[]) => void) => void;
 
 /** The statements that reading takes; throws where a table or a column is missing. */
 export function reader(db: DatabaseSync, file: string): Read {
   const units = unitReader(db, file);
   const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
-  const owners = db.prepare(`SELECT ${asText('key')}, id, ${asText('name')}, type, since FROM owners`);
+  const owners = ownerReader(db, file);
   const documents = db.prepare('SELECT kind, key, text FROM documents');
   const shares = db.prepare('SELECT owner_key, host, text FROM shares');
   const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
@@ -173,7 +168,7 @@ export function reader(db: DatabaseSync, file: string): Read {
 
   const load = (emit: (chunk: Chunk) => void) => {
     for (const chunk of chunks('deltas', deltas, deltaOf)) emit({ deltas: chunk });
-    for (const chunk of chunks('owners', owners, ownerOf)) emit({ owners: chunk });
+    for (const chunk of owners()) emit({ owners: chunk });
     for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
     for (const chunk of chunks('shares', shares, shareOf)) emit({ shares: chunk });
     for (const [replicated = null] of chunks('adopted', adoptions, positionOf)) emit({ replicated });
@@ -187,7 +182,7 @@ export function reader(db: DatabaseSync, file: string): Read {
       case 'load':
         return load(emit);
       case 'units':
-        return emit({ units: units(asked.after) });
+        return emitUnits(units(asked.after), emit);
       case 'levels':
         for (const chunk of chunks('levels', levels, levelOf)) emit({ levels: chunk });
         return;
@@ -199,6 +194,10 @@ export function reader(db: DatabaseSync, file: string): Read {
   };
 }
 
+function emitUnits(units: UnitColumns, emit: Parameters<Read>[1]): void {
+  emit({ units }, buffersOf(units));
+}
+
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
 const deltaOf = (row: Row): DeltaRecord => ({
@@ -207,14 +206,6 @@ const deltaOf = (row: Row): DeltaRecord => ({
   leaf: leafValue(row.leaf),
   bytes: wholeValue(row.bytes, 'bytes'),
   at: wholeValue(row.at, 'at'),
-});
-
-const ownerOf = (row: Row): OwnerRecord => ({
-  key: textValue(row.key, 'key'),
-  id: wholeValue(row.id, 'id'),
-  name: textValue(row.name, 'name'),
-  type: choiceValue(row.type, 'type', ['user', 'organization']),
-  since: wholeValue(row.since, 'since'),
 });
 
 const documentOf = (row: Row): DocumentRecord => ({

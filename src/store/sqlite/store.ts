@@ -19,8 +19,9 @@ import type {
   ThinnedOwners,
   Thinning,
 } from '../history.ts';
+import type { PackedUnits } from '../packed-units.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
-import type { Changes, Store, StoredRecords, UnitRecord } from '../store.ts';
+import type { Changes, Store, StoredRecords } from '../store.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 
@@ -84,7 +85,7 @@ class SqliteStore implements Store, HistoryStore {
     return connection.load();
   }
 
-  async units(take: (units: Iterable<UnitRecord>) => void): Promise<void> {
+  async units(take: (units: PackedUnits) => void): Promise<void> {
     const connection = await this.#connected();
     await connection.units(take);
   }

@@ -31,7 +31,7 @@ const port = parentPort;
 const settings = workerData as ThreadSettings;
 const { file } = settings;
 
-const answer = (message: Answer) => port.postMessage(message);
+const answer = (message: Answer, given: readonly ArrayBuffer[] = []) => port.postMessage(message, given);
 
 interface Write {
   readonly id: number;
@@ -126,7 +126,7 @@ function serve(db: DatabaseSync): void {
   function look(asked: Reading): void {
     const { id } = asked;
     try {
-      read(asked, chunk => answer({ id, is: 'chunk', chunk }));
+      read(asked, (chunk, given) => answer({ id, is: 'chunk', chunk }, given));
       answer({ id, is: 'done' });
     } catch (error) {
       answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });

@@ -12,6 +12,7 @@ const kinds = [
   ['', 'everything'],
   ['refusal', 'refusals'],
   ['threshold', 'thresholds reached'],
+  ['grace', 'ends of graces'],
   ['policy', 'policy changes'],
   ['sign-in', 'sign-ins'],
   ['request', 'requests for more space'],

@@ -118,6 +118,13 @@ export function What({ event, onRestore }: WhatProps) {
           )}
         </>
       );
+    case 'grace':
+      return (
+        <>
+          <span class="mark bad">{graceWords(event)}</span> {listWords(fewest(event.subjects))}:{' '}
+          {useWords(event)}
+        </>
+      );
     case 'policy':
       return (
         <>
@@ -218,6 +225,11 @@ function reclaimWords({ repository, freed, fault }: Of<'reclaim'>): string {
 function levelWords({ direction, from, to: now }: Of<'threshold'>): string {
   const words = (level: number | 'limit' | null) => (level === 'limit' ? 'the limit' : `${level} %`);
   return direction === 'up' ? `reached ${words(now)}` : `back below ${words(from)}`;
+}
+
+function graceWords({ ended_by: endedBy, mode }: Of<'grace'>): string {
+  const why = endedBy === 'time' ? 'grace ended' : 'over what the grace allows';
+  return mode === 'report' ? `${why}, would be refused` : why;
 }
 
 function actionWords({ what, action }: Of<'policy'>): string {

@@ -1,0 +1,70 @@
+/** Takes the units of an earlier process from the store, some at a time. */
+
+import type { PackedUnits, UnitRecord, WriteBehind } from '../store/index.ts';
+import { rekeyedUnit } from './rekeyed.ts';
+import type { UsageIndex } from './usage-index.ts';
+import type { Walks } from './walks.ts';
+
+export interface LoadingOptions {
+  readonly usage: UsageIndex;
+  readonly walks: Walks;
+  readonly writeBehind: WriteBehind;
+}
+
+export class Loading {
+  readonly #options: LoadingOptions;
+  /** The ids of units that have another one by now, with that. */
+  readonly #renamed = new Map<string, string>();
+  #seq = 0;
+
+  constructor(options: LoadingOptions) {
+    this.#options = options;
+  }
+
+  /** The last place in the order of walks and reports that a unit has. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Takes units as they lie; one by one where one of them may have another id by now. */
+  take(units: PackedUnits): void {
+    const { usage, walks } = this.#options;
+    if (this.#renamed.size === 0 && this.#haveTheirIds(units)) {
+      for (const seq of units.columns.seq) this.#seq = Math.max(this.#seq, seq);
+      usage.append(walks.loadedColumns(units), name => walks.accountFor(name));
+      return;
+    }
+    for (const unit of units) this.#takeUnit(unit);
+  }
+
+  /**
+   * Units that have another id by now are written once all were read, for one that is still to be read may be
+   * the same by now; and before anybody can report it anew.
+   */
+  async end(): Promise<void> {
+    const { usage, writeBehind } = this.#options;
+    for (const [before, now] of this.#renamed) {
+      const unit = usage.unit(now);
+      writeBehind.unitGone(before);
+      if (unit !== undefined) writeBehind.unit(unit);
+    }
+    await writeBehind.kept();
+  }
+
+  /** Tells whether the ids begin with the keys by which owners compare now. */
+  #haveTheirIds({ columns }: PackedUnits): boolean {
+    const { owners } = this.#options.usage;
+    return columns.names === null && columns.owners.every(owner => owners.keyOf(owner) === owner);
+  }
+
+  /** Of two reported units that are the same by now, the later report counts. */
+  #takeUnit(kept: UnitRecord): void {
+    const { usage, walks } = this.#options;
+    this.#seq = Math.max(this.#seq, kept.seq);
+    const unit = rekeyedUnit(kept, name => usage.owners.keyOf(name));
+    if (unit.id !== kept.id) this.#renamed.set(kept.id, unit.id);
+    const other = unit.kind === 'reported' ? usage.unit(unit.id) : undefined;
+    if (other !== undefined && other.seq >= unit.seq) return;
+    walks.put(walks.loaded(unit));
+  }
+}
