@@ -17,7 +17,7 @@ _softquota() {
 	case "$command" in
 	'softquota') options='--version -V --config --help -h' words='serve init check usage explain history events why reclaim scan rule group user member request allowance notices token sign-in-link auth policy hooks worker receive-pack backup restore host store doctor health playground help' paths= ;;
 	'softquota serve') options='--config --check-config --print-config --help -h' words='' paths= ;;
-	'softquota init') options='--json --config --forge-config --total --enforce --hooks --help -h' words='' paths=yes ;;
+	'softquota init') options='--json --config --forge-config --total --enforce --hooks --worker --help -h' words='' paths=yes ;;
 	'softquota check') options='--config --json --subject --size --help -h' words='' paths= ;;
 	'softquota usage') options='--config --json --top --state --help -h' words='' paths= ;;
 	'softquota explain') options='--config --json --subject --size --help -h' words='' paths= ;;

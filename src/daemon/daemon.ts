@@ -123,6 +123,7 @@ export class Daemon {
           });
         },
         now: Date.now,
+        monotonic: () => performance.now(),
         log,
       });
       // What was measured before counts no more where nobody measures it again.

@@ -2,15 +2,14 @@
  * Answers that are ready: a check that was allowed is put into words once, and sent again as it is for as
  * long as all that it rests on is the same.
  *
- * As long as nothing at all has changed in the ledger, policy and settings included, an answer is the one of
- * before. Otherwise the owner's usage is read from the ledger's memory again and compared, and the unit, too,
- * where units have come, gone or changed hands meanwhile: a change of one owner costs the answers to others
- * one comparison each. The usage of owners with something that ends or grows old by itself is compared each
- * time. What is refused is never kept: each refusal is recorded, and its words depend on more. What a grace
- * lets through is not kept either, since it ends by itself.
+ * Each time, the owner's figures are compared with those in the ledger's memory, and so are policy, settings
+ * and what else the ledger has a number for; only where one of these is another is the owner looked up again,
+ * and the unit, too, where units have come, gone or changed hands meanwhile. So no old decision is ever given.
+ * What is refused is never kept: each refusal is recorded, and its words depend on more. What a grace lets
+ * through is not kept either, since it ends by itself.
  */
 
-import type { Ledger, OwnerUsage } from '../ledger/index.ts';
+import type { Ledger, OwnerUsage, UsageMark } from '../ledger/index.ts';
 import type { Reply } from './answer.ts';
 import { answerKnownCheck, type KnownCheck } from './check.ts';
 import { type PlainAnswer, type PlainRequest, plainAnswer } from './plain-request.ts';
@@ -22,10 +21,8 @@ interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'> {
   readonly isText: boolean;
   readonly policy: Ledger['policy'];
   readonly settings: Ledger['settings'];
-  /** Nothing that the answer rests on becomes another by time alone. */
-  readonly isLasting: boolean;
-  /** Those of the ledger at which all was compared and found to be the same. */
-  version: number;
+  /** Of the time when all was compared and found to be the same. */
+  mark: UsageMark;
   unitsVersion: number;
 }
 
@@ -67,13 +64,11 @@ export class PreparedAnswers {
     if (ledger.policy !== prepared.policy || ledger.settings !== prepared.settings) return false;
     const { ownerName, subject, unit } = prepared.question;
     if (this.#services.fullDisk(unit?.path ?? null, subject) !== null) return false;
-    const { version } = ledger;
-    if (prepared.version === version && prepared.isLasting) {
-      return prepared.owner.stale === ledger.shares.isStale;
-    }
     if (ledger.units.unitsVersion !== prepared.unitsVersion && !this.#isSameUnit(prepared)) return false;
-    if (!isSame(prepared.owner, ledger.ownerUsage(ownerName))) return false;
-    prepared.version = version;
+    if (ledger.isStill(prepared.owner, prepared.mark)) return true;
+    const owner = ledger.ownerUsage(ownerName);
+    if (!isSame(prepared.owner, owner)) return false;
+    prepared.mark = ledger.markOf(owner);
     return true;
   }
 
@@ -91,7 +86,7 @@ export class PreparedAnswers {
     // A part of a longer text would keep all of it in memory.
     const own = Buffer.from(query, 'latin1').toString('latin1');
     const { ledger } = this.#services;
-    const { policy, settings, version, units } = ledger;
+    const { policy, settings, units } = ledger;
     const { unitsVersion } = units;
     const found = answerKnownCheck(this.#services, parseForm(own));
     if (found === null) return null;
@@ -111,8 +106,7 @@ export class PreparedAnswers {
       owner,
       policy,
       settings,
-      isLasting: ledger.isLasting(owner),
-      version,
+      mark: ledger.markOf(owner),
       unitsVersion,
       isText,
       answer,

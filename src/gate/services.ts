@@ -167,16 +167,15 @@ export interface GateServices {
     | 'admissions'
     | 'decide'
     | 'documents'
-    | 'isLasting'
+    | 'isStill'
+    | 'markOf'
     | 'ownerUsage'
     | 'policy'
     | 'reports'
     | 'reservations'
     | 'settings'
-    | 'shares'
     | 'sources'
     | 'units'
-    | 'version'
     | 'walks'
   >;
   /**

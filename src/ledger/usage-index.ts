@@ -26,7 +26,7 @@ export class UsageIndex {
   readonly #units: UnitTable;
   #accountsOpened = 0;
   #unitsVersion = 0;
-  #version = 0;
+  #accountsVersion = 0;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -53,9 +53,9 @@ export class UsageIndex {
     return this.#unitsVersion;
   }
 
-  /** Another number after each change of an owner, a unit or an account; `onChange` tells of all else. */
+  /** Another number after each change of who the owners are, and which of them have accounts. */
   get version(): number {
-    return this.#version + this.owners.version;
+    return this.#accountsVersion + this.owners.version;
   }
 
   get unitCount(): number {
@@ -171,7 +171,7 @@ export class UsageIndex {
     const { key } = this.owners.add(owner);
     const known = this.#accounts.get(key);
     if (known !== undefined) return known;
-    this.#version += 1;
+    this.#accountsVersion += 1;
     const account = new Account(key, ++this.#accountsOpened, this.#book);
     this.#accounts.set(key, account);
     return account;
@@ -190,13 +190,12 @@ export class UsageIndex {
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
     if (this.hasUsage(ownerKey)) return;
-    this.#version += 1;
+    this.#accountsVersion += 1;
     this.#accounts.delete(ownerKey);
   }
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
   put(record: UnitRecord): void {
-    this.#version += 1;
     const account = this.#accountOf(record);
     const unit = account === undefined ? record : account.withOwnSpelling(record);
     const row = this.#units.find(unit.id);
@@ -259,7 +258,6 @@ export class UsageIndex {
   }
 
   #remove(row: number, unit: UnitRecord): void {
-    this.#version += 1;
     this.#unitsVersion += 1;
     this.#accountOf(unit)?.take(row, unit);
     this.#units.remove(row);

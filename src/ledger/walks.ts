@@ -48,7 +48,6 @@ export class Walks {
   readonly #tombstones = new Tombstones();
   readonly #roots = new Map<string, RootRecord>();
   #sweep: SweepRecord | null = null;
-  #sweeps = 0;
 
   constructor(options: WalksOptions) {
     this.#options = options;
@@ -63,11 +62,6 @@ export class Walks {
   /** The last sweep that ended, of this life or an earlier one. */
   get lastSweep(): SweepRecord | null {
     return this.#sweep;
-  }
-
-  /** The number of sweeps that have ended in this life. */
-  get sweeps(): number {
-    return this.#sweeps;
   }
 
   root(path: string): RootRecord | undefined {
@@ -167,7 +161,6 @@ export class Walks {
     for (const root of present) this.#roots.set(root.path, root);
     const isFirst = this.#sweep === null;
     this.#sweep = sweep;
-    this.#sweeps += 1;
     this.#tombstones.swept();
     this.#options.writeBehind.swept(sweep, present, gone);
     if (isFirst) this.#options.onSwept();

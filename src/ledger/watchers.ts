@@ -11,7 +11,7 @@ export class Watchers {
   readonly #watchers = new Set<Watcher>();
   #told = 0;
 
-  /** How often they were told. */
+  /** How often they were told of something else than usage. */
   get told(): number {
     return this.#told;
   }
@@ -24,6 +24,15 @@ export class Watchers {
 
   tell(ownerKey: string | null): void {
     this.#told += 1;
+    this.#call(ownerKey);
+  }
+
+  /** Tells of an owner whose account has become another. */
+  tellOfUsage(ownerKey: string): void {
+    this.#call(ownerKey);
+  }
+
+  #call(ownerKey: string | null): void {
     for (const watcher of this.#watchers) watcher(ownerKey);
   }
 }

@@ -49,3 +49,6 @@ export function runsFolder(name: HookName, content: Uint8Array): boolean {
 function text(content: Uint8Array): string {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
 }
+
+/** The file in a repository whose lines a refusal shows; the worker writes it. */
+export const spaceNote = 'softquota-space';

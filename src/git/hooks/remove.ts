@@ -3,7 +3,7 @@
 import type { Parts } from '../../layout/index.ts';
 import { inEach, type RepositoryFault } from './each.ts';
 import type { Folder } from './folder.ts';
-import { customFolder, folderFile, type HookName, hookNames, previousFile } from './hook.ts';
+import { customFolder, folderFile, type HookName, hookNames, previousFile, spaceNote } from './hook.ts';
 import { inspectPlace, isOurEntry, stateThrough } from './inspect.ts';
 import { readSettings, writeSettings } from './settings.ts';
 
@@ -21,7 +21,7 @@ export type RemoveResult = RemoveDone | RepositoryFault;
 
 /**
  * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and
- * softquota.socket and softquota.client are taken out. Hooks of other people are left alone. `parts`: what an earlier process at
+ * softquota.socket and softquota.client are taken out, and what the worker wrote for refusals. Hooks of other people are left alone. `parts`: what an earlier process at
  * the same work has done.
  */
 export async function removeHooks(
@@ -31,6 +31,7 @@ export async function removeHooks(
   return inEach(repositories, parts, async (repository, path): Promise<RemoveDone> => {
     const { socket, client } = await readSettings(repository);
     const hooks = await removeFromRepository(repository);
+    if (repository.entry(spaceNote).kind === 'file') await repository.remove(spaceNote);
     if (socket !== null || client !== null) await writeSettings(repository, { socket: null, client: null });
     return { repository: path, hooks, socket: socket === null ? 'absent' : 'removed' };
   });

@@ -24,6 +24,7 @@ import { writeBitmap } from './space/bitmap.ts';
 import { collect } from './space/collect.ts';
 import { explainSpace } from './space/explain.ts';
 import type { GitVersion } from './space/git-version.ts';
+import { lfsStores } from './space/lfs-stores.ts';
 import { measure, type Reachability } from './space/measure.ts';
 import { dropOldNote, noteLines, writeNote } from './space/note.ts';
 import { storedObjects } from './space/stored.ts';
@@ -32,6 +33,8 @@ import { withView } from './space/view.ts';
 
 export interface ReclaimOptions {
   readonly storages: readonly StorageSettings[];
+  /** Those of LFS objects. */
+  readonly lfs: readonly StorageSettings[];
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
   /** `[reclaim] RUN`, where that is not `never`. */
@@ -316,7 +319,12 @@ export class Reclaim {
     const findings = await withView(
       path,
       { timeoutMs: isUrgent ? explainMs : noteMs, signal: this.#stop.signal },
-      (view, limits) => explainSpace(view, { ...limits, isUrgent }),
+      (view, limits) =>
+        explainSpace(
+          view,
+          { ...limits, isUrgent },
+          lfsStores(path, [...this.#options.storages, ...this.#options.lfs]),
+        ),
     );
     // A note about other refs would be wrong.
     const later = await refsSignature(path);

@@ -54,6 +54,7 @@ export class Worker {
       new Reclaim({
         ...reclaim,
         storages: ofGit,
+        lfs: storages.filter(({ kind }) => kind === 'lfs'),
         exclude,
         log,
         found: figures => {

@@ -23,6 +23,7 @@ async function open(t: Test) {
   await must('git', ['remote', 'add', 'origin', path], { cwd: clone });
   const told = new PassThrough({ objectMode: true });
   const reclaim = new Reclaim({
+    lfs: [],
     storages: [
       {
         kind: 'repos',

@@ -19,7 +19,7 @@ export interface SpaceFindings extends Omit<Reachability, 'stored'> {
   readonly paths: readonly LargePath[];
   readonly refs: readonly HoldingRef[];
   readonly namespaces: readonly HoldingNamespace[];
-  /** Null: the repository has no LFS store of its own. */
+  /** Null: the repository has no LFS store that is its alone. */
   readonly lfs: UnneededLfs | null;
   /** There was not enough time to examine everything. */
   readonly isCut: boolean;
@@ -31,11 +31,18 @@ const quickMs = 7000;
 const refsMs = 9000;
 const leastMs = 1000;
 
-/** Bounded in memory whatever the repository holds, and in time by `limits`. */
-export async function explainSpace(view: RepositoryView, limits: RunLimits): Promise<SpaceFindings> {
+/**
+ * Bounded in memory whatever the repository holds, and in time by `limits`. `stores`: where its LFS objects
+ * may lie.
+ */
+export async function explainSpace(
+  view: RepositoryView,
+  limits: RunLimits,
+  stores: readonly string[] = [`${view.path}/lfs`],
+): Promise<SpaceFindings> {
   // A push meanwhile makes the unreachable bytes fewer, as in the measurement.
   const stored = await storedObjects(view.path, Date.now(), limits.signal);
-  const lfs = await lfsObjects(view.path, limits.signal);
+  const lfs = await lfsObjects(stores, limits.signal);
   const begun = performance.now();
   const history = await largestPaths(view, limits, {
     wantsShortBlobs: lfs !== null,

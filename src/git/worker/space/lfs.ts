@@ -1,4 +1,4 @@
-/** Objects of git-lfs in a repository's own store that no version of any file names. */
+/** Objects of git-lfs in the stores of a repository that no version of any file names. */
 
 import { lstat, readdir } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
@@ -14,25 +14,37 @@ export interface UnneededLfs {
 const mostObjects = 200_000;
 const mostNamed = 20;
 const oidPattern = /^[0-9a-f]{64}$/;
+const folderPattern = /^[0-9a-f]{2}$/;
 
 /**
- * The objects of `REPOSITORY/lfs`, by their ids; null: there is no store, or it is too large to go through.
+ * The objects in stores, by their ids; null: there is no store, or they are too large to go through. A store has
+ * them, or a directory `objects` in it has: by their ids, in two levels of directories by the first digits (as
+ * git-lfs does it), or there by the digits that remain (as Gitea does it).
  */
 export async function lfsObjects(
-  path: string,
+  stores: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number> | null> {
-  const root = `${path}/lfs/objects`;
   const found = new Map<string, number>();
-  for (const first of await foldersIn(root))
-    for (const second of await foldersIn(`${root}/${first}`)) {
+  const take = async (folder: string, digits: string): Promise<void> => {
+    for (const name of await namesIn(folder)) {
+      const oid = [digits + name, name].find(each => oidPattern.test(each));
+      if (oid === undefined) continue;
       signal.throwIfAborted();
-      for (const name of await namesIn(`${root}/${first}/${second}`)) {
-        if (!oidPattern.test(name)) continue;
-        const stats = await lstat(encodePath(`${root}/${first}/${second}/${name}`)).catch(() => null);
-        if (stats?.isFile() === true) found.set(name, stats.size);
-        if (found.size > mostObjects) return null;
-      }
+      const stats = await lstat(encodePath(`${folder}/${name}`)).catch(() => null);
+      if (stats?.isFile() === true) found.set(oid, stats.size);
+      if (found.size > mostObjects) return;
+    }
+  };
+  for (const store of stores)
+    for (const root of [store, `${store}/objects`]) {
+      await take(root, '');
+      for (const first of await foldersIn(root))
+        for (const second of await foldersIn(`${root}/${first}`)) {
+          signal.throwIfAborted();
+          await take(`${root}/${first}/${second}`, first + second);
+          if (found.size > mostObjects) return null;
+        }
     }
   return found.size === 0 ? null : found;
 }
@@ -70,5 +82,5 @@ async function namesIn(path: string): Promise<readonly string[]> {
 }
 
 async function foldersIn(path: string): Promise<readonly string[]> {
-  return (await namesIn(path)).filter(name => /^[0-9a-f]{2}$/.test(name));
+  return (await namesIn(path)).filter(name => folderPattern.test(name));
 }

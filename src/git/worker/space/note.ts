@@ -9,9 +9,9 @@ import { lstat, open, rename, rm } from 'node:fs/promises';
 import { readBounded } from '../../../bounded/index.ts';
 import { encodePath } from '../../../layout/index.ts';
 import { formatBytes, formatCount, printable } from '../../../text/index.ts';
+import { spaceNote } from '../../hooks/hook.ts';
 import type { SpaceFindings } from './explain.ts';
 
-const fileName = 'softquota-space';
 const head = 'softquota-space 1 ';
 const mostNamed = 3;
 const longestName = 200;
@@ -70,7 +70,7 @@ function shown(name: string): string {
 
 /** Replaces the file as a whole; removes it where there is no line. `signature`: of the refs by `refsSignature`. */
 export async function writeNote(path: string, signature: string, lines: readonly string[]): Promise<void> {
-  const file = `${path}/${fileName}`;
+  const file = `${path}/${spaceNote}`;
   const text = [head + signature, ...lines, ''].join('\n');
   if (lines.length === 0 || Buffer.byteLength(text) > mostBytes) {
     await rm(encodePath(file), { force: true });
@@ -91,7 +91,7 @@ export async function writeNote(path: string, signature: string, lines: readonly
 
 /** Removes the file where it was made for other refs. */
 export async function dropOldNote(path: string, signature: string): Promise<void> {
-  const file = encodePath(`${path}/${fileName}`);
+  const file = encodePath(`${path}/${spaceNote}`);
   const found = readBounded(file, { mostBytes });
   if (found.kind === 'absent') return;
   const isCurrent =

@@ -5,12 +5,16 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { bashQuoted } from '../../../../src/git/worker/space/advice.ts';
+import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
+import { lfsStores } from '../../../../src/git/worker/space/lfs-stores.ts';
+import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
+import type { StorageSettings } from '../../../../src/layout/index.ts';
 import { run } from '../../../hooks/world.ts';
 import { collected, explained, predictions, wrongOnes } from './predictions.ts';
-import { isNear, Repository } from './world.ts';
+import { isNear, limits, Repository } from './world.ts';
 
 t.setTimeout(120_000);
 
@@ -158,6 +162,56 @@ t.test('LFS objects that no version of a file names are named', async t => {
   await repository.commit({ other: 10 });
   await repository.push('main');
   t.same((await explained(repository)).lfs, { count: 1, bytes: 7000, largest: [{ oid: lost, bytes: 7000 }] });
+});
+
+t.test('LFS objects beside the repository are looked at where they are of that repository alone', async t => {
+  const repository = await Repository.open(t);
+  const names = /^(.*)\/([^/]+)\/([^/]+)\.git$/.exec(repository.path);
+  const [, root = '', owner = '', repo = ''] = names ?? [];
+  const storage = (kind: 'repos' | 'lfs', ...templates: readonly string[]): StorageSettings => ({
+    kind,
+    templates,
+    owner: { by: 'path' },
+    visibility: 'private',
+  });
+  const storages = [
+    storage('repos', `${root}/{owner}/{repo}.git`),
+    storage('lfs', `${root}/lfs/{owner}/of-{repo}`, `${root}/shared/{owner}`, `${root}/all/*/{repo}`),
+  ];
+  const stores = lfsStores(repository.path, storages);
+  t.strictSame(stores, [`${repository.path}/lfs`, `${root}/lfs/${owner}/of-${repo}`]);
+  t.strictSame(lfsStores(`${root}/a/b/c.git`, storages).slice(1), [`${root}/lfs/a/of-b/c`]);
+  t.strictSame(lfsStores('/elsewhere/a/b.git', storages), ['/elsewhere/a/b.git/lfs']);
+
+  // As git-lfs, as Gitea, and as giftless have them.
+  const put = async (bytes: number, place: (oid: string) => string): Promise<string> => {
+    const content = randomBytes(bytes);
+    const oid = createHash('sha256').update(content).digest('hex');
+    const file = join(stores[1] ?? '', place(oid));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+    return oid;
+  };
+  const needed = await put(5000, oid => `objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`);
+  const lost = [
+    await put(9000, oid => `objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`),
+    await put(8000, oid => `${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid.slice(4)}`),
+    await put(7000, oid => oid),
+  ];
+  await mkdir(join(repository.clone, 'media'));
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${needed}\nsize 5000\n`;
+  await writeFile(join(repository.clone, 'media/film'), pointer);
+  await repository.commit({ other: 10 });
+  // A pull request's ref needs it as a branch does.
+  await repository.push('main:refs/pull/1/head');
+  const view = await RepositoryView.open(repository.path);
+  t.teardown(() => view.close());
+  const { lfs } = await explainSpace(view, limits, stores);
+  t.strictSame(lfs, {
+    count: 3,
+    bytes: 24_000,
+    largest: lost.map((oid, at) => ({ oid, bytes: 9000 - at * 1000 })),
+  });
 });
 
 t.test('names with controls and bytes that are no text are shown harmlessly, and can be copied', async t => {
