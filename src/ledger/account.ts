@@ -106,6 +106,10 @@ export class Account {
     return this.#shares.values();
   }
 
+  get hasShares(): boolean {
+    return this.#shares.size > 0;
+  }
+
   get hasDeltas(): boolean {
     return this.#deltas.size > 0;
   }

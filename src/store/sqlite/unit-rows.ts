@@ -14,8 +14,8 @@ import { reachOf, type UnitRecord } from '../store.ts';
 import { unreadable } from './faults.ts';
 import { asText, choiceValue, leafValue, textValue, wholeValue } from './values.ts';
 
-/** The other thread takes about a millisecond for them. */
-export const unitsAtOnce = 1000;
+/** The other thread takes a few milliseconds for them. */
+export const unitsAtOnce = 4000;
 
 type Row = Readonly<Record<number, SQLOutputValue>>;
 
