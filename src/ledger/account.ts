@@ -29,6 +29,7 @@ export interface AccountBook {
 
 /** Most owners have none: these stand for theirs. */
 const noShares: ReadonlyMap<string, ShareRecord> = new Map();
+const noSources: readonly SourceShare[] = [];
 const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 
 export class Account {
@@ -40,7 +41,7 @@ export class Account {
   #firstUnit = noRow;
   #units = 0;
   /** The sets of sources; most owners have none. */
-  #sources: readonly SourceShare[] = [];
+  #sources = noSources;
   /** The shares of other hosts, by host. */
   #shares = noShares;
   /** Only leaves that have any. */
@@ -103,6 +104,10 @@ export class Account {
   /** The shares of other hosts. */
   get shares(): Iterable<ShareRecord> {
     return this.#shares.values();
+  }
+
+  get hasShares(): boolean {
+    return this.#shares.size > 0;
   }
 
   get hasDeltas(): boolean {

@@ -169,11 +169,14 @@ export class UsageIndex {
   /** The owner's account, opened if there is none; the owner is put on record unless one of that key is. */
   open(owner: OwnerRecord): Account {
     const { key } = this.owners.add(owner);
-    const known = this.#accounts.get(key);
-    if (known !== undefined) return known;
+    return this.#accounts.get(key) ?? this.openFirst(key);
+  }
+
+  /** Opens the account of an owner on record who has none. */
+  openFirst(ownerKey: string): Account {
     this.#accountsVersion += 1;
-    const account = new Account(key, ++this.#accountsOpened, this.#book);
-    this.#accounts.set(key, account);
+    const account = new Account(ownerKey, ++this.#accountsOpened, this.#book);
+    this.#accounts.set(ownerKey, account);
     return account;
   }
 
