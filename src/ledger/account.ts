@@ -29,6 +29,7 @@ export interface AccountBook {
 
 /** Most owners have none: these stand for theirs. */
 const noShares: ReadonlyMap<string, ShareRecord> = new Map();
+const noSources: readonly SourceShare[] = [];
 const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 
 export class Account {
@@ -40,7 +41,7 @@ export class Account {
   #firstUnit = noRow;
   #units = 0;
   /** The sets of sources; most owners have none. */
-  #sources: readonly SourceShare[] = [];
+  #sources = noSources;
   /** The shares of other hosts, by host. */
   #shares = noShares;
   /** Only leaves that have any. */
@@ -105,6 +106,10 @@ export class Account {
     return this.#shares.values();
   }
 
+  get hasShares(): boolean {
+    return this.#shares.size > 0;
+  }
+
   get hasDeltas(): boolean {
     return this.#deltas.size > 0;
   }
@@ -151,6 +156,7 @@ export class Account {
    * unit is as its program last said, however long ago that is, and makes nothing old.
    */
   get measuredAt(): number | null {
+    if (this.#shares.size === 0) return this.ownMeasuredAt;
     let oldest = this.ownMeasuredAt;
     for (const { measuredAt } of this.#shares.values()) oldest = older(oldest, measuredAt);
     return oldest;

@@ -69,7 +69,8 @@ export class UsageShares {
 
   /** This host has its quota for itself: what is stored on others counts no more. */
   standAlone(): void {
-    for (const ownerKey of this.ownerKeys) this.takeShares(ownerKey, [], () => false);
+    const told = [...this.#options.usage.accounts].filter(({ hasShares }) => hasShares);
+    for (const { ownerKey } of told) this.takeShares(ownerKey, [], () => false);
   }
 
   get isStale(): boolean {

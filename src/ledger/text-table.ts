@@ -108,22 +108,19 @@ export class TextTable {
 
   /**
    * Gives texts to rows that have none, from the first on, which follow each other; no row has one of them. They
-   * are WTF-8, one behind the other, and each ends where `ends` says. The bytes are kept as they lie.
+   * are WTF-8, one behind the other, and each ends where `ends` says.
    */
-  append(first: number, texts: Uint8Array<ArrayBuffer>, ends: Int32Array): void {
+  append(first: number, texts: Uint8Array, ends: Int32Array): void {
     if (ends.length === 0) return;
     this.#roomFor(first + ends.length - 1);
-    const bytes = Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength);
-    const block = this.#freeBlocks.pop() ?? this.#blocks.length;
-    this.#blocks[block] = { bytes, end: bytes.length, live: bytes.length };
-    this.#usedBytes += bytes.length;
-    this.#liveBytes += bytes.length;
+    const index = this.#blockWith(texts.length);
+    const place = this.#fill(index, texts);
     let begin = 0;
     let row = first;
     for (const end of ends) {
-      this.#hashes[row] = this.#hashIn(bytes, begin, end);
-      this.#blockOf[row] = block;
-      this.#places[row] = begin;
+      this.#hashes[row] = this.#hashIn(texts, begin, end);
+      this.#blockOf[row] = index;
+      this.#places[row] = place + begin;
       this.#sizes[row] = end - begin + 1;
       this.#link(row);
       this.#size += 1;
@@ -236,16 +233,22 @@ export class TextTable {
 
   #keep(row: number, bytes: Uint8Array): void {
     const index = this.#blockWith(bytes.length);
+    this.#blockOf[row] = index;
+    this.#places[row] = this.#fill(index, bytes);
+    this.#sizes[row] = bytes.length + 1;
+  }
+
+  /** Puts bytes into a block that has room for them; gives their place. */
+  #fill(index: number, bytes: Uint8Array): number {
     const block = this.#blocks[index];
     if (block === undefined || block === null) throw new Error('there is no such block');
-    block.bytes.set(bytes, block.end);
-    this.#blockOf[row] = index;
-    this.#places[row] = block.end;
-    this.#sizes[row] = bytes.length + 1;
+    const place = block.end;
+    block.bytes.set(bytes, place);
     block.end += bytes.length;
     block.live += bytes.length;
     this.#liveBytes += bytes.length;
     this.#usedBytes += bytes.length;
+    return place;
   }
 
   /** A text never lies in two blocks; one that is longer than a block has one of its own. */

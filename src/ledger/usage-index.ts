@@ -26,7 +26,7 @@ export class UsageIndex {
   readonly #units: UnitTable;
   #accountsOpened = 0;
   #unitsVersion = 0;
-  #accountsVersion = 0;
+  #accountsClosed = 0;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -55,7 +55,7 @@ export class UsageIndex {
 
   /** Another number after each change of who the owners are, and which of them have accounts. */
   get version(): number {
-    return this.#accountsVersion + this.owners.version;
+    return this.#accountsOpened + this.#accountsClosed + this.owners.version;
   }
 
   get unitCount(): number {
@@ -169,11 +169,13 @@ export class UsageIndex {
   /** The owner's account, opened if there is none; the owner is put on record unless one of that key is. */
   open(owner: OwnerRecord): Account {
     const { key } = this.owners.add(owner);
-    const known = this.#accounts.get(key);
-    if (known !== undefined) return known;
-    this.#accountsVersion += 1;
-    const account = new Account(key, ++this.#accountsOpened, this.#book);
-    this.#accounts.set(key, account);
+    return this.#accounts.get(key) ?? this.openFirst(key);
+  }
+
+  /** Opens the account of an owner on record who has none. */
+  openFirst(ownerKey: string): Account {
+    const account = new Account(ownerKey, ++this.#accountsOpened, this.#book);
+    this.#accounts.set(ownerKey, account);
     return account;
   }
 
@@ -190,7 +192,7 @@ export class UsageIndex {
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
     if (this.hasUsage(ownerKey)) return;
-    this.#accountsVersion += 1;
+    this.#accountsClosed += 1;
     this.#accounts.delete(ownerKey);
   }
 

@@ -178,10 +178,11 @@ export class Walks {
    */
   accountFor(ownerName: string): Account {
     const { usage, writeBehind, now } = this.#options;
-    const known = usage.account(ownerName);
+    const key = usage.owners.keyOf(ownerName);
+    const known = usage.accountByKey(key);
     if (known !== undefined) return known;
-    const owner = usage.owners.named(ownerName);
-    if (owner !== undefined) return usage.open(owner);
+    const owner = usage.owners.byKey(key);
+    if (owner !== undefined) return usage.openFirst(owner.key);
     const added = usage.owners.expect(ownerName, now());
     writeBehind.owner(added);
     return usage.open(added);

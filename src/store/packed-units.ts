@@ -10,17 +10,12 @@ import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 /** What is in `kinds` beside the leaf, which is that many times 4. */
 export const kindFlags = { reported: 1, partial: 2 } as const;
 
-/** The fields of some units; those of one unit have the same place in each. */
-export interface UnitColumns {
+/** The columns that lie in one buffer; the fields of one unit have the same place in each. */
+export interface Room {
   /** The ids as WTF-8, one behind the other, and where each ends. */
   readonly ids: Uint8Array<ArrayBuffer>;
   readonly ends: Int32Array<ArrayBuffer>;
-  /** Null: each unit's name is what its id says, and each reported one's id begins with the owner's name. */
-  readonly names: readonly string[] | null;
-  /** One, if it is everybody's; else one each. */
-  readonly hosts: readonly string[];
-  /** The owners, one for units that follow each other, and the place of each unit's; -1: it has none. */
-  readonly owners: readonly string[];
+  /** The place of each unit's owner in `owners`; -1: it has none. */
   readonly ownersAt: Int32Array<ArrayBuffer>;
   /** The place of the leaf in `leaves`, times 4, and the flags. */
   readonly kinds: Uint8Array<ArrayBuffer>;
@@ -32,6 +27,17 @@ export interface UnitColumns {
   readonly unreachable: Float64Array<ArrayBuffer>;
 }
 
+/** The fields of some units. */
+export interface UnitColumns extends Room {
+  /** Null: each unit's name is what its id says, and each reported one's id begins with the owner's name. */
+  readonly names: readonly string[] | null;
+  /** One, if it is everybody's; else one each. */
+  readonly hosts: readonly string[];
+  /** The owners, one for units that follow each other. */
+  readonly owners: readonly string[];
+}
+
+/** May be read until it was taken; then its buffer is used again. */
 export class PackedUnits implements Iterable<UnitRecord> {
   readonly columns: UnitColumns;
 
@@ -71,31 +77,59 @@ export class PackedUnits implements Iterable<UnitRecord> {
   }
 }
 
-/** The columns of units, whatever they are. */
-export function columnsOf(units: readonly UnitRecord[]): UnitColumns {
-  const numbers = (field: (unit: UnitRecord) => number) => Float64Array.from(units, field);
-  const ids = units.map(({ id }) => encodeWtf8(id));
+/**
+ * Room for the columns of so many units, all in one buffer: `spare`, if it is large enough, so that whoever reads
+ * many of them takes no memory anew each time.
+ */
+export function roomFor(units: number, idBytes: number, spare: ArrayBuffer | null): Room {
+  const needed = units * (6 * 8 + 2 * 4 + 1) + idBytes;
+  const buffer = spare !== null && spare.byteLength >= needed ? spare : new ArrayBuffer(2 * needed);
   let end = 0;
+  const place = (bytes: number) => {
+    end += bytes;
+    return end - bytes;
+  };
+  const numbers = () => new Float64Array(buffer, place(8 * units), units);
+  const places = () => new Int32Array(buffer, place(4 * units), units);
   return {
-    ids: new Uint8Array(Buffer.concat(ids)),
-    ends: Int32Array.from(ids, ({ length }) => {
-      end += length;
-      return end;
-    }),
+    bytes: numbers(),
+    files: numbers(),
+    measuredAt: numbers(),
+    seq: numbers(),
+    reachable: numbers(),
+    unreachable: numbers(),
+    ends: places(),
+    ownersAt: places(),
+    kinds: new Uint8Array(buffer, place(units), units),
+    ids: new Uint8Array(buffer, place(idBytes), idBytes),
+  };
+}
+
+/** The columns of units, whatever they are. */
+export function columnsOf(units: readonly UnitRecord[], spare: ArrayBuffer | null = null): UnitColumns {
+  const ids = Buffer.concat(units.map(({ id }) => encodeWtf8(id)));
+  const room = roomFor(units.length, ids.length, spare);
+  let end = 0;
+  for (const [at, unit] of units.entries()) {
+    end += encodeWtf8(unit.id).length;
+    const flags =
+      (unit.kind === 'reported' ? kindFlags.reported : 0) | (unit.partial ? kindFlags.partial : 0);
+    room.ends[at] = end;
+    room.ownersAt[at] = unit.owner === null ? -1 : at;
+    room.kinds[at] = 4 * leafIndex(unit.leaf) + flags;
+    room.bytes[at] = unit.bytes;
+    room.files[at] = unit.files;
+    room.measuredAt[at] = unit.measuredAt;
+    room.seq[at] = unit.seq;
+    room.reachable[at] = unit.reach?.reachableBytes ?? 0;
+    room.unreachable[at] = unit.reach?.unreachableBytes ?? 0;
+  }
+  room.ids.set(ids);
+  return {
+    ...room,
     names: units.every(isUsual) ? null : units.map(({ name }) => name),
     hosts: units.map(({ host }) => host),
     owners: units.map(({ owner }) => owner ?? ''),
-    ownersAt: Int32Array.from(units, ({ owner }, at) => (owner === null ? -1 : at)),
-    kinds: Uint8Array.from(units, ({ leaf, kind, partial }) => {
-      const flags = (kind === 'reported' ? kindFlags.reported : 0) | (partial ? kindFlags.partial : 0);
-      return 4 * leafIndex(leaf) + flags;
-    }),
-    bytes: numbers(({ bytes }) => bytes),
-    files: numbers(({ files }) => files),
-    measuredAt: numbers(({ measuredAt }) => measuredAt),
-    seq: numbers(({ seq }) => seq),
-    reachable: numbers(({ reach }) => reach?.reachableBytes ?? 0),
-    unreachable: numbers(({ reach }) => reach?.unreachableBytes ?? 0),
   };
 }
 
@@ -108,11 +142,6 @@ function isUsual({ id, kind, owner, leaf, name }: UnitRecord): boolean {
 export function nameIn(id: string, leaf: Leaf): string {
   const before = `\0${leaf}\0`;
   return id.slice(id.indexOf(before) + before.length);
-}
-
-/** The buffers that may be given away with the columns. */
-export function buffersOf({ names, hosts, owners, ...packed }: UnitColumns): readonly ArrayBuffer[] {
-  return Object.values(packed).map(({ buffer }) => buffer);
 }
 
 function textAt({ ids, ends }: UnitColumns, at: number): string {

@@ -119,18 +119,20 @@ export class Connection {
   }
 
   async units(take: (units: PackedUnits) => void): Promise<void> {
-    let next: Promise<UnitColumns | null> = this.#unitsAfter(null);
+    let spare: ArrayBuffer | null = null;
+    let next: Promise<UnitColumns | null> = this.#unitsAfter(null, null);
     for (let units = await next; units !== null; units = await next) {
       const { ids, ends } = units;
       // The thread reads the next ones while these are taken.
-      next = ends.length < unitsAtOnce ? nothingMore : this.#unitsAfter(ids.slice(ends.at(-2)));
+      next = ends.length < unitsAtOnce ? nothingMore : this.#unitsAfter(ids.slice(ends.at(-2)), spare);
       take(new PackedUnits(units));
+      spare = ids.buffer;
     }
   }
 
-  async #unitsAfter(after: Uint8Array | null): Promise<UnitColumns | null> {
+  async #unitsAfter(after: Uint8Array | null, spare: ArrayBuffer | null): Promise<UnitColumns | null> {
     let found: UnitColumns | null = null;
-    await this.#ask({ id: ++this.#lastId, ask: 'units', after }, ({ units = null }) => {
+    await this.#ask({ id: ++this.#lastId, ask: 'units', after, spare }, ({ units = null }) => {
       found = units;
     });
     return found;
@@ -185,7 +187,7 @@ export class Connection {
     this.#isSending = true;
     for (let next = this.#unsent.shift(); next !== undefined; next = this.#unsent.shift()) {
       for (const request of next) {
-        this.#worker.postMessage(request);
+        this.#worker.postMessage(request, givenWith(request));
         if (request.ask === 'write' && !request.isLast) await nextTurn();
       }
     }
@@ -208,6 +210,11 @@ export class Connection {
     if (answer.is === 'done') waiting?.resolve();
     else waiting?.reject(errorOf(answer.fault));
   }
+}
+
+/** The buffers that go to the thread, and are not copied. */
+function givenWith(request: Request): readonly ArrayBuffer[] {
+  return request.ask === 'units' && request.spare !== null ? [request.spare] : [];
 }
 
 function withLineage(

@@ -26,7 +26,12 @@ export type WritePart = {
 
 export type Reading =
   | { readonly id: number; readonly ask: 'load' }
-  | { readonly id: number; readonly ask: 'units'; readonly after: Uint8Array | null }
+  | {
+      readonly id: number;
+      readonly ask: 'units';
+      readonly after: Uint8Array | null;
+      readonly spare: ArrayBuffer | null;
+    }
   | { readonly id: number; readonly ask: 'events'; readonly query: EventQuery }
   | { readonly id: number; readonly ask: 'levels' };
 

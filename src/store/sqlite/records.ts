@@ -9,7 +9,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
-import { buffersOf, type UnitColumns } from '../packed-units.ts';
+import type { UnitColumns } from '../packed-units.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, Position, ShareRecord } from '../record-store.ts';
 import { departedShape } from '../shapes.ts';
 import { shareIn, textOfShare } from '../share.ts';
@@ -182,7 +182,7 @@ export function reader(db: DatabaseSync, file: string): Read {
       case 'load':
         return load(emit);
       case 'units':
-        return emitUnits(units(asked.after), emit);
+        return emitUnits(units(asked.after, asked.spare), emit);
       case 'levels':
         for (const chunk of chunks('levels', levels, levelOf)) emit({ levels: chunk });
         return;
@@ -195,7 +195,7 @@ export function reader(db: DatabaseSync, file: string): Read {
 }
 
 function emitUnits(units: UnitColumns, emit: Parameters<Read>[1]): void {
-  emit({ units }, buffersOf(units));
+  emit({ units }, [units.ids.buffer]);
 }
 
 type Row = Readonly<Record<string, SQLOutputValue>>;

@@ -9,13 +9,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { leaves } from '../../quota/index.ts';
-import { columnsOf, kindFlags, type UnitColumns } from '../packed-units.ts';
+import { columnsOf, kindFlags, type Room, roomFor, type UnitColumns } from '../packed-units.ts';
 import { reachOf, type UnitRecord } from '../store.ts';
 import { unreadable } from './faults.ts';
 import { asText, choiceValue, leafValue, textValue, wholeValue } from './values.ts';
 
-/** The other thread takes about a millisecond for them. */
-export const unitsAtOnce = 1000;
+/** The other thread takes a few milliseconds for them. */
+export const unitsAtOnce = 4000;
 
 type Row = Readonly<Record<number, SQLOutputValue>>;
 
@@ -44,11 +44,14 @@ const numbers = [
 
 const after = 'FROM units WHERE id > ? ORDER BY units.id LIMIT ?';
 
+/** `after`: the last id as WTF-8; null: from the beginning. `spare`: a buffer that the columns may lie in. */
+type ReadUnits = (after: Uint8Array | null, spare: ArrayBuffer | null) => UnitColumns;
+
 /**
  * Reads the units that come after this id, some at a time: those who ask get no more than they can take.
  * Throws `store_refused` at the first row that cannot be one.
  */
-export function unitReader(db: DatabaseSync, file: string): (after: Uint8Array | null) => UnitColumns {
+export function unitReader(db: DatabaseSync, file: string): ReadUnits {
   const together = db.prepare(
     `SELECT count(*), sum(${isOdd}), min(host), max(host), CAST(group_concat(id, '') AS BLOB), ` +
       `CAST(group_concat(owner, '') AS BLOB), ${numbers.map(column => `json_group_array(${column})`).join(', ')} ` +
@@ -60,12 +63,14 @@ export function unitReader(db: DatabaseSync, file: string): (after: Uint8Array |
   );
   together.setReturnArrays(true);
   singly.setReturnArrays(true);
-  return last => {
+  return (last, spare) => {
     // Bytes come after every text.
     const place = last ?? '';
     try {
       const [row] = together.all(place, unitsAtOnce);
-      return (row && usualColumns(row)) ?? columnsOf(singly.all(place, unitsAtOnce).map(recordOf));
+      return (
+        (row && usualColumns(row, spare)) ?? columnsOf(singly.all(place, unitsAtOnce).map(recordOf), spare)
+      );
     } catch (error) {
       throw unreadable(file, 'units', error);
     }
@@ -73,7 +78,7 @@ export function unitReader(db: DatabaseSync, file: string): (after: Uint8Array |
 }
 
 /** The columns of usual units, whose values are together; null where they are not usual. */
-function usualColumns(row: Row): UnitColumns | null {
+function usualColumns(row: Row, spare: ArrayBuffer | null): UnitColumns | null {
   const { 0: count, 1: odd, 2: host, 3: lastHost, 4: ids, 5: ownerTexts, ...lists } = row;
   if (typeof count !== 'number' || count === 0 || odd !== 0) return null;
   if (!(ids instanceof Uint8Array && host instanceof Uint8Array && lastHost instanceof Uint8Array))
@@ -86,49 +91,51 @@ function usualColumns(row: Row): UnitColumns | null {
   ) {
     return null;
   }
-  const ends = endsOf(ids, lengths);
-  const owners = ownersIn(ownerTexts instanceof Uint8Array ? ownerTexts : new Uint8Array(), ownerLengths);
-  if (ends === null || owners === null) return null;
-  return {
-    ids: new Uint8Array(ids),
-    ends,
-    names: null,
-    hosts: [textValue(host, 'host')],
-    ...owners,
-    kinds: Uint8Array.from(kinds),
-    bytes,
-    files,
-    measuredAt,
-    seq,
-    reachable,
-    unreachable,
-  };
+  const room = roomFor(count, ids.length, spare);
+  if (!putEnds(room.ends, ids, lengths)) return null;
+  const owners = ownersIn(
+    ownerTexts instanceof Uint8Array ? ownerTexts : new Uint8Array(),
+    ownerLengths,
+    room,
+  );
+  if (owners === null) return null;
+  room.ids.set(ids);
+  room.kinds.set(kinds);
+  room.bytes.set(bytes);
+  room.files.set(files);
+  room.measuredAt.set(measuredAt);
+  room.seq.set(seq);
+  room.reachable.set(reachable);
+  room.unreachable.set(unreachable);
+  return { ...room, names: null, hosts: [textValue(host, 'host')], owners };
 }
 
 /** Reads so many whole numbers of a JSON list; null where there is anything else. */
-function wholesIn(list: SQLOutputValue | undefined, count: number): Float64Array<ArrayBuffer> | null {
+function wholesIn(list: SQLOutputValue | undefined, count: number): readonly number[] | null {
   const values: unknown = JSON.parse(String(list));
-  if (!Array.isArray(values) || values.length !== count || !values.every(Number.isSafeInteger)) return null;
-  return Float64Array.from(values);
+  const isList = Array.isArray(values) && values.length === count && values.every(Number.isSafeInteger);
+  return isList ? values : null;
 }
 
-/** Where each text ends; null unless each is UTF-8 by itself. */
-function endsOf(texts: Uint8Array, lengths: Float64Array): Int32Array<ArrayBuffer> | null {
-  const ends = new Int32Array(lengths.length);
+/** Puts down where each text ends; false unless each is UTF-8 by itself. */
+function putEnds(ends: Int32Array, texts: Uint8Array, lengths: readonly number[]): boolean {
   let end = 0;
   for (const [at, length] of lengths.entries()) {
-    if (isWithinCharacter(texts[end])) return null;
+    if (isWithinCharacter(texts[end])) return false;
     end += length;
     ends[at] = end;
   }
-  return end === texts.length && isUtf8(texts) ? ends : null;
+  return end === texts.length && isUtf8(texts);
 }
 
 /** Gives the owners of units that follow each other once; null unless all names are UTF-8. */
-function ownersIn(texts: Uint8Array, lengths: Float64Array): Pick<UnitColumns, 'owners' | 'ownersAt'> | null {
+function ownersIn(
+  texts: Uint8Array,
+  lengths: readonly number[],
+  { ownersAt }: Pick<Room, 'ownersAt'>,
+): readonly string[] | null {
   const bytes = Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength);
   const owners: string[] = [];
-  const ownersAt = new Int32Array(lengths.length);
   let [begin, end] = [0, 0];
   for (const [at, length] of lengths.entries()) {
     ownersAt[at] = -1;
@@ -140,7 +147,7 @@ function ownersIn(texts: Uint8Array, lengths: Float64Array): Pick<UnitColumns, '
     if (!isSame) owners.push(bytes.toString('utf8', begin, end));
     ownersAt[at] = owners.length - 1;
   }
-  return end === bytes.length && isUtf8(bytes) ? { owners, ownersAt } : null;
+  return end === bytes.length && isUtf8(bytes) ? owners : null;
 }
 
 /** Tells whether a byte is one that follows in UTF-8. */

@@ -9,6 +9,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
+import { collectGarbage } from '../../heap.ts';
 import type { Changes } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
@@ -24,6 +25,7 @@ import {
   type WritePart,
 } from './messages.ts';
 import { reader, writer } from './records.ts';
+import { unitsAtOnce } from './unit-rows.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the store, not a program');
 const port = parentPort;
@@ -126,8 +128,13 @@ function serve(db: DatabaseSync): void {
   function look(asked: Reading): void {
     const { id } = asked;
     try {
-      read(asked, (chunk, given) => answer({ id, is: 'chunk', chunk }, given));
+      let isLoaded = false;
+      read(asked, (chunk, given) => {
+        isLoaded = chunk.units !== undefined && chunk.units.ends.length < unitsAtOnce;
+        answer({ id, is: 'chunk', chunk }, given);
+      });
       answer({ id, is: 'done' });
+      if (isLoaded) collectGarbage();
     } catch (error) {
       answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
     }
