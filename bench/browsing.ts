@@ -56,11 +56,7 @@ export class Browsing {
    * has come.
    */
   async firstLoad(url: string): Promise<FirstLoad> {
-    await this.page.goto('about:blank');
-    await this.#cdp.send('Network.clearBrowserCache');
-    await this.page.bringToFront();
-    this.#requests.clear();
-    await this.page.goto(url, { waitUntil: 'domcontentloaded' });
+    await this.#open(url);
     const firstRowMs = z.number().parse(await this.page.evaluate('firstRow'));
     const ids = [...this.#requests.keys()];
     const isUnderWay = () => ids.some(id => this.#requests.get(id) === null);
@@ -69,11 +65,25 @@ export class Browsing {
     return { bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), requests: sizes.length, firstRowMs };
   }
 
+  /** Goes there as somebody who was never there; gives how long it takes until nothing is still on its way. */
+  async wholePageMs(url: string): Promise<number> {
+    await this.#open(url);
+    return z.number().parse(await this.page.evaluate('wholePage'));
+  }
+
+  async #open(url: string): Promise<void> {
+    await this.page.goto('about:blank');
+    await this.#cdp.send('Network.clearBrowserCache');
+    await this.page.bringToFront();
+    this.#requests.clear();
+    await this.page.goto(url, { waitUntil: 'domcontentloaded' });
+  }
+
   /**
    * Does something that is one event there, and resolves once these are the rows that can be seen, by their
    * names.
    */
-  async untilDrawn(event: 'keydown' | 'click', rows: readonly string[], act: () => Promise<void>) {
+  async untilDrawn(event: 'keydown' | 'click' | 'change', rows: readonly string[], act: () => Promise<void>) {
     // It is under way before the event, and ends after it.
     const watch = `void (globalThis.drawing = untilDrawn('${event}', ${JSON.stringify(rows.join(' '))}))`;
     await this.page.evaluate(watch);

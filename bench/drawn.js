@@ -8,8 +8,13 @@
 /** Of the page itself, once the first row can be seen: from the beginning of its navigation. */
 globalThis.firstRow = seen(() => document.querySelector('tbody tr') !== null).then(() => performance.now());
 
+/** Of the page itself, once nothing of it is still on its way: from the beginning of its navigation. */
+globalThis.wholePage = seen(
+  () => document.querySelector('h1') !== null && document.querySelector('.skeleton') === null,
+).then(() => performance.now());
+
 /**
- * From an event, a key or a click, until its rows can be seen. `rows` are the names in front, with a blank between;
+ * From an event, a key, a click or a choice, until its rows can be seen. `rows` are the names in front, with a blank between;
  * they are others than those of before.
  */
 globalThis.untilDrawn = async (event, rows) => {

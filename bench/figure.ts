@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { installHooks } from '../src/githooks/index.ts';
+import { installHooks } from '../src/git/index.ts';
 import { scan, startDaemon } from './daemon.ts';
 import { count, type Figure, median, milliseconds, percentile, print, spread, tell } from './figures.ts';
 import { Made, makeBareRepository, makeGround, writeConfig } from './ground.ts';

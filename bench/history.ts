@@ -75,7 +75,7 @@ const figure = (what: string, ours: string, goal: Figure['goal'] = null): Figure
 });
 const slowest = Math.max(...looks);
 print({
-  title: 'Usage as it was',
+  title: 'The usage history',
   how: `${count(owners)} owners, each with one repository, of whom ${count(changedEach)} have become others in each of ${hours} hours. The store's file is that of a daemon; another write was tried all the time while an hour was recorded.`,
   figures: [
     figure('an hour recorded', spread(times, milliseconds)),

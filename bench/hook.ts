@@ -2,7 +2,7 @@
 
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, clientFault } from '../src/githooks/index.ts';
+import { type Client, clientFault } from '../src/git/index.ts';
 import { scan, startDaemon } from './daemon.ts';
 import { type Figure, median, milliseconds, print, ratioOf, spread, tell } from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';

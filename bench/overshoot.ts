@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { installHooks } from '../src/githooks/index.ts';
+import { installHooks } from '../src/git/index.ts';
 import { Clone } from '../test/e2e/clone.ts';
 import { pushAndHangUp } from '../test/e2e/hang-up.ts';
 import { must, run } from '../test/e2e/run.ts';

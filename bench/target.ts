@@ -2,7 +2,7 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, installHooks } from '../src/githooks/index.ts';
+import { type Client, installHooks } from '../src/git/index.ts';
 import { timed } from './processes.ts';
 
 async function git(...args: string[]): Promise<string> {

@@ -11,7 +11,7 @@ const slowFolders = [
   'hooks',
   'api',
   'oauth',
-  'githooks',
+  'git',
   'service',
   'scripts',
 ];

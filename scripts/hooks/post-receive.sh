@@ -32,7 +32,7 @@ nl='
 # fragment: promise
 
 # Forgets the promise of a push once git has done all of it: the next one is held to nothing then, also where the
-# same objects take more after they are packed anew.
+# same objects take more after they are packed again.
 end_promise() {
 	[ -f "$promise" ] && list_refs become || return 0
 	read -r _ _ _ promised <"$promise"

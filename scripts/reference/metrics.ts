@@ -1,7 +1,7 @@
 /** docs/metrics.md, and the dashboard for Grafana in docs/metrics/. */
 
 import { readFileSync } from 'node:fs';
-import { metricSpecs } from '../../src/metrics/index.ts';
+import { metricSpecs } from '../../src/daemon/metrics/catalog.ts';
 
 const begin = '<!-- metrics: written by npm run generate -->';
 const end = '<!-- end of metrics -->';
@@ -45,7 +45,16 @@ const panels: readonly Panel[] = [
     },
   },
   { title: 'Owners', unit: 'short', queries: { '{{state}}': 'sum by (state) (softquota_owners)' } },
-  { title: 'Stored', unit: 'decbytes', queries: { '{{subject}}': 'softquota_usage_bytes > 0' } },
+  {
+    title: 'Stored',
+    unit: 'decbytes',
+    queries: { '{{subject}}': 'max by (subject) (sum by (instance, subject) (softquota_usage_bytes)) > 0' },
+  },
+  {
+    title: 'Where the figures come from',
+    unit: 'decbytes',
+    queries: { '{{source}}': 'sum by (source) (softquota_usage_bytes{source!="other_hosts"}) > 0' },
+  },
   {
     title: 'Refusals in an hour',
     unit: 'short',

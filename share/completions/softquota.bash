@@ -17,7 +17,7 @@ _softquota() {
 	case "$command" in
 	'softquota') options='--version -V --config --help -h' words='serve init check usage explain history events why reclaim scan rule group user member request allowance notices token sign-in-link auth policy hooks worker receive-pack backup restore host store doctor health playground help' paths= ;;
 	'softquota serve') options='--config --check-config --print-config --help -h' words='' paths= ;;
-	'softquota init') options='--json --config --forge-config --total --enforce --hooks --help -h' words='' paths=yes ;;
+	'softquota init') options='--json --config --forge-config --total --enforce --hooks --worker --help -h' words='' paths=yes ;;
 	'softquota check') options='--config --json --subject --size --help -h' words='' paths= ;;
 	'softquota usage') options='--config --json --top --state --help -h' words='' paths= ;;
 	'softquota explain') options='--config --json --subject --size --help -h' words='' paths= ;;
@@ -101,7 +101,7 @@ _softquota() {
 	*' --config' | *' --forge-config' | *' --token-file' | *' --shared' | *' --template' | *' --dir') _softquota_paths "$current" && return ;;
 	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --grace' | *' --grace-most' | *' --mode' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --on-error' | *' --last-for' | *' --to' | *' --prefix') return ;;
 	*' --range') words='day week month year all' options= ;;
-	*' --kind') words='refusal threshold policy sign-in request allowance reclaim' options= ;;
+	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim' options= ;;
 	*' --type') words='user organization' options= ;;
 	*' --role') words='owner member' options= ;;
 	'softquota request list --state') words='open granted declined withdrawn all' options= ;;

@@ -54,6 +54,7 @@ complete -c softquota -n '__softquota_is "softquota init"' -l forge-config -r -F
 complete -c softquota -n '__softquota_is "softquota init"' -l total -x -d 'the limit for each owner, such as 10G; default: a suggestion from the figures'
 complete -c softquota -n '__softquota_is "softquota init"' -l enforce -d 'write MODE = enforce: owners over the limit are refused as soon as the hooks are installed'
 complete -c softquota -n '__softquota_is "softquota init"' -l hooks -d 'also install the hooks, as softquota hooks install does'
+complete -c softquota -n '__softquota_is "softquota init"' -l worker -d 'also set the worker up, for the user that the repositories belong to, and write GARBAGE = forgive'
 complete -c softquota -n '__softquota_is "softquota init"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota init"' -F
 complete -c softquota -n '__softquota_is "softquota check"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
@@ -77,7 +78,7 @@ complete -c softquota -n '__softquota_is "softquota history"' -l range -x -a 'da
 complete -c softquota -n '__softquota_is "softquota history"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota events"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota events"' -l json -d 'print JSON, for programs'
-complete -c softquota -n '__softquota_is "softquota events"' -l kind -x -a 'refusal threshold policy sign-in request allowance reclaim' -d 'only this kind'
+complete -c softquota -n '__softquota_is "softquota events"' -l kind -x -a 'refusal threshold grace policy sign-in request allowance reclaim' -d 'only this kind'
 complete -c softquota -n '__softquota_is "softquota events"' -l owner -x -d 'only events of this owner'
 complete -c softquota -n '__softquota_is "softquota events"' -l limit -x -d 'the number of events, at most 1000'
 complete -c softquota -n '__softquota_is "softquota events"' -l help -s h -d 'print this help'

@@ -101,6 +101,6 @@ export interface ApiServices extends FaultServices {
   unowned(): readonly UnownedKind[];
   /** Milliseconds since 1970. */
   now(): number;
-  /** All that no walk would find again. */
+  /** Everything that cannot be measured again. */
   backup(): Promise<Backup>;
 }

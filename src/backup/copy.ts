@@ -16,7 +16,7 @@ const eventsAtOnce = 1000;
 
 /**
  * Usage is no part of it: each host says what is stored on it. The policy comes last, so that what broke
- * off can be begun anew. Rejects with `conflict` where the store is not empty or what is read back is not
+ * off can be begun again. Rejects with `conflict` where the store is not empty or what is read back is not
  * what was copied, and with `store_away`.
  */
 export async function copyTo(store: SharedStore, backup: Backup, { verify }: CopyOptions): Promise<CopiedTo> {
@@ -24,6 +24,7 @@ export async function copyTo(store: SharedStore, backup: Backup, { verify }: Cop
   if ((await store.state()).position !== null) throw notEmpty();
   const happened = happenedIn(backup);
   await putHappened(store, happened);
+  if (backup.graces !== undefined) await store.writeVolatile({ documents: backup.graces, goneDocuments: [] });
   if ((await store.replace(policy, null, newGeneration(), [])) === 'conflict') throw notEmpty();
   if (verify) {
     mustBeSame('policy', await policyIn(store), recordsOf(policy));

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
+import { graceKind } from '../policy/index.ts';
 import { isLeaf } from '../quota/index.ts';
 import {
   documentShape,
@@ -15,8 +16,12 @@ import {
 import { issueLines, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 
-/** Grows where an older softquota could not restore all that is in a document. */
-const format = 1;
+/**
+ * The newest format. It grows where an older softquota could not restore all that is in a document; a document
+ * in which nothing needs it has an older one.
+ */
+const format = 2;
+const formatWithoutGraces = 1;
 
 const reportedUnit = z.strictObject({
   id: z.string(),
@@ -43,14 +48,16 @@ const level = z.strictObject({ owner_id: whole, text: z.string() });
 /** Times are milliseconds since 1970; each `text` is as the store has it. */
 const document = z.strictObject({
   softquota: z.literal('backup'),
-  format: z.literal(format),
+  format: z.literal([formatWithoutGraces, format]),
   /** Of the softquota that made it. */
   version: z.string(),
   host: z.string(),
   taken_at: whole,
   owners: z.array(ownerShape),
   policy: z.array(documentShape),
-  /** What programs reported: no walk would find it again. */
+  /** Since when owners are over limits that have a grace; left out where nobody is. */
+  graces: z.array(documentShape.extend({ kind: z.literal(graceKind.name) })).optional(),
+  /** What programs reported, which no walk finds. */
   reported_units: z.array(reportedUnit),
   /** Newest first. */
   events: z.array(event),
@@ -70,14 +77,18 @@ export async function backupOf(
   await ledger.kept();
   const events = await eventsIn(ledger.eventLog);
   const levels = await ledger.eventLog.levels();
+  const graces = [...ledger.documents.volatileRecords()].flatMap(({ kind, key, text }) =>
+    kind === graceKind.name ? [{ kind: graceKind.name, key, text }] : [],
+  );
   return {
     softquota: 'backup',
-    format,
+    format: graces.length === 0 ? formatWithoutGraces : format,
     version,
     host,
     taken_at: Date.now(),
     owners: [...ledger.documents.owners.all],
     policy: [...ledger.documents.records()],
+    ...(graces.length === 0 ? {} : { graces }),
     reported_units: [...ledger.units.units].flatMap(unit => {
       if (unit.kind !== 'reported' || unit.owner === null) return [];
       const { id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq } = unit;

@@ -56,7 +56,8 @@ export async function restore(
   const ids = new Set(units.map(({ id }) => id));
   const goneOwners = kept.owners.map(({ key }) => key).filter(key => !owners.has(key));
   const idOf = ({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>) => JSON.stringify([kind, key]);
-  const documents = new Set(backup.policy.map(idOf));
+  const graces = backup.graces ?? [];
+  const documents = new Set([...backup.policy, ...graces].map(idOf));
   const goneDocuments = kept.documents.filter(document => !documents.has(idOf(document)));
   const goneUnits = keptUnits
     .filter(({ kind, id }) => kind === 'reported' && !ids.has(id))
@@ -68,7 +69,7 @@ export async function restore(
     // What was to count until the next walk belongs to the time after the backup.
     goneDeltas: kept.deltas.map(({ seq }) => seq),
     owners: backup.owners,
-    documents: backup.policy,
+    documents: [...backup.policy, ...graces],
     // The policy that hosts share may have gone on since.
     ...(kept.replicated === null ? {} : { replicated: newGeneration(kept.replicated.version + 1) }),
     units,
@@ -78,7 +79,7 @@ export async function restore(
   });
   return {
     owners: owners.size,
-    policy: documents.size,
+    policy: backup.policy.length,
     reported_units: ids.size,
     events: backup.events.length,
     removed_owners: goneOwners.length,

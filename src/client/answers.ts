@@ -20,6 +20,25 @@ export type QuotaSubject =
   | 'size:assets:all'
   | 'size:assets:attachments:all';
 
+/** The time in which an owner may pass a limit by little. */
+export interface QuotaGrace {
+  /** Refusals begin at this moment, or began; null if the daemon did not say it. */
+  readonly until: Date | null;
+  /** Bytes. From this usage on it is refused, whatever the time is. */
+  readonly below: number;
+}
+
+/** A refusal by a rule or group in report mode: recorded, and let through. */
+export interface QuotaReport {
+  /** As in `QuotaStanding`. */
+  readonly used: number | null;
+  readonly limit: number | null;
+  readonly group: string | null;
+  readonly rule: string | null;
+  /** One line for a person. */
+  readonly message: string;
+}
+
 /** A decision with the rule that made it. */
 export interface QuotaStanding {
   readonly allowed: boolean;
@@ -29,12 +48,16 @@ export interface QuotaStanding {
   readonly limit: number | null;
   readonly group: string | null;
   readonly rule: string | null;
+  /** If a limit is passed that has a grace: allowed, it runs; refused, it has ended, or does not reach so far. */
+  readonly grace: QuotaGrace | null;
+  /** If a rule or group in report mode would refuse. */
+  readonly reported: QuotaReport | null;
 }
 
 export interface QuotaAnswer extends QuotaStanding {
   readonly owner: string;
   readonly subject: string;
-  /** In report mode: this would be refused. */
+  /** Allowed, because the quota, or the rule or group in `reported`, is in report mode, and would refuse it. */
   readonly wouldRefuse: boolean;
   readonly measuredAt: Date | null;
   /** Some bytes could not be measured, and count as last known. */
@@ -123,14 +146,29 @@ function readRule(json: unknown): QuotaUsage['groups'][number]['rules'][number] 
 }
 
 function readStanding(json: unknown): QuotaStanding {
-  const { allowed, used, limit, group, rule } = fieldsOf(json);
+  const { allowed, grace, reported } = fieldsOf(json);
   return {
     allowed: allowed === true,
-    used: numberOf(used),
-    limit: numberOf(limit),
-    group: stringOf(group),
-    rule: stringOf(rule),
+    ...readRuling(json),
+    grace: readGrace(grace),
+    reported: readReport(reported),
   };
+}
+
+function readRuling(json: unknown): Pick<QuotaStanding, 'used' | 'limit' | 'group' | 'rule'> {
+  const { used, limit, group, rule } = fieldsOf(json);
+  return { used: numberOf(used), limit: numberOf(limit), group: stringOf(group), rule: stringOf(rule) };
+}
+
+function readGrace(json: unknown): QuotaGrace | null {
+  const { until, below } = fieldsOf(json);
+  const bytes = numberOf(below);
+  return bytes === null ? null : { until: dateOf(until), below: bytes };
+}
+
+function readReport(json: unknown): QuotaReport | null {
+  const message = stringOf(fieldsOf(json).message);
+  return message === null ? null : { ...readRuling(json), message };
 }
 
 function treeOf(value: unknown): UsedTree {

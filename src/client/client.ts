@@ -113,6 +113,8 @@ function undecidedAnswer(
     limit: null,
     group: null,
     rule: null,
+    grace: null,
+    reported: null,
     wouldRefuse: false,
     measuredAt: null,
     partial: false,

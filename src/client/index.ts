@@ -8,7 +8,9 @@
 
 export type {
   QuotaAnswer,
+  QuotaGrace,
   QuotaLeaf,
+  QuotaReport,
   QuotaStanding,
   QuotaSubject,
   QuotaUsage,

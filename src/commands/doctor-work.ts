@@ -2,7 +2,7 @@
 
 import { loadConfig } from '../config/index.ts';
 import { type Examination, examine } from '../doctor/index.ts';
-import { hookConfPath } from '../githooks/index.ts';
+import { hookConfPath } from '../git/index.ts';
 import { adminClient, gateClient } from './client.ts';
 import { type ConfigOption, whereIs } from './settings.ts';
 

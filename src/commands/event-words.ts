@@ -12,6 +12,8 @@ export function eventWords(event: Event): string {
       return refusalWords(event);
     case 'threshold':
       return `${levelWords(event)}: ${useWords(event)}`;
+    case 'grace':
+      return `${graceWords(event)}: ${useWords(event)}`;
     case 'policy':
       return `${changeWords(event)}, by ${authorWords(event.by)}`;
     case 'sign-in':
@@ -58,6 +60,11 @@ function useWords({ used, limit, group, rule }: Ruling): string {
 function levelWords({ direction, from, to }: Of<'threshold'>): string {
   const words = (level: number | 'limit' | null): string => (level === 'limit' ? 'the limit' : `${level} %`);
   return direction === 'up' ? `reached ${words(to)}` : `back below ${words(from)}`;
+}
+
+function graceWords({ ended_by: endedBy, mode }: Of<'grace'>): string {
+  const why = endedBy === 'time' ? 'the grace ended' : 'over what the grace allows';
+  return `${why}, ${mode === 'report' ? 'would be refused' : 'refused'} from now on`;
 }
 
 function changeWords({ action, what, name, owner }: Of<'policy'>): string {

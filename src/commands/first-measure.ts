@@ -3,7 +3,17 @@
  * will be started with, so that it knows the figures from then on.
  */
 
-import { lchownSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  lchownSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -90,12 +100,22 @@ async function measured(
 }
 
 /**
- * Once nothing writes there any more. A further name of a file that lies elsewhere is nobody's to be given.
+ * Gives the account all that lies in a directory, once nothing writes there any more. A further name of a file
+ * that lies elsewhere is nobody's to be given, and links are not followed: the account may have the directory.
  */
-function give(dataPath: string, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
-  for (const name of readdirSync(dataPath)) {
-    const path = join(dataPath, name);
-    const about = lstatSync(path);
-    if (about.isFile() && about.nlink === 1) lchownSync(path, uid, gid);
+function give(directory: string, account: { readonly uid: number; readonly gid: number }): void {
+  const handle = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    // A name in the open directory, wherever that is moved meanwhile.
+    const opened = `/proc/self/fd/${handle}`;
+    for (const name of readdirSync(opened)) {
+      const path = join(opened, name);
+      const about = lstatSync(path);
+      if (about.isDirectory()) give(path, account);
+      else if (about.isFile() && about.nlink === 1) lchownSync(path, account.uid, account.gid);
+    }
+    fchownSync(handle, account.uid, account.gid);
+  } finally {
+    closeSync(handle);
   }
 }

@@ -11,7 +11,7 @@ import type {
   RepositoryStatus,
   StatusReport,
   WithdrawReport,
-} from '../githooks/index.ts';
+} from '../git/index.ts';
 
 /** `forges`: the templates that were written for forges. */
 export function installJson(

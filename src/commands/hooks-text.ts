@@ -20,7 +20,7 @@ import {
   type RepositoryStatus,
   type StatusReport,
   type WithdrawReport,
-} from '../githooks/index.ts';
+} from '../git/index.ts';
 import { counted, printable } from '../text/index.ts';
 import { table } from './table.ts';
 

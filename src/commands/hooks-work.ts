@@ -23,8 +23,8 @@ import {
   withdrawHooks,
   writeForgeTemplates,
   writeShared,
-} from '../githooks/index.ts';
-import type { Parts } from '../in-time/index.ts';
+} from '../git/index.ts';
+import type { Parts } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { distributeJson, installJson, statusJson, withdrawJson } from './hooks-json.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';

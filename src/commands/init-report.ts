@@ -8,6 +8,7 @@ import { counted, formatBytes, formatCount, printable, shellQuoted } from '../te
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';
 import { enableForge, forgeText } from './init-forge-text.ts';
+import { type NewWorker, startWorker } from './init-worker.ts';
 import { scanSummary } from './progress.ts';
 import { table } from './table.ts';
 import { ownersTable } from './usage.ts';
@@ -23,6 +24,8 @@ export interface NextCommands {
   readonly enforce: string;
   /** Has the forge's database read; null if it is, or there is none. */
   readonly forge: string | null;
+  /** Runs the worker; null where `--worker` did not set it up. */
+  readonly worker: string | null;
 }
 
 export interface InitReport {
@@ -53,6 +56,8 @@ export interface InitReport {
     readonly such: readonly string[];
     readonly stores: readonly FoundStore[];
   };
+  /** What `--worker` set up: as whom it runs, and the settings of systemd that were written. */
+  readonly worker: { readonly user: string; readonly units: readonly string[] } | null;
   readonly next: NextCommands;
 }
 
@@ -61,7 +66,11 @@ export function nextCommands({
   layout,
   root,
   forge,
-}: Pick<InitReport, 'layout' | 'root' | 'forge'> & { readonly file: string }): NextCommands {
+  worker,
+}: Pick<InitReport, 'layout' | 'root' | 'forge'> & {
+  readonly file: string;
+  readonly worker: Pick<NewWorker, 'user' | 'isUnit'> | null;
+}): NextCommands {
   const config = file === '/etc/softquota/app.ini' ? '' : ` --config ${shellQuoted(file)}`;
   const where = layout === 'gitolite' ? '--gitolite' : shellQuoted(root);
   return {
@@ -70,6 +79,7 @@ export function nextCommands({
     hooks: layout === 'gitlab' ? null : `softquota hooks install ${where}${config}`,
     enforce: `sed -i 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
     forge: forge === null ? null : enableForge(forge, file, root),
+    worker: worker === null ? null : startWorker(worker, config),
   };
 }
 
@@ -101,11 +111,21 @@ export function initText(report: InitReport): string {
       '',
       `Start the daemon (as a service: systemctl start softquota):`,
       `    ${next.start}`,
+      ...workerLines(report),
       ...(mode === 'report' ? enforcing(next) : []),
     ]),
   ]
     .filter(block => block !== '')
     .join('\n');
+}
+
+function workerLines({ worker, next }: InitReport): string[] {
+  if (worker === null || next.worker === null) return [];
+  return [
+    `Then start the worker, which runs as ${worker.user} and measures what was deleted:`,
+    `    ${next.worker}`,
+    ...worker.units.map(path => `Written for it: ${path}.`),
+  ];
 }
 
 function enforcing({ look, hooks, enforce }: NextCommands): string[] {
@@ -139,8 +159,8 @@ function unattributed({ forge, unattributed: { repositories, such, stores } }: I
       ? ''
       : lines([
           repositories === 1
-            ? `${such.join()} has no owner; it counts for nobody.`
-            : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they count for nobody.`,
+            ? `${such.join()} has no owner, so it is not counted.`
+            : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they are not counted.`,
         ]);
   if (stores.length === 0) return without;
   const rows = stores.map(({ what, bytes, whole, path }) => [

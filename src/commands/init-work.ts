@@ -17,6 +17,7 @@ import { type Measured, measureFirst } from './first-measure.ts';
 import type { HooksTask } from './hooks-task.ts';
 import { askForge, type ForgeReport, faultReport, forgeSection, withRights } from './init-forge.ts';
 import { type InitReport, initText, nextCommands } from './init-report.ts';
+import { workerFor, writeUnits } from './init-worker.ts';
 import { loadDraft, makeDirectories, placesFor, refuseExisting, writeNew } from './new-config.ts';
 import { jsonText } from './output.ts';
 import type { Printed } from './printed.ts';
@@ -32,6 +33,8 @@ export interface InitTask {
   /** The limit in bytes; null: one is suggested. */
   readonly totalBytes: number | null;
   readonly mode: 'report' | 'enforce';
+  /** The worker is set up, and what is unreachable is forgiven. */
+  readonly worker: boolean;
 }
 
 /** What is printed, and the hooks to be installed; null: none would be run. */
@@ -41,18 +44,19 @@ export interface Initialised extends Printed {
 
 /** All or nothing: the configuration appears once everything is measured. */
 export async function initialise(task: InitTask): Promise<Initialised> {
-  const { root, config: file, json, forgeConfig, totalBytes, mode } = task;
+  const { root, config: file, json, forgeConfig, totalBytes, mode, worker: hasWorker } = task;
   refuseExisting(file);
   const first = await surveyed(root, forgeConfig);
   const asked = first.forge === null ? null : await askForge(first.forge, process.env);
   const isForgeAway = first.layout === 'gitlab' && asked !== null && asked.fault !== null;
   const found = isForgeAway ? await survey(first.root, { forgeConfig, isForgeAway }) : first;
   const section = asked === null ? null : forgeSection(asked);
-  const places = placesFor(file, found.gid);
+  const worker = hasWorker ? workerFor(file, found) : null;
+  const places = placesFor(file, found.gid, worker?.group ?? null);
   makeDirectories(file, places);
   const config = loadDraft(
     file,
-    configText(found, places, { mode, total: proposeTotal([], 0, totalBytes ?? -1) }, section),
+    configText(found, places, { mode, total: proposeTotal([], 0, totalBytes ?? -1), hasWorker }, section),
   );
   await refuseRunning(config);
   const { scan, owners, largest, forge: read } = await measureFirst(config, places.account);
@@ -61,7 +65,8 @@ export async function initialise(task: InitTask): Promise<Initialised> {
     owners,
     totalBytes,
   );
-  writeNew(file, configText(found, places, { mode, total }, section));
+  writeNew(file, configText(found, places, { mode, total, hasWorker }, section));
+  if (worker !== null) writeUnits(worker);
   const forge = asked === null ? null : await withRights(afterReading(asked, read), config, places.account);
   const { layout, evidence, advice, repositories, ownerless, stores } = found;
   const report: InitReport = {
@@ -89,7 +94,8 @@ export async function initialise(task: InitTask): Promise<Initialised> {
       stores:
         forge !== null && forge.fault === null ? stores.filter(({ subject }) => subject === null) : stores,
     },
-    next: nextCommands({ file, layout, root: found.root, forge }),
+    worker: worker && { user: worker.user, units: worker.units.map(unit => unit.path) },
+    next: nextCommands({ file, layout, root: found.root, forge, worker }),
   };
   return {
     output: json ? jsonText(report) : initText(report),

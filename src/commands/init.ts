@@ -20,6 +20,7 @@ interface InitOptions {
   readonly total?: string;
   readonly enforce?: boolean;
   readonly hooks?: boolean;
+  readonly worker?: boolean;
 }
 
 const stuckMs = 10_000;
@@ -46,6 +47,10 @@ export function addInit(program: Command, exit: Exit): void {
     .addOption(
       new Option('--hooks', 'also install the hooks, as softquota hooks install does').conflicts('json'),
     )
+    .option(
+      '--worker',
+      'also set the worker up, for the user that the repositories belong to, and write GARBAGE = forgive',
+    )
     .addHelpText(
       'after',
       wrapped(
@@ -63,6 +68,7 @@ export function addInit(program: Command, exit: Exit): void {
         forgeConfig: options.forgeConfig === undefined ? null : resolve(options.forgeConfig),
         totalBytes: options.total === undefined ? null : limitOf(options.total, '--total'),
         mode: options.enforce === true ? 'enforce' : 'report',
+        worker: options.worker === true,
       } as const;
       const outcome = await runJob<Initialised>(job, { stuckMs });
       const status = printOutcome(outcome);

@@ -6,7 +6,7 @@
  * came to. Exit: 0; else it could not be done.
  */
 
-import { work } from '../in-time/index.ts';
+import { work } from '../layout/index.ts';
 import type { Job } from './job.ts';
 import { watchStreams } from './streams.ts';
 

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type InTimeOutcome, runInTime } from '../in-time/index.ts';
+import { type InTimeOutcome, runInTime } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import type { HooksTask } from './hooks-task.ts';
 import type { InitTask } from './init-work.ts';

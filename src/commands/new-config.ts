@@ -36,7 +36,7 @@ const systemFile = '/etc/softquota/app.ini';
  * Where the data of a configuration go: root's of /etc/softquota into the system's places, all others beside
  * the file. `gid`: the group that has to reach the gate.
  */
-export function placesFor(file: string, gid: number): NewPlaces {
+export function placesFor(file: string, gid: number, trustedGroup: string | null): NewPlaces {
   const uid = process.getuid?.() ?? -1;
   const accounts = systemAccounts();
   const mayGive = uid === 0 || (process.getgroups?.() ?? []).includes(gid);
@@ -50,6 +50,7 @@ export function placesFor(file: string, gid: number): NewPlaces {
       trustedSocket: '/run/softquota/trusted.sock',
       adminSocket: '/run/softquota/admin.sock',
       socketGroup,
+      trustedGroup,
       directories: [
         { path: '/var/lib/softquota', mode: 0o700 },
         { path: '/run/softquota', mode: 0o755 },
@@ -73,6 +74,7 @@ export function placesFor(file: string, gid: number): NewPlaces {
     trustedSocket: null,
     adminSocket: null,
     socketGroup,
+    trustedGroup,
     // Who asks the gate has to get through to it, and no further.
     directories: [{ path: data, mode: socketGroup === null ? 0o700 : 0o711 }],
     account: uid === 0 ? ownerOf(data) : null,

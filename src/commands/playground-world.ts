@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { installHooks } from '../githooks/index.ts';
+import { installHooks } from '../git/index.ts';
 import { longestPathBytes } from '../service/index.ts';
 
 export interface World {
@@ -40,7 +40,7 @@ const marker = '.softquota-playground';
 /** The user's own settings of git neither help nor hinder here. */
 const gitEnvironment = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
 
-/** Makes it anew, in place of one that was made there before; throws `conflict` where something else lies. */
+/** Makes it again, in place of an earlier one; throws `conflict` where something else lies. */
 export async function makeWorld(directory: string): Promise<World> {
   const place = resolve(directory);
   if (existsSync(place) && !existsSync(join(place, marker))) {

@@ -1,7 +1,7 @@
 /** The result of a job that prints, and how a command ends with it. */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { hangWords, type InTimeOutcome } from '../in-time/index.ts';
+import { hangWords, type InTimeOutcome } from '../layout/index.ts';
 import { counted } from '../text/index.ts';
 import { print, tell } from './streams.ts';
 

@@ -7,7 +7,7 @@ import { accessSync, constants } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { SoftquotaError } from '../errors.ts';
-import { hooksDirectory } from '../githooks/index.ts';
+import { hooksDirectory } from '../git/index.ts';
 import { withUnreadConfigOption, wrapped } from './settings.ts';
 
 export function addReceivePack(program: Command): void {

@@ -3,10 +3,9 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { Guard, type SharedPlace, writeShared } from '../githooks/index.ts';
+import { Guard, type SharedPlace, type WorkerOptions, writeShared } from '../git/index.ts';
 import { keepHeapSmall } from '../heap.ts';
 import type { Log } from '../log.ts';
-import type { WorkerOptions } from '../worker/index.ts';
 import type { Exit } from './exit.ts';
 import { type ConfigOption, configFrom, withConfigOption } from './settings.ts';
 
@@ -44,7 +43,7 @@ async function work(options: WorkerCommandOptions): Promise<number> {
   const config = configFrom(options);
   keepHeapSmall();
   const { createLogger } = await import('../service/index.ts');
-  const { Worker } = await import('../worker/index.ts');
+  const { Worker } = await import('../git/index.ts');
   const { log, flush } = createLogger(config.log);
   process.stderr.on('error', () => {});
   const stopAsked = new Promise<string>(resolve => {
@@ -72,7 +71,7 @@ async function work(options: WorkerCommandOptions): Promise<number> {
 async function reclaimFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<WorkerOptions['reclaim']> {
   const { run, expireMs } = reclaim;
   if (run === 'never') return null;
-  const { findGit } = await import('../worker/index.ts');
+  const { findGit } = await import('../git/index.ts');
   const git = await findGit();
   if (git.is === 'version') {
     return { run, expireMs, gitVersion: git.version };

@@ -87,7 +87,15 @@ export interface Config {
 }
 
 /** What notices tell. */
-export const noticeTypes = ['threshold', 'refusal', 'request', 'allowance', 'policy', 'fault'] as const;
+export const noticeTypes = [
+  'threshold',
+  'grace',
+  'refusal',
+  'request',
+  'allowance',
+  'policy',
+  'fault',
+] as const;
 
 export type NoticeType = (typeof noticeTypes)[number];
 

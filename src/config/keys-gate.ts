@@ -56,7 +56,7 @@ export const gate = {
   }),
   onError: gateKey('ON_ERROR', kind.oneOf(['allow', 'deny']), {
     text: 'allow',
-    doc: 'What a proxy is told about an upload if it cannot be decided: `allow` or `deny`.',
+    doc: 'The answer to a proxy about an upload that cannot be decided: `allow` or `deny`.',
     reloads: true,
     of: config => config.gate.onError,
   }),

@@ -127,7 +127,7 @@ export function webhookKeys(section: string): WebhookKeys {
   return keys;
 }
 
-const usualOwnerEvents: MailSettings['ownerEvents'] = ['threshold', 'request', 'allowance'];
+const usualOwnerEvents: MailSettings['ownerEvents'] = ['threshold', 'grace', 'request', 'allowance'];
 const usualAdminEvents: MailSettings['adminEvents'] = ['request', 'fault'];
 
 const mailKey = keysOfSection('mail');
@@ -186,8 +186,8 @@ export const mail = {
     },
   ),
   ownerEvents: mailKey('OWNER_EVENTS', types, {
-    text: 'threshold, request, allowance',
-    doc: 'The notices that owners get by mail if they are about them: threshold, refusal, request and allowance can be.',
+    text: 'threshold, grace, request, allowance',
+    doc: 'The notices that owners get by mail if they are about them: threshold, grace, refusal, request and allowance can be.',
     reloads: true,
     of: config => config.mail?.ownerEvents ?? usualOwnerEvents,
   }),

@@ -32,7 +32,7 @@ import { joinFleet, mountedIn } from './fleet.ts';
 import { forgetForge, openForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
 import { KeptReservations } from './kept-reservations.ts';
-import { openMetrics } from './metrics.ts';
+import { openMetrics } from './metrics/open-metrics.ts';
 import { openNotices } from './notices.ts';
 import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
@@ -50,7 +50,7 @@ export interface DaemonOptions {
 /** What was opened, each after what it needs. */
 type Opened = { close(): Promise<void> }[];
 
-/** What is told when it is read anew, or asked when it ends. */
+/** What is told when it is read again, or asked when it ends. */
 interface Parts {
   readonly ledger: Ledger;
   readonly measuring: Measuring;
@@ -123,6 +123,7 @@ export class Daemon {
           });
         },
         now: Date.now,
+        monotonic: () => performance.now(),
         log,
       });
       // What was measured before counts no more where nobody measures it again.

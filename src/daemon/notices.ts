@@ -29,7 +29,7 @@ export interface NoticesParts {
   readonly log: Logger;
 }
 
-/** For a disk that does not answer, and for sums that are being added up anew. */
+/** For a disk that does not answer, and for sums that are being added up again. */
 const deadlineMs = 1000;
 const mostWorst = 10;
 

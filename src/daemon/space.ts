@@ -43,7 +43,7 @@ const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
 /** Whoever asks again and again keeps the worker busy for no longer. */
 const restMs = 5000;
-/** What nobody asked for is looked at anew after these. */
+/** What nobody asked for is looked at again after these. */
 const noteEveryMs = 72_000_000;
 const noteAgainMs = 3_600_000;
 const mostLooks = 2000;

@@ -18,6 +18,8 @@ export interface DaemonWorkerOptions
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
   /** `[quota] GARBAGE = forgive`. */
   isForgiving(): boolean;
+  /** Milliseconds since any moment, on a clock that nobody sets. */
+  monotonic(): number;
   /** The page about the space of this unit; empty where nobody said where it is. */
   pageOf(unit: UnitRecord): string;
   readonly log: Pick<Log, 'error' | 'warn'>;
@@ -39,11 +41,12 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   readonly #id = randomUUID();
   readonly #watching: NodeJS.Timeout;
   #last: { readonly state: Omit<WorkerState, 'repositories'>; readonly at: number } | null = null;
-  readonly #startedAt = performance.now();
+  readonly #startedAt: number;
 
   constructor(options: DaemonWorkerOptions) {
     const { ledger, pageOf } = options;
     this.#options = options;
+    this.#startedAt = options.monotonic();
     this.space = new Space({
       ...options,
       queue: this.#queue,
@@ -62,7 +65,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
         { path, worker: this.isHere },
         'the worker has not measured this repository after a push: nothing in it is forgiven until then',
       );
-    this.#watching = setInterval(() => this.#look(), lookEveryMs).unref();
+    this.#watching = setInterval(() => this.look(), lookEveryMs).unref();
   }
 
   /** From now on repositories are looked through unasked. */
@@ -73,7 +76,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   reported({ repositories, ...state }: WorkerState): string {
     // Another one does not know what the one before was told.
     const isSame = this.isHere && this.#last?.state.pid === state.pid;
-    this.#last = { state, at: performance.now() };
+    this.#last = { state, at: this.#options.monotonic() };
     this.space.take(repositories);
     for (const figures of repositories) this.#take(figures);
     if (!isSame) for (const path of this.#options.reach.doubted) this.#queue.pushed(path);
@@ -122,7 +125,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
       isForgiving: this.#options.isForgiving(),
       ...this.space.observed(),
       state,
-      silentMs: performance.now() - at,
+      silentMs: this.#options.monotonic() - at,
     };
   }
 
@@ -144,7 +147,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
 
   /** Tells whether it reported lately. */
   get isHere(): boolean {
-    return this.#last !== null && performance.now() - this.#last.at < goneMs;
+    return this.#last !== null && this.#options.monotonic() - this.#last.at < goneMs;
   }
 
   /** What other repositories borrow from this one may be in use, whatever its own refs reach. */
@@ -154,11 +157,12 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.#options.reach.measured(path, found, /^\d{1,15}$/.test(number) ? Number(number) : 0);
   }
 
-  #look(): void {
+  /** Notices that the worker is silent: what it was asked for fails, and after a day nothing is forgiven. */
+  look(): void {
     if (this.isHere) return;
     if (this.#queue.isWaitedFor) this.#queue.fail('the worker has stopped');
     const { state: _, at } = this.#last ?? { state: null, at: this.#startedAt };
-    if (performance.now() - at < forgottenMs) return;
+    if (this.#options.monotonic() - at < forgottenMs) return;
     const words = this.#options.reach.forget();
     if (words > 0)
       this.#options.log.warn(

@@ -221,6 +221,12 @@ export const doctorFindings = {
       'A repository has more than 6,700 loose objects or 50 packs, so no automatic gc has run for a long time.',
     mend: 'run `git gc`, or let the worker do it: `[reclaim] RUN = gc`',
   },
+  gc_missing: {
+    severity: 'notice',
+    meaning:
+      'Nothing collects garbage in a repository: the automatic gc of git is switched off (`receive.autogc`, `gc.auto`), no cron job or timer names `git gc` or `git maintenance`, and the worker does not do it either. What is deleted is never freed.',
+    mend: 'let the worker do it: `[reclaim] RUN = gc`',
+  },
   signed_pushes: {
     severity: 'notice',
     meaning:

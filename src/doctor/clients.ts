@@ -6,7 +6,7 @@ import {
   isClient,
   type QuickClient,
   type RepositoryStatus,
-} from '../githooks/index.ts';
+} from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';

@@ -1,11 +1,12 @@
 /** All checks in their order, as far as each of them can be made. */
 
-import { hooksStatus } from '../githooks/index.ts';
+import { hooksStatus } from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf, together } from './check-result.ts';
 import { checkClients } from './clients.ts';
+import { checkCollection } from './collection.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';
 import { checkDaemon } from './daemon.ts';
 import { checkForge } from './forge.ts';
@@ -101,6 +102,7 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
     await checkClients(context, hookConf, close, statuses, hooks.well),
     checkUnmanaged(installation, repositories),
     checkGc(context, close),
+    checkCollection(installation, close),
     await checkSignedPushes(context, close, statuses),
   ];
 }

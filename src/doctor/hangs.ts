@@ -1,7 +1,7 @@
 /** An examination that ends, whatever disks do: what they keep from being looked at is a finding. */
 
 import { commandLine } from '../health/index.ts';
-import type { InTimeOutcome, Wait } from '../in-time/index.ts';
+import type { InTimeOutcome, Wait } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { findingOf } from './check-result.ts';

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { type BoundedFile, readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import { defaultSocket, withoutBlanks } from '../githooks/index.ts';
+import { defaultSocket, withoutBlanks } from '../git/index.ts';
 import { commandLine, quoted } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';

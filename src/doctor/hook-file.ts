@@ -2,7 +2,7 @@
 
 import { lstatSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';
-import { type HookName, isThisVersion } from '../githooks/index.ts';
+import { type HookName, isThisVersion } from '../git/index.ts';
 import { beforeLook, encodePath } from '../layout/index.ts';
 
 export interface HookFile {

@@ -1,6 +1,6 @@
 /** Reads a setting as the hooks take it, by the same rules. */
 
-import { isClient, isLastFor } from '../githooks/index.ts';
+import { isClient, isLastFor } from '../git/index.ts';
 
 /** Names as hook.conf and `git config` spell them. */
 export type SettingName = 'socket' | 'onError' | 'lastFor' | 'timeout' | 'judgeTimeout' | 'client';

@@ -14,7 +14,7 @@ import {
   isProtected,
   previousFile,
   type RepositoryStatus,
-} from '../githooks/index.ts';
+} from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
@@ -45,7 +45,7 @@ interface Fault {
   readonly code: DoctorCode;
   readonly repository: string;
   readonly what: string;
-  /** The command that mends this one; null: to install the hooks. */
+  /** The command that fixes this one; null: to install the hooks. */
   readonly mend: string | null;
 }
 

@@ -1,7 +1,7 @@
 /** Checks the programs that are needed: curl and git, as hooks find them; getfattr where a ruler needs it. */
 
 import { runProgram } from '../bounded/index.ts';
-import { findProgram, programFolders } from '../githooks/index.ts';
+import { findProgram, programFolders } from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import type { StorageSettings } from '../layout/index.ts';
 import { printable } from '../text/index.ts';

@@ -80,7 +80,7 @@ function blockFinding(installation: Installation, code: DoctorCode, block: Block
   return findingOf(code, `${blockedWords(block)}${because}`, mend);
 }
 
-/** Gives a command whose effect outlasts a restart, at which the daemon makes its socket anew. */
+/** Gives a command whose effect outlasts a restart, at which the daemon makes its socket again. */
 function socketMend(installation: Installation, block: Blocked): string {
   const { socketMode, socketGroup } = installation.loaded.config.server;
   const { mode, gid, uid } = statSync(encodePath(block.at));

@@ -1,6 +1,6 @@
 /** Checks what repositories tell their hooks, where no hook.conf tells it for all of them. */
 
-import { defaultSocket, type RepositoryStatus } from '../githooks/index.ts';
+import { defaultSocket, type RepositoryStatus } from '../git/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';

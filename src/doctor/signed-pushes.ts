@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../errors.ts';
-import { configAsksForSignedPushes, type RepositoryStatus } from '../githooks/index.ts';
+import { configAsksForSignedPushes, type RepositoryStatus } from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';

@@ -163,7 +163,7 @@ export class Documents {
 
   /**
    * As `transact`, for a change that may be large: it is drafted in slices, so that nothing else waits for
-   * that, and anew where what it was drafted on changes meanwhile.
+   * that, and again where what it was drafted on changes meanwhile.
    */
   transactInSlices<T>(change: LongChange<T>, by: Author | null = null): Promise<T> {
     const deadline = new Deadline(deadlineMs);
@@ -258,7 +258,7 @@ export class Documents {
   }
 
   /**
-   * Writes it, and puts it in force; false: others came first, and it has to be drafted anew on what they
+   * Writes it, and puts it in force; false: others came first, and it has to be drafted again on what they
    * changed.
    */
   async #commit<T>(draft: DraftedTransaction<T>, deadline: Deadline): Promise<boolean> {

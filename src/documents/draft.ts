@@ -61,7 +61,7 @@ export function* completed<T>(
   return { ...drafted, records: { ...(yield* transaction.records()), events } };
 }
 
-/** Does work on what is in force, and anew where that changes meanwhile, as `moves` tells. */
+/** Does work on what is in force, and again where that changes meanwhile, as `moves` tells. */
 export function workUpToDate<T>(begin: () => Work<T>, moves: () => DraftBasis['moves']): Promise<T> {
   return attempted(async () => {
     const before = moves();

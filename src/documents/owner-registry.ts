@@ -23,6 +23,7 @@ export class OwnerRegistry {
   readonly #byId = new Map<number, OwnerRecord>();
   /** Owners who are about to be put on record, by key. */
   readonly #expected = new Map<string, OwnerRecord>();
+  #version = 0;
 
   /** With `foldCase` the case of ASCII letters does not tell owners apart. */
   constructor(foldCase: boolean) {
@@ -32,6 +33,11 @@ export class OwnerRegistry {
   /** Every owner, in no order; may be gone through without haste, and more than once. */
   get all(): Iterable<OwnerRecord> {
     return { [Symbol.iterator]: () => this.#byKey.values() };
+  }
+
+  /** Another number after each change of who the owners are. */
+  get version(): number {
+    return this.#version;
   }
 
   keyOf(ownerName: string): string {
@@ -81,6 +87,7 @@ export class OwnerRegistry {
     this.#expected.delete(owner.key);
     const before = this.#byKey.get(owner.key);
     if (before === owner) return;
+    this.#version += 1;
     // One that was renamed is found under its id elsewhere already.
     if (before !== undefined && this.#byId.get(before.id)?.key === owner.key) this.#byId.delete(before.id);
     this.#byKey.set(owner.key, owner);
@@ -105,6 +112,7 @@ export class OwnerRegistry {
         this.set(owner);
         anew.push(owner);
       } else {
+        this.#version += 1;
         this.#byKey.delete(key);
         if (this.#byId.get(known.id) === known) this.#byId.delete(known.id);
       }

@@ -29,7 +29,7 @@ export interface HostNameOptions {
   readonly wait?: (ms: number) => Promise<unknown>;
   readonly tell: Tell;
   /**
-   * It was claimed anew, and something may be told; where this rejects, it is claimed again before anything
+   * It was claimed again, and something may be told; where this rejects, it is claimed again before anything
    * is.
    */
   kept(): Promise<void>;

@@ -101,7 +101,7 @@ export class Outbox {
     this.#wake();
   }
 
-  /** Tells everything again, and puts all owners on record anew: the store may have lost them, too. */
+  /** Tells everything again, and puts all owners on record again: the store may have lost them, too. */
   enrollEverybody(): void {
     this.#enrolled.clear();
     this.tellEverything();
@@ -241,7 +241,7 @@ export class Outbox {
     await inSlices(this.#options.ledger.documents.owners.all, ({ key }) => this.#others.add(key));
   }
 
-  /** Takes out so many at most; what changes from then on is looked at anew. */
+  /** Takes out so many at most; what changes from then on is looked at again. */
   *#due(most: number): Generator<string> {
     let taken = 0;
     for (const owners of [this.#changed, this.#others]) {

@@ -54,7 +54,7 @@ export class UsageReplica {
     this.#isDue = true;
   }
 
-  /** Drops a reading; what comes after it begins anew. */
+  /** Drops a reading; what comes after it begins again. */
   drop(): void {
     this.#reading = null;
   }

@@ -1,7 +1,7 @@
 /**
  * Reads from a forge's own app.ini where its database is.
  *
- * The file is read anew for each connection, so that a changed password is found without a reload.
+ * The file is read again for each connection, so that a changed password is found without a reload.
  * Environment variables in the form that the forges' container images take win over the file.
  */
 

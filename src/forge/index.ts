@@ -3,7 +3,7 @@
  * attribute.
  *
  * It only reads: in short statements, streamed and put together on a thread of its own. A reading tells what
- * is new since the one before; after a fault the next reading connects anew.
+ * is new since the one before; after a fault the next reading connects again.
  */
 
 export { type ParsedAddress, parseDatabaseAddress } from './address.ts';

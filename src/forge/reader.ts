@@ -31,7 +31,7 @@ export class ForgeReader {
 
   /**
    * Reads what is new, or more by the mode. One reading at a time. Throws a `ForgeFault`; then the next one
-   * connects anew.
+   * connects again.
    */
   async *read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
     let answer = await this.#ask({ ask: 'read', mode });

@@ -47,7 +47,7 @@ export class ForgeReading {
 
   /**
    * Reads these parts. `trusted` are those of which no mark said that they changed: what is other there is
-   * drift. Null: owners came back for whom there are no rows, and all has to be read anew.
+   * drift. Null: owners came back for whom there are no rows, and all has to be read again.
    */
   async read(
     db: ForgeDatabase,

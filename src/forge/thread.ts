@@ -39,7 +39,7 @@ export class ForgeThread {
     this.#due = newDue(this.#schema);
   }
 
-  /** Throws a `ForgeFault`; the next call connects anew. */
+  /** Throws a `ForgeFault`; the next call connects again. */
   async *read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
     const isFull = mode !== 'new';
     let news: News | null;

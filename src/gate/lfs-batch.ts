@@ -150,7 +150,7 @@ async function passedOn(
   });
 }
 
-/** Headers of one connection only, the length, which is written anew, and what would compress the answer. */
+/** Headers of one connection only, the length, which is written again, and what would compress the answer. */
 const ofConnection = [
   'accept-encoding',
   'connection',

@@ -2,23 +2,27 @@
  * Answers that are ready: a check that was allowed is put into words once, and sent again as it is for as
  * long as all that it rests on is the same.
  *
- * Each time, the owner's usage is read from the ledger's memory anew and compared, and so are policy and
- * settings; the unit, too, where units have come, gone or changed hands meanwhile. Nothing has to be told of
- * a change, so no old decision is ever given. What is refused is never kept: each refusal is recorded, and
- * its words depend on more. What a grace lets through is not kept either, since it ends by itself.
+ * Each time, the owner's figures are compared with those in the ledger's memory, and so are policy, settings
+ * and what else the ledger has a number for; only where one of these is another is the owner looked up again,
+ * and the unit, too, where units have come, gone or changed hands meanwhile. So no old decision is ever given.
+ * What is refused is never kept: each refusal is recorded, and its words depend on more. What a grace lets
+ * through is not kept either, since it ends by itself.
  */
 
-import type { Ledger, OwnerUsage } from '../ledger/index.ts';
+import type { Ledger, OwnerUsage, UsageMark } from '../ledger/index.ts';
+import type { Reply } from './answer.ts';
 import { answerKnownCheck, type KnownCheck } from './check.ts';
 import { type PlainAnswer, type PlainRequest, plainAnswer } from './plain-request.ts';
 import { parseForm } from './request.ts';
 import type { GateServices } from './services.ts';
 
-interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'>, PlainAnswer {
+interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'> {
+  readonly answer: PlainAnswer;
   readonly isText: boolean;
   readonly policy: Ledger['policy'];
   readonly settings: Ledger['settings'];
-  /** Up to which the unit was looked up and found to be the same. */
+  /** Of the time when all was compared and found to be the same. */
+  mark: UsageMark;
   unitsVersion: number;
 }
 
@@ -31,6 +35,8 @@ const longestKept = 256;
 export class PreparedAnswers {
   readonly #services: GateServices;
   readonly #keptEnd: string;
+  /** Most hooks are told the same: nothing. */
+  #silentAnswer: PlainAnswer | null = null;
   /** By query. When there are too many recent ones, they become the older ones, and those are forgotten. */
   #recent = new Map<string, Prepared>();
   #older = new Map<string, Prepared>();
@@ -50,16 +56,20 @@ export class PreparedAnswers {
     const { unit, subject } = known.question;
     this.#services.metrics?.decided('allowed', subject, known.settings);
     if (unit !== null) this.#services.letThrough(unit.path);
-    return known;
+    return known.answer;
   }
 
   #isCurrent(prepared: Prepared): boolean {
     const { ledger } = this.#services;
     if (ledger.policy !== prepared.policy || ledger.settings !== prepared.settings) return false;
-    if (ledger.units.unitsVersion !== prepared.unitsVersion && !this.#isSameUnit(prepared)) return false;
     const { ownerName, subject, unit } = prepared.question;
     if (this.#services.fullDisk(unit?.path ?? null, subject) !== null) return false;
-    return isSame(prepared.owner, ledger.ownerUsage(ownerName));
+    if (ledger.units.unitsVersion !== prepared.unitsVersion && !this.#isSameUnit(prepared)) return false;
+    if (ledger.isStill(prepared.owner, prepared.mark)) return true;
+    const owner = ledger.ownerUsage(ownerName);
+    if (!isSame(prepared.owner, owner)) return false;
+    prepared.mark = ledger.markOf(owner);
+    return true;
   }
 
   #isSameUnit(prepared: Prepared): boolean {
@@ -75,12 +85,13 @@ export class PreparedAnswers {
   #prepare(query: string, isText: boolean): PlainAnswer | null {
     // A part of a longer text would keep all of it in memory.
     const own = Buffer.from(query, 'latin1').toString('latin1');
-    const { policy, settings, units } = this.#services.ledger;
+    const { ledger } = this.#services;
+    const { policy, settings, units } = ledger;
     const { unitsVersion } = units;
     const found = answerKnownCheck(this.#services, parseForm(own));
     if (found === null) return null;
     const { path, question, owner, decision, reply } = found;
-    const answer = plainAnswer(reply, isText, this.#keptEnd);
+    const answer = this.#answerOf(reply, isText);
     // No two pushes ask the same, and each of them is to be kept in mind.
     if (!decision.allowed || question.push !== null || own.length > longestKept) return answer;
     // It depends on the time, or each time is recorded.
@@ -95,11 +106,19 @@ export class PreparedAnswers {
       owner,
       policy,
       settings,
+      mark: ledger.markOf(owner),
       unitsVersion,
       isText,
-      ...answer,
+      answer,
     });
     return answer;
+  }
+
+  #answerOf(reply: Reply, isText: boolean): PlainAnswer {
+    const isSilent = isText && reply.decision === 'allowed' && reply.text() === '';
+    if (!isSilent) return plainAnswer(reply, isText, this.#keptEnd);
+    this.#silentAnswer ??= plainAnswer(reply, isText, this.#keptEnd);
+    return this.#silentAnswer;
   }
 }
 

@@ -87,7 +87,7 @@ export class Refusals {
   }
 
   async #finish(everybody: boolean): Promise<void> {
-    // Written in any case when everybody was looked at, so that a reload tries anew what was in doubt.
+    // Written in any case when everybody was looked at, so that a reload tries again what was in doubt.
     if (this.#outdated || everybody) await this.#write();
   }
 

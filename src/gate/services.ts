@@ -167,6 +167,8 @@ export interface GateServices {
     | 'admissions'
     | 'decide'
     | 'documents'
+    | 'isStill'
+    | 'markOf'
     | 'ownerUsage'
     | 'policy'
     | 'reports'

@@ -50,7 +50,7 @@ const shape = z.object({
 });
 
 /**
- * `daemon` in the answer is another after each start of the daemon, which then wants all repositories anew.
+ * `daemon` in the answer is another after each start of the daemon, which then wants all repositories again.
  */
 export function worker(services: GateServices, parameters: Parameters): Reply {
   const daemon = services.worker.reported(stateIn(required(parameters, 'report')));

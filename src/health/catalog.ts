@@ -44,7 +44,7 @@ export const daemonFindings = {
   disk_low: {
     severity: 'notice',
     meaning: 'A file system has less free space, or room for fewer files, than `[disk] WARN_FREE`.',
-    mend: 'delete data there, or make the file system larger, before it comes to `[disk] MIN_FREE`',
+    mend: 'delete data there, or make the file system larger, before `[disk] MIN_FREE` is reached',
   },
   shared_away: {
     severity: 'wrong',
@@ -141,7 +141,7 @@ export const daemonFindings = {
   },
   forge_unowned: {
     severity: 'notice',
-    meaning: 'The forge stores data that has no owner in its database, so it counts for nobody.',
+    meaning: 'The forge stores data that has no owner in its database, so it is not counted for any owner.',
     mend: '[what can be deleted, and how](forges/gitea.md#what-belongs-to-nobody)',
   },
   unpublished: {

@@ -381,7 +381,10 @@ function renamed({ from, to, units, groups, newGroups, isOnlyFound }: ObservedRe
 }
 
 function policy({ ledger, defaultGroups }: Observed): Finding[] {
-  return lintIn(ledger.documents.snapshot, { ...ledger.settings, defaultGroups }).map(({ code, message }) =>
-    makeFinding(code, message, daemonFindings[code].mend.replaceAll('`', '')),
+  const faults = lintIn(ledger.documents.snapshot, { ...ledger.settings, defaultGroups });
+  return [...Map.groupBy(faults, ({ code }) => code).values()].flatMap(first =>
+    listed({ first, count: first.length }, ({ code, message }) =>
+      makeFinding(code, message, daemonFindings[code].mend.replaceAll('`', '')),
+    ),
   );
 }

@@ -94,7 +94,7 @@ const via = z.discriminatedUnion('is', [
   z.strictObject({ is: z.literal('token'), tokenKey: z.string() }),
   /** A link that an administrator made. */
   z.strictObject({ is: z.literal('link') }),
-  /** A provider of identities, and who it says that this is. */
+  /** An identity provider, and the account there. */
   z.strictObject({ is: z.literal('source'), source: whole, issuer: z.string(), subject: z.string() }),
 ]);
 

@@ -2,7 +2,7 @@
  * Owners as users and organizations: made known, changed, renamed, deleted.
  *
  * Everything about an owner hangs on its id, so that it goes along through a change of name, and a name that
- * is used anew inherits nothing.
+ * is used again inherits nothing.
  */
 
 import type { Snapshot, Transaction } from '../documents/index.ts';

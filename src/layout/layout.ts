@@ -2,7 +2,7 @@
  * The configured storage, laid upon this host's disk.
  *
  * A layout is plain data that can be handed to a thread. It holds where the templates' fixed
- * parts really are at the time it is made; whoever keeps one makes it anew before each sweep.
+ * parts really are at the time it is made; whoever keeps one makes it again before each sweep.
  */
 
 import { lstatSync, opendirSync } from 'node:fs';

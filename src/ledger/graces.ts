@@ -18,6 +18,7 @@ import {
   passedLimits,
   type Standing,
 } from '../quota/index.ts';
+import type { SweepRecord } from '../store/index.ts';
 import type { OwnerUsage } from './answer.ts';
 import type { LedgerSettings } from './options.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
@@ -27,6 +28,7 @@ interface GracesLedger {
   readonly documents: Documents;
   readonly policy: Policy;
   readonly settings: LedgerSettings;
+  readonly walks: { readonly lastSweep: SweepRecord | null };
   ownerUsage(ownerName: string): OwnerUsage;
   standing(owner: Pick<OwnerUsage, 'id' | 'allowance'>): Standing;
   watch(watcher: Watcher): () => void;
@@ -167,7 +169,7 @@ export class OwnerGraces {
     try {
       const owner = ledger.ownerUsage(ownerKey);
       const passed = passedLimits(ledger.settings, ledger.standing(owner), owner.usage, owner.unreachable);
-      return { passed, isStale: owner.stale };
+      return { passed, isStale: owner.stale || ledger.walks.lastSweep === null };
     } catch (error) {
       if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
       throw error;

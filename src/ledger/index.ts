@@ -15,8 +15,9 @@ export type {
 } from './admissions.ts';
 export type { OwnerDecision, OwnerUsage } from './answer.ts';
 export type { Clock } from './clock.ts';
-export { Ledger } from './ledger.ts';
+export { Ledger, type UsageMark } from './ledger.ts';
 export type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
+export type { Origins } from './origins.ts';
 export type { Reach } from './reach.ts';
 export { ReconcileLoop, type ReconcileLoopOptions } from './reconcile-loop.ts';
 export type { KeptReservation, Reservation, Reservations } from './reservations.ts';

@@ -38,6 +38,15 @@ import { UsageIndex } from './usage-index.ts';
 import { Walks } from './walks.ts';
 import { type Watcher, Watchers } from './watchers.ts';
 
+/** See `Ledger.markOf`. */
+export interface UsageMark {
+  readonly account: Account | undefined;
+  readonly isLasting: boolean;
+  readonly version: number;
+}
+
+type AccountFigures = Pick<OwnerUsage, 'usage' | 'unreachable' | 'measuredAt' | 'partial'>;
+
 export class Ledger {
   /** The documents, the policy among them. */
   readonly documents: Documents;
@@ -76,7 +85,7 @@ export class Ledger {
     const clock: Clock = options.clock ?? systemClock;
     const { host, log, store } = options;
     const owners = new OwnerRegistry(options.foldCase);
-    const usage = new UsageIndex(owners, host, ownerKey => this.#watchers.tell(ownerKey));
+    const usage = new UsageIndex(owners, host, ownerKey => this.#watchers.tellOfUsage(ownerKey));
     const now = () => clock.wall();
     const nextSeq = () => ++this.#seq;
     const writeBehindTo = (to: Pick<Store, 'write'>, probe: () => Changes) =>
@@ -109,7 +118,8 @@ export class Ledger {
     this.reservations = new Reservations({ clock, onChange: ownerKey => this.#watchers.tell(ownerKey) });
     this.reach = new Reach({ usage, writeBehind, clock });
     const { reports, reservations } = this;
-    this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq });
+    const onSwept = () => this.#watchers.tell(null);
+    this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq, onSwept });
     this.admissions = new Admissions({ ledger: this, usage, reservations, clock });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
     this.sources = new UnitSources({ usage, store: options.unitSources, clock, log, accountFor });
@@ -203,6 +213,37 @@ export class Ledger {
     return this.#usageOf(owner, ownerName, account, this.reservations.of(ownerKey, usage));
   }
 
+  /** What `isStill` needs to know of an owner's usage, which is this now. */
+  markOf({ name, allowance, reserved }: OwnerUsage): UsageMark {
+    const account = this.#usage.account(name);
+    const isLasting = allowance === null && reserved === null && !account?.sources.length;
+    return { account, isLasting, version: this.#version };
+  }
+
+  /**
+   * Tells without looking the owner up that the usage is still this. False: it may be another, for something
+   * in it ends or grows old by itself, or something besides units has changed somewhere.
+   */
+  isStill(owner: OwnerUsage, { account, isLasting, version }: UsageMark): boolean {
+    console.error(
+      isLasting,
+      version,
+      this.#version,
+      this.#watchers.told,
+      owner.name,
+      owner.stale,
+      this.shares.isStale,
+    );
+    if (!isLasting || version !== this.#version || owner.stale !== this.shares.isStale) return false;
+    const now = this.#figuresOf(account);
+    return (
+      owner.usage === now.usage &&
+      owner.unreachable === now.unreachable &&
+      owner.measuredAt === now.measuredAt &&
+      owner.partial === now.partial
+    );
+  }
+
   /**
    * Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly;
    * without what is reserved.
@@ -276,19 +317,31 @@ export class Ledger {
     account: Account | undefined,
     reserved: Reserved | null,
   ): OwnerUsage {
-    const { lastSweep } = this.walks;
     return {
       id: owner?.id ?? null,
       name: owner?.name ?? askedName,
       type: owner?.type ?? 'user',
-      usage: account?.usage ?? noUsage,
-      unreachable: this.#settings.garbage === 'forgive' ? (account?.unreachable ?? null) : null,
+      ...this.#figuresOf(account),
       reserved,
-      measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
-      partial: lastSweep === null || (account?.partial ?? false),
       stale: this.shares.isStale || (account !== undefined && this.sources.makesStale(account)),
       allowance: this.#policy.allowanceOf(owner?.id ?? null, this.#now),
     };
+  }
+
+  /** What an account and the last sweep tell, and nothing else. */
+  #figuresOf(account: Account | undefined): AccountFigures {
+    const { lastSweep } = this.walks;
+    return {
+      usage: account?.usage ?? noUsage,
+      unreachable: this.#settings.garbage === 'forgive' ? (account?.unreachable ?? null) : null,
+      measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
+      partial: lastSweep === null || (account?.partial ?? false),
+    };
+  }
+
+  /** Another number after each change that no account tells of. */
+  get #version(): number {
+    return this.#usage.version + this.#watchers.told;
   }
 
   /** The groups that bear on an owner, the allowance on top of their limits, and the graces that run. */

@@ -31,6 +31,7 @@ export type ReadableUnits = Pick<
   UsageIndex,
   | 'hasWalked'
   | 'measuredAfter'
+  | 'origins'
   | 'ownersTooLarge'
   | 'pathsBelow'
   | 'sizes'

@@ -51,7 +51,7 @@ export class ReconcileLoop {
     this.#enqueue(null);
   }
 
-  /** Has everybody reconciled anew. */
+  /** Has everybody reconciled again. */
   reconcileAll(): void {
     this.#enqueue(null);
   }

@@ -37,7 +37,7 @@ export class Reports {
 
   /**
    * Adds bytes that came or went between walks, as a trusted program tells. They count once they are kept,
-   * until every walked unit of that owner and leaf was walked anew, or, without any, for an hour. Rejects
+   * until every walked unit of that owner and leaf was walked again, or, without any, for an hour. Rejects
    * with `store_away` or `sum_too_large`, and then they do not count.
    */
   async addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {

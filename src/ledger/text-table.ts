@@ -3,7 +3,7 @@
  * and not a million objects that a collection of garbage looks at.
  *
  * Rows are found by linear hashing, which grows by one bucket with each text, so that no addition ever waits
- * for a table to be laid out anew. The hash is seeded: whoever chooses names cannot choose where they collide.
+ * for a new table to be laid out. The hash is seeded: whoever chooses names cannot choose where they collide.
  */
 
 import { randomInt } from 'node:crypto';

@@ -9,6 +9,7 @@ import type { Subject } from '../quota/index.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account, type AccountBook } from './account.ts';
 import { noRow } from './columns.ts';
+import { type Origins, originsOf } from './origins.ts';
 import { UnitTable } from './unit-table.ts';
 
 /** The place of a unit in the table, and its bytes. */
@@ -25,6 +26,7 @@ export class UsageIndex {
   readonly #units: UnitTable;
   #accountsOpened = 0;
   #unitsVersion = 0;
+  #accountsVersion = 0;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -51,8 +53,18 @@ export class UsageIndex {
     return this.#unitsVersion;
   }
 
+  /** Another number after each change of who the owners are, and which of them have accounts. */
+  get version(): number {
+    return this.#accountsVersion + this.owners.version;
+  }
+
   get unitCount(): number {
     return this.#units.size;
+  }
+
+  /** Goes through all units and accounts, in slices. */
+  origins(): Promise<Origins> {
+    return originsOf(this.#units, this.accounts);
   }
 
   /**
@@ -162,6 +174,7 @@ export class UsageIndex {
 
   /** Opens the account of an owner on record who has none. */
   openFirst(ownerKey: string): Account {
+    this.#accountsVersion += 1;
     const account = new Account(ownerKey, ++this.#accountsOpened, this.#book);
     this.#accounts.set(ownerKey, account);
     return account;
@@ -179,7 +192,9 @@ export class UsageIndex {
 
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
-    if (!this.hasUsage(ownerKey)) this.#accounts.delete(ownerKey);
+    if (this.hasUsage(ownerKey)) return;
+    this.#accountsVersion += 1;
+    this.#accounts.delete(ownerKey);
   }
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */

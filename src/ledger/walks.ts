@@ -39,6 +39,8 @@ export interface WalksOptions {
   now(): number;
   /** The next place in the order of walks and reports. */
   nextSeq(): number;
+  /** The first sweep of all has ended: what it did not find is not there. */
+  onSwept(): void;
 }
 
 export class Walks {
@@ -157,9 +159,11 @@ export class Walks {
     const gone = [...this.#roots.keys()].filter(path => !isConfigured(path));
     for (const path of gone) this.#roots.delete(path);
     for (const root of present) this.#roots.set(root.path, root);
+    const isFirst = this.#sweep === null;
     this.#sweep = sweep;
     this.#tombstones.swept();
     this.#options.writeBehind.swept(sweep, present, gone);
+    if (isFirst) this.#options.onSwept();
   }
 
   /** Puts a unit in, and opens its owner's account where there is none yet. */

@@ -7,8 +7,8 @@
  * due: who asks all the time is measured all the time, at most once in the shortest distance.
  *
  * Anybody may ask. So a further check of a path costs a look-up, measurements begin one after the other with
- * a rest between them, and a long rest while walkers have no time. Of more paths than are remembered, the one
- * that is remembered longest is measured once more at its turn and forgotten.
+ * a rest between them, a longer one where many wait, and a long one while walkers have no time. Of more paths than
+ * are remembered, the one that is remembered longest is measured once more at its turn and forgotten.
  */
 
 /** A clock that nobody sets, in milliseconds, and its alarm. */
@@ -37,6 +37,9 @@ interface FollowUp {
 export const distancesMs = [250, 1000, 4000, 16_000, 64_000] as const;
 const [shortestMs] = distancesMs;
 const restMs = 5;
+/** While more than so many wait: checks come in a flood, and most of them let nothing grow. */
+const manyDue = 256;
+const floodRestMs = 20;
 const busyRestMs = 250;
 
 const monotonicClock: FollowUpClock = {
@@ -118,8 +121,12 @@ export class FollowUps {
     this.#due.delete(path);
     this.#options.measure(path);
     this.#scheduleNext(path);
-    const rest = this.#options.isBusy() ? busyRestMs : restMs;
-    this.#endRest = this.#clock.after(rest, () => this.#measureNext());
+    this.#endRest = this.#clock.after(this.#restMs(), () => this.#measureNext());
+  }
+
+  #restMs(): number {
+    if (this.#options.isBusy()) return busyRestMs;
+    return this.#due.size > manyDue ? floodRestMs : restMs;
   }
 
   /** The next distance from the last check that has not gone by. */

@@ -39,7 +39,7 @@ export class Deliverer {
     this.#options = options;
   }
 
-  /** Reads the templates anew before the next mail. */
+  /** Reads the templates again before the next mail. */
   reconfigure(): void {
     this.#templates = null;
   }

@@ -63,7 +63,7 @@ function mailRecipients(
 /** Who asks knows that; a trial of the limits refuses nobody. */
 function isForOwner({ type, data }: NoticeDocument): boolean {
   if (type === 'request') return data.action === 'granted' || data.action === 'declined';
-  return type !== 'refusal' || data.mode === 'enforce';
+  return (type !== 'refusal' && type !== 'grace') || data.mode === 'enforce';
 }
 
 function isForAdministrators({ type, data }: NoticeDocument): boolean {

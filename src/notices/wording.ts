@@ -7,7 +7,7 @@ import type { NoticeDocument } from './kinds.ts';
 
 type Kind = Event['kind'];
 type EventOf<K extends Kind> = Extract<Event, { readonly kind: K }>;
-type ToldEvent = EventOf<'threshold' | 'refusal' | 'request' | 'allowance'>;
+type ToldEvent = EventOf<'threshold' | 'grace' | 'refusal' | 'request' | 'allowance'>;
 
 export interface Told {
   /** It was told before in the same hour, and now with all that came after. */
@@ -60,6 +60,8 @@ function sentenceOf(event: ToldEvent): string {
   switch (event.kind) {
     case 'threshold':
       return printable(thresholdSentence(event));
+    case 'grace':
+      return printable(graceSentence(event));
     case 'refusal':
       return printable(refusalSentence(event));
     case 'request':
@@ -71,11 +73,7 @@ function sentenceOf(event: ToldEvent): string {
 
 function thresholdSentence(event: EventOf<'threshold'>): string {
   const { owner, direction, from, to, used, limit, grace_until: graceUntil } = event;
-  const use = formatUse(used ?? 0, limit ?? -1);
-  const stands =
-    limit === null || limit === -1
-      ? `${owner} uses ${use.used}, without a limit.`
-      : `${owner} uses ${use.used} of ${use.limit} (${use.percent}).`;
+  const stands = useSentence(owner, used, limit);
   if (direction === 'up') {
     const grace =
       graceUntil === undefined
@@ -88,6 +86,19 @@ function thresholdSentence(event: EventOf<'threshold'>): string {
   return from === 'limit'
     ? `Below the limit again: ${stands}`
     : `Below ${from} % of the limit again: ${stands}`;
+}
+
+function graceSentence({ owner, ended_by: endedBy, mode, used, limit }: EventOf<'grace'>): string {
+  const refused = mode === 'report' ? 'would be refused' : 'is refused';
+  const why = endedBy === 'time' ? 'The grace has ended' : 'The grace does not reach so far';
+  return `${why}: ${useSentence(owner, used, limit)} What adds data ${refused} until usage is below the limit.`;
+}
+
+function useSentence(owner: string, used: number | null, limit: number | null): string {
+  const use = formatUse(used ?? 0, limit ?? -1);
+  return limit === null || limit === -1
+    ? `${owner} uses ${use.used}, without a limit.`
+    : `${owner} uses ${use.used} of ${use.limit} (${use.percent}).`;
 }
 
 function refusalSentence(event: EventOf<'refusal'>): string {

@@ -1,5 +1,5 @@
 /**
- * Records when owners reach a threshold or the limit, and when they are back below it.
+ * Records when owners reach a threshold or the limit, when a grace ends, and when they are back below it.
  *
  * Each kind of data has a level. Kinds that change from one level to another together, because of the same
  * rule, are one event. Levels are stored, so that a restart records nothing again. While quotas are switched
@@ -15,7 +15,7 @@ import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import type { ThresholdEvent } from '../wire/index.ts';
+import type { GraceEvent, ThresholdEvent } from '../wire/index.ts';
 import {
   atLimit,
   belowAll,
@@ -27,7 +27,9 @@ import {
   levelText,
   lowest,
   nextLevel,
+  refusing,
 } from './levels.ts';
+import { isoOf } from './record.ts';
 
 /** Says whether this host is the one that tells. */
 export interface Telling {
@@ -38,7 +40,7 @@ export interface Telling {
 export interface CrossingsOptions {
   readonly ledger: Pick<
     Ledger,
-    'deciderFor' | 'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'watch'
+    'deciderFor' | 'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'walks' | 'watch'
   >;
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
@@ -139,9 +141,11 @@ export class Crossings {
     const next: Level[] = [];
     for (const [leaf, decision] of decisions) {
       const from = inForce(settings, levelOf(last, leaf));
-      const to = nextLevel(settings, decision, from);
+      const reached = nextLevel(settings, decision, from);
+      // After a restore, what no sweep has measured yet is only missing.
+      const to = ledger.walks.lastSweep === null ? Math.max(reached, from) : reached;
       next.push(to);
-      if (from === to) continue;
+      if (from === to || isSilent(from, to, decision)) continue;
       const { group, rule } = decision;
       const together = JSON.stringify([from, to, group, rule]);
       const crossing = crossings.get(together) ?? { from, to, decision, leaves: [] };
@@ -156,28 +160,28 @@ export class Crossings {
   }
 
   #eventOf(owner: OwnerRecord, { from, to, decision, leaves: subjects }: Crossing): EventRecord {
-    const { used, limit, group, rule, grace } = decision;
-    const isGraced = decision.allowed && to === atLimit && grace !== undefined;
+    const { used, limit, group, rule, grace, allowed } = decision;
+    const at = this.#options.now();
+    const common = { owner: owner.name, subjects, used, limit, group, rule };
+    const record = { id: this.#ids.next(), at, ownerId: owner.id, ownerKey: owner.key };
+    if (from === atLimit && grace !== undefined) {
+      const event: Omit<GraceEvent, 'id' | 'at' | 'kind'> = {
+        ...common,
+        ended_by: at >= grace.until ? 'time' : 'size',
+        mode: this.#options.ledger.settings.mode,
+        until: isoOf(grace.until),
+        below: grace.below,
+      };
+      return { ...record, kind: 'grace', text: JSON.stringify(event) };
+    }
     const event: Omit<ThresholdEvent, 'id' | 'at' | 'kind'> = {
-      owner: owner.name,
+      ...common,
       direction: to > from ? 'up' : 'down',
       from: shown(from),
       to: shown(to),
-      subjects,
-      used,
-      limit,
-      group,
-      rule,
-      ...(isGraced ? { grace_until: new Date(grace.until).toISOString() } : {}),
+      ...(allowed && grace !== undefined && to === atLimit ? { grace_until: isoOf(grace.until) } : {}),
     };
-    return {
-      id: this.#ids.next(),
-      kind: 'threshold',
-      at: this.#options.now(),
-      ownerId: owner.id,
-      ownerKey: owner.key,
-      text: JSON.stringify(event),
-    };
+    return { ...record, kind: 'threshold', text: JSON.stringify(event) };
   }
 
   async #finish(everybody: boolean): Promise<void> {
@@ -237,11 +241,17 @@ function decisionsOf(
   }
 }
 
+/** Of what is over a limit before and after, only the end of a grace is told. */
+function isSilent(from: Level, to: Level, { grace }: Decision): boolean {
+  if (from < atLimit || to < atLimit) return false;
+  return to !== refusing || grace === undefined;
+}
+
 function isAway(error: unknown): boolean {
   return error instanceof SoftquotaError && error.code === 'store_away';
 }
 
 function shown(level: Level): ThresholdEvent['to'] {
   if (level === belowAll) return null;
-  return level === atLimit ? 'limit' : level;
+  return level >= atLimit ? 'limit' : level;
 }

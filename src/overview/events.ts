@@ -87,7 +87,7 @@ export class Events {
 
   /**
    * Goes on with what was told in an earlier life. Where that cannot be read at the moment, refusals of this
-   * hour are added up anew, and thresholds are told once it can. Rejects with `store_refused`.
+   * hour are added up again, and thresholds are told once it can. Rejects with `store_refused`.
    */
   static async open(options: EventsOptions): Promise<Events> {
     const { ledger, host, log, now, pauseMs, limits, turn = null } = options;

@@ -3,11 +3,14 @@
 import { type Decision, type Leaf, leafIndex, leaves, type QuotaSettings } from '../quota/index.ts';
 import { fieldsIn } from './record.ts';
 
-/** 0: below all thresholds; 1 to 100: the highest threshold reached, in percent; `atLimit`. */
+/** 0: below all thresholds; 1 to 100: the highest threshold reached, in percent; `atLimit`; `refusing`. */
 export type Level = number;
 
 export const belowAll: Level = 0;
+/** Over a limit, and let through by its grace; or below it by so little that nothing is told of it. */
 export const atLimit: Level = 101;
+/** Refused by a limit. */
+export const refusing: Level = 102;
 
 /** An owner's, in the order of `leaves`. */
 export type Levels = readonly Level[];
@@ -19,7 +22,7 @@ const play = 0.98;
 
 /** The same level in other settings: a threshold that there is no more counts as the next one below. */
 export function inForce({ warnAt }: Pick<QuotaSettings, 'warnAt'>, level: Level): Level {
-  if (level === belowAll || level === atLimit) return level;
+  if (level === belowAll || level >= atLimit) return level;
   return warnAt.findLast(percent => percent <= level) ?? belowAll;
 }
 
@@ -28,12 +31,14 @@ export function nextLevel({ warnAt }: Pick<QuotaSettings, 'warnAt'>, decision: D
   if (decision.by !== 'rule' || decision.limit === -1) return belowAll;
   const { used, limit } = decision;
   // Where nothing may be stored, nothing stored is no news.
-  if (limit === 0) return used > 0 ? atLimit : belowAll;
-  const isPassed = !decision.allowed || decision.grace !== undefined;
-  const reached = isPassed ? atLimit : (decision.warnPercent ?? belowAll);
+  if (limit === 0) return used > 0 ? refusing : belowAll;
+  const { allowed, grace, warnPercent } = decision;
+  const reached = !allowed ? refusing : grace !== undefined ? atLimit : (warnPercent ?? belowAll);
   if (last <= reached) return reached;
   const isHeld = (percent: number) => used / limit >= (percent / 100) * play;
-  const held = isHeld(100) ? atLimit : (warnAt.findLast(isHeld) ?? belowAll);
+  const isRefusalHeld = grace === undefined || used >= grace.below * play;
+  const heldAtLimit = isRefusalHeld ? refusing : atLimit;
+  const held = isHeld(100) ? heldAtLimit : (warnAt.findLast(isHeld) ?? belowAll);
   return Math.max(reached, Math.min(last, held));
 }
 
@@ -51,7 +56,7 @@ export function levelsIn(text: string): Levels {
   const byLeaf = fieldsIn(text);
   return leaves.map(leaf => {
     const level = byLeaf[leaf];
-    return typeof level === 'number' && level > belowAll && level <= atLimit ? level : belowAll;
+    return typeof level === 'number' && level > belowAll && level <= refusing ? level : belowAll;
   });
 }
 

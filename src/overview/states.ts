@@ -22,7 +22,7 @@ type Limits = Pick<QuotaSettings, 'warnAt'>;
 export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): OwnerState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
   const level = nextLevel(settings, decision, belowAll);
-  if (level === atLimit) return decision.allowed ? 'grace' : 'over';
+  if (level >= atLimit) return decision.allowed ? 'grace' : 'over';
   return level === belowAll ? 'ok' : 'near';
 }
 

@@ -97,7 +97,7 @@ export class Totals {
   }
 
   /**
-   * The figures of now; where all have to be counted anew and that takes longer than `mostMs`, those of a
+   * The figures of now; where all have to be counted again and that takes longer than `mostMs`, those of a
    * moment before. Of before all were counted once there are none.
    */
   async lately(mostMs: number): Promise<TotalFigures> {

@@ -17,7 +17,7 @@ const graces = z.array(begun).readonly();
 export type GraceDocument = z.infer<typeof graces>;
 
 /**
- * By the owner's id; kept only for owners over a limit that has a grace. It is made anew by use: where it is
- * lost, graces begin anew.
+ * By the owner's id; kept only for owners over a limit that has a grace. It is made again by use: where it is
+ * lost, graces begin again. A backup has it all the same.
  */
 export const graceKind: Kind<GraceDocument> = { name: 'grace', durability: 'volatile', schema: graces };

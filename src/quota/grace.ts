@@ -30,7 +30,7 @@ export interface GraceSettings {
 export interface BegunGrace {
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** The owner was not warned, since the limit only reports. Once it refuses, the time begins anew. */
+  /** The owner was not warned, since the limit only reports. Once it refuses, the time begins again. */
   readonly isReported: boolean;
 }
 

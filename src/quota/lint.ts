@@ -1,5 +1,5 @@
 /**
- * Faults of a policy: what is allowed to stand, but hardly meant.
+ * Possible mistakes in a policy: what is allowed, but probably not meant.
  *
  * Each finding says what would follow from it. Those about rules and groups that never decide are exact
  * in one direction: taking all of them out at once changes no answer, whatever anybody stores. (A rule

@@ -56,9 +56,11 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
     decision.incoming > 0 ? `this ${action(subject)} brings ${formatBytes(decision.incoming)}` : '';
   const stands = `${use(owner, decision)}${promised}`;
   if (decision.burst !== null) {
-    const underWay = decision.underWay > 0 ? `, ${formatBytes(decision.underWay)} are under way` : '';
-    const more = `at most ${formatBytes(decision.burst)} may pass the limit at once`;
-    return `Too much under way: ${stands}${underWay}${brings === '' ? '' : `, ${brings}`}, and ${more}. Try again later.${extra(decision)}`;
+    const running =
+      decision.underWay > 0 ? `; running pushes and uploads bring ${formatBytes(decision.underWay)}` : '';
+    const own = brings === '' ? '' : `${running === '' ? '; ' : ', '}${brings}`;
+    const most = `together they may exceed the limit by ${formatBytes(decision.burst)} at most`;
+    return `Too much at once: ${stands}${running}${own}; ${most}. Try again later.${extra(decision)}`;
   }
   const isTold = brings !== '' && decision.used <= decision.limit;
   return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.${graceGone(decision)}${extra(decision)}`;

@@ -3,7 +3,7 @@
  * nothing has changed since, and whose they were.
  *
  * It costs exactness only where a place cannot be read, so no walk fails by it. A file that is
- * damaged or of another version is made anew by `prepareCache`, before any thread has it open;
+ * damaged or of another version is made again by `prepareCache`, before any thread has it open;
  * damage found later leaves the cache unused until the next start.
  */
 
@@ -28,7 +28,7 @@ const logPages = 64;
 class Unusable extends Error {}
 
 /**
- * Makes the file ready for `openCache`; gives why it had to be made anew, or null. Throws where
+ * Makes the file ready for `openCache`; gives why it had to be made again, or null. Throws where
  * the disk does not let it be made.
  */
 export function prepareCache(file: string): string | null {

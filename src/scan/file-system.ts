@@ -1,7 +1,7 @@
 /**
  * Identifies a file system, so that another one in its place is noticed.
  *
- * Device numbers are given anew at every mount, and the first directory of every ext4 is inode 2. What stays
+ * Device numbers are given again at every mount, and the first directory of every ext4 is inode 2. What stays
  * with a file system is its UUID. It is known to udev, where that runs; of many file systems statfs(2) tells
  * a number that is made of it, which Node does not pass on, but stat(1) does. What lies on a server is known
  * by the server's name for it.

@@ -3,7 +3,7 @@
  * directory from all others.
  *
  * Somebody who renames themselves in a forge is a new owner on the disk, and has the directories of the old
- * one. A directory keeps device, inode and time of birth through a rename; one that is made anew has another
+ * one. A directory keeps device, inode and time of birth through a rename; one that is made again has another
  * time of birth, whatever its inode is.
  */
 

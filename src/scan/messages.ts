@@ -116,7 +116,7 @@ export type WorkerQuestion =
 
 /** The answers of an I/O worker, by request. */
 export interface WorkerAnswers {
-  /** Why the cache had to be made anew; null where it had not. */
+  /** Why the cache had to be made again; null where it had not. */
   'prepare cache': string | null;
   /** With the marks of the roots' file systems. */
   resolve: Layout;

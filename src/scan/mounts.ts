@@ -6,7 +6,7 @@ import { decodePath, type MountTable, mountsIn, mountTable } from '../layout/ind
 export class Mounts {
   #table: MountTable = mountTable([]);
 
-  /** Reads the list anew. Never rejects; where the list cannot be read, the one before stays. */
+  /** Reads the list again. Never rejects; where the list cannot be read, the one before stays. */
   async refresh(): Promise<void> {
     try {
       this.#table = mountTable(mountsIn(decodePath(await readFile('/proc/self/mountinfo'))));

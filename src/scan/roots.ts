@@ -103,7 +103,7 @@ export function haveMostVanished(vanished: number, known: number): boolean {
 /**
  * Tells whether a directory is another one on another file system. Where the file systems' own marks do not
  * tell, its numbers do: the device alone may change with a restart of the host, the inode alone with a
- * directory made anew.
+ * directory made again.
  */
 export function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean {
   if (record === undefined) return false;

@@ -152,7 +152,7 @@ export function createScanner(options: ScannerOptions): Scanner {
     try {
       const fault = await client.ask({ ask: 'prepare cache', file: options.cacheFile });
       if (fault !== null)
-        log.warn({ file: options.cacheFile, reason: fault }, 'the scan cache was made anew');
+        log.warn({ file: options.cacheFile, reason: fault }, 'the scan cache was made again');
       cacheFile = options.cacheFile;
     } catch (error) {
       if (!isClosed) log.warn({ file: options.cacheFile, err: error }, 'the scan cache cannot be used');

@@ -1,5 +1,5 @@
 /**
- * Usage as it was. Each host keeps its own, of all that it knew of an owner, whoever measured it.
+ * The usage history. Each host keeps its own, of all that it knew of an owner, whoever measured it.
  *
  * Hours are counted in UTC since 1970. An hour was recorded once there is an `HourRecord` of it: what owners
  * used is written before, in as many writes as it takes, so an hour is there whole or not at all. Of an owner

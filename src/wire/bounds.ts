@@ -38,6 +38,12 @@ export const text = z.string().max(2048);
 /** Text that stands for something that is there, such as a number or a mark of a page. */
 export const mark = z.string().max(255);
 
+/** As long as RFC 5321 allows. */
+export const longestEmail = 254;
+
+/** The characters before and behind the `@` of a mail address. */
+export const emailPattern = String.raw`[^\s\u0000-\u001f\u007f-\u009f@]+@[^\s\u0000-\u001f\u007f-\u009f@]+`;
+
 /** Names that stand for something that is there; anything may be asked for. */
 export const knownName = z.string().max(longestKnownName);
 

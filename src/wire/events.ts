@@ -1,4 +1,4 @@
-/** Events: refusals, crossings of thresholds, changes of policy, sign-ins. */
+/** Events: refusals, crossings of thresholds, ends of graces, changes of policy, sign-ins. */
 
 import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
@@ -7,6 +7,7 @@ import { bytes } from './bytes.ts';
 export const eventKinds = [
   'refusal',
   'threshold',
+  'grace',
   'policy',
   'sign-in',
   'request',
@@ -81,6 +82,28 @@ export const thresholdEvent = z
     description:
       'An owner reached a threshold of WARN_AT or the limit, or is back below it. The latter is recorded only when a fiftieth of ' +
       'it is free, so that small changes around a threshold do not fill the record.',
+  });
+
+export const graceEvent = z
+  .object({
+    ...common,
+    kind: z.literal('grace'),
+    owner: z.string(),
+    ended_by: z.enum(['time', 'size']).meta({
+      description:
+        '`time`: it had its time; `size`: usage is higher than it allows, and refused before its end.',
+    }),
+    mode: z.enum(['enforce', 'report']).meta({ description: '`report`: nothing is refused nevertheless.' }),
+    subjects: z.array(z.enum(leaves)).meta({ description: 'The kinds of data that are concerned.' }),
+    ...ruling,
+    until: z.string().meta({ description: 'The end of the time, ISO 8601.' }),
+    below: bytes.meta({
+      description: 'The usage at which everything that grows is refused during the grace.',
+    }),
+  })
+  .meta({
+    id: 'GraceEvent',
+    description: 'The grace of an owner over a limit ended, and refusals began.',
   });
 
 const author = z
@@ -207,6 +230,7 @@ export const event = z
   .discriminatedUnion('kind', [
     refusalEvent,
     thresholdEvent,
+    graceEvent,
     policyEvent,
     signInEvent,
     requestEvent,
@@ -216,10 +240,10 @@ export const event = z
   .meta({ id: 'Event' });
 
 /** The kinds that owners see: who changed what of the policy is for administrators. */
-export const ownEventKinds = ['refusal', 'threshold'] as const satisfies readonly EventKind[];
+export const ownEventKinds = ['refusal', 'threshold', 'grace'] as const satisfies readonly EventKind[];
 
 export const ownEvent = z
-  .discriminatedUnion('kind', [refusalEvent, thresholdEvent])
+  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, graceEvent])
   .meta({ id: 'OwnEvent', description: 'The events that owners see about themselves.' });
 
 export type OwnEvent = z.infer<typeof ownEvent>;
@@ -228,6 +252,7 @@ export type ReclaimEvent = z.infer<typeof reclaimEvent>;
 export type SignInEvent = z.infer<typeof signInEvent>;
 export type RequestEvent = z.infer<typeof requestEvent>;
 export type AllowanceEvent = z.infer<typeof allowanceEvent>;
+export type GraceEvent = z.infer<typeof graceEvent>;
 export type ThresholdEvent = z.infer<typeof thresholdEvent>;
 export type Event = z.infer<typeof event>;
 export type EventKind = (typeof eventKinds)[number];

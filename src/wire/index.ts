@@ -33,6 +33,7 @@ export {
   type EventKind,
   event,
   eventKinds,
+  type GraceEvent,
   type OwnEvent,
   ownEvent,
   ownEventKinds,

@@ -1,7 +1,7 @@
 /** Notices: the places that they go to, and what waits or could not be delivered. */
 
 import { z } from 'zod';
-import { text } from './bounds.ts';
+import { emailPattern, longestEmail, text } from './bounds.ts';
 
 const moment = z.string().nullable();
 
@@ -39,7 +39,7 @@ export const noticeDelivery = z
       description: 'The id of the notice: `webhook-id` of every attempt.',
       example: 't-000000007-5f1c0a9be2d4',
     }),
-    type: z.string().meta({ description: 'What is told, such as `threshold`.', example: 'threshold' }),
+    type: z.string().meta({ description: 'The kind of notice, such as `threshold`.', example: 'threshold' }),
     at: z.string().meta({ description: 'When it happened. ISO 8601.' }),
     to: z.string().meta({ description: 'The name of a webhook, or a mail address.', example: 'chat' }),
     via: z.enum(['webhook', 'mail']).meta({ description: 'How it is sent.' }),
@@ -73,10 +73,15 @@ export const noticeList = z
 export const noticeTestOrder = z
   .strictObject({
     to: text.min(1).meta({ description: 'The name of a webhook, or `mail`.', example: 'chat' }),
-    address: z.email().max(254).optional().meta({
-      description: 'For `mail`: where the mail goes; left out: to all administrators.',
-      example: 'root@git.example',
-    }),
+    address: z
+      .string()
+      .max(longestEmail)
+      .regex(new RegExp(`^${emailPattern}$`), { error: 'expected an address such as alice@git.example' })
+      .optional()
+      .meta({
+        description: 'For `mail`: where the mail goes; left out: to all administrators.',
+        example: 'root@git.example',
+      }),
   })
   .meta({ id: 'NoticeTestOrder' });
 

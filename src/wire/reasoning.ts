@@ -1,4 +1,4 @@
-/** Why decisions are as they are, what is odd about a policy, and what another one would change. */
+/** Why decisions are as they are, the possible mistakes in a policy, and what another one would change. */
 
 import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';

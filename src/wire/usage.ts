@@ -161,7 +161,11 @@ export const ownReport = ownerReport
     contact: z.string().nullable().meta({ description: '`[hooks] CONTACT`: whom to turn to.' }),
     warn_at: z.array(z.number().int()).readonly().meta({ description: '`[quota] WARN_AT`, in percent.' }),
   })
-  .meta({ id: 'OwnReport', description: "One's own, with what a refused push is told, names among it." });
+  .meta({
+    id: 'OwnReport',
+    description:
+      'The usage of the caller or of an organization, with what a refused push shows, including names.',
+  });
 
 export type OwnReport = z.infer<typeof ownReport>;
 

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { text } from './bounds.ts';
+import { emailPattern, longestEmail, text } from './bounds.ts';
 import { nameOrNothing, newName } from './policy.ts';
 import { ownerType } from './usage.ts';
 
@@ -21,14 +21,10 @@ export const user = z
 
 export type User = z.infer<typeof user>;
 
-/** As long as RFC 5321 allows. */
-const longestEmail = 254;
-const emailPattern = String.raw`^([^\s\u0000-\u001f\u007f-\u009f@]+@[^\s\u0000-\u001f\u007f-\u009f@]+)?$`;
-
 /** Null is as good as left out. */
 const fields = {
   type: ownerType.nullish(),
-  email: text.meta({ maxLength: longestEmail, pattern: emailPattern }).nullish(),
+  email: text.meta({ maxLength: longestEmail, pattern: `^(${emailPattern})?$` }).nullish(),
   full_name: text.meta({ maxLength: longestName, pattern: nameOrNothing }).nullish(),
   is_admin: z.boolean().nullish(),
 };

@@ -86,6 +86,28 @@ t.test('the description has the same names, addresses and words as the daemon', 
   }
 });
 
+t.test('the address of a test mail is one that an account can have, as described', async t => {
+  const world = await World.open(t);
+  const ajv = new Ajv2020({ strict: false });
+  ajv.addSchema(world.description.document, 'document');
+  const order = ajv.getSchema('document#/components/schemas/NoticeTestOrder');
+  const addresses = [
+    ['root@git.example', true],
+    [`${'x'.repeat(100)}@host`, true],
+    ['', false],
+    ['root', false],
+    ['a b@git.example', false],
+    ['a@b@git.example', false],
+    [`${'x'.repeat(250)}@host`, false],
+  ] as const;
+  for (const [address, isRight] of addresses) {
+    const body = { to: 'nowhere', address };
+    t.equal(order?.(body), isRight, `"${address}" is described`);
+    const { status, text } = await world.call('POST', '/admin/quota/notices/test', { body });
+    t.equal(status, isRight ? 404 : 422, `"${address}" is answered: ${text}`);
+  }
+});
+
 t.test('no parameter that counts entries is described as bytes', async t => {
   const world = await World.open(t);
   for (const [path, item] of Object.entries(world.description.document.paths ?? {})) {

@@ -40,6 +40,38 @@ t.test('every operation is named once, and tells what it does and who may', asyn
   }
 });
 
+t.test('every parameter and every property says what it is', async t => {
+  const world = await World.open(t);
+  const { document } = world.description;
+  const isTold = (value: object): boolean =>
+    'description' in value ||
+    '$ref' in value ||
+    ['anyOf', 'oneOf', 'allOf'].some(key => {
+      const parts: unknown = Reflect.get(value, key);
+      return Array.isArray(parts) && parts.some(isTold);
+    });
+  const silent: string[] = [];
+  let count = 0;
+  const look = (place: string, value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === 'example' || key === 'examples') continue;
+      const isList = key === 'properties' || key === 'parameters';
+      if (isList && typeof inner === 'object' && inner !== null) {
+        for (const [name, part] of Object.entries(inner)) {
+          count += 1;
+          if (typeof part === 'object' && part !== null && !isTold(part))
+            silent.push(`${place}/${key}/${name}`);
+        }
+      }
+      look(`${place}/${key}`, inner);
+    }
+  };
+  look('', document);
+  t.ok(count > 1000, `${count} are looked at`);
+  t.strictSame(silent, []);
+});
+
 t.test('every operation succeeds as the description tells, and HEAD works wherever GET does', async t => {
   const world = await World.open(t);
   await fill(world);

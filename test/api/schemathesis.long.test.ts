@@ -28,6 +28,7 @@ const withMeaning = [
   'editRule',
   'editSource',
   'editUser',
+  'grantRequest',
   'makeSignInLink',
   'replacePolicy',
   'requestSpaceForCaller',

@@ -70,7 +70,30 @@ t.test('a question is asked with all that it has, over a connection that stays',
 t.test('in report mode it says what would be refused', async t => {
   const { gate, client } = await open(t);
   gate.answer = decision(true, { would_refuse: true });
-  t.match(await client.check(question), { allowed: true, wouldRefuse: true });
+  t.match(await client.check(question), { allowed: true, wouldRefuse: true, reported: null });
+  const ruling = { used: 5, limit: 4, group: 'free', rule: 'tried' };
+  const reported = { ...ruling, message: 'Quota exceeded: alice uses 5 B of 4 B (125 %).' };
+  gate.answer = decision(true, { would_refuse: true, reported });
+  t.match(await client.check(question), { allowed: true, wouldRefuse: true, reported });
+});
+
+t.test('a grace is until when and how far a limit may be passed', async t => {
+  const { gate, client } = await open(t);
+  const until = '2026-11-28T09:00:00.000Z';
+  for (const isAllowed of [true, false]) {
+    gate.answer = decision(isAllowed, { grace: { until, below: 1100 } });
+    t.match(await client.check(question), {
+      allowed: isAllowed,
+      grace: { until: new Date(until), below: 1100 },
+      wouldRefuse: false,
+    });
+  }
+  for (const grace of [null, {}, 'soon', { until }]) {
+    gate.answer = decision(true, { grace });
+    t.equal((await client.check(question)).grace, null);
+  }
+  gate.answer = decision(true, { grace: { until: 'soon', below: 1100 } });
+  t.strictSame((await client.check(question)).grace, { until: null, below: 1100 });
 });
 
 t.test(
@@ -347,6 +370,7 @@ t.test('an upload that is done stays done when the daemon is away before its rep
 
 t.test('usage is read whole', async t => {
   const { gate, client } = await open(t, { trusted: true });
+  const until = '2026-11-28T09:00:00.000Z';
   const standing = { allowed: false, used: 5, limit: 3, group: 'free', rule: 'total' };
   gate.answer = plain(200, {
     owner: 'alice',
@@ -355,7 +379,7 @@ t.test('usage is read whole', async t => {
     partial: false,
     stale: true,
     groups: [{ name: 'free', rules: [{ name: 'total', limit: 3, subjects: ['size:all'] }] }],
-    decisions: { 'size:git:lfs': standing },
+    decisions: { 'size:git:lfs': { ...standing, grace: { until, below: 4 } }, 'size:all': standing },
   });
   t.strictSame(await client.usage('alice'), {
     owner: 'alice',
@@ -364,7 +388,10 @@ t.test('usage is read whole', async t => {
     partial: false,
     stale: true,
     groups: [{ name: 'free', rules: [{ name: 'total', limit: 3, subjects: ['size:all'] }] }],
-    decisions: { 'size:git:lfs': standing },
+    decisions: {
+      'size:git:lfs': { ...standing, grace: { until: new Date(until), below: 4 }, reported: null },
+      'size:all': { ...standing, grace: null, reported: null },
+    },
   });
 });
 

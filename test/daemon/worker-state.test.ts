@@ -34,6 +34,7 @@ async function open(t: Test, isForgiving = true) {
     pageOf: () => '',
     collected: () => {},
     now: Date.now,
+    monotonic: () => performance.now(),
     log: { error: () => {}, warn: () => {} },
   });
   t.teardown(() => worker.close());
@@ -102,4 +103,46 @@ t.test('where all counts, only changes are tasks, and nothing is in doubt', asyn
   worker.changed('/srv/e.git');
   t.same((await worker.tasks(0, 'one')).pushed, ['/srv/e.git']);
   t.same(doubts, []);
+});
+
+t.test('a silent worker is believed for a day, and no longer', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  walk(ledger, 'alice/a', 100, { path: '/srv/a.git' });
+  const forgotten: object[] = [];
+  const clock = { now: 0 };
+  const worker = new DaemonWorker({
+    reach: ledger.reach,
+    isForgiving: () => true,
+    ledger,
+    pageOf: () => '',
+    collected: () => {},
+    now: () => 0,
+    monotonic: () => clock.now,
+    log: { error: () => {}, warn: details => void forgotten.push(Object(details)) },
+  });
+  t.teardown(() => worker.close());
+  const unreachable = () => ledger.units.unit('/srv/a.git')?.reach?.unreachableBytes ?? 0;
+  const hours = (count: number): void => {
+    clock.now += count * 3_600_000;
+    worker.look();
+  };
+  const report = (...repositories: readonly ReportedRepository[]) =>
+    worker.reported({ version: '1', pid: 1, uid: 0, hooks: null, repositories });
+  const { mark } = await worker.tasks(0, 'one');
+  report(figures(mark));
+  t.equal(unreachable(), 70);
+  hours(23.99);
+  t.equal(unreachable(), 70, 'it has been silent for less than a day');
+  t.same(forgotten, []);
+  report();
+  hours(23.99);
+  t.equal(unreachable(), 70, 'a report begins the day anew');
+  hours(0.02);
+  t.equal(unreachable(), 0, 'nothing is forgiven any more');
+  t.same(forgotten, [{ repositories: 1 }], 'and the log says so');
+  hours(24);
+  t.equal(forgotten.length, 1, 'once');
+  report(figures(mark));
+  t.equal(unreachable(), 70, 'until a worker has measured');
 });

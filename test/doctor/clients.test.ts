@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
 import { checkClients } from '../../src/doctor/clients.ts';
-import { hooksStatus } from '../../src/githooks/index.ts';
+import { hooksStatus } from '../../src/git/index.ts';
 import { folderFor, git, repositoryAt, write } from './folder.ts';
 
 const gone = async (client: string) => `${client} is gone`;

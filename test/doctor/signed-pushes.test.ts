@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { checkSignedPushes } from '../../src/doctor/signed-pushes.ts';
-import { hooksStatus } from '../../src/githooks/index.ts';
+import { hooksStatus } from '../../src/git/index.ts';
 import { folderFor, git, repositoryAt, write } from './folder.ts';
 
 const context = { uid: 0, configOption: null, hookConf: '/nowhere' };

@@ -151,6 +151,13 @@ export const hookFaults: readonly Fault[] = [
     names: `${site}: 51 packs`,
   },
   {
+    what: 'git collects no garbage by itself, and nobody else does',
+    break: 'git config --system gc.auto 0',
+    found: ['gc_missing'],
+    names: '/etc/gitconfig has gc.auto = 0',
+    byHand: { says: /set \[reclaim\] RUN = gc; then/, does: 'git config --system --unset gc.auto' },
+  },
+  {
     what: 'a repository has clients sign their pushes',
     break: `git config --file ${app}/config receive.certNonceSeed secret`,
     found: ['signed_pushes'],

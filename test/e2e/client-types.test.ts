@@ -17,6 +17,10 @@ export const stored: Promise<number> = quota.withQuota('alice', 'size:git:lfs', 
   upload.stored(4);
   return 4;
 });
+export const graceEnds: Promise<number | undefined> = answer.then(({ grace }) => grace?.until?.getTime());
+export const reporting: Promise<string | null> = answer.then(({ wouldRefuse, reported }) =>
+  wouldRefuse ? (reported?.rule ?? null) : null,
+);
 export const isRefusal = (error: unknown): error is QuotaExceededError => error instanceof QuotaExceededError;
 // @ts-expect-error: a subject is required with an owner
 void quota.check({ owner: 'alice' });

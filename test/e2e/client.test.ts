@@ -65,6 +65,45 @@ t.test('withQuota reports what came, and gives the room back where nothing came'
   t.equal(await server.usage('alice'), 900_000);
 });
 
+t.test('it knows of a grace, and of what only reports', async t => {
+  const server = await Server.open(t, { ini: { ...ini, quota: { ENABLED: 'true', GRACE: '7d' } } });
+  const client = createClient({ socket: server.socket('trusted'), trusted: true, onError: 'throw' });
+  t.teardown(() => client.close());
+  await client.changed({ owner: 'alice', subject: packages, delta: 1_050_000 });
+  const question = { owner: 'alice', subject: packages } as const;
+  const { allowed, grace, wouldRefuse } = await client.check(question);
+  t.match(
+    { allowed, below: grace?.below, wouldRefuse },
+    { allowed: true, below: 1_100_000, wouldRefuse: false },
+  );
+  const left = Number(grace?.until) - Date.now();
+  t.ok(left > 6.9 * 86_400_000 && left <= 7 * 86_400_000, `${left} ms are left`);
+  t.match((await client.usage('alice')).decisions[packages]?.grace, { below: 1_100_000 });
+  await client.changed({ owner: 'alice', subject: packages, delta: 100_000 });
+  t.match(await client.check(question), { allowed: false, grace: { below: 1_100_000 } });
+
+  const rules = [{ name: 'tried', limit: 5, subjects: ['size:all'], mode: 'report' }];
+  const group = { name: 'free', rules: [...rules, { name: 'total', limit: -1, subjects: ['size:all'] }] };
+  for (const [path, method, body] of [
+    ['groups', 'POST', group],
+    ['groups/free/users/alice', 'PUT', {}],
+  ] as const) {
+    const answer = await server.ask('admin', `/api/v1/admin/quota/${path}`, { method, body });
+    t.ok(answer.status < 300, answer.text);
+  }
+  t.match(await client.check(question), {
+    allowed: true,
+    wouldRefuse: true,
+    reported: {
+      rule: 'tried',
+      group: 'free',
+      limit: 5,
+      used: 1_150_000,
+      message: /alice uses 1\.15 MB of 5 B/,
+    },
+  });
+});
+
 t.test('store.js of the manual stores what has room', async t => {
   const server = await Server.open(t, { ini });
   const file = await program(server, 'store.js');

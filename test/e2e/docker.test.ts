@@ -157,6 +157,39 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
     },
   );
 
+  await t.test('a push is refused as the manual says, and passes after the real limit is set', async t => {
+    const page = await readGuide('docker.md');
+    const edits = page.flatMap(
+      ({ text: lines }) => /^(sed .*)\ndocker compose restart/.exec(lines)?.[1] ?? [],
+    );
+    t.equal(edits.length, 2);
+    /** The host: root pushes to the repositories, once the container answers. */
+    const host = `
+      mount --bind /srv/git /srv/git && softquota hooks install /srv/git >/dev/null &&
+      rm -rf /tmp/host /tmp/pushed && git init -q -b main /tmp/host && cd /tmp/host &&
+      git -c user.name=alice -c user.email=alice@git.example commit -q --allow-empty -m hello &&
+      { (until softquota health --ready >/dev/null; do sleep 0.1; done
+        git push /srv/git/alice/app.git main >/tmp/push 2>&1; echo "exit $?" >>/tmp/push; mv /tmp/push /tmp/pushed) & }`;
+    const pushed = async (edit: string): Promise<string> => {
+      const configured = `${prepare} && cd /etc/softquota && ${edit} && ${host}`;
+      const { stdout, stderr } = await inContainer(
+        stage,
+        `export SOFTQUOTA__SERVER__SOCKET_GROUP=${groups}
+        ${[...service.entrypoint, ...service.command].join(' ')} 2>/tmp/log & daemon=$!
+        until [ -e /tmp/pushed ]; do [ -d /proc/$daemon ] || break; sleep 0.1; done
+        cat /tmp/pushed || cat /tmp/log; kill $daemon; wait $daemon`,
+        { prepare: configured, groups, bounding },
+      );
+      return stdout + stderr;
+    };
+    const [refuse = '', allow = ''] = edits;
+    const refused = await pushed(refuse);
+    t.match(refused, /^remote: Quota is 0: alice may not store private repositories\.[\s\S]*^exit 1$/m);
+    const allowed = await pushed(`${refuse} && ${allow}`);
+    t.match(allowed, /^exit 0$/m);
+    t.notMatch(allowed, /remote: (Quota|softquota)/, 'and was asked about');
+  });
+
   await t.test('without the permission it does not start, and says why', async t => {
     const refused = await inContainer(stage, [...service.entrypoint, ...service.command].join(' '), {
       prepare,

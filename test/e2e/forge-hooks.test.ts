@@ -3,7 +3,7 @@
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { makeForgeHooks } from '../githooks/forge-hooks.ts';
+import { makeForgeHooks } from '../git/hooks/forge-hooks.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
 

@@ -25,6 +25,8 @@ export interface Block {
 const common = ['Install softquota', 'Set the limit', 'Check', 'Uploads', 'All the rest'];
 /** The heading whose commands the tests of the packages type: those of the .deb, then those of the tarball. */
 export const packageHeading = 'From a package';
+/** The heading whose commands a test of its own types, beside a real Gitea. */
+export const giteaHeading = 'With Gitea or another forge';
 const plain = [...common, 'The hooks', 'The hooks out of the repositories'];
 export const ways = {
   ssh: [...plain, 'Over ssh'],

@@ -317,6 +317,8 @@ t.test(
       ),
       stdout,
     );
+    const others = ['!', '-user', 'nobody', '-o', '!', '-group', 'nogroup'];
+    t.equal(await must('find', [join(world.folder, 'data'), ...others]), '', 'all data are the daemon’s');
   },
 );
 
@@ -357,14 +359,10 @@ t.test(
   async t => {
     const server = await startPostgres(t);
     await server.sql('CREATE DATABASE gitlab;');
-    await server.sql(
-      madeSql('postgres', gitlabTables, gitlabRows('p_ci_job_artifacts'), dividedArtifacts),
-      'gitlab',
-    );
-    await server.sql(
-      "CREATE ROLE softquota LOGIN PASSWORD 'secret'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;",
-      'gitlab',
-    );
+    const rows = madeSql('postgres', gitlabTables, gitlabRows('p_ci_job_artifacts'), dividedArtifacts);
+    await server.sql(rows, 'gitlab');
+    const rights = 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;';
+    await server.sql(`CREATE ROLE softquota LOGIN PASSWORD 'secret'; ${rights}`, 'gitlab');
     const folder = emptyFolder(t);
     const root = join(folder, 'data/git-data/repositories');
     const made = await makeHashedTree(root);

@@ -154,7 +154,7 @@ t.test(
       stdout,
       /TOTAL = 20k \(2 of 40 owners are over it today: owner000\/app \(40\.\d kB\), owner001\/app/,
     );
-    t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; they count for nobody/);
+    t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; they are not counted/);
     t.match(stdout, /POST \/v1\/units[\s\S]*LFS objects +1 kB +\S+lfs-objects\n/);
     t.match(stdout, /Nothing is refused while it has MODE = report/);
     const ini = await readFile(join(folder, 'app.ini'), 'utf8');

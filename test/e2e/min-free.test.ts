@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
 import { until } from './ask.ts';
-import { Clone, type Push } from './clone.ts';
-import { must } from './run.ts';
+import { Clone } from './clone.ts';
 import { Server } from './server.ts';
 
 const megabyte = 1_000_000;
@@ -116,40 +115,4 @@ t.test('a size counts bytes, and a share counts files as well', async t => {
   server.daemon.child.kill('SIGHUP');
   await server.daemon.logged(/^enough is free again at /);
   t.equal((await check()).status, 200);
-});
-
-const isLong = process.env.SOFTQUOTA_LONG !== undefined;
-const rounds = isLong ? 1000 : 4;
-const pushers = isLong ? 200 : 12;
-
-t.test('many pushes at once never fill the disk, and every repository stays whole', async t => {
-  t.setTimeout(isLong ? 6 * 3_600_000 : 240_000);
-  const names = Array.from({ length: 4 }, (_, at) => `owner${at}/app`);
-  const { server, disk } = await onSmallDisk(t, '48m', { MIN_FREE: '24M' }, names);
-  const clones: Clone[] = [];
-  for (let at = 0; at < pushers; at++) {
-    const clone = await Clone.of(server, join(server.folder, `git/${names[at % names.length]}.git`));
-    await clone.commit(100_000);
-    clones.push(clone);
-  }
-  let least = await freeOf(disk);
-  const watch = setInterval(() => void freeOf(disk).then(free => (least = Math.min(least, free))), 20);
-  t.teardown(() => clearInterval(watch));
-  const outcomes: Push[] = [];
-  for (let round = 0; round < rounds; round++) {
-    for (const clone of clones) await clone.commit(isLong ? 50_000 : 900_000);
-    const pushed = await Promise.all(clones.map((clone, at) => clone.push([`main:r${round}-${at}`])));
-    outcomes.push(...pushed);
-    for (const { code, said } of pushed)
-      if (code !== 0) t.match(said, /The disk is nearly full: /, `round ${round}`);
-    // Room for the next round, for which nobody is refused.
-    const gone = await Promise.all(clones.map((clone, at) => clone.push([`:r${round}-${at}`])));
-    for (const [at, { code }] of gone.entries())
-      if (pushed[at]?.code === 0) t.equal(code, 0, 'a deletion passes');
-  }
-  t.ok(least > 0, `${least} bytes were free at the least`);
-  t.ok(outcomes.some(({ code }) => code === 0));
-  t.ok(outcomes.some(({ code }) => code !== 0));
-  for (const name of names)
-    await must('git', ['-C', join(server.folder, `git/${name}.git`), 'fsck', '--full', '--no-dangling']);
 });

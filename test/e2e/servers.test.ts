@@ -59,6 +59,9 @@ async function protectedServer(t: Test, way: Way) {
   };
 }
 
+/** What takes the most space, once the worker has looked through the repository. */
+const largest = /Removing these frees the most space in this repository: .*?(?=To ask for more space)/;
+
 function passes(t: Test, push: Push, said: string, name: string): void {
   t.equal(push.code, 0, name, { stderr: push.stderr });
   t.equal(words(push.stderr), said, name);
@@ -84,7 +87,8 @@ for (const way of Object.keys(ways) as Way[] /* a constant's own keys */) {
     const before = [await objects(), await onServer('for-each-ref')];
     const refused = await clone.push();
     t.equal(refused.code, 1);
-    t.equal(words(refused.stderr), refusal, 'over the limit it is refused', { stderr: refused.stderr });
+    const said = words(refused.stderr).replace(largest, '');
+    t.equal(said, refusal, 'over the limit it is refused', { stderr: refused.stderr });
     t.strictSame([await objects(), await onServer('for-each-ref')], before, 'and nothing of it stays');
 
     passes(t, await clone.push(['--delete', 'big']), '', 'deleting passes over the limit');

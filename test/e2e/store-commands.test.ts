@@ -8,6 +8,7 @@ import { startSingle } from '../store/redis-servers.ts';
 import { addressOf } from './accounts.ts';
 import { until } from './ask.ts';
 import { fleetHost, mayPush, mayPushIs, rule, ruled } from './fleet-hosts.ts';
+import { graceBegun } from './graces.ts';
 import { Server } from './server.ts';
 import { statusWith } from './token-status.ts';
 
@@ -134,6 +135,33 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   });
   await mayPushIs(server, 'bob', true);
   t.equal(await server.usageIs('bob', bytes => bytes === onBoth), onBoth, 'the others’ usage counts again');
+});
+
+t.test('a grace goes on in a shared store, and at home again', async t => {
+  const { address } = await startSingle(t);
+  const server = await Server.open(t, {
+    ini: {
+      server: { HOST_ID: 'one' },
+      quota: { ENABLED: 'true', GRACE: '7d' },
+      security: { SECRET_KEY: 'the same on each of the hosts of the fleet' },
+    },
+  });
+  const report = { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: 1_050_000 };
+  t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
+  await graceBegun(server);
+  const said = async () => (await server.softquota(['check', 'carol', '--subject', 'size:git:lfs'])).stdout;
+  const before = await said();
+  t.match(before, /Refusals begin on \d{4}-/);
+  for (const [to, store] of [
+    [address, { ADAPTER: 'redis', HOST: address }],
+    ['sqlite', { ADAPTER: 'sqlite' }],
+  ] as const) {
+    t.match(await server.softquota(['store', 'copy', '--to', to, '--verify']), { code: 0, stderr: '' });
+    await server.stop();
+    await server.configure({ store });
+    await server.start();
+    t.equal(await said(), before, `in ${store.ADAPTER}, to the second at which it ends`);
+  }
 });
 
 t.test('nothing is copied over what a store holds, or where it does not let us in', async t => {

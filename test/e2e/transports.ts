@@ -108,7 +108,7 @@ export async function startSshd(
 }
 
 /** Resolves once the server answers, and ends it with the test. */
-async function isUp(
+export async function isUp(
   t: Test,
   name: string,
   child: ChildProcessByStdio<null, null, Readable>,

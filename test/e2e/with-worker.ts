@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Worker, type WorkerOptions } from '../../src/worker/index.ts';
+import { Worker, type WorkerOptions } from '../../src/git/index.ts';
 import type { Server } from './server.ts';
 
 /** Starts one, which is closed with the test. */

@@ -1,39 +1,20 @@
-/**
- * A clock that is set while the daemon runs.
- *
- * libfaketime stands between the daemon and the wall clock, and only that: the monotonic clock goes on, as it
- * does when an administrator or NTP sets the time.
- */
+/** A clock that is set while the daemon runs. */
 
-import { globSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import t from 'tap';
 import { Clone } from '../e2e/clone.ts';
 import { counted } from '../e2e/count.ts';
 import type { LogLine } from '../e2e/daemon.ts';
 import { Server } from '../e2e/server.ts';
+import { WallClock } from '../e2e/wall-clock.ts';
 
 const dayMs = 86_400_000;
 
 t.test(
   'with the clock set back by days, and forward by years, nothing hangs and nothing is lost',
   async t => {
-    const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
-    if (library === undefined) throw new Error('the package faketime is not installed');
     const server = await Server.open(t, { started: false, repositories: ['alice/app'] });
-    const clock = join(server.folder, 'clock');
-    const set = (to: string) => writeFile(clock, `${to}\n`);
-    await set('+0');
-    const daemon = await server.start({
-      env: {
-        LD_PRELOAD: library,
-        FAKETIME_TIMESTAMP_FILE: clock,
-        FAKETIME_NO_CACHE: '1',
-        FAKETIME_DONT_FAKE_MONOTONIC: '1',
-        NO_FAKE_STAT: '1',
-      },
-    });
+    const clock = await WallClock.open(server.folder);
+    const daemon = await server.start({ env: clock.env });
     const bare = server.path('alice/app');
     const clone = await Clone.of(server, bare);
     const timeOf = (line: LogLine) => Date.parse(String(line.time));
@@ -45,7 +26,7 @@ t.test(
       ['+0', 0],
     ] as const) {
       const from = daemon.lines.length;
-      await set(to);
+      await clock.setBy(to);
       if (offsetMs > 365 * dayMs) {
         // Its only sweep is due on the first of January: one of the many that were missed is made up for.
         t.match(

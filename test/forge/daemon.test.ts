@@ -36,6 +36,7 @@ async function open(t: Test, ini: Readonly<Record<string, string>> = {}): Promis
     'storage.lfs': { PATH: null },
     'storage.attachments.issues': { PATH: null },
     quota: { ENABLED: 'true' },
+    metrics: { ENABLED: 'true' },
     'quota.default': { TOTAL: '1G' },
   });
   const write = (sql: string) => {
@@ -82,6 +83,21 @@ t.test('every owner has what was uploaded, with the name, type and visibility of
   const orphans = nobody.kinds.find(({ kind }: { kind: string }) => kind === 'packages_orphaned');
   t.match(orphans, { what: /blobs of packages/, mend: /the forge removes them after a day/ });
   t.ok(orphans.bytes > 0 && nobody.bytes >= orphans.bytes, 'what belongs to nobody is on the overview');
+
+  const { text } = await server.ask('admin', '/metrics');
+  const metered = [...text.matchAll(/^softquota_usage_bytes\{subject="(.*)",source="(.*)"\} (\d+)$/gm)];
+  for (const leaf of Object.keys(owners.alice ?? {})) {
+    const isWalked = leaf.startsWith('size:repos:') || leaf === 'size:assets:wiki';
+    const wanted = Object.values(owners).reduce((sum, leaves) => sum + (leaves[leaf] ?? 0), 0);
+    const found = metered
+      .filter(([, subject]) => subject === leaf)
+      .map(([, , source, bytes]) => [source, bytes]);
+    t.same(
+      Object.fromEntries(found),
+      { walked: isWalked ? wanted : 0, reported: 0, forge: isWalked ? 0 : wanted },
+      `${leaf} by source`,
+    );
+  }
 
   const put = await server.ask('trusted', '/v1/sources/forge', { method: 'PUT', body: '' });
   t.equal(put.status, 409, 'no program puts the figures of the forge');

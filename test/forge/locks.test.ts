@@ -7,6 +7,10 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import type { ForgeDatabase } from '../../src/forge/database.ts';
+import { ForgeReading } from '../../src/forge/reading.ts';
+import { schemaOf } from '../../src/forge/schemas.ts';
+import { openSqlite } from '../../src/forge/sqlite.ts';
 import { folderWith } from '../config/written.ts';
 import { writeSqlite } from './fixture.ts';
 import { Readings, settingsFor } from './readings.ts';
@@ -45,6 +49,85 @@ for (const mode of ['DELETE', 'WAL'] as const) {
     },
   );
 }
+
+/** A database that notes for how long each statement keeps its lock, in milliseconds of this thread's CPU. */
+class TimedDatabase implements ForgeDatabase {
+  readonly #db: ForgeDatabase;
+  readonly heldMs: number[] = [];
+
+  constructor(db: ForgeDatabase) {
+    this.#db = db;
+  }
+
+  get product(): string {
+    return this.#db.product;
+  }
+
+  get pageRows(): number {
+    return this.#db.pageRows;
+  }
+
+  quoted(name: string): string {
+    return this.#db.quoted(name);
+  }
+
+  columns(...args: Parameters<ForgeDatabase['columns']>): ReturnType<ForgeDatabase['columns']> {
+    return this.#timed(() => this.#db.columns(...args));
+  }
+
+  rows(...args: Parameters<ForgeDatabase['rows']>): ReturnType<ForgeDatabase['rows']> {
+    return this.#timed(() => this.#db.rows(...args));
+  }
+
+  marks(...args: Parameters<ForgeDatabase['marks']>): ReturnType<ForgeDatabase['marks']> {
+    return this.#timed(() => this.#db.marks(...args));
+  }
+
+  consistently<T>(act: () => Promise<T>): Promise<T> {
+    return this.#db.consistently(act);
+  }
+
+  close(): Promise<void> {
+    return this.#db.close();
+  }
+
+  /** The statement is at its end when `act` returns, before its promise is waited for. */
+  #timed<T>(act: () => T): T {
+    const { user, system } = process.threadCpuUsage();
+    const result = act();
+    const used = process.threadCpuUsage({ user, system });
+    this.heldMs.push((used.user + used.system) / 1000);
+    return result;
+  }
+}
+
+t.test('with a DELETE journal no statement keeps its lock for 50 ms, however large a table is', async t => {
+  const file = join(folderWith(t, {}), 'gitea.db');
+  writeSqlite(file);
+  const db = new DatabaseSync(file);
+  db.exec('PRAGMA journal_mode = DELETE');
+  const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`;
+  const alices = "(SELECT min(id) FROM repository WHERE owner_name = 'alice')";
+  db.exec(`INSERT INTO lfs_meta_object (oid, size, repository_id) ${numbers}
+    SELECT lower(hex(randomblob(32))), 1, ${alices} FROM n`);
+  db.exec(`INSERT INTO package_blob (size, hash_md5, hash_sha1, hash_sha256, hash_sha512, created_unix) ${numbers}
+    SELECT 1, hex(randomblob(16)), hex(randomblob(20)), hex(randomblob(32)), hex(randomblob(64)), 1 FROM n`);
+  db.exec(`INSERT INTO user (lower_name, name, email, passwd, type, max_repo_creation, avatar, avatar_email) ${numbers}
+    SELECT 'made' || i, 'Made' || i, 'made' || i || '@example.org', 'x', 0, -1, '', '' FROM n WHERE i <= ${rows / 5}`);
+  db.close();
+  const timed = new TimedDatabase(openSqlite(file));
+  t.teardown(() => timed.close());
+  const schema = schemaOf(settingsFor(`sqlite:${file}`), {});
+  const reading = new ForgeReading(schema, 'seed');
+  const parts = new Set(['accounts', 'repositories', ...Object.keys(schema.byteParts)]);
+  const news = await reading.read(timed, parts, new Set());
+  t.ok(news !== null && reading.owners.ids.size > rows / 5, `${reading.owners.ids.size} owners`);
+  const longest = Math.max(...timed.heldMs);
+  t.comment(`${timed.heldMs.length} statements, the longest ${longest.toFixed(1)} ms`);
+  t.ok(timed.heldMs.length > rows / 20_000, 'tables are read in many statements');
+  // On a host half as fast it is below 50 ms.
+  t.ok(longest < 25, `${longest} ms`);
+});
 
 t.test('a file in WAL mode that no forge has open is read, and nothing is left beside it', async t => {
   const folder = folderWith(t, {});

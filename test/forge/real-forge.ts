@@ -69,7 +69,7 @@ export class RealForge {
     const port = await freePort();
     const forge = new RealForge(options, port);
     const { folder } = forge;
-    const built = await buildOf(forge.kind, options.version);
+    const built = await builtForge(forge.kind, options.version);
     await mkdir(folder, { recursive: true });
     const { database = 'DB_TYPE = sqlite3', more = '' } = options;
     await writeFile(forge.config, iniOf(forge, { built, port, database, more }));
@@ -121,7 +121,7 @@ export class RealForge {
   async restart(version?: string): Promise<void> {
     await this.stop();
     if (version !== undefined) {
-      const built = await buildOf(this.kind, version);
+      const built = await builtForge(this.kind, version);
       this.#program = join(built, 'program');
       const ini = await readFile(this.config, 'utf8');
       const source = `STATIC_ROOT_PATH = ${join(built, 'source')}`;
@@ -202,7 +202,8 @@ export class RealForge {
   }
 }
 
-async function buildOf(kind: ForgeKind, version?: string): Promise<string> {
+/** The directory of a built forge, as scripts/real-forge gives it. */
+export async function builtForge(kind: ForgeKind, version?: string): Promise<string> {
   const { HOME, XDG_CACHE_HOME } = process.env;
   const env = { ...(HOME ? { HOME } : {}), ...(XDG_CACHE_HOME ? { XDG_CACHE_HOME } : {}) };
   return (await must(script, version === undefined ? [kind] : [kind, version], { env })).trim();

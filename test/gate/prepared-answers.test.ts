@@ -4,9 +4,10 @@ import t, { type Test } from 'tap';
 import { mostRecent } from '../../src/gate/prepared-answers.ts';
 import { assign, createGroup, editRule, unassign } from '../../src/policy/index.ts';
 import type { ShareRecord } from '../../src/store/index.ts';
+import { SetClock } from '../ledger/world.ts';
 import { clientForms } from './lane-questions.ts';
 import { compare, type Lanes, openLanes, sameDeeds, whole } from './lanes.ts';
-import type { World } from './world.ts';
+import { openWorld, type World } from './world.ts';
 
 t.setTimeout(240_000);
 
@@ -103,6 +104,8 @@ const steps: Readonly<Record<string, (world: World) => unknown>> = {
   'the disk has space again': ({ told }) => {
     told.fullDisk = null;
   },
+  'an owner has another name': ({ ledger }) =>
+    ledger.documents.transact(transaction => transaction.renameOwner('alice', 'ALICE', () => false)),
   'a sweep ended': ({ ledger }) =>
     ledger.walks.recordSweep({ startedAt: 3, finishedAt: 9000, units: 1 }, [], () => true),
 };
@@ -148,4 +151,30 @@ t.test('what was allowed is decided once, what was refused each time', async t =
   await compare(t, lanes, whole(many[0] ?? ''));
   t.equal(decided, 5 + many.length);
   sameDeeds(t, lanes);
+});
+
+t.test('what ends or grows old by itself is in the next answer', async t => {
+  const clock = new SetClock();
+  const { ask, askTrusted, walk } = await openWorld(t, {}, {}, clock);
+  // A connection that has sent anything else stays with `node:http`.
+  const alone = { headers: { connection: 'close' } };
+  const check = async () => JSON.parse((await ask('/v1/check?owner=alice&subject=size:all', alone)).text);
+  const line = { subject: 'size:assets:packages:all', owner: 'alice', unit: 'app', bytes: GB };
+  const body = `${JSON.stringify(line)}\n`;
+  await askTrusted('/v1/sources/registry?stale_after=60', { method: 'PUT', body });
+  t.match(await check(), { used: GB, stale: false });
+  t.match(await check(), { used: GB, stale: false });
+  clock.pass(61_000);
+  t.match(await check(), { used: GB, stale: true }, 'the source is silent');
+
+  await askTrusted('/v1/sources/registry', { method: 'DELETE' });
+  t.match(await check(), { used: 0, stale: false });
+  walk(app, 'alice', GB);
+  t.match(await check(), { used: GB });
+  const asked = '/v1/reservations?owner=alice&subject=size:all&size=5000&seconds=60';
+  t.equal((await ask(asked, { method: 'POST' })).status, 201);
+  t.match(await check(), { used: GB + 5000, reserved: 5000 });
+  t.match(await check(), { used: GB + 5000, reserved: 5000 });
+  clock.pass(61_000);
+  t.match(await check(), { used: GB }, 'the reservation lapsed');
 });

@@ -195,7 +195,7 @@ t.test('BURST bounds what pushes under way may add beyond the limit', async t =>
     under_way: 2500,
     incoming: 501,
     message:
-      'Too much under way: alice uses 9 kB of 10 kB (90 %), 2.5 kB are under way, this push brings 501 B, and at most 2 kB may pass the limit at once. Try again later.',
+      'Too much at once: alice uses 9 kB of 10 kB (90 %); running pushes and uploads bring 2.5 kB, this push brings 501 B; together they may exceed the limit by 2 kB at most. Try again later.',
   });
   t.equal((await push('c', '&size=500')).status, 200);
   t.equal((await world.ask('/v1/changed', form({ path, push: 'a' }))).status, 202);

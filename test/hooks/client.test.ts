@@ -6,8 +6,8 @@ import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { clientArguments } from '../../src/githooks/client.ts';
-import type { Client } from '../../src/githooks/index.ts';
+import { clientArguments } from '../../src/git/hooks/client.ts';
+import type { Client } from '../../src/git/index.ts';
 import { until } from '../e2e/ask.ts';
 import { refused } from './gate.ts';
 import { byEachClient, hooksDirectory, World } from './world.ts';

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { Client } from '../../src/githooks/index.ts';
+import type { Client } from '../../src/git/index.ts';
 import { type Answer, plain, silent } from './gate.ts';
 import { World } from './world.ts';
 

@@ -3,7 +3,7 @@
 import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { Client } from '../../src/githooks/index.ts';
+import type { Client } from '../../src/git/index.ts';
 import { until } from '../e2e/ask.ts';
 import { allowed, plain, refused } from './gate.ts';
 import { byEachClient, World } from './world.ts';

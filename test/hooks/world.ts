@@ -9,7 +9,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { Client } from '../../src/githooks/index.ts';
+import type { Client } from '../../src/git/index.ts';
 import { type Run, type Runner, type RunOptions, run as runPlain } from '../e2e/run.ts';
 import { Gate } from './gate.ts';
 

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
+import { backupOf, parseBackup, restore } from '../../src/backup/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import {
   addRuleToGroup,
@@ -12,7 +13,7 @@ import {
   graceKind,
 } from '../../src/policy/index.ts';
 import { openStore } from '../../src/store/index.ts';
-import { directoryFor, openOn, repos, SetClock, settings, World, walk } from './world.ts';
+import { directoryFor, openOn, repos, SetClock, settings, sweepOnce, World, walk } from './world.ts';
 
 const day = 86_400_000;
 const week = { ...settings, graceMs: 7 * day, graceMost: { percent: 10 } } as const;
@@ -22,6 +23,7 @@ async function opened(t: Test, bytes = 10_500) {
   const world = new World(t, { clock });
   const open = async (with_ = week) => {
     const ledger = await world.open();
+    sweepOnce(ledger);
     ledger.settings = with_;
     ledger.graces.start({ pauseMs: 0 });
     await ledger.graces.settled();
@@ -90,6 +92,33 @@ t.test('a restart gives nobody another grace', async t => {
   t.match(decided(again), { allowed: true, grace: { until } });
   clock.pass(day);
   t.match(decided(again), { allowed: false, grace: { until } });
+});
+
+t.test('a restored grace goes on, and is not over before the first sweep', async t => {
+  const { clock, world, ledger } = await opened(t);
+  const until = clock.wall() + 7 * day;
+  const text = JSON.stringify(await backupOf(ledger, 'here'));
+  t.match(JSON.parse(text), { format: 2, graces: [{ kind: 'grace' }], policy: [] });
+  await world.close();
+  const after = new World(t, { clock });
+  const store = await openStore({ adapter: 'sqlite', file: after.file });
+  await restore(store, parseBackup(text, 'the backup'), { replace: false });
+  await store.close();
+  const restored = await after.open();
+  restored.settings = week;
+  restored.graces.start({ pauseMs: 0 });
+  await restored.graces.settled();
+  t.strictSame(sinceOf(restored), [[null, until - 7 * day]], 'it has no bytes yet');
+  clock.pass(6 * day);
+  walk(restored, 'alice/app', 10_500);
+  await restored.graces.settled();
+  t.match(decided(restored), { allowed: true, grace: { until } });
+  walk(restored, 'alice/app', 100);
+  await restored.graces.settled();
+  t.equal(sinceOf(restored)?.length, 1);
+  sweepOnce(restored);
+  await restored.graces.settled();
+  t.equal(sinceOf(restored), undefined);
 });
 
 t.test('an end is told when it comes', async t => {
@@ -214,6 +243,7 @@ t.test('while the store is away a grace runs all the same, and is written later'
     log: { error: () => {}, warn: (...said: unknown[]) => warned.push(String(said[1])), info: () => {} },
   });
   t.teardown(() => ledger.close());
+  sweepOnce(ledger);
   ledger.settings = week;
   walk(ledger, 'alice/app', 9000);
   await ledger.kept();
@@ -260,6 +290,7 @@ t.test('whatever comes, the answers are those of a book with one date in it', as
       let limit = 1000;
       const open = async () => {
         const ledger = await openOn(await openStore({ adapter: 'sqlite', file }), { clock });
+        sweepOnce(ledger);
         ledger.settings = { ...week, totalBytes: limit };
         ledger.graces.start({ pauseMs: 0 });
         await ledger.graces.settled();

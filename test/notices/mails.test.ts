@@ -75,10 +75,30 @@ t.test('who comes over a limit into a grace reads when refusals begin', async t 
   t.match(mail?.html, `<p>${line}</p>`);
   t.match(admins?.text, `grace until: ${new Date(until).toISOString()}`);
 
+  // Time passes that is not waited for, and what looks at it again is not either.
+  world.clock.pass(7 * dayMs);
+  await ledger.graces.settled();
+  ledger.graces.reconsider();
+  await world.pass();
+  const ended =
+    'The grace has ended: alice uses 10.5 kB of 10 kB (105 %). What adds data is refused until usage is below the limit.';
+  t.match(receiver.taken[1]?.json, {
+    type: 'grace',
+    data: { ended_by: 'time', mode: 'enforce', until: new Date(until).toISOString(), message: ended },
+  });
+  const [told, ...others] = mailbox.take();
+  t.match(
+    [told?.to, told?.subject],
+    ['alice@git.example', /^\[softquota\] The grace has ended: alice uses /],
+  );
+  t.same(others, [], 'administrators asked for thresholds only');
+  t.match(told?.text, `${ended}\n\nNow: 10.5 kB of 10 kB, 105 % (everything).\n`);
+  t.notMatch(told?.text, 'Nothing is refused yet');
+
   await world.store('alice', 100);
   await world.user('bob', 'bob@git.example');
   await world.store('bob', 11_500);
-  const [, , over] = receiver.taken;
+  const [, , , over] = receiver.taken;
   t.equal(over?.json.data.message, 'The limit is reached: bob uses 11.5 kB of 10 kB (115 %).');
   t.notMatch(over?.json.data, { grace_until: String });
   const [first] = mailbox.take().filter(({ to }) => to === 'bob@git.example');

@@ -26,6 +26,7 @@ import {
   repos,
   SetClock,
   silentLog,
+  sweepOnce,
   settings as usualSettings,
   walk,
 } from '../ledger/world.ts';
@@ -69,7 +70,7 @@ export function mailAt(port: number, other: Partial<MailSettings> = {}): MailSet
     password: null,
     from: 'softquota <quota@git.example>',
     admins: ['root@git.example'],
-    ownerEvents: ['threshold', 'request', 'allowance'],
+    ownerEvents: ['threshold', 'grace', 'request', 'allowance'],
     adminEvents: ['request', 'fault'],
     digest: null,
     templates: null,
@@ -150,6 +151,7 @@ export class World {
     const now = () => this.clock.wallMs;
     const host = this.#host;
     const events = await Events.open({ ledger, host, keepMs: 90 * dayMs, log, now, pauseMs: never });
+    sweepOnce(ledger);
     events.start();
     const views = new Views({
       ledger,

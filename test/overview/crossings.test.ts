@@ -3,7 +3,7 @@
 import t from 'tap';
 import { assign, createGroup, editRule } from '../../src/policy/index.ts';
 import { leaves } from '../../src/quota/index.ts';
-import { lfs, repos, settings, walk } from '../ledger/world.ts';
+import { lfs, repos, settings, sweepOnce, walk } from '../ledger/world.ts';
 import { World } from './world.ts';
 
 /**
@@ -245,6 +245,17 @@ t.test('many who cross at once are all told of', async t => {
   t.equal(new Set(told.map(({ owner }) => owner)).size, owners.length);
   t.equal(told.length, owners.length);
   t.equal((await world.ledger.eventLog.levels()).length, owners.length);
+});
+
+t.test('before the first sweep nobody is known to be below a threshold again', async t => {
+  const world = await World.open(t, { isSwept: false });
+  await store(world, 'alice', 9500);
+  await store(world, 'alice', 100);
+  const up = [['alice', null, 90, 9500, 10_000]];
+  t.strictSame(await crossings(world), up, 'as after a restore: the rest may not be measured yet');
+  world.clock.pass(1000);
+  sweepOnce(world.ledger);
+  t.strictSame(await crossings(world), [...up, ['alice', 90, null, 100, 10_000]]);
 });
 
 t.test('what was crossed while the store was away is told once it is back', async t => {

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { atLimit, belowAll, inForce, levelsIn, levelText, nextLevel } from '../../src/overview/levels.ts';
+import { belowAll, inForce, levelsIn, levelText, nextLevel, refusing } from '../../src/overview/levels.ts';
 import { decide, leaves } from '../../src/quota/index.ts';
 import * as any from '../quota/arbitraries.ts';
 
 const question = fc
-  .record({ question: any.question, last: fc.nat(atLimit) })
+  .record({ question: any.question, last: fc.nat(refusing) })
   .map(({ question: { settings, assigned, defaults, usage, subject }, last }) => ({
     settings,
     last: inForce(settings, last),
@@ -16,12 +16,12 @@ const question = fc
   }));
 
 t.test(
-  'what is refused by a limit is at the limit, unless nothing is stored where nothing may be',
+  'what is refused by a limit is at the highest level, unless nothing is stored where nothing may be',
   async () => {
     const law = fc.property(question, ({ settings, decision, last }) => {
       if (decision.by !== 'rule' || decision.allowed) return;
       const isEmpty = decision.limit === 0 && decision.used === 0;
-      assert.equal(nextLevel(settings, decision, last), isEmpty ? belowAll : atLimit);
+      assert.equal(nextLevel(settings, decision, last), isEmpty ? belowAll : refusing);
     });
     fc.assert(law, { numRuns: 2000 });
   },
@@ -51,7 +51,7 @@ t.test('as long as nothing changes, nothing is told', async () => {
 });
 
 t.test('levels are kept as they are, and what cannot be understood counts as the lowest', async t => {
-  const levels = fc.array(fc.nat(atLimit), { minLength: leaves.length, maxLength: leaves.length });
+  const levels = fc.array(fc.nat(refusing), { minLength: leaves.length, maxLength: leaves.length });
   fc.assert(fc.property(levels, each => assert.deepStrictEqual(levelsIn(levelText(each)), each)));
   const lowest = leaves.map(() => belowAll);
   for (const text of [
@@ -61,7 +61,7 @@ t.test('levels are kept as they are, and what cannot be understood counts as the
     '7',
     'null',
     '{"size:git:lfs":"80"}',
-    '{"size:git:lfs":102}',
+    '{"size:git:lfs":103}',
     '{"a":80}',
   ]) {
     t.strictSame(levelsIn(text), lowest, text);

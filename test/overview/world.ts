@@ -11,7 +11,14 @@ import { Events, type EventsOptions, type EventsQuery } from '../../src/overview
 import type { QuotaSettings, Subject } from '../../src/quota/index.ts';
 import { type Changes, openStore, type Store } from '../../src/store/index.ts';
 import type { Event, EventKind } from '../../src/wire/index.ts';
-import { directoryFor, repos, SetClock, silentLog, settings as usualSettings } from '../ledger/world.ts';
+import {
+  directoryFor,
+  repos,
+  SetClock,
+  silentLog,
+  sweepOnce,
+  settings as usualSettings,
+} from '../ledger/world.ts';
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
@@ -22,6 +29,8 @@ export interface WorldOptions extends Pick<EventsOptions, 'limits'> {
   readonly keepMs?: number;
   /** So long that nothing is written by itself unless a test says otherwise. */
   readonly pauseMs?: number;
+  /** False: no sweep has ended yet. */
+  readonly isSwept?: boolean;
 }
 
 interface Open {
@@ -65,6 +74,7 @@ export class World {
     await this.close();
     this.#options = { ...this.#options, ...options };
     const { settings, limits, host = 'here', keepMs = 90 * dayMs, pauseMs = hourMs } = this.#options;
+    const { isSwept = true } = this.#options;
     const log = { ...silentLog, error: (_: object, message: string) => void this.errors.push(message) };
     const ledger = await Ledger.open({
       store: this.#watched(await openStore({ adapter: 'sqlite', file: this.#file })),
@@ -78,6 +88,7 @@ export class World {
     const bounded = limits === undefined ? {} : { limits };
     const events = await Events.open({ ledger, host, keepMs, log, now, pauseMs, ...bounded });
     this.#open = { ledger, events };
+    if (isSwept) sweepOnce(ledger);
     events.start();
   }
 

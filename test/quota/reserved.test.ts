@@ -71,7 +71,7 @@ t.test('BURST bounds what may pass the limit at once, where PRECISE is off', asy
   t.match(ask({ ...burst, adding: GB }), { allowed: true, used: 9 * GB, underWay: 2 * GB, incoming: GB });
   t.equal(
     words({ ...burst, adding: 1.5 * GB }),
-    'Too much under way: alice uses 9 GB of 10 GB (90 %), 2 GB are under way, this upload brings 1.5 GB, and at most 2 GB may pass the limit at once. Try again later.',
+    'Too much at once: alice uses 9 GB of 10 GB (90 %); running pushes and uploads bring 2 GB, this upload brings 1.5 GB; together they may exceed the limit by 2 GB at most. Try again later.',
   );
   t.equal(words({ ...burst, used: 11 * GB }), 'Quota exceeded: alice uses 11 GB of 10 GB (110 %).');
   t.match(ask({ ...burst, adding: 9 * GB, totalBytes: -1 }), { allowed: true });

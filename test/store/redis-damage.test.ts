@@ -6,7 +6,7 @@ import { openRedisStore } from '../../src/store/index.ts';
 import { event, share } from './records.ts';
 import { placeIn, questions, usageKeys } from './redis-places.ts';
 import { startSingle } from './redis-servers.ts';
-import { opened, position, rule } from './shared-contract.ts';
+import { opened, position, rule } from './shared-place.ts';
 
 t.setTimeout(300_000);
 

@@ -9,7 +9,7 @@ import { commit } from './commit.ts';
 import { owner, share } from './records.ts';
 import { placeIn, succeeds } from './redis-places.ts';
 import { comes, type Server, startCluster, startSentinels, startSingle } from './redis-servers.ts';
-import { opened, position, rule, type SharedPlace } from './shared-contract.ts';
+import { opened, position, rule, type SharedPlace } from './shared-place.ts';
 
 t.setTimeout(300_000);
 

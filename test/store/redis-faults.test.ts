@@ -11,7 +11,7 @@ import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { isBack, placeIn, questions, succeeds } from './redis-places.ts';
 import { comes, startSingle } from './redis-servers.ts';
-import { opened, position, rule } from './shared-contract.ts';
+import { opened, position, rule } from './shared-place.ts';
 
 t.setTimeout(300_000);
 

@@ -5,7 +5,7 @@ import { redisKeys, slotOf } from '../../src/store/redis/keys.ts';
 import { markTags } from '../../src/store/redis/marks.ts';
 import { placeIn } from './redis-places.ts';
 import { startCluster } from './redis-servers.ts';
-import { opened } from './shared-contract.ts';
+import { opened } from './shared-place.ts';
 
 t.setTimeout(300_000);
 

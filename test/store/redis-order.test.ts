@@ -10,7 +10,7 @@ import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { placeIn } from './redis-places.ts';
 import { comes, startSingle } from './redis-servers.ts';
-import { opened, position, rule, type SharedPlace } from './shared-contract.ts';
+import { opened, position, rule, type SharedPlace } from './shared-place.ts';
 
 t.setTimeout(120_000);
 

@@ -4,7 +4,7 @@ import { openRedisStore, type SharedStore } from '../../src/store/index.ts';
 import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { comes } from './redis-servers.ts';
-import { position, rule, type SharedPlace } from './shared-contract.ts';
+import { position, rule, type SharedPlace } from './shared-place.ts';
 
 let prefixes = 0;
 

@@ -9,7 +9,7 @@ import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { placeIn, questions, usageKeys } from './redis-places.ts';
 import { startCluster, startSentinels, startSingle } from './redis-servers.ts';
-import { opened, position, rule } from './shared-contract.ts';
+import { opened, position, rule } from './shared-place.ts';
 
 t.setTimeout(300_000);
 

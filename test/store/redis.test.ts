@@ -5,7 +5,8 @@ import t, { type Test } from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
 import { recordStoreContract } from './record-store-contract.ts';
 import { type Servers, startCluster, startSecure, startSentinels, startSingle } from './redis-servers.ts';
-import { type SharedPlace, sharedContract } from './shared-contract.ts';
+import { sharedContract } from './shared-contract.ts';
+import type { SharedPlace } from './shared-place.ts';
 
 t.setTimeout(300_000);
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { defaultSocket } from '../../src/githooks/index.ts';
+import { defaultSocket } from '../../src/git/index.ts';
 import { enoughDescriptors } from '../../src/service/index.ts';
 import { must, run } from '../e2e/run.ts';
 
@@ -78,6 +78,10 @@ t.test('the daemon may read every repository, and has no other right of root’s
 t.test('the daemon may open as many files as all its sockets take connections, and more', async t => {
   const [limit] = await valuesOf('softquota.service', 'LimitNOFILE');
   t.ok(Number(limit) >= enoughDescriptors, `${limit}`);
+});
+
+t.test('the journal has the log of the daemon under the name that the manual asks for', async t => {
+  t.strictSame(await valuesOf('softquota.service', 'SyslogIdentifier'), ['softquota']);
 });
 
 t.test('the sockets are where hooks look for them, and are told apart by their names', async t => {

@@ -18,7 +18,7 @@ const opened = [
   ['groups/free', 'Delete', 'What would change'],
   ['owners', 'New owner', 'Create owner'],
   ['owners', 'Choose all of this page', 'Change a group'],
-  ['events?kind=policy&q=one-gigabyte', 'Show change', 'Restore what was before'],
+  ['events?kind=policy&q=one-gigabyte', 'Show change', 'Undo this change'],
   ['owners/bob', 'Edit groups', 'Save the groups'],
   ['owners/bob', 'Rename', 'New name'],
   ['owners/bob', 'New token', 'Last valid day'],

@@ -76,7 +76,7 @@ t.test('a group and a rule are put in report mode, and back by an undo', async t
   await tab.click('main tbody tr:nth-child(1) summary');
   await tab.click('main tbody tr:nth-child(1) details button');
   await tab.click('dialog button[type=submit]');
-  await readsNoMore(tab, 'Restore what was before?');
+  await readsNoMore(tab, 'Undo this change?');
   const { json } = await world.must(200, 'GET', '/admin/quota/groups/free');
   t.notMatch(json, { mode: 'report' });
   t.match(json, { rules: [{ name: 'total', grace: 604_800 }] });

@@ -3,7 +3,7 @@
 import t from 'tap';
 import { World } from '../api/world.ts';
 import { until } from '../e2e/ask.ts';
-import { isLoaded, reads, Web } from './world.ts';
+import { barriers, isLoaded, reads, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -74,4 +74,27 @@ t.test('where no hosts share the quota, nothing asks for others, and the page of
     tab.requests.filter(url => /quota\/(hosts|store)$/.test(url)),
     [],
   );
+});
+
+t.test('a long list of rules is shown a page at a time, and searched by the name', async t => {
+  const rules = Array.from({ length: 60 }, (_, at) => ({
+    name: `rule-${String(at).padStart(2, '0')}`,
+    limit: 1,
+    subjects: ['size:all'],
+  }));
+  for (const body of rules) await world.must(201, 'POST', '/admin/quota/rules', { body });
+  const before = (await world.must(200, 'GET', '/admin/quota/rules')).json;
+  const total = Array.isArray(before) ? before.length : 0;
+  const tab = await web.signedIn(world.url, token, 'rules');
+  await reads(tab, `1 to 50 of ${total} rules`, 'main');
+  t.equal((await tab.page.$$('main tbody tr')).length, 50);
+  t.same(await barriers(tab), []);
+  await tab.click('main ::-p-text(Next)');
+  await reads(tab, `51 to ${total} of ${total} rules`, 'main');
+  t.equal((await tab.page.$$('main tbody tr')).length, total - 50);
+  await tab.page.type('main input[type=search]', 'RULE-3');
+  await reads(tab, '10 rules', '.pager');
+  t.match(tab.page.url(), /\/rules\?q=RULE-3$/, 'the address has the search');
+  await tab.page.type('main input[type=search]', 'x');
+  await reads(tab, 'No rule matches the search.', 'main');
 });

@@ -100,25 +100,25 @@ t.test('nobody grants themselves: the page says why', async () => {
   await reads(tab, 'Nobody gives more space to themselves', 'dialog');
 });
 
-t.test('extra space is given and ended on the page of an owner', async t => {
+t.test('allowances are given and ended on the page of an owner', async t => {
   const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'owners/acme');
-  await tab.click('main ::-p-text(Give extra space)');
+  await tab.click('main ::-p-text(Give an allowance)');
   await tab.fill('dialog input.code', '2G');
   await tab.fill('dialog input[type=date]', inDays(3));
   await tab.fill('dialog input[type=text]:not(.code)', 'a migration');
   await tab.click('dialog button[type=submit]');
   await reads(tab, 'a migration', 'main');
   await reads(tab, '11 GB of 12 GB (includes 2 GB extra until ', 'main');
-  await reads(tab, 'extra space given', 'main');
-  await tab.click('main ::-p-xpath(//section[.//h2[.="Extra space"]]//tbody//button)');
+  await reads(tab, 'allowance given', 'main');
+  await tab.click('main ::-p-xpath(//section[.//h2[.="Allowances"]]//tbody//button)');
   await tab.click('dialog button[type=submit]');
   await reads(tab, 'None. The limits are those of the rules.', 'main');
   await reads(tab, '11 GB of 10 GB', 'main');
-  await reads(tab, 'extra space ended', 'main');
+  await reads(tab, 'allowance ended', 'main');
   t.same(tab.complaints, []);
 });
 
-t.test('extra space ends to the second, at the gate and on the page', async t => {
+t.test('an allowance ends to the second, at the gate and on the page', async t => {
   await world.report('bob', lfs, 11_000_000_000, 'objects');
   const tab = await web.signedIn(world.url, await world.newToken('bob', ['all']), 'mine');
   await reads(tab, 'You cannot add data.', 'main');

@@ -36,7 +36,7 @@ t.test('what was before is in force again, as a new change, and its effect was s
   await reads(tab, '1 owner would be newly allowed', 'dialog');
   t.same(await barriers(tab), []);
   await tab.click('dialog button[type=submit]');
-  await readsNoMore(tab, 'Restore what was before?');
+  await readsNoMore(tab, 'Undo this change?');
   t.match((await world.must(200, 'GET', '/admin/quota/rules/lfs')).json, { limit: 100 });
   const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=policy&limit=1&q=lfs');
   t.match(json, [{ action: 'edited', name: 'lfs', by: { name: 'admin1' }, after: { limit: 100 } }]);
@@ -58,7 +58,7 @@ t.test('a deleted group comes back with who was in it; not without its rules', a
   await reads(tab, 'Create again group team', 'dialog');
   await reads(tab, 'Create again groups of lena', 'dialog');
   await tab.click('dialog button[type=submit]');
-  await readsNoMore(tab, 'Restore what was before?');
+  await readsNoMore(tab, 'Undo this change?');
   const { json } = await world.must(200, 'GET', '/admin/quota/groups/team/users');
   t.match(json, [{ login: 'lena' }, { login: 'nora' }]);
   await world.must(204, 'DELETE', '/admin/quota/groups/team');
@@ -72,7 +72,7 @@ t.test('a created rule is deleted again, and nothing else is offered to be resto
   await restore(tab, 'fresh');
   await reads(tab, 'Delete rule fresh', 'dialog');
   await tab.click('dialog button[type=submit]');
-  await readsNoMore(tab, 'Restore what was before?');
+  await readsNoMore(tab, 'Undo this change?');
   await world.must(404, 'GET', '/admin/quota/rules/fresh');
   await world.must(201, 'POST', '/admin/users', { body: { username: 'petra' } });
   await tab.go(new URL('events?kind=policy&q=petra', world.url).href);

@@ -1,5 +1,5 @@
 /**
- * Where the app is: pages by their paths below the base URL, and links between them that load nothing anew.
+ * Where the app is: pages by their paths below the base URL, and links between them that load nothing again.
  */
 
 import { navigate as push, usePathname, useSearch } from 'wouter-preact/use-browser-location';
@@ -48,7 +48,7 @@ export function useQueryPart(): readonly [
   return [now, change];
 }
 
-/** Has plain clicks on links to pages lead there without loading anew; gives what ends it. */
+/** Has plain clicks on links to pages lead there without loading again; gives what ends it. */
 export function followLinks(): () => void {
   const follow = (event: MouseEvent) => {
     const link = event.target instanceof Element ? event.target.closest('a') : null;

@@ -26,7 +26,7 @@ export const aboutRoutes: readonly Route[] = [
     answer: {
       status: 200,
       description: 'An OpenAPI 3.1 document',
-      schema: z.looseObject({ openapi: z.string() }),
+      schema: z.looseObject({ openapi: z.string().meta({ description: 'The version of OpenAPI.' }) }),
     },
     handle: async () => (await import('../../../docs/openapi.json', { with: { type: 'json' } })).default,
   }),

@@ -148,6 +148,11 @@ function cellsOf(told: Event): Readonly<Partial<Record<(typeof columns)[number],
       const action = direction === 'up' ? `reached ${to}` : `below ${from}`;
       return { ...common, action, subject: subjects.join(' '), used, limit, group, rule };
     }
+    case 'grace': {
+      const { mode, subjects, used, limit, group, rule, until } = told;
+      const action = mode === 'report' ? 'grace ended, would be refused' : 'grace ended';
+      return { ...common, action, subject: subjects.join(' '), used, limit, group, rule, until };
+    }
     case 'policy': {
       const { action, what, name, before, after, by } = told;
       const shown = { before: jsonOf(before), after: jsonOf(after) };

@@ -30,7 +30,9 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
       answer: {
         status: 200,
         description: 'A backup',
-        schema: z.looseObject({ softquota: z.literal('backup') }),
+        schema: z.looseObject({
+          softquota: z.literal('backup').meta({ description: 'Marks the document.' }),
+        }),
       },
       handle: async () => ({ ...(await backup()) }),
     }),

@@ -1,4 +1,4 @@
-/** Usage as it was, as it stands on the wire. */
+/** The usage history on the wire. */
 
 import { dailyDays, hourlyDays, type History as Past, type Range, reachedAt } from '../../overview/index.ts';
 import { leaves } from '../../quota/index.ts';

@@ -14,6 +14,8 @@ export interface ConfigPlaces {
   readonly adminSocket: string | null;
   /** A group's name or number; null: the daemon's own. */
   readonly socketGroup: string | null;
+  /** The group of the worker, which reports on the trusted socket; null: no other than the daemon's. */
+  readonly trustedGroup: string | null;
 }
 
 /** `[forge]` as it is proposed. */
@@ -74,13 +76,15 @@ function sizeText(bytes: number): string {
 export interface WrittenQuota {
   readonly mode: 'report' | 'enforce';
   readonly total: ProposedTotal;
+  /** There is a worker: what is unreachable is forgiven. */
+  readonly hasWorker: boolean;
 }
 
 /** An app.ini that loads as these storages and places. */
 export function configText(
   { root, storages, advice, stores }: Pick<Survey, 'root' | 'storages' | 'advice' | 'stores'>,
   places: ConfigPlaces,
-  { mode, total }: WrittenQuota,
+  { mode, total, hasWorker }: WrittenQuota,
   forge: ForgeSection | null = null,
 ): string {
   const isRead = forge !== null && forge.fault === null;
@@ -95,6 +99,9 @@ export function configText(
     'ENABLED = true',
     ...comment('report decides and records, but allows everything; enforce refuses.'),
     `MODE = ${mode}`,
+    ...(hasWorker
+      ? [...comment('What was deleted stops counting once the worker has measured it.'), 'GARBAGE = forgive']
+      : []),
     '',
     '[quota.default]',
     ...comment(
@@ -111,6 +118,9 @@ export function configText(
     setting('SOCKET', places.socket),
     ...(places.socketGroup === null ? [] : [setting('SOCKET_GROUP', places.socketGroup)]),
     ...(places.trustedSocket === null ? [] : [setting('TRUSTED_SOCKET', places.trustedSocket)]),
+    ...(places.trustedGroup === null
+      ? []
+      : ['TRUSTED_MODE = 0660', setting('TRUSTED_GROUP', places.trustedGroup)]),
     ...(places.adminSocket === null ? [] : [setting('ADMIN_SOCKET', places.adminSocket)]),
     '',
   ].join('\n');

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { sections } from '../../config/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { findRepositories, type UnreadPlace } from '../../githooks/index.ts';
+import { findRepositories, type UnreadPlace } from '../../git/index.ts';
 import { beforeFollow, inspect, resolveLayout, type StorageSettings, saysHangs } from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import { counted, formatCount } from '../../text/index.ts';
@@ -32,7 +32,8 @@ export interface Survey {
   readonly stores: readonly FoundStore[];
   /** Places that could not be looked into, and why. */
   readonly unread: readonly UnreadPlace[];
-  /** The group that the git server runs with, going by a repository. */
+  /** The user and the group that the git server runs as, going by a repository. */
+  readonly uid: number;
   readonly gid: number;
   /** The forge whose data it is; null: none. */
   readonly forge: ForgeFound | null;
@@ -57,7 +58,7 @@ const storesMs = 10_000;
  */
 export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
   if (hangs(given)) throw hung(given);
-  const gid = groupOf(given);
+  const ids = idsOf(given);
   const owner = ownerFor(given, options.accounts ?? systemAccounts());
   const { forgeConfig = null, isForgeAway = false } = options;
   const hashed = gitlab(given, owner, { named: forgeConfig, isForgeAway });
@@ -95,7 +96,7 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
     ownerless,
     stores: sizeStores(recognised.stores, options.storesMs ?? storesMs),
     unread,
-    gid: repositories[0] === undefined ? gid : groupOf(repositories[0]),
+    ...(repositories[0] === undefined ? ids : idsOf(repositories[0])),
     forge: recognised.forge ?? null,
   };
 }
@@ -107,11 +108,11 @@ const excluded =
     ?.keys.find(({ name }) => name === 'EXCLUDE')
     ?.text.split(', ') ?? [];
 
-function groupOf(path: string): number {
+function idsOf(path: string): { readonly uid: number; readonly gid: number } {
   try {
     beforeFollow(path);
     const about = statSync(path);
-    if (about.isDirectory()) return about.gid;
+    if (about.isDirectory()) return { uid: about.uid, gid: about.gid };
   } catch (error) {
     const code = systemCode(error);
     if (code === 'EACCES' || code === 'EPERM') throw notPermitted(path);

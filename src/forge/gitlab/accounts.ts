@@ -10,7 +10,7 @@ import { gitlabTables } from './tables.ts';
 /** The value of `members.access_level` that owners have. */
 const ownerAccess = 50;
 
-/** Reads the namespaces anew, too. */
+/** Reads the namespaces again, too. */
 export async function eachGitlabOwner(
   db: ForgeDatabase,
   namespaces: Namespaces,

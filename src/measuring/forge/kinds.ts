@@ -18,7 +18,7 @@ const link = z.strictObject({
 export type ForgeLink = Readonly<z.infer<typeof link>>;
 
 /**
- * By the forge's own id. The next reading makes lost ones anew by the names, so they are volatile: they are
+ * By the forge's own id. The next reading makes lost ones again by the names, so they are volatile: they are
  * in no backup, and the audit log shows what they lead to instead.
  */
 export const forgeLinkKind: Kind<ForgeLink> = {

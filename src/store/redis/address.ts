@@ -114,7 +114,7 @@ const bounds = {
   protocol: 2,
   connectionName: 'softquota',
   disableClientInfo: true,
-  // A master that has become a replica takes no writes; who it is now is found by connecting anew.
+  // A master that has become a replica takes no writes; who it is now is found by connecting again.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions;
 

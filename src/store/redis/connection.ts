@@ -1,5 +1,5 @@
 /**
- * One way to Redis, which is made anew whenever it breaks.
+ * One way to Redis, which is made again whenever it breaks.
  *
  * While it is away for a moment, questions wait; from `patienceMs` after the loss on they fail at once, until
  * it is back. A question that is not answered within `patienceMs` fails too, and the connection with it:

@@ -7,7 +7,7 @@ import type { RedisClient } from './address.ts';
 import { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
 
-/** Asking anew tells a connection that has died silently from one where nothing happens. */
+/** Asking again tells a connection that has died silently from one where nothing happens. */
 const renewMs = 5000;
 
 export class Follower {
@@ -64,7 +64,7 @@ export class Follower {
     return connection;
   }
 
-  /** Where it fails, the connection is made anew, or the next time is another chance. */
+  /** Where it fails, the connection is made again, or the next time is another chance. */
   async #subscribe(connection: Connection): Promise<void> {
     // One after the other: there may be a right to one of them only.
     for (const channel of [this.#context.keys.news, this.#context.keys.said]) {

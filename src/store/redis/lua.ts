@@ -46,7 +46,7 @@ export function script(...parts: readonly string[]): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** Entries that the log holds at least; who has not read them for longer reads all anew. */
+/** Entries that the log holds at least; who has not read them for longer reads all again. */
 const logEntries = 5000;
 
 /** Ends a script if another program's key is there: each of KEYS is of the type given, or not there. */

@@ -46,7 +46,7 @@ export function damaged(file: string, what: string, cause?: unknown): SoftquotaE
   return new SoftquotaError(
     'store_refused',
     `${file} is damaged: ${what}. It was left as it is. Put a backup in its place, or move it and (if there) ` +
-      `${file}-wal aside and start again: usage is measured anew then, but rules, groups and users that ` +
+      `${file}-wal aside and start again: usage is measured again then, but rules, groups and users that ` +
       'were kept in it have to be entered again.',
     { cause },
   );

@@ -1,5 +1,5 @@
 /**
- * Usage as it was, as rows: a column for each leaf, since SQLite keeps a 0 in no byte and a size in as many
+ * The usage history, as rows: a column for each leaf, since SQLite keeps a 0 in no byte and a size in as many
  * as it takes.
  */
 

@@ -117,7 +117,7 @@ ALTER TABLE units ADD COLUMN ${size('unreachable')} DEFAULT 0;
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
 
 /**
- * Usage as it was (see history.ts): of all owners together at every hour that was recorded, and of an owner
+ * The usage history (see history.ts): of all owners together at every hour that was recorded, and of an owner
  * from an hour on.
  */
 const history = `

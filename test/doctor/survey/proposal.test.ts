@@ -68,8 +68,12 @@ t.test('whatever the places are named, what is written loads as what was found',
         trustedSocket: '/run/trusted.sock',
         adminSocket: null,
         socketGroup: 'git',
+        trustedGroup: null,
       };
-      writeFileSync(file, configText(found, places, { mode: 'report', total: proposeTotal([], 0) }));
+      writeFileSync(
+        file,
+        configText(found, places, { mode: 'report', total: proposeTotal([], 0), hasWorker: true }),
+      );
       const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
       // What is too long for a socket is no question of writing.
       if (!loaded.ok && loaded.faults.every(({ message }) => message.includes('bytes long'))) return;
@@ -79,7 +83,7 @@ t.test('whatever the places are named, what is written loads as what was found',
       t.equal(config.server.dataPath, data);
       t.equal(config.server.socket, `${data}/gate.sock`);
       t.match(config.server, { trustedSocket: '/run/trusted.sock', socketGroup: 'git' });
-      t.match(config.quota, { enabled: true, mode: 'report', totalBytes: 1_000_000_000 });
+      t.match(config.quota, { enabled: true, mode: 'report', garbage: 'forgive', totalBytes: 1_000_000_000 });
     }),
     { numRuns: 500 },
   );
@@ -95,10 +99,14 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
     trustedSocket: null,
     adminSocket: null,
     socketGroup: null,
+    trustedGroup: null,
   };
   const load = (configFile: string, fault: string | null) => {
     const forge = { kind: 'gitea', config: configFile, database: null, fault };
-    writeFileSync(file, configText(found, places, { mode: 'report', total: proposeTotal([], 0) }, forge));
+    writeFileSync(
+      file,
+      configText(found, places, { mode: 'report', total: proposeTotal([], 0), hasWorker: false }, forge),
+    );
     const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
     if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
     return loaded.config.forge;

@@ -1,6 +1,6 @@
 /**
  * Answers as the pages share them: each is asked once however many parts show it, kept while it is asked
- * anew, and asked anew when the daemon is back or lets in again. Nothing is tried again by itself;
+ * again, and asked again when the daemon is back or lets in again. Nothing is tried again by itself;
  * `connection.ts` sees to that.
  */
 
@@ -24,7 +24,7 @@ export function live(everyMs: number = liveEveryMs): () => number | false {
   return () => (reachability.value.is === 'away' || signedOut.value ? false : everyMs);
 }
 
-/** After something was changed: all that is shown is asked anew. */
+/** After something was changed: all that is shown is asked again. */
 export function refresh(): Promise<void> {
   return client.invalidateQueries();
 }

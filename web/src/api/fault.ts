@@ -3,7 +3,7 @@
 export type Fault =
   /** Nobody answered, or only a proxy. */
   | { readonly is: 'unreachable' }
-  /** The session is no longer good, or there was none. */
+  /** The session has expired, or there was none. */
   | { readonly is: 'signed-out' }
   /** The daemon's own words; statuses as in its description. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string };

@@ -1,6 +1,6 @@
 /**
  * The questions of administrators' pages: each question with its key, by which it is kept, and how often it
- * is asked anew.
+ * is asked again.
  */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';

@@ -22,7 +22,7 @@ export function useScans(): readonly ScanReport[] | null {
       const scan: ScanReport = JSON.parse(data);
       setScans(known => new Map(known).set(scan.id, scan));
     });
-    // Why it broke off is not told here: any other question learns it, and this begins anew with the answer.
+    // Why it broke off is not told here: any other question learns it, and this begins again with the answer.
     source.addEventListener('error', () => void ask(['session']).catch(() => {}));
     return () => source.close();
   }, [isAway, isOut]);

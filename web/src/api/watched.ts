@@ -1,4 +1,4 @@
-/** A value that pages draw, and are drawn anew when it becomes another. */
+/** A value that pages draw, and are drawn again when it becomes another. */
 
 import { useEffect, useState } from 'preact/hooks';
 

@@ -1,4 +1,4 @@
-/** Who is who at the provider of a source. */
+/** Linked accounts: users, and their accounts at the provider of a source. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

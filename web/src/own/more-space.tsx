@@ -1,4 +1,4 @@
-/** Extra space: what one has of it, what was asked for and answered, and the form to ask for more. */
+/** More space: allowances that one has, what was asked for and answered, and the form to ask for more. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

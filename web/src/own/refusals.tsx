@@ -1,4 +1,4 @@
-/** What was refused of late. */
+/** Recent refusals. */
 
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import { type Own, ownEventsQuery } from '../api/own-queries.ts';

@@ -129,7 +129,7 @@ function Limits({ own, rulings }: Pick<RulingsProps, 'rulings'> & { own: Own }) 
             },
             {
               key: 'may',
-              title: 'Status',
+              title: 'State',
               cell: ({ verdict }) => <Allowed verdict={verdict} />,
             },
             ...limitColumns,

@@ -12,10 +12,11 @@ const kinds = [
   ['', 'everything'],
   ['refusal', 'refusals'],
   ['threshold', 'thresholds reached'],
+  ['grace', 'ends of graces'],
   ['policy', 'policy changes'],
   ['sign-in', 'sign-ins'],
   ['request', 'requests for more space'],
-  ['allowance', 'extra space'],
+  ['allowance', 'allowances'],
   ['reclaim', 'collected garbage'],
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 

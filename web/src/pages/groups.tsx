@@ -5,6 +5,7 @@ import { Count } from '../parts/figures.tsx';
 import { GroupForm } from '../parts/group-form.tsx';
 import { Name } from '../parts/name.tsx';
 import { PolicyList } from '../parts/policy-pages.tsx';
+import { SearchedList } from '../parts/searched-list.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { to } from '../place.ts';
@@ -29,37 +30,41 @@ function List({ policy: { groups } }: { policy: WholePolicy }) {
     );
   }
   return (
-    <Table
-      caption="Groups"
-      rows={groups}
-      keyOf={({ name }) => name}
-      columns={[
-        {
-          key: 'name',
-          title: 'Group',
-          cell: ({ name, mode }) => (
-            <>
-              <a href={to('group', name)}>
-                <Name>{name}</Name>
-              </a>
-              {mode === 'report' && <span class="mark">report mode</span>}
-            </>
-          ),
-        },
-        {
-          key: 'rules',
-          title: 'Rules',
-          cell: ({ rules }) =>
-            rules.length === 0 ? <span class="quiet-text">none</span> : <RuleLinks names={rules} />,
-        },
-        {
-          key: 'users',
-          title: 'Members',
-          isNumber: true,
-          cell: ({ users }) => <Count>{users.length}</Count>,
-        },
-      ]}
-    />
+    <SearchedList rows={groups} of={['group', 'groups']}>
+      {rows => (
+        <Table
+          caption="Groups"
+          rows={rows}
+          keyOf={({ name }) => name}
+          columns={[
+            {
+              key: 'name',
+              title: 'Group',
+              cell: ({ name, mode }) => (
+                <>
+                  <a href={to('group', name)}>
+                    <Name>{name}</Name>
+                  </a>
+                  {mode === 'report' && <span class="mark">report mode</span>}
+                </>
+              ),
+            },
+            {
+              key: 'rules',
+              title: 'Rules',
+              cell: ({ rules }) =>
+                rules.length === 0 ? <span class="quiet-text">none</span> : <RuleLinks names={rules} />,
+            },
+            {
+              key: 'users',
+              title: 'Members',
+              isNumber: true,
+              cell: ({ users }) => <Count>{users.length}</Count>,
+            },
+          ]}
+        />
+      )}
+    </SearchedList>
   );
 }
 

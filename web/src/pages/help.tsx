@@ -104,7 +104,7 @@ const sections: readonly Section[] = [
     isForAdministrators: true,
     text: [
       'Shows what needs attention first: problems with the way to fix each, owners over or near a limit, refusals by day, and how full the disks are. The numbers of owners lead to the list of exactly those owners.',
-      'The status of an owner is that of the worst kind of data. Over the limit: something is refused. Near the limit: the lowest percentage of WARN_AT is reached. OK: neither.',
+      'The state of an owner is that of the kind of data in the worst state. Over the limit: something is refused. Near the limit: the lowest percentage of WARN_AT is reached. OK: neither.',
     ],
     commands: ['softquota doctor', 'softquota usage --state over,near'],
   },
@@ -113,7 +113,7 @@ const sections: readonly Section[] = [
     title: 'Owners',
     isForAdministrators: true,
     text: [
-      'Lists all users and organizations. Search by a part of the name, filter by status, group and type, and sort by the heading of a column. "% of limit" is that of the kind of data with the worst status. The bar is full at the limit.',
+      'Lists all users and organizations. Search by a part of the name, filter by state, group and type, and sort by the heading of a column. "% of limit" is that of the kind of data in the worst state. The bar is full at the limit.',
       'To change the group of several owners, choose them with the boxes, on several pages if needed, and use "Change a group". Before you save it, you see which owners would be newly refused or allowed.',
       '"Download CSV" gives the list as it is filtered, without pages, for a spreadsheet.',
     ],
@@ -125,7 +125,7 @@ const sections: readonly Section[] = [
     isForAdministrators: true,
     text: [
       'Shows what is stored and what can be added now, for each kind of data. "Why" shows every group and rule that was considered, and the one that decides.',
-      'Extra space (an allowance) raises the limits of one owner until a chosen day, and ends automatically. For a lasting change, edit the groups.',
+      'An allowance raises the limits of one owner until a chosen day, and ends automatically. For a lasting change, edit the groups.',
     ],
     commands: ['softquota usage OWNER', 'softquota allowance create'],
   },
@@ -170,7 +170,7 @@ const sections: readonly Section[] = [
     title: 'Requests',
     isForAdministrators: true,
     text: [
-      'Owners ask here for more than their limits. A granted request gives extra space until a chosen day; the owner sees your answer.',
+      'Owners ask here for more than their limits. A granted request is an allowance, more space until a chosen day; the owner sees your answer.',
     ],
     commands: ['softquota request list', 'softquota request grant ID'],
   },
@@ -189,7 +189,7 @@ const sections: readonly Section[] = [
     isForAdministrators: true,
     text: [
       'Shows refusals, thresholds reached, who changed what, sign-ins and requests, newest first. Refusals of one user are added up by the hour. Filter by kind, owner, who did it, day, and any text; the address of the page has the filters, so that you can send it to somebody.',
-      'To undo a change of a rule, a group or of the groups of an owner, open "Show change" and choose "Restore what was before". This is a new change, and you see its effect first. It is refused if the same thing has been changed again since.',
+      'To undo a change of a rule, a group or of the groups of an owner, open "Show change" and choose "Undo this change". This is a new change, and you see its effect first. It is refused if the same thing has been changed again since.',
     ],
   },
   {

@@ -1,4 +1,4 @@
-/** The extra space of an owner: shown, given and ended. */
+/** The allowances of an owner: shown, given and ended. */
 
 import { useState } from 'preact/hooks';
 import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
@@ -16,11 +16,11 @@ export function OwnerAllowances({ report: { name, allowances } }: { readonly rep
   const [ending, setEnding] = useState<Allowance | null>(null);
   const give = (
     <button type="button" onClick={() => setGiving(true)}>
-      Give extra space
+      Give an allowance
     </button>
   );
   return (
-    <Panel title="Extra space" actions={give}>
+    <Panel title="Allowances" actions={give}>
       {allowances.length === 0 ? (
         <p class="quiet-text">None. The limits are those of the rules.</p>
       ) : (
@@ -36,9 +36,9 @@ export function OwnerAllowances({ report: { name, allowances } }: { readonly rep
       {isGiving && <Giving name={name} onClose={() => setGiving(false)} />}
       {ending !== null && (
         <Confirm
-          title="End this extra space now?"
+          title="End this allowance now?"
           action="End it"
-          done="The extra space has ended."
+          done="The allowance has ended."
           isDangerous
           act={() => endAllowance(name, ending)}
           onClose={() => setEnding(null)}
@@ -57,9 +57,9 @@ function Giving({ name, onClose }: { readonly name: string; readonly onClose: ()
   const more = moreIn(typed);
   return (
     <Confirm
-      title="Give extra space"
+      title="Give an allowance"
       action="Give it"
-      done="The extra space is given."
+      done="The allowance is given."
       isReady={more !== null && typed.why.trim() !== ''}
       act={async () => {
         if (more !== null) await giveAllowance(name, { ...more, why: typed.why });

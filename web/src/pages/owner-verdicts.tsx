@@ -1,4 +1,4 @@
-/** "May they push now, and why": the decision about each kind of data, and the reasoning behind it. */
+/** What an owner can add right now: the decision about each kind of data, and the reasoning behind it. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
@@ -27,7 +27,7 @@ export function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerRe
           keyOf={({ leaf }) => leaf}
           columns={[
             { key: 'kind', title: 'Kind of data', cell: ({ leaf }) => <Kind leaf={leaf} /> },
-            { key: 'may', title: 'Status', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
+            { key: 'may', title: 'State', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
             ...limitColumns,
             {
               key: 'by',

@@ -138,7 +138,7 @@ function Filters({ asked, onChange }: FiltersProps) {
   return (
     <>
       <Choice
-        label="Status"
+        label="State"
         value={states.find(([state]) => state === asked.state)?.[0] ?? ''}
         onChoice={state => onChange({ state })}
         options={states}

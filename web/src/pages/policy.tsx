@@ -1,5 +1,5 @@
 /**
- * The policy as a whole: what of it is hardly meant, taken out as a file, another one tried and put in its
+ * The policy as a whole: its possible mistakes, its download as a file, another one tried and put in its
  * place.
  */
 

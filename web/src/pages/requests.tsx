@@ -38,7 +38,7 @@ export function Requests() {
   );
   return (
     <Page title="Requests" help="requests">
-      <p>Owners ask here for more space. A granted request gives extra space for a limited time.</p>
+      <p>Owners ask here for more space. A granted request is an allowance: more space for a limited time.</p>
       <Choice
         label="State"
         value={state}

@@ -6,6 +6,7 @@ import { Size } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { PolicyList } from '../parts/policy-pages.tsx';
 import { RuleForm } from '../parts/rule-form.tsx';
+import { SearchedList } from '../parts/searched-list.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { to } from '../place.ts';
@@ -33,36 +34,41 @@ function List({ policy }: { policy: WholePolicy }) {
     );
   }
   return (
-    <Table
-      caption="Rules"
-      rows={policy.rules}
-      keyOf={({ name }) => name}
-      columns={[
-        {
-          key: 'name',
-          title: 'Rule',
-          cell: ({ name, mode }) => (
-            <>
-              <a href={to('rule', name)}>
-                <Name>{name}</Name>
-              </a>
-              {mode === 'report' && <span class="mark">report mode</span>}
-            </>
-          ),
-        },
-        { key: 'limit', title: 'Limit', isNumber: true, cell: ({ limit }) => <Size bytes={limit} /> },
-        {
-          key: 'subjects',
-          title: 'Kinds of data',
-          cell: ({ subjects }) => (subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')),
-        },
-        {
-          key: 'groups',
-          title: 'Groups',
-          cell: ({ name }) => <GroupLinks names={groupsWith(policy, name)} />,
-        },
-      ]}
-    />
+    <SearchedList rows={policy.rules} of={['rule', 'rules']}>
+      {rows => (
+        <Table
+          caption="Rules"
+          rows={rows}
+          keyOf={({ name }) => name}
+          columns={[
+            {
+              key: 'name',
+              title: 'Rule',
+              cell: ({ name, mode }) => (
+                <>
+                  <a href={to('rule', name)}>
+                    <Name>{name}</Name>
+                  </a>
+                  {mode === 'report' && <span class="mark">report mode</span>}
+                </>
+              ),
+            },
+            { key: 'limit', title: 'Limit', isNumber: true, cell: ({ limit }) => <Size bytes={limit} /> },
+            {
+              key: 'subjects',
+              title: 'Kinds of data',
+              cell: ({ subjects }) =>
+                subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', '),
+            },
+            {
+              key: 'groups',
+              title: 'Groups',
+              cell: ({ name }) => <GroupLinks names={groupsWith(policy, name)} />,
+            },
+          ]}
+        />
+      )}
+    </SearchedList>
   );
 }
 

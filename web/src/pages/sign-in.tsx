@@ -1,4 +1,4 @@
-/** Where one signs in: by a provider of identities, by a token that is pasted, or by a link. */
+/** The sign-in page: with an identity provider, a token, or a one-time link. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { wayBack } from '../../../src/wire/pages.ts';

@@ -1,4 +1,4 @@
-/** The extra bytes of an owner, as a list. */
+/** The allowances of an owner, as a list. */
 
 import type { ComponentChildren } from 'preact';
 import type { Allowance } from '../../../src/wire/index.ts';
@@ -15,11 +15,11 @@ export interface AllowanceTableProps {
 export function AllowanceTable({ allowances, action }: AllowanceTableProps) {
   return (
     <Table
-      caption="Extra space, the first to end first"
+      caption="Allowances, the first to end first"
       rows={allowances}
       keyOf={({ id }) => id}
       columns={[
-        { key: 'bytes', title: 'Extra space', cell: ({ bytes }) => <Size bytes={bytes} /> },
+        { key: 'bytes', title: 'Allowance', cell: ({ bytes }) => <Size bytes={bytes} /> },
         { key: 'until', title: 'Ends', cell: ({ until }) => <Time at={until} /> },
         { key: 'why', title: 'Reason', isWide: true, cell: ({ why }) => <Name>{why}</Name> },
         { key: 'by', title: 'Given by', isWide: true, cell: allowance => <Giver {...allowance} /> },

@@ -1,6 +1,5 @@
 /**
- * The effect of another policy: who would newly be refused or allowed what, and what of it is hardly
- * meant.
+ * The effect of another policy: who would newly be refused or allowed what, and X * meant.
  */
 
 import { useQuery } from '@tanstack/preact-query';

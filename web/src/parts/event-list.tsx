@@ -118,6 +118,13 @@ export function What({ event, onRestore }: WhatProps) {
           )}
         </>
       );
+    case 'grace':
+      return (
+        <>
+          <span class="mark bad">{graceWords(event)}</span> {listWords(fewest(event.subjects))}:{' '}
+          {useWords(event)}
+        </>
+      );
     case 'policy':
       return (
         <>
@@ -128,7 +135,7 @@ export function What({ event, onRestore }: WhatProps) {
             <pre>{shownJson(event.after)}</pre>
             {onRestore !== undefined && isRestorable(event) && (
               <button type="button" onClick={() => onRestore(event)}>
-                Restore what was before
+                Undo this change
               </button>
             )}
           </details>
@@ -156,7 +163,7 @@ export function What({ event, onRestore }: WhatProps) {
     case 'allowance':
       return (
         <>
-          <span class="mark">{event.action === 'granted' ? 'extra space given' : 'extra space ended'}</span>{' '}
+          <span class="mark">{event.action === 'granted' ? 'allowance given' : 'allowance ended'}</span>{' '}
           {moreWords(event)}
           {event.action === 'ended' && event.by === null ? ', at its end' : `, by ${authorWords(event.by)}`}
           <p class="quiet-text">
@@ -218,6 +225,11 @@ function reclaimWords({ repository, freed, fault }: Of<'reclaim'>): string {
 function levelWords({ direction, from, to: now }: Of<'threshold'>): string {
   const words = (level: number | 'limit' | null) => (level === 'limit' ? 'the limit' : `${level} %`);
   return direction === 'up' ? `reached ${words(now)}` : `back below ${words(from)}`;
+}
+
+function graceWords({ ended_by: endedBy, mode }: Of<'grace'>): string {
+  const why = endedBy === 'time' ? 'grace ended' : 'over what the grace allows';
+  return mode === 'report' ? `${why}, would be refused` : why;
 }
 
 function actionWords({ what, action }: Of<'policy'>): string {

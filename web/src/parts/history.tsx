@@ -1,5 +1,5 @@
 /**
- * Usage as it was, of an owner or of all together: a plot, what its growth leads to in words, and the figures
+ * The usage history of an owner or of all together: a plot, what its growth leads to in words, and the figures
  * themselves.
  */
 

@@ -36,7 +36,7 @@ export const ownerColumns = {
   },
   state: {
     key: 'state',
-    title: 'Status',
+    title: 'State',
     cell: ({ state, subject }) => (
       <>
         <State state={state} />

@@ -1,17 +1,24 @@
-/** What of a policy is hardly meant, each with the way to what mends it. */
+/** Possible mistakes in a policy, each with a link to the place that fixes it. */
 
 import { printable } from '../../../src/text/index.ts';
 import type { LintFault } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
+import { counted } from './figures.tsx';
+
+/** A policy of ten thousand rules may have as many mistakes; the next ones follow once these are gone. */
+const mostShown = 100;
 
 export function PolicyFaults({ faults }: { readonly faults: readonly LintFault[] }) {
   return (
     <ul class="faults">
-      {faults.map(fault => (
+      {faults.slice(0, mostShown).map(fault => (
         <li key={fault.message}>
           {printable(fault.message)} <Mend fault={fault} />
         </li>
       ))}
+      {faults.length > mostShown && (
+        <li class="quiet-text">and {counted(faults.length - mostShown, 'other', 'others')}</li>
+      )}
     </ul>
   );
 }

@@ -1,7 +1,7 @@
 /**
  * An edit of the policy: a form, what it would change as it is typed, and the saving of exactly that.
  *
- * The edit is made anew on whatever policy is in force, so that a change by somebody else is seen before it
+ * The edit is made again on whatever policy is in force, so that a change by somebody else is seen before it
  * is saved over.
  */
 
@@ -63,7 +63,7 @@ export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, ch
       onSaved();
     } catch (error) {
       setFailure(error);
-      // Somebody else may have saved: the effect is then told anew, on what is in force now.
+      // Somebody else may have saved: the effect is then told again, on what is in force now.
       await refresh();
     } finally {
       setSaving(false);

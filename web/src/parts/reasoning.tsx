@@ -15,7 +15,7 @@ type Step = Explanation['steps'][number];
 const stepWords: Readonly<Record<Step['step'], string>> = {
   assigned: 'Groups of the owner',
   defaults: 'DEFAULT_GROUPS',
-  builtin: 'Built-in group: TOTAL of [quota.default]',
+  builtin: 'Built-in group: TOTAL in [quota.default]',
 };
 
 export interface ReasoningProps {

@@ -1,4 +1,4 @@
-/** Restores what was before a change of the policy: as a new change, whose effect is shown first. */
+/** Undoes a change of the policy: as a new change, whose effect is shown first. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { changeQuery, policyQuery } from '../api/queries.ts';
@@ -21,7 +21,7 @@ export function Restore({ event, onClose }: RestoreProps) {
   const change = useQuery(changeQuery(event.change, event.at));
   if (policy.data === undefined || change.data === undefined) {
     return (
-      <Dialog title="Restore what was before?" onClose={onClose}>
+      <Dialog title="Undo this change?" onClose={onClose}>
         <Answered query={policy} what="the policy">
           {() => (
             <Answered query={change} what="the change">
@@ -83,9 +83,9 @@ function Sure({ event, events, policy, edited, onClose }: SureProps) {
   const more = undone.length - mostShown;
   return (
     <Confirm
-      title="Restore what was before?"
-      action="Restore"
-      done="What was before is in force again."
+      title="Undo this change?"
+      action="Undo"
+      done="The change is undone."
       isReady={!isSame(policy, edited) && !trial.isPending}
       act={() => save(replacementOf(policy, edited))}
       onClose={onClose}

@@ -65,7 +65,7 @@ export interface AnsweredProps<Data> {
   readonly children: (data: Data) => ComponentChildren;
 }
 
-/** What a query answered, also while it is asked anew and where that fails; before, the state it is in. */
+/** What a query answered, also while it is asked again and where that fails; before, the state it is in. */
 export function Answered<Data>({ query, what, rows = 4, children }: AnsweredProps<Data>) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
   return query.error === null ? <Loading rows={rows} /> : <Failed query={query} what={what} />;

@@ -124,7 +124,8 @@ export function limitInStored({ limit, garbage }: Pick<Decided, 'limit' | 'garba
 
 export function DecidedBy({ verdict: { used, group, rule }, hasLinks = false }: VerdictProps) {
   if (used === null) return <span class="quiet-text">no rule</span>;
-  if (group === null || rule === null) return <span class="quiet-text">by TOTAL of [quota.default]</span>;
+  if (group === null || rule === null)
+    return <span class="quiet-text">by the limit for everybody (TOTAL)</span>;
   if (!hasLinks) {
     return (
       <span class="quiet-text">

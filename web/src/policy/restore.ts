@@ -16,7 +16,7 @@ export type Restored =
 
 const order = ['rule', 'group', 'assignment'];
 
-/** Tells whether the event is about the policy: owners, tokens and sources are not made anew. */
+/** Tells whether the event is about the policy: owners, tokens and sources are not made again. */
 export function isRestorable({ what, name }: PolicyEvent): boolean {
   return name !== null && order.includes(what);
 }

@@ -17,7 +17,7 @@ export function ByLink({ code, onSignedIn }: ByLinkProps) {
   const [failure, setFailure] = useState<unknown>(null);
   const used = useRef<string | null>(null);
   const enter = async () => {
-    // It is good once.
+    // It works once.
     if (used.current === code) return;
     used.current = code;
     try {

@@ -1,0 +1,228 @@
+/** Putting the hooks where gitolite distributes them from, and taking them out again. */
+
+import { join } from 'node:path';
+import { SoftquotaError } from '../../errors.ts';
+import type { Parts } from '../../layout/index.ts';
+import { findRepositories } from './find.ts';
+import { Folder } from './folder.ts';
+import type { Gitolite } from './gitolite.ts';
+import { type HookName, hookNames } from './hook.ts';
+import { type HookPlace, type HookState, inspectPlace, isOurEntry, stateOf } from './inspect.ts';
+import {
+  givesWay,
+  type InstalledHook,
+  type InstallOptions,
+  type InstallReport,
+  installHooks,
+  installIn,
+} from './install.ts';
+import { physicalPath } from './physical.ts';
+import { type RemoveDone, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
+import { wholeHooks } from './shared.ts';
+
+export interface DistributeReport {
+  readonly gitolite: Gitolite;
+  /** In gitolite's folder. */
+  readonly hooks: Readonly<Record<HookName, InstalledHook>>;
+  /** The outcome for the repositories that exist. */
+  readonly repositories: InstallReport;
+}
+
+/**
+ * Puts both hooks where gitolite takes them from, has it link them into every repository, and writes the
+ * socket's path into those that exist. Nothing is done, and it rejects with `conflict`, where linking would
+ * put an end to a hook that some repository has for itself, or where the next push to gitolite-admin would
+ * put an end to ours.
+ */
+export async function distributeHooks(
+  gitolite: Gitolite,
+  options: InstallOptions,
+): Promise<DistributeReport> {
+  const repositories = await allRepositories(gitolite);
+  const folder = await openCommon(gitolite);
+  try {
+    for (const name of hookNames) {
+      const place = await inspectPlace(folder, name);
+      try {
+        await mustNotBeOverridden(gitolite, place);
+        await mustHideNothing(repositories, place);
+      } finally {
+        await place.folder?.close();
+      }
+    }
+    // There is one folder: a stub would save nothing.
+    const hooks = await installIn(folder, wholeHooks);
+    await gitolite.link();
+    return { gitolite, hooks, repositories: await installHooks(repositories, options) };
+  } finally {
+    await folder.close();
+  }
+}
+
+export interface CommonStatus {
+  readonly gitolite: Gitolite;
+  readonly hooks: Readonly<Record<HookName, HookState>>;
+}
+
+/** How the hooks stand where gitolite takes them from. */
+export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
+  const hooks: Record<HookName, HookState> = {
+    'pre-receive': { state: 'absent' },
+    'post-receive': { state: 'absent' },
+  };
+  const folder = await existingCommon(gitolite);
+  if (folder === null) return { gitolite, hooks };
+  try {
+    for (const name of hookNames) {
+      const place = await inspectPlace(folder, name);
+      hooks[name] = stateOf(place);
+      await place.folder?.close();
+    }
+    return { gitolite, hooks };
+  } finally {
+    await folder.close();
+  }
+}
+
+export interface WithdrawReport {
+  readonly gitolite: Gitolite;
+  readonly hooks: Readonly<Record<HookName, RemovedHook>>;
+  readonly repositories: readonly RemoveResult[];
+}
+
+/**
+ * Undoes `distributeHooks`: ours go, one that had made room returns, and so do the links and the settings.
+ */
+export async function withdrawHooks(gitolite: Gitolite, parts?: Parts<RemoveDone>): Promise<WithdrawReport> {
+  const repositories = await allRepositories(gitolite);
+  const folder = await existingCommon(gitolite);
+  const hooks: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
+  if (folder !== null) {
+    try {
+      Object.assign(hooks, await removeFrom(folder));
+    } finally {
+      await folder.close();
+    }
+    for (const repository of repositories) await unlinkGone(repository, folder.path);
+    await gitolite.link();
+  }
+  return { gitolite, hooks, repositories: await removeHooks(repositories, parts) };
+}
+
+/**
+ * gitolite looks into all of them, so nothing is begun where one cannot be looked into for a disk that hangs.
+ */
+async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
+  const { repositories, unread } = await findRepositories([gitolite.repositories]);
+  const hung = unread.find(({ hangs }) => hangs);
+  if (hung === undefined) return repositories;
+  throw new SoftquotaError(
+    'not_ready',
+    `${hung.path}: ${hung.reason}, and gitolite would wait for it at every repository there: nothing was done`,
+  );
+}
+
+/** Made as gitolite would: by its user's home, down to the folder. */
+async function openCommon(gitolite: Gitolite): Promise<Folder> {
+  const existing = await existingCommon(gitolite);
+  if (existing !== null) return existing;
+  const parts: string[] = [];
+  let above = gitolite.common;
+  for (;;) {
+    const at = above.lastIndexOf('/');
+    parts.unshift(above.slice(at + 1));
+    above = above.slice(0, at) || '/';
+    const found = await physicalPath(above);
+    if (found === null) continue;
+    let folder = await Folder.open(found);
+    for (const part of parts) {
+      const { uid, gid, mode } = folder.stats;
+      const made = await folder.makeDirectory(part, { uid, gid, mode: mode & 0o7777 });
+      await folder.close();
+      folder = made;
+    }
+    return folder;
+  }
+}
+
+async function existingCommon({ common }: Gitolite): Promise<Folder | null> {
+  const path = await physicalPath(common);
+  return path === null ? null : Folder.open(path);
+}
+
+async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promise<void> {
+  const { common, overriding, isPushed } = gitolite;
+  const { name } = place;
+  if (isPushed && givesWay(place)) {
+    throw new SoftquotaError(
+      'conflict',
+      `${common}/${name} comes from the repository gitolite-admin, whose next push would restore it: ` +
+        `move it there to hooks/common/${name}.d/50-previous, push, and run this again`,
+    );
+  }
+  if (overriding === null) return;
+  const path = await physicalPath(overriding);
+  if (path === null) return;
+  const folder = await Folder.open(path);
+  try {
+    if (folder.entry(name).kind === 'absent') return;
+    throw new SoftquotaError(
+      'conflict',
+      `${overriding}/${name} overrides the file in ${common}: move it there, and run this again`,
+    );
+  } finally {
+    await folder.close();
+  }
+}
+
+/** gitolite removes a hook of a repository's own for the link, and gives up at a folder. */
+async function mustHideNothing(repositories: readonly string[], place: HookPlace): Promise<void> {
+  const { name, folder } = place;
+  const sharesFolder = folder !== null || givesWay(place);
+  for (const repository of repositories) {
+    const hooks = await hooksOf(repository);
+    if (hooks === null) continue;
+    try {
+      if (sharesFolder && hooks.entry(`${name}.d`).kind === 'directory') {
+        throw new SoftquotaError(
+          'conflict',
+          `${repository}/hooks/${name}.d is the repository's own, and gitolite cannot link ${name}.d there: ` +
+            `move what it holds to ${place.folder?.path ?? `${name}.d of gitolite's hooks/common`}, and run this again`,
+        );
+      }
+      const own = hooks.entry(name);
+      if (own.kind !== 'file' || isOurEntry(name, own)) continue;
+      throw new SoftquotaError(
+        'conflict',
+        `${repository}/hooks/${name} is the repository's own, and gitolite would remove it for its link: ` +
+          'run softquota hooks install on that repository first; then the hook keeps running there',
+      );
+    } finally {
+      await hooks.close();
+    }
+  }
+}
+
+/** The repository's folder of hooks; null where that is none, or a link that somebody made of it. */
+async function hooksOf(repository: string): Promise<Folder | null> {
+  const folder = await Folder.open(repository);
+  try {
+    return folder.entry('hooks').kind === 'directory' ? await folder.directory('hooks') : null;
+  } finally {
+    await folder.close();
+  }
+}
+
+/** gitolite takes out no link that leads to nothing any more. */
+async function unlinkGone(repository: string, common: string): Promise<void> {
+  const hooks = await hooksOf(repository);
+  if (hooks === null) return;
+  try {
+    for (const name of hookNames.flatMap(each => [each, `${each}.d`])) {
+      const aim = await hooks.target(name);
+      if (aim === join(common, name) && (await physicalPath(aim)) === null) await hooks.remove(name);
+    }
+  } finally {
+    await hooks.close();
+  }
+}

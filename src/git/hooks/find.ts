@@ -1,0 +1,89 @@
+/** Finding the repositories of a server. */
+
+import { lstat, opendir, realpath } from 'node:fs/promises';
+import { systemCode } from '../../errors.ts';
+import { beforeFollow, beforeLook, decodePath, encodePath, lookAt, saysHangs } from '../../layout/index.ts';
+import { reasonOf } from './reason.ts';
+
+export interface FoundRepositories {
+  /** Physical paths in order, each once. */
+  readonly repositories: readonly string[];
+  /** Places that could not be looked into, and why; all else was. */
+  readonly unread: readonly UnreadPlace[];
+}
+
+export interface UnreadPlace {
+  readonly path: string;
+  readonly reason: string;
+  /** Tells whether its disk does not answer. */
+  readonly hangs: boolean;
+}
+
+/**
+ * Every bare repository at or below the roots: a directory with HEAD, objects and refs.
+ *
+ * A root may be a link; below it none is followed. Nothing inside a repository is looked at,
+ * nor a working copy's `.git`, which is not bare.
+ */
+export async function findRepositories(roots: readonly string[]): Promise<FoundRepositories> {
+  const repositories = new Set<string>();
+  const unread = new Map<string, UnreadPlace>();
+  const visited = new Set<string>();
+  const waiting: string[] = [];
+  for (const root of roots) {
+    try {
+      beforeFollow(root);
+      waiting.push(decodePath(await lookAt(root, () => realpath(encodePath(root), { encoding: 'buffer' }))));
+    } catch (error) {
+      unread.set(root, unreadAt(root, error));
+    }
+  }
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (visited.has(path)) continue;
+    visited.add(path);
+    try {
+      if (await isRepository(path)) repositories.add(path);
+      else waiting.push(...(await directoriesIn(path)));
+    } catch (error) {
+      // One that vanished meanwhile is no fault; a root that was never there was told above.
+      if (systemCode(error) !== 'ENOENT') unread.set(path, unreadAt(path, error));
+    }
+  }
+  return { repositories: [...repositories].sort(), unread: [...unread.values()] };
+}
+
+function unreadAt(path: string, error: unknown): UnreadPlace {
+  return { path, reason: reasonOf(error), hangs: saysHangs(error) };
+}
+
+async function isRepository(path: string): Promise<boolean> {
+  for (const name of ['HEAD', 'objects', 'refs']) {
+    try {
+      const entry = `${path}/${name}`;
+      await lookAt(entry, () => lstat(encodePath(entry)));
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+/** A large directory is looked at again and again. */
+const entriesPerLook = 1024;
+
+async function directoriesIn(path: string): Promise<string[]> {
+  const found: string[] = [];
+  // latin1 and back, because names need not be UTF-8.
+  await lookAt(path, async () => {
+    let entries = 0;
+    for await (const entry of await opendir(encodePath(path), { encoding: 'latin1' })) {
+      entries += 1;
+      if (entries % entriesPerLook === 0) beforeLook(path);
+      if (!entry.isDirectory() || entry.name === '.git') continue;
+      found.push(`${path === '/' ? '' : path}/${decodePath(Buffer.from(entry.name, 'latin1'))}`);
+    }
+  });
+  return found;
+}

@@ -1,0 +1,287 @@
+/**
+ * A directory held open.
+ *
+ * What is done in it is done in that directory, even where somebody who owns part of the path
+ * puts a link in its place meanwhile: on Linux every name is reached through the open
+ * directory itself. A name is never followed when it is a link.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import {
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readlink,
+  realpath,
+  rename,
+  rmdir,
+  unlink,
+} from 'node:fs/promises';
+import { type BoundedFile, readBounded } from '../../bounded/index.ts';
+import { SoftquotaError, systemCode } from '../../errors.ts';
+import { beforeFollow, beforeLook, decodePath, encodePath, lookAt } from '../../layout/index.ts';
+
+/** The permissions of a new file or directory: permission bits, and, where the process may, the owner. */
+export interface Belonging {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+
+export class Folder {
+  /** For people and messages. */
+  readonly path: string;
+  readonly stats: Stats;
+  readonly #handle: FileHandle;
+
+  private constructor(path: string, handle: FileHandle, stats: Stats) {
+    this.path = path;
+    this.#handle = handle;
+    this.stats = stats;
+  }
+
+  /** Opens a physical path; throws `conflict` where a part of it is a link. */
+  static async open(path: string): Promise<Folder> {
+    const folder = await Folder.#openAt(encodePath(path), path);
+    try {
+      if (process.platform === 'linux') {
+        const physical = decodePath(await readlink(folder.#at('.'), { encoding: 'buffer' }));
+        if (physical !== path) {
+          throw new SoftquotaError('conflict', `${path} leads to ${physical}; expected a path without links`);
+        }
+      }
+      return folder;
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
+  }
+
+  static #openAt(at: string | Buffer, path: string): Promise<Folder> {
+    return lookAt(path, async () => {
+      const handle = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      try {
+        return new Folder(path, handle, await handle.stat());
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    });
+  }
+
+  /** Does something with what has this name; the disk may hang there. */
+  #look<Seen>(name: string, act: () => Promise<Seen>): Promise<Seen> {
+    return lookAt(`${this.path}/${name}`, act);
+  }
+
+  #at(name: string): string | Buffer {
+    if (process.platform !== 'linux') return encodePath(`${this.path}/${name}`);
+    return name === '.' ? `/proc/self/fd/${this.#handle.fd}` : `/proc/self/fd/${this.#handle.fd}/${name}`;
+  }
+
+  /** The directory of this name, or null where there is nothing; throws `conflict` for anything else. */
+  async directory(name: string): Promise<Folder | null> {
+    const path = `${this.path}/${name}`;
+    try {
+      return await Folder.#openAt(this.#at(name), path);
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT') return null;
+      // Linux says ENOTDIR of a link too, when both a directory and no link is asked for.
+      if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
+      const stats = await this.#look(name, () => lstat(this.#at(name)));
+      const what = stats.isSymbolicLink()
+        ? 'a symbolic link, and nothing is written through a link'
+        : 'not a directory';
+      throw new SoftquotaError('conflict', `${path} is ${what}`, { cause: error });
+    }
+  }
+
+  /** The path that a link of this name leads to in the end, for looking only; null where it leads nowhere. */
+  async linked(name: string): Promise<BoundedFile | Folder | null> {
+    let path: string;
+    try {
+      beforeFollow(`${this.path}/${name}`);
+      const physical = await this.#look(name, () => realpath(this.#at(name), { encoding: 'buffer' }));
+      path = decodePath(physical);
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENOTDIR') return null;
+      throw error;
+    }
+    const at = path.lastIndexOf('/');
+    const parent = await Folder.open(path.slice(0, at) || '/');
+    try {
+      const entry = parent.entry(path.slice(at + 1));
+      return entry.kind === 'directory' ? await Folder.open(path) : entry;
+    } finally {
+      await parent.close();
+    }
+  }
+
+  /** The text of the link of this name; null where there is none. */
+  async target(name: string): Promise<string | null> {
+    if (this.entry(name).kind !== 'link') return null;
+    return decodePath(await this.#look(name, () => readlink(this.#at(name), { encoding: 'buffer' })));
+  }
+
+  async makeDirectory(name: string, belonging: Belonging): Promise<Folder> {
+    await this.#look(name, () => mkdir(this.#at(name), 0o700));
+    const made = await this.#existing(name);
+    try {
+      await this.#look(name, () => give(made.#handle, belonging));
+    } finally {
+      await made.close();
+    }
+    await this.#sync();
+    return this.#existing(name); // with the stats it has by now
+  }
+
+  async #existing(name: string): Promise<Folder> {
+    const folder = await this.directory(name);
+    if (folder === null) throw new SoftquotaError('conflict', `${this.path}/${name} vanished meanwhile`);
+    return folder;
+  }
+
+  /** The entry at `name`, with the beginning of a regular file. */
+  entry(name: string): BoundedFile {
+    beforeLook(`${this.path}/${name}`);
+    return readBounded(this.#at(name));
+  }
+
+  /** Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. */
+  async write(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+    const temporary = `.softquota-${randomBytes(8).toString('hex')}`;
+    await this.create(temporary, bytes, belonging);
+    await this.replace(temporary, name);
+  }
+
+  /**
+   * Does the same as write, but only where `name` still is what was seen there; else throws ChangedMeanwhile.
+   */
+  async writeOver(seen: BoundedFile, name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+    const temporary = `.softquota-${randomBytes(8).toString('hex')}`;
+    await this.create(temporary, bytes, belonging);
+    try {
+      if (seen.kind === 'absent' && (await this.#linkNew(temporary, name))) return;
+      if (!isSame(seen, this.entry(name))) throw new ChangedMeanwhile(`${this.path}/${name}`);
+      await this.#look(name, () => rename(this.#at(temporary), this.#at(name)));
+    } finally {
+      await unlink(this.#at(temporary)).catch(() => {});
+      await this.#sync();
+    }
+  }
+
+  /**
+   * Does the same as git does: the lock NAME.lock holds the new bytes, and becomes the file. Throws EEXIST
+   * where another program has the lock, and ChangedMeanwhile where `name` is no longer what was seen there.
+   */
+  async writeLocked(seen: BoundedFile, name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+    const lock = `${name}.lock`;
+    await this.create(lock, bytes, belonging);
+    if (!isSame(seen, this.entry(name))) {
+      await this.remove(lock);
+      throw new ChangedMeanwhile(`${this.path}/${name}`);
+    }
+    await this.replace(lock, name);
+  }
+
+  /** Gives a file a second name that is not there; false where the file system has no second names. */
+  async #linkNew(from: string, to: string): Promise<boolean> {
+    try {
+      await this.#look(to, () => link(this.#at(from), this.#at(to)));
+      return true;
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'EEXIST') throw new ChangedMeanwhile(`${this.path}/${to}`, error);
+      if (code !== null && withoutLinks.has(code)) return false;
+      throw error;
+    }
+  }
+
+  /** Makes a file that was not there; throws EEXIST where it was. */
+  async create(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+    await this.#look(name, async () => {
+      const handle = await open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      try {
+        await handle.writeFile(bytes);
+        await give(handle, belonging);
+        await handle.sync();
+      } catch (error) {
+        await unlink(this.#at(name)).catch(() => {});
+        throw error;
+      } finally {
+        await handle.close();
+      }
+    });
+  }
+
+  /** Renames `from` to `to` at once, taking it away where that fails. */
+  async replace(from: string, to: string): Promise<void> {
+    await this.#look(to, async () => {
+      try {
+        await rename(this.#at(from), this.#at(to));
+      } catch (error) {
+        await unlink(this.#at(from)).catch(() => {});
+        throw error;
+      }
+    });
+    await this.#sync();
+  }
+
+  /** Moves a file of this folder over one of another, at once. */
+  async move(from: string, target: Folder, to: string): Promise<void> {
+    await target.#look(to, () => rename(this.#at(from), target.#at(to)));
+    await this.#sync();
+    await target.#sync();
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#look(name, () => unlink(this.#at(name)));
+    await this.#sync();
+  }
+
+  /** Removes a directory if it is empty. */
+  async removeEmpty(name: string): Promise<void> {
+    try {
+      await this.#look(name, () => rmdir(this.#at(name)));
+    } catch (error) {
+      const code = systemCode(error);
+      if (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOENT') throw error;
+    }
+  }
+
+  #sync(): Promise<void> {
+    return lookAt(this.path, () => this.#handle.sync());
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+}
+
+/** Another program wrote between a look and a change, which was not made. */
+export class ChangedMeanwhile extends SoftquotaError {
+  constructor(path: string, cause?: unknown) {
+    super('conflict', `another program changed ${path} meanwhile; run this again`, { cause });
+  }
+}
+
+/** The errors of file systems that have no hard links. */
+const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK']);
+
+function isSame(before: BoundedFile, now: BoundedFile): boolean {
+  if (before.kind !== 'file' || now.kind !== 'file') return before.kind === now.kind;
+  const { ino, ctimeMs, size } = before.stats;
+  return ino === now.stats.ino && ctimeMs === now.stats.ctimeMs && size === now.stats.size;
+}
+
+async function give(handle: FileHandle, { mode, uid, gid }: Belonging): Promise<void> {
+  if (process.getuid?.() === 0) await handle.chown(uid, gid);
+  await handle.chmod(mode);
+}

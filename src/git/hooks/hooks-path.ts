@@ -1,0 +1,115 @@
+/** core.hooksPath: where it is set, git runs the hooks of that directory and not the repository's. */
+
+import { statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type ProgramOptions, readBounded } from '../../bounded/index.ts';
+import { beforeFollow, encodePath, saysHangs } from '../../layout/index.ts';
+import type { Folder } from './folder.ts';
+import { type HookName, hookNames } from './hook.ts';
+import { isCurrent } from './inspect.ts';
+import { asOwner, git, type RepositorySettings } from './settings.ts';
+
+export interface HooksPath {
+  /** As it is written. */
+  readonly path: string;
+  /** The file that says so, or `the system's configuration`. */
+  readonly from: string;
+  /** The directory that it leads to; absolute. */
+  readonly directory: string;
+  /** Tells whether this version's hooks lie there, so that pushes are asked about all the same. */
+  readonly ours: boolean;
+}
+
+type Setting = Pick<HooksPath, 'path' | 'from'>;
+
+/** Answers for one repository after the other; what is the same for all is read once. */
+export type HooksPathFinder = (repository: Folder, settings: RepositorySettings) => Promise<HooksPath | null>;
+
+/**
+ * As git looks for it on behalf of the repository's owner, who it is assumed to run as: the
+ * repository's config, the owner's two, the system's. Null where none says so, or where it
+ * is the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
+ */
+export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
+  const ofOwners = new Map<number, Promise<Setting | null>>();
+  let ofSystem: Promise<Setting | null> | undefined;
+
+  return async (repository, settings) => {
+    const { uid } = repository.stats;
+    const owners = ofOwners.get(uid) ?? ofOwner(uid, passwd);
+    ofOwners.set(uid, owners);
+    ofSystem ??= hooksPathIn(['--system'], "the system's configuration");
+    const own =
+      settings.hooksPath === null ? null : { path: settings.hooksPath, from: `${repository.path}/config` };
+    const found = own ?? (await owners) ?? (await ofSystem);
+    if (found === null) return null;
+    const directory = await directoryOf(found.path, repository, passwd);
+    if (directory === join(repository.path, 'hooks')) return null;
+    const ours = hookNames.every(name => isCurrentAt(name, join(directory, name)));
+    return { ...found, directory, ours };
+  };
+}
+
+/** Relative to the repository, in which git runs hooks; `~/` is the owner's home. */
+async function directoryOf(path: string, repository: Folder, passwd: string): Promise<string> {
+  if (!path.startsWith('~/')) return resolve(repository.path, path);
+  const home = (await accountOf(repository.stats.uid, passwd))?.home ?? '/';
+  return resolve(home, path.slice(2));
+}
+
+function isCurrentAt(name: HookName, path: string): boolean {
+  try {
+    beforeFollow(path);
+    return isCurrent(name, readBounded(encodePath(path), { follow: true }));
+  } catch {
+    return false;
+  }
+}
+
+/** Whom a number stands for, as passwd(5) has it; null where it has none. */
+async function accountOf(
+  uid: number,
+  passwd: string,
+): Promise<{ readonly gid: number; readonly home: string } | null> {
+  const lines = await readFile(passwd, 'utf8').catch(() => '');
+  const fields = lines.split('\n').map(line => line.split(':'));
+  const [, , , gid, , home] = fields.find(([, , id]) => id === String(uid)) ?? [];
+  return home ? { gid: Number(gid), home } : null;
+}
+
+async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
+  const account = await accountOf(uid, passwd);
+  if (account === null) return null;
+  const { gid, home } = account;
+  for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
+    if (isNoFile(file)) continue;
+    const found = await hooksPathIn(['--file', file], file, asOwner({ uid, gid }));
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/**
+ * Tells whether git would wait there: something else is there, such as a pipe, or the disk does not answer.
+ */
+function isNoFile(path: string): boolean {
+  try {
+    beforeFollow(path);
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === false;
+  } catch (error) {
+    return saysHangs(error); // else git says what it can
+  }
+}
+
+/** A file that is not there, or that git cannot read, says nothing. */
+async function hooksPathIn(
+  source: readonly string[],
+  from: string,
+  reader: Pick<ProgramOptions, 'user'> = {},
+): Promise<Setting | null> {
+  const args = ['config', ...source, '--no-includes', '-z', '--get', 'core.hooksPath'];
+  const output = await git(args, reader).catch(() => '');
+  const path = output.split('\0')[0];
+  return path ? { path, from } : null;
+}

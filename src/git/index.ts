@@ -1,0 +1,71 @@
+/**
+ * The git side: installs the hooks of this package into repositories, and works in repositories as the user that git
+ * runs as.
+ *
+ * `hooks/` finds repositories, installs the hooks, shows their status, and removes them. An error in one repository is
+ * a value in its result, and does not delay the others. Nothing is written through a link, every file is replaced in
+ * one step, and a hook that was there before never stops running. Nothing is printed.
+ *
+ * `worker/` is the program that does what has to be written into repositories, and tells the daemon how it stands: it
+ * keeps the hooks, measures and collects what no ref reaches, and says what would free how much. The daemon itself
+ * never writes into a repository. The worker goes on while the daemon is away. git runs on files of strangers there, so
+ * it never reads a repository's configuration, has no network and no terminal, and ends in bounded time.
+ */
+
+export {
+  type Client,
+  clientFault,
+  findProgram,
+  isClient,
+  programFolders,
+  type QuickClient,
+} from './hooks/client.ts';
+export {
+  type CommonStatus,
+  commonStatus,
+  type DistributeReport,
+  distributeHooks,
+  type WithdrawReport,
+  withdrawHooks,
+} from './hooks/distribute.ts';
+export type { RepositoryFault } from './hooks/each.ts';
+export { type FoundRepositories, findRepositories, type UnreadPlace } from './hooks/find.ts';
+export type { FutureRepositories } from './hooks/future.ts';
+export { findGitolite, type Gitolite } from './hooks/gitolite.ts';
+export { Guard, type Guarded, type GuardOptions, hooksSignature } from './hooks/guard.ts';
+export { type HookName, hookNames, hooksDirectory, previousFile } from './hooks/hook.ts';
+export type { HooksPath } from './hooks/hooks-path.ts';
+export { type HookState, isThisVersion } from './hooks/inspect.ts';
+export {
+  type InstallDone,
+  type InstalledHook,
+  type InstallOptions,
+  type InstallReport,
+  type InstallResult,
+  installHooks,
+  type OnError,
+  parseLastFor,
+  parseOnError,
+} from './hooks/install.ts';
+export { reasonOf } from './hooks/reason.ts';
+export { type RemoveDone, type RemovedHook, type RemoveResult, removeHooks } from './hooks/remove.ts';
+export {
+  defaultSocket,
+  type HookConf,
+  hookConfPath,
+  isLastFor,
+  type RepositorySettings,
+  withoutBlanks,
+} from './hooks/settings.ts';
+export { packageShared, type SharedPlace, stub, writeShared } from './hooks/shared.ts';
+export { configAsksForSignedPushes } from './hooks/signed-pushes.ts';
+export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './hooks/status.ts';
+export {
+  type ForgeTemplate,
+  type RemovedTemplate,
+  removeForgeTemplates,
+  writeForgeTemplates,
+} from './hooks/template.ts';
+export type { JobReport, WorkerReport } from './worker/report.ts';
+export { findGit } from './worker/space/git-version.ts';
+export { Worker, type WorkerOptions } from './worker/worker.ts';

@@ -1,0 +1,63 @@
+/**
+ * Tells cheaply whether refs of a repository may have changed: every change of a ref changes its directory.
+ */
+
+import { createHash } from 'node:crypto';
+import { lstat, readdir } from 'node:fs/promises';
+import { systemCode } from '../../errors.ts';
+import { encodePath } from '../../layout/index.ts';
+
+const files = ['HEAD', 'packed-refs', 'reftable/tables.list'];
+/** The most directories that are looked at; a repository with more is measured after each push. */
+const mostDirectories = 2000;
+
+export interface RefsSignature {
+  readonly text: string;
+  /** The same text later says that no ref has changed: all was looked at, and nothing had changed just now. */
+  readonly isSure: boolean;
+}
+
+/** Two changes within so long may leave the same trace. */
+const traceMs = 2000;
+
+/** Null: the repository is gone, or cannot be read. */
+export async function refsSignature(path: string): Promise<RefsSignature | null> {
+  const hash = createHash('sha256');
+  const settledNs = BigInt(Date.now() - traceMs) * 1_000_000n;
+  let isSure = true;
+  const take = async (place: string): Promise<void> => {
+    const { text, changedNs } = await statusOf(place);
+    hash.update(text);
+    isSure &&= changedNs < settledNs;
+  };
+  try {
+    for (const name of files) await take(`${path}/${name}`);
+    const waiting = [`${path}/refs`];
+    for (let seen = 0; seen < mostDirectories; seen++) {
+      const directory = waiting.pop();
+      if (directory === undefined) break;
+      await take(directory);
+      for (const entry of await readdir(encodePath(directory), { withFileTypes: true, encoding: 'latin1' }))
+        if (entry.isDirectory()) waiting.push(`${directory}/${entry.name}`);
+    }
+    return { text: hash.digest('base64'), isSure: isSure && waiting.length === 0 };
+  } catch {
+    return null;
+  }
+}
+
+async function statusOf(path: string): Promise<{ readonly text: string; readonly changedNs: bigint }> {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await lstat(encodePath(path), { bigint: true });
+    const changedNs = mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
+    return { text: `${path} ${ino} ${size} ${mtimeNs} ${ctimeNs}\n`, changedNs };
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return { text: `${path} -\n`, changedNs: 0n };
+    throw error;
+  }
+}
+
+/** Tells whether refs may have changed between the two. */
+export function mayDiffer(before: RefsSignature | null, now: RefsSignature): boolean {
+  return before === null || before.text !== now.text || (!before.isSure && now.isSure);
+}

@@ -1,0 +1,86 @@
+/** Objects of git-lfs in the stores of a repository that no version of any file names. */
+
+import { lstat, readdir } from 'node:fs/promises';
+import { encodePath } from '../../../layout/index.ts';
+import type { RepositoryView, RunLimits } from './view.ts';
+
+export interface UnneededLfs {
+  readonly count: number;
+  readonly bytes: number;
+  /** The largest of them. */
+  readonly largest: readonly { readonly oid: string; readonly bytes: number }[];
+}
+
+const mostObjects = 200_000;
+const mostNamed = 20;
+const oidPattern = /^[0-9a-f]{64}$/;
+const folderPattern = /^[0-9a-f]{2}$/;
+
+/**
+ * The objects in stores, by their ids; null: there is no store, or they are too large to go through. A store has
+ * them, or a directory `objects` in it has: by their ids, in two levels of directories by the first digits (as
+ * git-lfs does it), or there by the digits that remain (as Gitea does it).
+ */
+export async function lfsObjects(
+  stores: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number> | null> {
+  const found = new Map<string, number>();
+  const take = async (folder: string, digits: string): Promise<void> => {
+    for (const name of await namesIn(folder)) {
+      const oid = [digits + name, name].find(each => oidPattern.test(each));
+      if (oid === undefined) continue;
+      signal.throwIfAborted();
+      const stats = await lstat(encodePath(`${folder}/${name}`)).catch(() => null);
+      if (stats?.isFile() === true) found.set(oid, stats.size);
+      if (found.size > mostObjects) return;
+    }
+  };
+  for (const store of stores)
+    for (const root of [store, `${store}/objects`]) {
+      await take(root, '');
+      for (const first of await foldersIn(root))
+        for (const second of await foldersIn(`${root}/${first}`)) {
+          signal.throwIfAborted();
+          await take(`${root}/${first}/${second}`, first + second);
+          if (found.size > mostObjects) return null;
+        }
+    }
+  return found.size === 0 ? null : found;
+}
+
+/** `shortBlobs` are all blobs that can be pointers. */
+export async function unneededLfs(
+  view: RepositoryView,
+  objects: ReadonlyMap<string, number>,
+  shortBlobs: readonly string[],
+  limits: RunLimits,
+): Promise<UnneededLfs> {
+  const unneeded = new Map(objects);
+  const input = shortBlobs.map(name => `${name}\n`).join('');
+  await view.lines(
+    [{ args: ['cat-file', '--buffer', '--batch'] }],
+    limits,
+    line => {
+      const [, oid] = /^oid sha256:([0-9a-f]{64})\r?$/.exec(line) ?? [];
+      if (oid !== undefined) unneeded.delete(oid);
+    },
+    input,
+  );
+  const largest = [...unneeded]
+    .map(([oid, bytes]) => ({ oid, bytes }))
+    .sort((a, b) => b.bytes - a.bytes || (a.oid < b.oid ? -1 : 1));
+  return {
+    count: largest.length,
+    bytes: largest.reduce((sum, { bytes }) => sum + bytes, 0),
+    largest: largest.slice(0, mostNamed),
+  };
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  return readdir(encodePath(path), { encoding: 'latin1' }).catch(() => []);
+}
+
+async function foldersIn(path: string): Promise<readonly string[]> {
+  return (await namesIn(path)).filter(name => folderPattern.test(name));
+}

@@ -1,0 +1,253 @@
+/**
+ * Runs git on a repository whose files strangers may have written.
+ *
+ * git gets a git directory of ours, in which only refs, reflogs and objects are the repository's own. So
+ * nothing that the repository's configuration names is ever run or read: no hook, filter, monitor, helper or
+ * included file, whatever keys a later git adds. Nothing is fetched, and git has no terminal.
+ */
+
+import { lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipePrograms, readBounded, runProgram, type Stage } from '../../../bounded/index.ts';
+import { SoftquotaError } from '../../../errors.ts';
+import { encodePath } from '../../../layout/index.ts';
+import { printable } from '../../../text/index.ts';
+import { copyReflogs } from './reflogs.ts';
+import { type GitSettings, readGitSettings } from './repository-config.ts';
+import { UnusableRepository } from './unusable-repository.ts';
+
+export interface RunLimits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Somebody waits for it: else other programs go first. */
+  readonly isUrgent?: boolean;
+  /** Called with the process number of git, which leads a group. */
+  readonly started?: (pid: number) => void;
+}
+
+/** Arguments of git; `isLocal`: objects of alternates are not there. */
+export interface GitStage {
+  readonly args: readonly string[];
+  readonly isLocal?: boolean;
+}
+
+const linked = ['refs', 'packed-refs', 'worktrees', 'shallow', 'index', 'reftable'];
+const longestHead = 4096;
+const longestWords = 1000;
+const mostOutput = 16 * 1024 * 1024;
+
+export class RepositoryView {
+  readonly path: string;
+  readonly settings: GitSettings;
+  /** It borrows objects of other repositories. */
+  readonly hasAlternates: boolean;
+  #hasReflogs = false;
+  readonly #folder: string;
+
+  private constructor(path: string, settings: GitSettings, hasAlternates: boolean, folder: string) {
+    this.path = path;
+    this.settings = settings;
+    this.hasAlternates = hasAlternates;
+    this.#folder = folder;
+  }
+
+  /** Rejects with a `UnusableRepository` where this is none that git can be run on. */
+  static async open(path: string): Promise<RepositoryView> {
+    for (const name of ['', '/objects', '/refs']) {
+      const stats = await lstat(encodePath(path + name)).catch(() => null);
+      if (stats?.isDirectory() !== true) throw new UnusableRepository(`${name || 'it'} is not a directory`);
+    }
+    const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
+    try {
+      await writeFile(join(folder, 'global'), '');
+      const settings = await readGitSettings(path, environment(folder, 'whole'));
+      const hasAlternates = readBounded(encodePath(`${path}/objects/info/alternates`)).kind !== 'absent';
+      const view = new RepositoryView(path, settings, hasAlternates, folder);
+      await view.#make('whole');
+      await symlink(encodePath(`${path}/objects`), join(folder, 'whole/objects'));
+      await view.refreshReflogs();
+      if (hasAlternates) await view.#makeLocal();
+      return view;
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
+  async git(args: readonly string[], { isUrgent, ...limits }: RunLimits): Promise<string> {
+    limits.signal.throwIfAborted();
+    const { status, output, complaint } = await runProgram('git', args, {
+      ...limits,
+      isNiced: isUrgent !== true,
+      env: environment(this.#folder, 'whole'),
+      mostBytes: mostOutput,
+    });
+    limits.signal.throwIfAborted();
+    if (status !== 0) throw saidByGit(args, status, complaint);
+    return output;
+  }
+
+  /** Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. */
+  lines(
+    stages: readonly GitStage[],
+    limits: RunLimits,
+    take: (line: string) => void,
+    input: string | Uint8Array = '',
+  ): Promise<void> {
+    return this.records(stages, limits, '\n', take, input);
+  }
+
+  /** The same with another end of what it gives than that of a line. */
+  async records(
+    stages: readonly GitStage[],
+    limits: RunLimits,
+    end: string,
+    take: (record: string) => void,
+    input: string | Uint8Array = '',
+  ): Promise<void> {
+    let rest = '';
+    const split = (piece: Buffer): void => {
+      const records = (rest + piece.toString('latin1')).split(end);
+      rest = records.pop() ?? '';
+      for (const record of records) take(record);
+    };
+    await this.#pieces(stages, limits, split, input);
+    if (rest !== '') take(rest);
+  }
+
+  async #pieces(
+    stages: readonly GitStage[],
+    { timeoutMs, signal, isUrgent }: RunLimits,
+    take: (piece: Buffer) => void,
+    input: string | Uint8Array,
+  ): Promise<void> {
+    const programs = stages.map(
+      ({ args, isLocal = false }): Stage => ({
+        program: 'git',
+        args,
+        env: environment(this.#folder, isLocal && this.hasAlternates ? 'local' : 'whole'),
+      }),
+    );
+    const ended = await pipePrograms(
+      programs,
+      { timeoutMs, signal, isNiced: isUrgent !== true, input },
+      take,
+    );
+    signal.throwIfAborted();
+    for (const [index, { status, complaint }] of ended.entries())
+      if (status !== 0) throw saidByGit(stages[index]?.args ?? [], status, complaint);
+  }
+
+  get hasReflogs(): boolean {
+    return this.#hasReflogs;
+  }
+
+  /** Takes in what reflogs name by now. */
+  async refreshReflogs(): Promise<void> {
+    const copy = join(this.#folder, 'whole/logs');
+    await rm(copy, { recursive: true, force: true });
+    this.#hasReflogs = await copyReflogs(`${this.path}/logs`, copy);
+  }
+
+  async close(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #make(name: Kind): Promise<void> {
+    const own = join(this.#folder, name);
+    const head = readBounded(encodePath(`${this.path}/HEAD`), { mostBytes: longestHead });
+    if (head.kind !== 'file') throw new UnusableRepository(`its HEAD is no regular file (${head.kind})`);
+    await mkdir(own);
+    await writeFile(join(own, 'HEAD'), head.bytes);
+    await writeFile(join(own, 'config'), configText(this.settings));
+    for (const each of linked)
+      if (await isThere(`${this.path}/${each}`))
+        await symlink(encodePath(`${this.path}/${each}`), join(own, each));
+  }
+
+  /** The repository's objects without those of its alternates. */
+  async #makeLocal(): Promise<void> {
+    await this.#make('local');
+    const objects = join(this.#folder, 'local/objects');
+    await mkdir(objects);
+    for (const name of await readdir(encodePath(`${this.path}/objects`), { encoding: 'latin1' }))
+      if (name === 'pack' || /^[0-9a-f]{2}$/.test(name))
+        await symlink(encodePath(`${this.path}/objects/${name}`), join(objects, name));
+  }
+}
+
+type Kind = 'whole' | 'local';
+
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(encodePath(path)).catch(() => null)) !== null;
+}
+
+function environment(folder: string, kind: Kind): Readonly<Record<string, string>> {
+  return {
+    GIT_DIR: join(folder, kind),
+    HOME: folder,
+    XDG_CONFIG_HOME: folder,
+    // A file of ours, for git may replace the one that this names.
+    GIT_CONFIG_GLOBAL: join(folder, 'global'),
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_NO_LAZY_FETCH: '1',
+    // For versions of git that do not know the former: no transport at all.
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_LITERAL_PATHSPECS: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_PAGER: 'cat',
+    GIT_EDITOR: 'false',
+    LC_ALL: 'C',
+  };
+}
+
+/** One thread, and no more memory than a daemon beside it can spare. */
+function configText({ objectFormat, refStorage, sharedRepository }: GitSettings): string {
+  const isPlain = objectFormat === 'sha1' && refStorage === 'files';
+  return [
+    '[core]',
+    `repositoryFormatVersion = ${isPlain ? 0 : 1}`,
+    'bare = true',
+    'logAllRefUpdates = false',
+    ...(sharedRepository === null ? [] : [`sharedRepository = ${sharedRepository}`]),
+    ...(isPlain ? [] : ['[extensions]', `objectFormat = ${objectFormat}`]),
+    ...(refStorage === 'files' ? [] : [`refStorage = ${refStorage}`]),
+    '[pack]',
+    'threads = 1',
+    'windowMemory = 128m',
+    'deltaCacheSize = 64m',
+    '[gc]',
+    'auto = 0',
+    '[maintenance]',
+    'auto = false',
+    '',
+  ].join('\n');
+}
+
+/** Works with a view of a repository, and closes it. Rejects with an `UnusableRepository` where the time is over. */
+export async function withView<Result>(
+  path: string,
+  { timeoutMs, signal }: RunLimits,
+  work: (view: RepositoryView, limits: RunLimits) => Promise<Result>,
+): Promise<Result> {
+  const view = await RepositoryView.open(path);
+  const overdue = AbortSignal.timeout(timeoutMs);
+  try {
+    return await work(view, { timeoutMs, signal: AbortSignal.any([signal, overdue]) });
+  } catch (error) {
+    if (overdue.aborted) throw new UnusableRepository(`no end within ${timeoutMs / 1000} s`);
+    throw error;
+  } finally {
+    await view.close();
+  }
+}
+
+function saidByGit(args: readonly string[], status: number | null, complaint: string): Error {
+  const words = printable(complaint.split('\n').slice(0, 5).join('; ')).slice(0, longestWords);
+  if (status === null && words === '') return new SoftquotaError('not_ready', `git ${args[0]} was ended`);
+  return new UnusableRepository(`git ${args[0]}: ${words || `exit status ${status}`}`);
+}

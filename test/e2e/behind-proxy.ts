@@ -1,0 +1,277 @@
+/**
+ * Uploads through a real proxy, configured as docs/uploads.md has it: what is refused sends no byte, every
+ * client says why, and without a daemon everything goes on.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { Clone } from './clone.ts';
+import { proxies } from './proxies.ts';
+import { identity, type Run, run } from './run.ts';
+import { Server } from './server.ts';
+import { transports } from './transports.ts';
+
+const limit = 1_000_000;
+export const exceededWords = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
+
+/** A forge: takes packages and LFS objects, and counts what comes. */
+class Forge {
+  readonly came: { readonly method: string; readonly url: string; readonly bytes: number }[] = [];
+  #git = '';
+
+  static async open(t: Test, server: Server): Promise<{ readonly forge: Forge; readonly port: number }> {
+    const forge = new Forge();
+    const { url } = await transports.http(t, server);
+    forge.#git = url(join(server.folder, 'git'));
+    const web = createServer((request, response) => void forge.#take(request, response));
+    web.listen(0, '127.0.0.1');
+    await once(web, 'listening');
+    t.teardown(() => {
+      web.closeAllConnections();
+      web.close();
+    });
+    return { forge, port: (web.address() as AddressInfo).port }; // as it is of every TCP server that listens
+  }
+
+  /** How many objects and packages came. */
+  puts(): number {
+    return this.came.filter(({ method }) => method === 'PUT').length;
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = request;
+    const body = await text(request.setEncoding('latin1'));
+    this.came.push({ method, url, bytes: body.length });
+    if (url.endsWith('/info/lfs/objects/batch')) {
+      const wanted = batch.parse(JSON.parse(body));
+      const base = `http://${headers.host}${url.replace(/\/batch$/, '')}`;
+      const objects = wanted.objects.map(({ oid, size }) => ({
+        oid,
+        size,
+        ...(wanted.operation === 'upload' ? { actions: { upload: { href: `${base}/${oid}/${size}` } } } : {}),
+      }));
+      response.setHeader('Content-Type', 'application/vnd.git-lfs+json');
+      response.end(JSON.stringify({ transfer: 'basic', objects }));
+    } else if (/\/(?:info\/refs|git-receive-pack|git-upload-pack)/.test(url)) {
+      const sent = ['content-type', 'accept', 'git-protocol', 'content-encoding'].flatMap(name =>
+        typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [],
+      );
+      const answer = await fetch(this.#git + url, {
+        method,
+        headers: Object.fromEntries(sent),
+        ...(method === 'POST' ? { body: Buffer.from(body, 'latin1') } : {}),
+      });
+      response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? '' });
+      response.end(Buffer.from(await answer.arrayBuffer()));
+    } else response.writeHead(method === 'PUT' ? 201 : 200).end('{}');
+  }
+}
+
+/** Go's servers have no phrases of their own. */
+const refused = { nginx: `403 ${exceededWords}`, caddy: '403 Forbidden', traefik: '403 Forbidden' } as const;
+
+const batch = z.object({
+  operation: z.enum(['upload', 'download']),
+  objects: z.array(z.object({ oid: z.string(), size: z.number() })),
+});
+
+/** A server with a forge behind a proxy. */
+export async function openBehindProxy(
+  t: Test,
+  name: keyof typeof proxies,
+  { early = false, withBatch = false } = {},
+) {
+  const { headers, open } = proxies[name];
+  const server = await Server.open(t, {
+    ini: {
+      'quota.default': { TOTAL: String(limit) },
+      gate: { PRESET: 'gitea', HEADERS: headers, EARLY: String(early) },
+    },
+    repositories: ['alice/app'],
+  });
+  const { forge, port: forgePort } = await Forge.open(t, server);
+  if (withBatch) {
+    await server.stop();
+    await server.configure({ lfs: { UPSTREAM: `http://127.0.0.1:${forgePort}/` } });
+    await server.start();
+  }
+  const url = `http://127.0.0.1:${await open(t, server, forgePort, withBatch)}`;
+  // A proxy may have been tried until it was up.
+  forge.came.length = 0;
+  /** Makes alice use so many bytes. */
+  const uses = async (bytes: number): Promise<void> => {
+    const before = (await server.usageByLeaf('alice'))['size:assets:attachments:issues'] ?? 0;
+    const rest = (await server.usage('alice')) - before;
+    const body = {
+      owner: 'alice',
+      subject: 'size:assets:attachments:issues',
+      unit: 'x',
+      bytes: bytes - rest,
+    };
+    t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+  };
+  const file = join(server.folder, 'upload');
+  await writeFile(file, randomBytes(300_000));
+  /** The status line, the headers and the text that curl got. */
+  const curl = async (path: string, ...args: readonly string[]): Promise<string> =>
+    (await run('curl', ['-q', '-s', '-i', ...args, url + path])).stdout;
+  const upload = (path: string) => curl(path, '-T', file);
+  return { server, forge, url, uses, curl, upload };
+}
+
+/** A working copy with git-lfs, which pushes to the proxy. */
+export async function lfsDesk(server: Server, url: string) {
+  const clone = await Clone.of(server, server.path('alice/app'));
+  await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
+  for (const setting of ['install --local', 'track *.bin']) await clone.git('lfs', ...setting.split(' '));
+  await clone.git('config', 'lfs.locksverify', 'false');
+  await clone.git('config', 'lfs.transfer.maxretries', '1');
+  return {
+    /** Commits a file and pushes its objects. */
+    push: async (file: string): Promise<Run> => {
+      await writeFile(join(clone.folder, file), randomBytes(200_000));
+      await clone.git('add', '-A');
+      await clone.git('commit', '-q', '-m', file);
+      return tried(clone, ['lfs', 'push', 'origin', 'main']);
+    },
+  };
+}
+
+/** git in a working copy, whatever comes of it. */
+function tried({ folder }: Clone, args: readonly string[]): Promise<Run> {
+  return run('git', args, { cwd: folder, env: identity });
+}
+
+const packagePath = '/api/packages/alice/generic/tool/1.0/file';
+
+/** What holds behind each proxy. */
+export function testProxy(name: keyof typeof proxies): void {
+  t.test(`${name}: packages are refused before their first byte, and the client is told why`, async t => {
+    const { server, forge, uses, curl, upload, url } = await openBehindProxy(t, name);
+    await uses(900_000);
+    t.match(await upload(packagePath), /^HTTP\/1\.1 (?:100[\s\S]*HTTP\/1\.1 )?201/);
+    t.match(forge.came, [{ method: 'PUT', url: packagePath, bytes: 300_000 }]);
+
+    await uses(1_200_000);
+    forge.came.length = 0;
+    for (const path of [
+      packagePath,
+      packagePath.replaceAll('/', '//'),
+      packagePath.replace('packages', './packages'),
+    ]) {
+      const answer = await upload(path);
+      t.match(answer, refused[name], path);
+      t.match(answer, `"message":"${exceededWords} To ask for more space: https://git.example/quota"`, path);
+    }
+    t.same(forge.came, [], 'not one byte came');
+    t.match(await curl(packagePath, '-X', 'DELETE'), /^HTTP\/1\.1 200/);
+    t.match(await curl(packagePath), /^HTTP\/1\.1 200/);
+    t.match(await upload(packagePath.replace('alice', 'bob')), / 201 /);
+
+    const tool = join(server.folder, 'tool');
+    await mkdir(tool);
+    await writeFile(join(tool, 'package.json'), JSON.stringify({ name: 'tool', version: '1.0.0' }));
+    const registry = `${url}/api/packages/alice/npm/`;
+    await writeFile(
+      join(tool, '.npmrc'),
+      `registry=${registry}\n${registry.replace('http:', '')}:_authToken=x\nfetch-retries=0\nupdate-notifier=false\n`,
+    );
+    const npm = await run('npm', ['publish', '--cache', join(server.folder, 'npm')], { cwd: tool });
+    t.not(npm.code, 0);
+    t.match(npm.stderr, exceededWords, 'npm says who, how much, of what');
+  });
+
+  if (proxies[name].passesLength) testLength(name);
+  else testWithoutLength(name);
+
+  t.test(`${name}: git lfs push uploads no object over the limit, and says why`, async t => {
+    const { server, forge, uses, url } = await openBehindProxy(t, name);
+    const desk = await lfsDesk(server, url);
+    await uses(900_000);
+    t.match(await desk.push('a.bin'), { code: 0 });
+    t.equal(forge.puts(), 1);
+    await uses(1_200_000);
+    const answer = await desk.push('b.bin');
+    t.not(answer.code, 0);
+    t.match(answer.stderr, exceededWords);
+    t.notMatch(answer.stderr, 'Authorization error');
+    t.equal(forge.puts(), 1);
+  });
+
+  t.test(`${name}: with EARLY a push is refused before it sends anything`, async t => {
+    const { server, forge, uses, url } = await openBehindProxy(t, name, { early: true });
+    const clone = await Clone.of(server, server.path('alice/app'));
+    await clone.commit(1000);
+    await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
+    t.match(await clone.push(), { code: 0 });
+    await server.usageIs('alice', bytes => bytes > 1000);
+    await uses(1_200_000);
+    await clone.commit(100_000);
+    forge.came.length = 0;
+    const push = await clone.push();
+    t.equal(push.code, 128);
+    t.match(push.stderr, `remote: ${exceededWords}`);
+    t.same(forge.came, [], 'nothing came to the server');
+    t.match(await tried(clone, ['ls-remote', 'origin']), { code: 0 }, 'reading goes on');
+  });
+
+  t.test(`${name}: without a daemon everything goes on`, async t => {
+    const { server, forge, uses, upload } = await openBehindProxy(t, name);
+    await uses(1_200_000);
+    t.match(await upload(packagePath), refused[name]);
+    await server.stop('SIGKILL');
+    t.match(await upload(packagePath), / 201 /);
+    t.match(forge.came, [{ method: 'PUT', bytes: 300_000 }]);
+    await server.start();
+    t.match(await upload(packagePath), refused[name]);
+  });
+}
+
+async function switchToPrecise(server: Server): Promise<void> {
+  const from = server.daemon.lines.length;
+  await server.configure({ quota: { PRECISE: 'true' } });
+  server.daemon.child.kill('SIGHUP');
+  await server.daemon.logged(/^the configuration is reloaded/, from);
+}
+
+function testLength(name: keyof typeof proxies): void {
+  t.test(`${name}: with PRECISE the length of an upload counts`, async t => {
+    const { server, forge, uses, upload } = await openBehindProxy(t, name);
+    await switchToPrecise(server);
+    await uses(800_000);
+    t.match(
+      await upload(packagePath),
+      /Not enough quota left: alice uses 800 kB of 1 MB \(80 %\), and this upload brings 300 kB\./,
+    );
+    t.equal(forge.puts(), 0);
+    await uses(600_000);
+    t.match(await upload(packagePath), / 201 /);
+    t.match(await upload(packagePath.replace('tool', 'other')), /300 kB of that reserved/);
+    t.equal(forge.puts(), 1);
+  });
+}
+
+function testWithoutLength(name: keyof typeof proxies): void {
+  t.test(`${name}: with PRECISE only the sizes of LFS objects count`, async t => {
+    const { server, forge, uses, upload } = await openBehindProxy(t, name);
+    await switchToPrecise(server);
+    await uses(800_000);
+    const objectPath = (size: number) => `/alice/app.git/info/lfs/objects/${'0a'.repeat(32)}/${size}`;
+    t.match(
+      await upload(objectPath(300_000)),
+      /Not enough quota left: alice uses 800 kB of 1 MB \(80 %\), and this upload brings 300 kB\./,
+    );
+    t.equal(forge.puts(), 0);
+    t.match(await upload(objectPath(100_000)), / 200 | 201 /);
+    t.match(await upload(packagePath), / 201 /, 'its length is not known');
+    await uses(1_200_000);
+    t.match(await upload(packagePath), refused[name]);
+  });
+}

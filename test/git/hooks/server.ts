@@ -1,0 +1,86 @@
+/** A git server's folder with repositories in it, made for one test. */
+
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { type Run, run } from '../../hooks/world.ts';
+
+export class Server {
+  readonly root: string;
+  /** A hook.conf that does not exist. */
+  readonly noConf: string;
+
+  private constructor(root: string) {
+    this.root = root;
+    this.noConf = join(root, 'no-hook.conf');
+  }
+
+  static async open(t: Test): Promise<Server> {
+    const root = await realpath(await mkdtemp(join(tmpdir(), 'softquota-')));
+    t.teardown(() => rm(root, { recursive: true, force: true }));
+    return new Server(root);
+  }
+
+  path(...parts: readonly string[]): string {
+    return join(this.root, ...parts);
+  }
+
+  /** A bare repository as `git init --bare` makes it, hooks folder and all. */
+  async repository(name: string): Promise<string> {
+    const path = this.path(name);
+    const made = await this.git(['init', '-q', '--bare', '--initial-branch=main', path]);
+    if (made.code !== 0) throw new Error(made.stderr);
+    await rm(join(path, 'hooks'), { recursive: true, force: true });
+    await mkdir(join(path, 'hooks'), { mode: 0o755 });
+    return path;
+  }
+
+  git(args: readonly string[], cwd = this.root, env: Readonly<Record<string, string>> = {}): Promise<Run> {
+    const identity = {
+      GIT_AUTHOR_NAME: 'a',
+      GIT_AUTHOR_EMAIL: 'a@b',
+      GIT_COMMITTER_NAME: 'a',
+      GIT_COMMITTER_EMAIL: 'a@b',
+    };
+    return run('git', args, { cwd, env: { HOME: this.root, GIT_CONFIG_NOSYSTEM: '1', ...identity, ...env } });
+  }
+
+  async config(repository: string, key: string): Promise<string> {
+    return (await this.git(['config', '--file', join(repository, 'config'), '--get', key])).stdout.trim();
+  }
+
+  async file(path: string, text: string, mode = 0o755): Promise<void> {
+    await mkdir(join(path, '..'), { recursive: true });
+    await writeFile(path, text);
+    await chmod(path, mode);
+  }
+}
+
+/** Everything at and below a path: name, mode, owner, and content or target. */
+export async function snapshot(path: string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const look = async (at: string, name: string): Promise<void> => {
+    const stats = await lstat(at);
+    const head = `${(stats.mode & 0o7777).toString(8)} ${stats.uid}:${stats.gid}`;
+    if (stats.isSymbolicLink()) found[name] = `link ${await readlink(at)}`;
+    else if (stats.isFile()) found[name] = `${head} ${await readFile(at, 'utf8')}`;
+    else {
+      found[`${name}/`] = head;
+      for (const each of (await readdir(at)).sort()) await look(join(at, each), join(name, each));
+    }
+  };
+  await look(path, '');
+  return found;
+}

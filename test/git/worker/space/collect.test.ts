@@ -1,0 +1,254 @@
+/** What is reachable is measured exactly, and what is not goes only when nothing can need it any more. */
+
+import { access, copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { writeBitmap } from '../../../../src/git/worker/space/bitmap.ts';
+import { collect } from '../../../../src/git/worker/space/collect.ts';
+import { measure } from '../../../../src/git/worker/space/measure.ts';
+import { UnusableRepository } from '../../../../src/git/worker/space/unusable-repository.ts';
+import { RepositoryView, type RunLimits } from '../../../../src/git/worker/space/view.ts';
+import { gitVersion, limits, Repository } from './world.ts';
+
+const hourMs = 3_600_000;
+
+const options = { expireMs: hourMs, gitVersion, limits, now: Date.now };
+
+t.test('what a deleted branch alone held is unreachable, and goes once it is old', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ small: 20_000 });
+  await repository.push('main');
+  await repository.git('checkout', '-q', '-b', 'big');
+  await repository.commit({ big: 300_000 });
+  await repository.push('big');
+  const view = await repository.view(t);
+  t.equal((await measure(view, limits)).unreachableBytes, 0);
+  await repository.push(':big');
+  const found = await measure(view, limits);
+  t.ok(found.unreachableBytes > 300_000 && found.unreachableBytes < 302_000, String(found.unreachableBytes));
+  t.ok(found.reachableBytes > 20_000 && found.reachableBytes < 22_000, String(found.reachableBytes));
+
+  const young = await collect(view, options);
+  t.ok(young.after.unreachableBytes > 300_000, 'a push that is under way may need it');
+  t.equal(await repository.fsck(), '');
+  const before = await repository.bytes();
+  // The cruft pack knows since when each object is unreachable.
+  const old = await collect(view, { ...options, now: () => Date.now() + 2 * hourMs });
+  t.equal(old.after.unreachableBytes, 0);
+  t.ok(before - (await repository.bytes()) > 300_000);
+  t.equal(await repository.fsck(), '');
+  t.same(
+    (await readdir(repository.path)).filter(name => name.startsWith('gc.pid')),
+    [],
+  );
+});
+
+t.test('hidden refs and reflogs keep what they name', async t => {
+  const repository = await Repository.open(t);
+  await repository.git('-C', repository.path, 'config', 'core.logAllRefUpdates', 'always');
+  await repository.commit({ a: 10_000 });
+  await repository.push('main');
+  await repository.commit({ b: 100_000 });
+  await repository.push('main:refs/pull/1/head', 'main:gone');
+  await repository.git('reset', '-q', '--hard', 'HEAD~1');
+  await repository.commit({ c: 50_000 });
+  await repository.push('main');
+  await repository.git('reset', '-q', '--hard', 'HEAD~1');
+  await repository.push('main', ':gone');
+  await repository.age();
+  const view = await repository.view(t);
+  t.equal((await measure(view, limits)).unreachableBytes, 0);
+  await collect(view, options);
+  t.equal(await repository.git('-C', repository.path, 'cat-file', '-t', 'refs/pull/1/head:b'), 'blob\n');
+  await repository.git('-C', repository.path, 'cat-file', '-e', 'main@{1}:c');
+  t.equal(await repository.fsck(), '');
+});
+
+t.test('objects of alternates are neither counted nor taken over', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ shared: 200_000 });
+  await repository.push('main');
+  const fork = repository.server.path('git/bob/fork.git');
+  await repository.git('clone', '-q', '--bare', '--shared', repository.path, fork);
+  await repository.commit({ own: 30_000 });
+  await repository.git('push', '-q', fork, 'main');
+  const view = await RepositoryView.open(fork);
+  t.teardown(() => view.close());
+  const found = await measure(view, limits);
+  t.ok(found.reachableBytes > 30_000 && found.reachableBytes < 32_000, String(found.reachableBytes));
+  t.equal(found.unreachableBytes, 0);
+  await collect(view, options);
+  t.ok((await measure(view, limits)).reachableBytes < 32_000);
+  t.equal((await repository.server.git(['fsck', '--full'], fork)).code, 0);
+});
+
+t.test('nothing is deleted where the repository says so, or another collection runs', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 1000 });
+  await repository.push('main', 'main:other');
+  const lock = join(repository.path, 'gc.pid');
+  await writeFile(lock, `${process.ppid} ${hostname()}`);
+  const view = await repository.view(t);
+  await t.rejects(collect(view, options), new UnusableRepository('another gc is running there'));
+  t.equal(await readFile(lock, 'utf8'), `${process.ppid} ${hostname()}`);
+  await writeFile(lock, `4194305 ${hostname()}`);
+  await collect(view, options);
+  await t.rejects(access(lock), { code: 'ENOENT' }, 'one of a process that is gone is replaced');
+  for (const [key, value] of [
+    ['extensions.preciousObjects', 'true'],
+    ['gc.pruneExpire', 'never'],
+    ['extensions.partialClone', 'origin'],
+  ] as const) {
+    await repository.git('-C', repository.path, 'config', key, value);
+    const kept = await RepositoryView.open(repository.path);
+    t.teardown(() => kept.close());
+    await t.rejects(collect(kept, options), /nothing is deleted/, key);
+    await measure(kept, limits);
+    await repository.git('-C', repository.path, 'config', '--unset', key);
+  }
+});
+
+t.test('what is no repository that git knows is a fault that says why', async t => {
+  const repository = await Repository.open(t);
+  const { path } = repository;
+  await repository.git('-C', path, 'config', 'core.repositoryFormatVersion', '1');
+  await writeFile(join(path, 'config'), '[extensions]\nfromTheFuture = true\n');
+  await t.rejects(RepositoryView.open(path), /extensions\.fromthefuture/);
+  await writeFile(join(path, 'config'), 'no config');
+  await t.rejects(RepositoryView.open(path), /git cannot read its config/);
+  await rm(join(path, 'config'));
+  await symlink('/dev/zero', join(path, 'config'));
+  await t.rejects(RepositoryView.open(path), /its config is no regular file \(link\)/);
+  await rm(join(path, 'objects'), { recursive: true });
+  await mkdir(repository.server.path('elsewhere'));
+  await symlink(repository.server.path('elsewhere'), join(path, 'objects'));
+  await t.rejects(RepositoryView.open(path), /objects is not a directory/);
+});
+
+t.test('sha256, shared permissions and a bitmap', async t => {
+  const repository = await Repository.open(t);
+  const path = repository.server.path('git/alice/two.git');
+  await repository.git('init', '-q', '--bare', '--object-format=sha256', '--shared=0660', path);
+  await rm(repository.clone, { recursive: true });
+  await repository.git('init', '-q', '-b', 'main', '--object-format=sha256', repository.clone);
+  await repository.commit({ a: 5000 });
+  await repository.git('push', '-q', path, 'main');
+  const view = await RepositoryView.open(path);
+  t.teardown(() => view.close());
+  const { reachableBytes } = await measure(view, limits);
+  t.ok(reachableBytes > 5000 && reachableBytes < 6000);
+  await collect(view, options);
+  const packs = await readdir(join(path, 'objects/pack'));
+  t.equal(packs.filter(name => name.endsWith('.bitmap')).length, 1, packs.join(' '));
+  await repository.commit({ b: 5000 });
+  await repository.git('push', '-q', path, 'main');
+  await writeBitmap(view, gitVersion, limits);
+  const names = await readdir(join(path, 'objects/pack'));
+  t.ok(
+    names.some(name => name.startsWith('multi-pack-index-')),
+    names.join(' '),
+  );
+  t.ok((await measure(view, limits)).reachableBytes > 10_000);
+  t.equal((await repository.server.git(['fsck', '--full'], path)).code, 0);
+});
+
+t.test('a collection that is stopped or killed at any moment loses nothing', async t => {
+  t.setTimeout(120_000);
+  const repository = await Repository.open(t);
+  for (let at = 0; at < 12; at++) await repository.commit({ [`f${at}`]: 20_000, same: 50_000 });
+  await repository.push('main', 'main:gone');
+  await repository.push(':gone', 'HEAD~6:refs/heads/main');
+  await repository.age();
+  const turns = process.env.SOFTQUOTA_LONG === undefined ? 12 : 200;
+  for (let turn = 0; turn < turns; turn++) {
+    const stop = new AbortController();
+    const view = await RepositoryView.open(repository.path);
+    // Every step of the collection is interrupted at some turn.
+    const timer = setTimeout(() => stop.abort(), turn * 8);
+    await collect(view, { ...options, limits: { ...limits, signal: stop.signal } }).catch(() => {});
+    clearTimeout(timer);
+    await view.close();
+    t.equal(await repository.fsck(), '', `turn ${turn}`);
+    t.same(
+      (await readdir(repository.path)).filter(name => name.startsWith('gc.pid')),
+      [],
+    );
+    t.notMatch((await readdir(join(repository.path, 'objects/pack'))).join(' '), /\.tmp-/, `turn ${turn}`);
+    await repository.push(turn % 2 === 0 ? 'main' : 'HEAD~6:refs/heads/main');
+  }
+  await repository.push('main');
+  const view = await repository.view(t);
+  // A git that is ended the moment it has a lock leaves it; the lock goes once it is old.
+  await repository.age();
+  await collect(view, options);
+  t.equal(await repository.fsck(), '');
+  for (const file of ['f11', 'same'])
+    await repository.git('-C', repository.path, 'cat-file', '-e', `main:${file}`);
+});
+
+t.test('a collection that ends after it deleted leaves no commit graph with what is gone', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 1000 });
+  await repository.push('main');
+  await repository.commit({ b: 1000 });
+  await repository.push('main:gone');
+  const view = await repository.view(t);
+  await collect(view, options);
+  await repository.push(':gone');
+  await repository.age();
+  const git = view.git.bind(view);
+  t.intercept(view, 'git', {
+    value: (args: readonly string[], limits: RunLimits) =>
+      args[0] === 'prune' ? Promise.reject(new Error('killed')) : git(args, limits),
+  });
+  const later = { ...options, now: () => Date.now() + 2 * hourMs };
+  await t.rejects(collect(view, later), { message: 'killed' });
+  const gone = (await repository.git('rev-parse', 'main')).trim();
+  await t.rejects(repository.git('-C', repository.path, 'cat-file', '-e', gone));
+  t.equal(await repository.fsck(), '');
+});
+
+t.test('what a repack left that was killed stops no later one', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 20_000 });
+  await repository.push('main');
+  const view = await repository.view(t);
+  await collect(view, options);
+  const packs = join(repository.path, 'objects/pack');
+  const [pack = ''] = (await readdir(packs)).filter(name => name.endsWith('.pack'));
+  const copy = (name: string) => copyFile(join(packs, pack), join(packs, name));
+  const made = (pid: number) => `.tmp-${pid}-${'pack-1'.padEnd(45, '1')}.pack`;
+  const gone = 4_194_305;
+  const locks = ['pack/multi-pack-index.lock', 'info/commit-graph.lock'].map(name =>
+    join(repository.path, 'objects', name),
+  );
+  for (const lock of locks) await writeFile(lock, '');
+  await writeFile(join(repository.path, 'gc.pid.lock'), `${gone} ${hostname()}`);
+  await copy(made(gone));
+  // git before 2.41 gives up here.
+  await collect(view, options).catch(() => {});
+  t.ok((await readdir(packs)).includes(made(gone)), 'it may be one of another host');
+  const later = (hours: number) => ({ ...options, now: () => Date.now() + hours * hourMs });
+  await collect(view, later(2));
+  t.notOk((await readdir(packs)).includes(made(gone)));
+  for (const lock of locks) await t.rejects(access(lock), { code: 'ENOENT' });
+
+  await copy(made(process.ppid));
+  await collect(view, later(2)).catch(() => {});
+  t.ok((await readdir(packs)).includes(made(process.ppid)), 'this one may be in use');
+  await collect(view, later(14));
+  t.notOk((await readdir(packs)).includes(made(process.ppid)), 'that number belongs to somebody else by now');
+
+  // One whose index was not moved any more.
+  await repository.commit({ b: 20_000 });
+  await repository.git('-C', repository.path, 'config', 'receive.unpackLimit', '1');
+  await repository.push('main:lost');
+  await repository.push(':lost');
+  for (const name of await readdir(packs))
+    if (/\.(idx|rev)$/.test(name) && !name.startsWith(pack.slice(0, 30))) await rm(join(packs, name));
+  await collect(view, options);
+  t.equal(await repository.fsck(), '');
+  const lost = (await repository.git('rev-parse', 'main:b')).trim();
+  await repository.git('-C', repository.path, 'cat-file', '-e', lost);
+});

@@ -1,0 +1,243 @@
+/**
+ * What is said to free so much frees so much: each kind of advice is taken, and the disk says what came of
+ * it.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+import { bashQuoted } from '../../../../src/git/worker/space/advice.ts';
+import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
+import { lfsStores } from '../../../../src/git/worker/space/lfs-stores.ts';
+import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
+import type { StorageSettings } from '../../../../src/layout/index.ts';
+import { run } from '../../../hooks/world.ts';
+import { collected, explained, predictions, wrongOnes } from './predictions.ts';
+import { isNear, limits, Repository } from './world.ts';
+
+t.setTimeout(120_000);
+
+/** Some history with files that change, one that went, and branches. */
+async function grow(repository: Repository, files: number, versions: number): Promise<void> {
+  await repository.commit(Object.fromEntries(Array.from({ length: files }, (_, at) => [`src/f${at}`, 700])));
+  for (let at = 0; at < versions; at++)
+    await repository.commit({ 'assets/video.bin': 30_000, [`src/f${at % files}`]: 900 });
+  await repository.commit({ 'gone/once.zip': 60_000 });
+  await repository.git('rm', '-q', 'gone/once.zip');
+  await repository.git('commit', '-q', '-m', 'gone');
+  await repository.push('main');
+  await repository.git('checkout', '-q', '-b', 'feature/large', 'HEAD~2');
+  await repository.commit({ 'model.bin': 80_000, 'notes.txt': 3000 });
+  await repository.push('feature/large', 'HEAD~1:refs/heads/old');
+  await repository.git('checkout', '-q', 'main');
+}
+
+for (const [files, versions] of [
+  [5, 3],
+  [40, 10],
+  [150, 6],
+] as const) {
+  t.test(`deleting a branch frees what was said (${files} files, ${versions} versions)`, async t => {
+    const repository = await Repository.open(t);
+    await grow(repository, files, versions);
+    const before = await collected(repository);
+    const { refs, unreachable_bytes: unreachable } = await explained(repository);
+    t.equal(unreachable, 0);
+    const [first] = refs.filter(({ default_branch: isDefault }) => !isDefault);
+    t.match(first, { name: 'refs/heads/feature/large', commits: 1 });
+    t.same(first?.commands, ['git push origin --delete refs/heads/feature/large']);
+    await repository.git('remote', 'add', 'origin', repository.path);
+    const done = await run('sh', ['-c', first?.commands[0] ?? 'false'], { cwd: repository.clone });
+    t.equal(done.code, 0, done.stderr);
+    const gone = await explained(repository);
+    t.ok(isNear(gone.unreachable_bytes, first?.bytes ?? 0));
+    const truth = before - (await collected(repository));
+    t.ok(isNear(first?.frees ?? 0, truth), `${first?.frees} said, ${truth} freed`);
+  });
+
+  t.test(`removing a file from the history frees what was said (${files}, ${versions})`, async t => {
+    const repository = await Repository.open(t);
+    await grow(repository, files, versions);
+    const before = await collected(repository);
+    const { paths } = await explained(repository);
+    t.match(paths[0], { path: 'assets/video.bin', versions, in_default_branch: true });
+    t.match(
+      paths.find(({ path }) => path === 'gone/once.zip'),
+      { versions: 1, in_default_branch: false },
+    );
+    t.match(paths[0]?.commands, [
+      'git filter-repo --invert-paths --path assets/video.bin',
+      /git push --force/,
+    ]);
+    // filter-branch is part of git, and rewrites to the same.
+    await repository.removeFromHistory('assets/video.bin');
+    await repository.push('refs/heads/*:refs/heads/*', ':old');
+    const truth = before - (await collected(repository));
+    t.ok(isNear(paths[0]?.frees ?? 0, truth), `${paths[0]?.frees} said, ${truth} freed`);
+    t.equal(await repository.fsck(), '');
+  });
+}
+
+t.test('a file that was moved, and one that is there twice, are said to free what they free', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ 'old/film.bin': 200_000, 'twice/a.bin': 150_000, other: 40_000 });
+  await repository.commit({ 'old/film.bin': 210_000 });
+  await repository.git('mv', 'old/film.bin', 'film.bin');
+  await cp(join(repository.clone, 'twice/a.bin'), join(repository.clone, 'twice/b.bin'));
+  await repository.commit({ note: 10 });
+  await repository.git('mv', 'film.bin', 'new film.bin');
+  await repository.commit({ note: 11 });
+  await repository.push('main');
+  const { paths, cut } = await explained(repository);
+  t.equal(cut, false);
+  t.match(paths, [
+    { path: 'new film.bin', other_names: ['film.bin', 'old/film.bin'], versions: 2 },
+    { path: 'twice/a.bin', other_names: ['twice/b.bin'], versions: 1 },
+    { path: 'other', other_names: [] },
+  ]);
+  t.equal(
+    paths[0]?.commands[0],
+    "git filter-repo --invert-paths --path 'new film.bin' --path film.bin --path old/film.bin",
+  );
+  t.same(wrongOnes(await predictions(repository, 0.05)), []);
+});
+
+t.test('a ref that others hold too frees nothing, and hidden ones are named', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 1000 });
+  await repository.push('main');
+  await repository.git('checkout', '-q', '-b', 'topic');
+  await repository.commit({ b: 90_000 });
+  await repository.push('topic', 'topic:refs/pull/7/head');
+  const { refs, namespaces } = await explained(repository);
+  t.same(
+    refs.filter(({ name }) => name !== 'refs/heads/main'),
+    [],
+  );
+  t.same(namespaces, []);
+  await repository.push(':topic');
+  const after = await explained(repository);
+  t.match(after.namespaces, [{ name: 'refs/pull/', refs: 1 }]);
+  t.ok((after.namespaces[0]?.bytes ?? 0) > 90_000);
+  t.match(after.refs[0], { name: 'refs/pull/7/head' });
+});
+
+t.test('names of refs beyond ASCII, and files that look like options', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ '-x': 60_000 });
+  await repository.push('main');
+  await repository.git('checkout', '-q', '-b', 'größe/été');
+  await repository.commit({ b: 90_000 });
+  await repository.push('größe/été');
+  const { refs, paths } = await explained(repository);
+  t.match(refs[0], { name: 'refs/heads/größe/été', commits: 1 });
+  t.ok((refs[0]?.frees ?? 0) > 90_000);
+  t.same(refs[0]?.commands, ["git push origin --delete 'refs/heads/größe/été'"]);
+  t.equal(paths[1]?.commands[0], 'git filter-repo --invert-paths --path=-x');
+});
+
+t.test('an empty repository has nothing to say', async t => {
+  const repository = await Repository.open(t);
+  t.match(await explained(repository), { objects: 0, paths: [], refs: [], namespaces: [], lfs: null });
+});
+
+t.test('LFS objects that no version of a file names are named', async t => {
+  const repository = await Repository.open(t);
+  const put = async (bytes: number): Promise<string> => {
+    const content = randomBytes(bytes);
+    const oid = createHash('sha256').update(content).digest('hex');
+    const folder = join(repository.path, 'lfs/objects', oid.slice(0, 2), oid.slice(2, 4));
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, oid), content);
+    return oid;
+  };
+  const needed = await put(5000);
+  const lost = await put(7000);
+  await mkdir(join(repository.clone, 'media'));
+  await writeFile(
+    join(repository.clone, 'media/film'),
+    `version https://git-lfs.github.com/spec/v1\noid sha256:${needed}\nsize 5000\n`,
+  );
+  await repository.commit({ other: 10 });
+  await repository.push('main');
+  t.same((await explained(repository)).lfs, { count: 1, bytes: 7000, largest: [{ oid: lost, bytes: 7000 }] });
+});
+
+t.test('LFS objects beside the repository are looked at where they are of that repository alone', async t => {
+  const repository = await Repository.open(t);
+  const names = /^(.*)\/([^/]+)\/([^/]+)\.git$/.exec(repository.path);
+  const [, root = '', owner = '', repo = ''] = names ?? [];
+  const storage = (kind: 'repos' | 'lfs', ...templates: readonly string[]): StorageSettings => ({
+    kind,
+    templates,
+    owner: { by: 'path' },
+    visibility: 'private',
+  });
+  const storages = [
+    storage('repos', `${root}/{owner}/{repo}.git`),
+    storage('lfs', `${root}/lfs/{owner}/of-{repo}`, `${root}/shared/{owner}`, `${root}/all/*/{repo}`),
+  ];
+  const stores = lfsStores(repository.path, storages);
+  t.strictSame(stores, [`${repository.path}/lfs`, `${root}/lfs/${owner}/of-${repo}`]);
+  t.strictSame(lfsStores(`${root}/a/b/c.git`, storages).slice(1), [`${root}/lfs/a/of-b/c`]);
+  t.strictSame(lfsStores('/elsewhere/a/b.git', storages), ['/elsewhere/a/b.git/lfs']);
+
+  // As git-lfs, as Gitea, and as giftless have them.
+  const put = async (bytes: number, place: (oid: string) => string): Promise<string> => {
+    const content = randomBytes(bytes);
+    const oid = createHash('sha256').update(content).digest('hex');
+    const file = join(stores[1] ?? '', place(oid));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+    return oid;
+  };
+  const needed = await put(5000, oid => `objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`);
+  const lost = [
+    await put(9000, oid => `objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`),
+    await put(8000, oid => `${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid.slice(4)}`),
+    await put(7000, oid => oid),
+  ];
+  await mkdir(join(repository.clone, 'media'));
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${needed}\nsize 5000\n`;
+  await writeFile(join(repository.clone, 'media/film'), pointer);
+  await repository.commit({ other: 10 });
+  // A pull request's ref needs it as a branch does.
+  await repository.push('main:refs/pull/1/head');
+  const view = await RepositoryView.open(repository.path);
+  t.teardown(() => view.close());
+  const { lfs } = await explainSpace(view, limits, stores);
+  t.strictSame(lfs, {
+    count: 3,
+    bytes: 24_000,
+    largest: lost.map((oid, at) => ({ oid, bytes: 9000 - at * 1000 })),
+  });
+});
+
+t.test('names with controls and bytes that are no text are shown harmlessly, and can be copied', async t => {
+  const repository = await Repository.open(t);
+  const odd = 'a\u001b[2J\u202eb \'q" $(touch pwned).bin';
+  await repository.commit({ plain: 50_000 });
+  await rename(join(repository.clone, 'plain'), join(repository.clone, odd));
+  await writeFile(
+    Buffer.concat([Buffer.from(`${repository.clone}/latin`), Buffer.of(0xe4)]),
+    randomBytes(40_000),
+  );
+  await repository.commit({ x: 10 });
+  await repository.push('main');
+  const { paths } = await explained(repository);
+  t.same(
+    paths.map(({ path }) => path),
+    [odd, 'latin\udce4', 'plain', 'x'].filter(path => paths.some(each => each.path === path)),
+  );
+  for (const { path, commands } of paths) {
+    t.match(commands[0], /^[ -~]*$/, 'a terminal shows it as it is');
+    const echoed = await run(
+      'bash',
+      ['-c', `printf %s ${bashQuoted(path)} | od -An -tx1 -v | tr -d ' \\n'`],
+      {},
+    );
+    const bytes = path === 'latin\udce4' ? Buffer.from('latin\xe4', 'latin1') : Buffer.from(path);
+    t.equal(echoed.stdout, bytes.toString('hex'));
+  }
+});

@@ -1,0 +1,135 @@
+/**
+ * A repository whose files a stranger wrote: nothing of it runs, nothing else is read, and everything ends.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { spaceJson } from '../../../../src/git/worker/space/advice.ts';
+import { writeBitmap } from '../../../../src/git/worker/space/bitmap.ts';
+import { collect } from '../../../../src/git/worker/space/collect.ts';
+import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
+import { measure } from '../../../../src/git/worker/space/measure.ts';
+import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
+import { run } from '../../../hooks/world.ts';
+import { gitVersion, limits, Repository } from './world.ts';
+
+t.setTimeout(120_000);
+
+/** Every key of this git's manual whose value is, or may be, a program. */
+function programKeys(): readonly string[] {
+  const known = execFileSync('git', ['help', '--config'], { encoding: 'utf8' }).split('\n');
+  const pattern =
+    /hook|command|cmd|program|helper|pager|editor|proxy|fsmonitor|external|textconv|driver|clean$|smudge|process|askpass|sshcommand|alternaterefs/i;
+  return known.filter(key => pattern.test(key) && /^[A-Za-z]+(?:\.[A-Za-z]+)+$/.test(key));
+}
+
+t.test('no program that its configuration, hooks or attributes name is run', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 3000, 'b.txt': 3000 });
+  await repository.push('main');
+  const { path } = repository;
+  const marker = repository.server.path('marker');
+  const program = repository.server.path('program');
+  await repository.server.file(program, `#!/bin/sh\necho ran "$0" "$@" >>${marker}\n`);
+  const lines = [
+    ...programKeys().map(key => {
+      const parts = key.split('.');
+      const [section, subsection] = [parts[0], parts.slice(1, -1).join('.')];
+      return `[${section}${subsection === '' ? '' : ` "${subsection}"`}]\n${parts.at(-1)} = ${program}`;
+    }),
+    `[gc]\nrecentObjectsHook = ${program}\nauto = 1`,
+    `[core]\nfsmonitor = ${program}\nhooksPath = ${repository.server.path('hooks')}\npager = ${program}\nsshCommand = ${program}`,
+    `[filter "x"]\nclean = ${program}\nsmudge = ${program}\nprocess = ${program}\nrequired = true`,
+    `[diff "x"]\ncommand = ${program}\ntextconv = ${program}`,
+    `[remote "origin"]\nurl = ext::${program} %S\npromisor = true\npartialCloneFilter = blob:none\nuploadpack = ${program}\nvcs = x`,
+    `[protocol]\nallow = always\n[protocol "ext"]\nallow = always`,
+    `[include]\npath = ${repository.server.path('included')}`,
+    `[alias]\nrepack = !${program}\nrev-list = !${program}\nprune = !${program}`,
+    `[uploadpack]\npackObjectsHook = ${program}`,
+    `[trace2]\neventTarget = ${repository.server.path('trace')}`,
+  ];
+  await writeFile(join(path, 'config'), `${lines.join('\n')}\n`, { flag: 'a' });
+  await repository.server.file(repository.server.path('included'), `[gc]\nrecentObjectsHook = ${program}\n`);
+  for (const folder of [join(path, 'hooks'), repository.server.path('hooks')])
+    for (const name of ['reference-transaction', 'pre-auto-gc', 'post-rewrite', 'post-index-change'])
+      await repository.server.file(join(folder, name), `#!/bin/sh\necho ran >>${marker}\n`);
+  await mkdir(join(path, 'info'), { recursive: true });
+  await writeFile(join(path, 'info/attributes'), '* filter=x diff=x\n');
+  const view = await repository.view(t);
+  await measure(view, limits);
+  await explainSpace(view, limits);
+  await writeBitmap(view, gitVersion, limits);
+  await collect(view, { expireMs: 600_000, gitVersion, limits, now: Date.now });
+  const left = await readdir(repository.server.root);
+  t.notOk(left.includes('marker'), 'nothing ran');
+  t.notOk(left.includes('trace'), 'nothing was written');
+});
+
+t.test('an object that a promisor remote has is not fetched, and is a fault', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 3000 });
+  await repository.push('main');
+  const { path } = repository;
+  const marker = repository.server.path('marker');
+  const program = repository.server.path('program');
+  await repository.server.file(program, `#!/bin/sh\necho ran >>${marker}\n`);
+  const config = [
+    '[core]\nrepositoryFormatVersion = 1',
+    '[extensions]\npartialClone = origin',
+    `[remote "origin"]\nurl = file://${repository.server.path('elsewhere')}\nuploadpack = ${program}\npromisor = true`,
+  ];
+  await writeFile(join(path, 'config'), `${config.join('\n')}\n`, { flag: 'a' });
+  const blob = (await repository.git('rev-parse', 'HEAD:a')).trim();
+  await chmod(join(path, 'objects', blob.slice(0, 2)), 0o755);
+  execFileSync('rm', ['-f', join(path, 'objects', blob.slice(0, 2), blob.slice(2))]);
+  const view = await repository.view(t);
+  await t.rejects(measure(view, limits), /git rev-list: .*missing|unable|not found|bad/i);
+  t.notOk((await readdir(repository.server.root)).includes('marker'));
+});
+
+t.test('names of files in the repositories of others are not shown', async t => {
+  const victim = await Repository.open(t);
+  await victim.commit({ 'secret-name': 5000 });
+  await victim.push('main');
+  const secret = (await victim.git('rev-parse', 'HEAD')).trim();
+  const { server } = victim;
+  const path = await server.repository('git/eve/one.git');
+  await mkdir(join(path, 'objects/info'), { recursive: true });
+  await writeFile(join(path, 'objects/info/alternates'), `${victim.path}/objects\n`);
+  await writeFile(join(path, 'refs/heads/main'), `${secret}\n`);
+  const view = await RepositoryView.open(path);
+  t.teardown(() => view.close());
+  const report = JSON.stringify(spaceJson(await explainSpace(view, limits)));
+  t.notMatch(report, /secret-name/);
+  t.match(await measure(view, limits), { reachableBytes: 0, unreachableBytes: 0 });
+});
+
+t.test('a deep tree and long names end, in an answer of bounded length', async t => {
+  const repository = await Repository.open(t);
+  const deep = Array.from({ length: 900 }, () => 'd'.repeat(200)).join('/');
+  const blob = (await repository.git('hash-object', '-w', '/dev/null')).trim();
+  const made = await run('git', ['fast-import', '--quiet', '--force'], {
+    cwd: repository.clone,
+    input: `commit refs/heads/main\ncommitter a <a@b> 1 +0000\ndata 1\nx\nM 100644 ${blob} ${deep}/f\nM 100644 ${blob} g\n`,
+  });
+  t.equal(made.code, 0, made.stderr);
+  await repository.push('main');
+  const view = await repository.view(t);
+  const text = JSON.stringify(spaceJson(await explainSpace(view, limits)));
+  t.ok(text.length < 200_000);
+});
+
+t.test('work that takes longer than its time ends, and so does work that is stopped', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 1000 });
+  await repository.push('main');
+  // git waits for somebody who writes a ref there.
+  execFileSync('mkfifo', [join(repository.path, 'refs/heads/pipe')]);
+  const view = await repository.view(t);
+  await t.rejects(measure(view, { ...limits, timeoutMs: 200 }), { code: 'not_ready' });
+  const stop = new AbortController();
+  stop.abort();
+  await t.rejects(measure(view, { ...limits, signal: stop.signal }), { name: 'AbortError' });
+});

@@ -1,0 +1,120 @@
+/**
+ * What is said to free so much frees so much within five percent: in made repositories, in the sources of
+ * packages as their releases, and in this project's own history.
+ */
+
+import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { run } from '../../../hooks/world.ts';
+import { predictions, wrongOnes } from './predictions.ts';
+import { Repository } from './world.ts';
+
+t.setTimeout(3_600_000);
+
+const isLong = process.env.SOFTQUOTA_LONG === '1';
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+
+type Open = (t: Test) => Promise<Repository>;
+
+/** Numbers from 0 to below 1 that are the same in each run. */
+function dice(seed: number): () => number {
+  let state = seed + 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+/** Files that grow, move, are copied and deleted on several branches and tags. */
+async function made(t: Test, seed: number): Promise<Repository> {
+  const repository = await Repository.open(t);
+  const roll = dice(seed);
+  const upTo = (most: number) => Math.floor(roll() * most);
+  await repository.commit({ readme: 900, 'src/main': 4000 });
+  for (let step = 0; step < 20; step++) {
+    const name = `data/f${upTo(5)}`;
+    const kind = upTo(6);
+    const isThere = await stat(join(repository.clone, name)).then(
+      () => true,
+      () => false,
+    );
+    if (kind === 0 && isThere) await repository.git('mv', name, `data/moved${step}`);
+    if (kind === 1 && isThere) await cp(join(repository.clone, name), join(repository.clone, `copy${step}`));
+    if (kind === 2 && isThere) await repository.git('rm', '-q', name);
+    if (kind === 3) await repository.git('checkout', '-q', '-b', `b${step}`);
+    if (kind === 4) await repository.git('tag', `v${step}`);
+    await repository.commit({ [name]: 2000 + upTo(200_000), note: 20 });
+  }
+  await repository.push('refs/heads/*:refs/heads/*', 'refs/tags/*:refs/tags/*');
+  // What somebody deleted.
+  await repository.commit({ 'data/deleted': 100_000 });
+  await repository.push('HEAD:refs/heads/deleted');
+  await repository.push(':refs/heads/deleted');
+  return repository;
+}
+
+/** The folders of a package as one release after the other, each on top of the one before. */
+async function imported(t: Test, name: string): Promise<Repository> {
+  const repository = await Repository.open(t);
+  const source = join(root, 'node_modules', name);
+  for (const entry of await readdir(source)) {
+    await cp(join(source, entry), join(repository.clone, entry), {
+      recursive: true,
+      filter: path => !path.includes('/.git'),
+    });
+    await repository.commit({ version: 30 });
+  }
+  await repository.git('branch', 'before', 'HEAD~1');
+  await repository.git('mv', 'package.json', 'moved.json');
+  await repository.commit({ version: 30, 'build/out.bin': 50_000 });
+  await repository.push('refs/heads/*:refs/heads/*');
+  return repository;
+}
+
+/** This project's own history, or, outside of a clone of it, its files. */
+async function own(t: Test): Promise<Repository> {
+  const repository = await Repository.open(t);
+  const cloned = await run(
+    'git',
+    ['clone', '-q', '--bare', '--no-local', root, `${repository.path}-own`],
+    {},
+  );
+  if (cloned.code !== 0) return imported(t, 'typescript');
+  await rm(repository.path, { recursive: true });
+  await mkdir(dirname(repository.path), { recursive: true });
+  return repository.at(`${repository.path}-own`);
+}
+
+const packages = [
+  'commander',
+  'zod',
+  'ioredis',
+  'express',
+  'fast-check',
+  'axe-core',
+  'preact',
+  'ajv',
+  'tap',
+  'puppeteer-core',
+  'swagger-ui-dist',
+  'typescript',
+].filter((_, index) => isLong || index < 1);
+
+const cases: readonly (readonly [string, Open])[] = [
+  ...Array.from(
+    { length: isLong ? 20 : 2 },
+    (_, seed) => [`made ${seed}`, (t: Test) => made(t, seed)] as const,
+  ),
+  ...packages.map(name => [name, (t: Test) => imported(t, name)] as const),
+  ...(isLong ? [['this project', own] as const] : []),
+];
+
+for (const [name, open] of cases) {
+  t.test(name, async t => {
+    const found = await predictions(await open(t), 0.01);
+    t.ok(found.length > 0, `${found.length} pieces of advice`);
+    t.same(wrongOnes(found), []);
+  });
+}

@@ -1,0 +1,126 @@
+/** What the worker says of a repository is always of what the repository is. */
+
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import t, { type Test } from 'tap';
+import { Reclaim } from '../../../src/git/worker/reclaim.ts';
+import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
+import type { RepositoryFigures } from '../../../src/git/worker/report.ts';
+import { must } from '../../e2e/run.ts';
+
+t.setTimeout(120_000);
+
+async function open(t: Test) {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+  const path = join(folder, 'git/alice/one.git');
+  await must('git', ['init', '-q', '--bare', '-b', 'main', path]);
+  const clone = join(folder, 'clone');
+  await must('git', ['init', '-q', '-b', 'main', clone]);
+  await must('git', ['remote', 'add', 'origin', path], { cwd: clone });
+  const told = new PassThrough({ objectMode: true });
+  const reclaim = new Reclaim({
+    lfs: [],
+    storages: [
+      {
+        kind: 'repos',
+        templates: [join(folder, 'git/{owner}/{repo}.git')],
+        owner: { by: 'path' },
+        visibility: 'private',
+      },
+    ],
+    exclude: [],
+    run: 'measure',
+    expireMs: 3_600_000,
+    gitVersion: { major: 2, minor: 39 },
+    log: { info: () => {}, warn: () => {} },
+    found: figures => told.write(figures),
+    gone: () => {},
+  });
+  t.teardown(async () => {
+    await reclaim.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const next = async (of = path): Promise<RepositoryFigures> => {
+    for (;;) {
+      const figures = told.read();
+      if (figures === null) await once(told, 'readable');
+      else if (figures.path === of) return figures;
+    }
+  };
+  const push = async (branch: string, bytes: number) => {
+    await must('git', ['checkout', '-q', '--orphan', branch], { cwd: clone });
+    await writeFile(join(clone, 'file'), randomBytes(bytes));
+    await must('git', ['add', '--all'], { cwd: clone });
+    await must('git', ['commit', '-q', '-m', branch], { cwd: clone });
+    await must('git', ['push', '-q', 'origin', branch], { cwd: clone });
+  };
+  return { folder, path, clone, reclaim, next, push };
+}
+
+/** As if the last change were some time ago. */
+async function settle(path: string): Promise<void> {
+  for (;;) {
+    if ((await refsSignature(path))?.isSure === true) return;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
+t.test('what has not changed is said again with the new mark, and what has is measured', async t => {
+  const { path, clone, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  await push('big', 100_000);
+  await settle(path);
+  reclaim.mark = 'one';
+  reclaim.pushed(path);
+  const first = await next();
+  t.match(first, { mark: 'one', measured: { unreachableBytes: 0, isLent: false } });
+  reclaim.mark = 'two';
+  reclaim.pushed(path);
+  const again = await next();
+  t.equal(again.mark, 'two');
+  t.same(again.measured, first.measured);
+  await must('git', ['push', '-q', 'origin', ':big'], { cwd: clone });
+  reclaim.pushed(path);
+  const deleted = await next();
+  t.ok((deleted.measured?.unreachableBytes ?? 0) > 100_000);
+  await settle(path);
+  reclaim.pushed(path);
+  t.same((await next()).measured, deleted.measured);
+  // Loose objects go, and no ref changes.
+  await must('git', ['prune', '--expire=now'], { cwd: path });
+  reclaim.pushed(path);
+  t.match(await next(), { measured: { unreachableBytes: 0 } });
+});
+
+t.test('changes in the same moment are told apart, and those in the 2001st directory', async t => {
+  const { path, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  reclaim.pushed(path);
+  await next();
+  t.equal((await refsSignature(path))?.isSure, false, 'the next change may leave the same trace');
+  await settle(path);
+  t.equal((await refsSignature(path))?.isSure, true);
+  for (let at = 0; at < 2001; at++) await mkdir(join(path, `refs/heads/d${at}`));
+  const old = new Date(Date.now() - 60_000);
+  await utimes(join(path, 'refs/heads'), old, old);
+  t.equal((await refsSignature(path))?.isSure, false);
+});
+
+t.test('a repository that lends its objects says so', async t => {
+  const { folder, path, clone, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  await push('big', 100_000);
+  const fork = join(folder, 'git/bob/one.git');
+  await must('git', ['clone', '-q', '--bare', '--shared', path, fork]);
+  await must('git', ['push', '-q', 'origin', ':big'], { cwd: clone });
+  reclaim.start();
+  const lent = await next();
+  t.ok((lent.measured?.unreachableBytes ?? 0) > 100_000);
+  t.equal(lent.measured?.isLent, true);
+  t.equal((await next(fork)).measured?.isLent, false);
+  t.ok((await readdir(join(fork, 'objects/pack'))).length === 0);
+});

@@ -1,0 +1,218 @@
+/** What doctor and /readyz say of other hosts, sources and the worker. */
+
+import t from 'tap';
+import { findings, notes, notReady, type Observed } from '../../src/health/index.ts';
+import { version } from '../../src/version.ts';
+import { codes, idle, none, observed } from './observed.ts';
+
+t.test('a host that has been silent for more than a day is a notice, and how to forget it', async t => {
+  const now = Date.parse('2026-11-21T09:00:00Z');
+  const host = { version: '1', seenAt: now - 86_400_001, isAlive: false };
+  const hosts = [
+    { ...host, host: 'gone' },
+    { ...host, host: 'lately', seenAt: now - 86_300_000 },
+    { ...host, host: 'here', isAlive: true },
+  ];
+  const advice = [{ code: 'evicts', message: 'it may evict', mend: 'maxmemory-policy noeviction' }] as const;
+  const state = { away: null, divergence: null, nameTaken: null };
+  const seen = await observed(t, { now, fleet: { state, advice, hosts, elsewhere: [], unshared: [] } });
+  const told = findings(seen).filter(({ code }) => ['host_silent', 'shared_store'].includes(code));
+  t.match(told, [
+    { severity: 'notice', message: 'it may evict', mend: 'maxmemory-policy noeviction' },
+    {
+      severity: 'notice',
+      message: /^the host gone has sent nothing since 2026-11-20/,
+      mend: /softquota host forget -- gone/,
+    },
+  ]);
+  t.equal(told.length, 2);
+  t.strictSame(notReady(seen), []);
+});
+
+t.test('what several hosts mount and nobody measures is told, and what has no name', async t => {
+  const now = Date.parse('2026-11-21T09:00:00Z');
+  const host = { version: '1', seenAt: now - 60_000, isAlive: false };
+  const hosts = [
+    { ...host, host: 'gone' },
+    { ...host, host: 'here', isAlive: true },
+  ];
+  const state = { away: null, divergence: null, nameTaken: null };
+  const elsewhere = [
+    { name: 'nas1', walker: 'gone' },
+    { name: 'nas2', walker: 'here' },
+    { name: 'nas3', walker: null },
+  ];
+  const unshared = [{ path: '/mnt/nas/lfs', type: 'nfs4', section: 'storage.lfs' }];
+  const seen = await observed(t, { now, fleet: { state, advice: [], hosts, elsewhere, unshared } });
+  t.match(
+    findings(seen).filter(({ code }) => code.startsWith('shared_')),
+    [
+      {
+        severity: 'wrong',
+        message: /^the host gone, which walks nas1, has sent nothing since 2026-11-21/,
+        mend: /start its daemon; .*softquota host forget -- gone$/,
+      },
+      { severity: 'wrong', message: /^it is not known which host walks nas3/, mend: /^wait some seconds/ },
+      {
+        severity: 'notice',
+        message: /^\/mnt\/nas\/lfs is on a file system of type nfs4: .* counts twice$/,
+        mend: /^set \[storage\.lfs\] SHARED in app\.ini/,
+      },
+    ],
+  );
+  t.strictSame(notReady(seen), [], 'what is known can be relied on');
+  const away = { since: now, reason: 'refused' };
+  const withoutStore = await observed(t, {
+    now,
+    fleet: { state: { ...state, away }, advice: [], hosts: [], elsewhere, unshared: [] },
+  });
+  t.match(
+    findings(withoutStore).filter(({ code }) => code === 'shared_unwalked'),
+    [{ message: /nas3/, mend: /^start the server at \[store\] HOST/ }],
+  );
+});
+
+t.test('a source that reports no more is told, with how to start again or to end it', async t => {
+  const seen = await observed(t);
+  const reported = {
+    name: "it's / ours",
+    reportedAt: Date.parse('2026-11-21T09:00:00Z'),
+    staleAfterMs: 60_000,
+    units: 1,
+    owners: 1,
+    bytes: 1,
+    isStale: true,
+  };
+  const list = [reported, { ...reported, name: 'fresh', isStale: false }];
+  const lost = [{ file: '/var/lib/softquota/sources/1.db', why: 'file is not a database' }];
+  Object.defineProperty(seen.ledger.sources, 'list', { value: list });
+  Object.defineProperty(seen.ledger.sources, 'lost', { value: lost });
+  t.match(
+    findings(seen).filter(({ code }) => code.startsWith('source_')),
+    [
+      {
+        code: 'source_stale',
+        severity: 'wrong',
+        message:
+          "the source it's / ours last reported at 2026-11-21T09:00:00.000Z, but should report every 60 s: its figures are stale",
+        mend: /: curl -q --unix-socket \/run\/softquota\/trusted\.sock -X DELETE 'http:\/\/localhost\/v1\/sources\/it/,
+      },
+      {
+        code: 'source_lost',
+        severity: 'wrong',
+        message: /1\.db, which .* cannot be read: file is not a database/,
+      },
+    ],
+  );
+  t.strictSame(notReady(seen), [], 'the daemon itself is ready');
+});
+
+t.test(
+  'owners who seem to have been renamed are told with lines that can be copied, and only so many',
+  async t => {
+    const rename = {
+      from: '-bob',
+      to: "rob'rt\u001b[31m",
+      units: 1,
+      groups: ['free', 'a b'],
+      newGroups: [],
+      isOnlyFound: true,
+    };
+    const told = async (renames: Observed['renames']) =>
+      findings(await observed(t, { renames })).filter(({ code }) => code === 'owner_renamed');
+    t.match(await told([rename, { ...rename, newGroups: ['gold', 'free'], isOnlyFound: false }]), [
+      {
+        message:
+          "-bob seems to have been renamed to rob'rt\\u{1b}[31m on the disk: 1 unit belongs to rob'rt\\u{1b}[31m now, and -bob, who has none left, is in the groups free, a b",
+        mend: /^softquota user edit --name "\$\(printf .*\)" -- -bob {2}# if .* softquota user set-groups --none -- -bob$/,
+      },
+      { mend: /^softquota user set-groups -- .* gold free 'a b' && softquota user delete -- -bob {2}#/ },
+    ]);
+    const many = await told(Array.from({ length: 30 }, () => rename));
+    t.equal(many.length, 21);
+    t.match(many.at(-1)?.message, '10 more like these');
+  },
+);
+
+t.test('of many mistakes in a policy of one kind the first ones are told', async t => {
+  const defaultGroups = Array.from({ length: 30 }, (_, at) => `missing-${at}`);
+  const told = findings(await observed(t, { defaultGroups })).filter(
+    ({ code }) => code === 'missing_default_group',
+  );
+  t.equal(told.length, 21);
+  t.match(told[0]?.message, 'missing-0');
+  t.match(told.at(-1)?.message, '10 more like these');
+});
+
+t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
+  const seen = await observed(t);
+  const hooks = { unguarded: none, putBack: { count: 0, last: null } };
+  const told = (worker: Omit<Observed['worker'], keyof typeof idle> & Partial<typeof idle>) =>
+    findings({ ...seen, worker: { ...idle, ...worker } }).filter(({ code }) =>
+      /worker|garbage|repository_unguarded|hooks_replaced/.test(code),
+    );
+  t.same(told({ isWanted: false, state: null, silentMs: 99_000 }), [], 'nobody wants one');
+  t.same(told({ isWanted: true, state: null, silentMs: 20_000 }), [], 'the daemon has just started');
+  t.match(told({ isWanted: true, state: null, silentMs: 31_000 }), [
+    {
+      code: 'worker_missing',
+      message: /reported for 31 seconds/,
+      mend: /^systemctl enable --now softquota-worker/,
+    },
+  ]);
+  t.same(told({ isWanted: true, state: { version, hooks }, silentMs: 5000 }), []);
+  t.match(told({ isWanted: true, state: { version: '0.0.1', hooks: null }, silentMs: 5000 }), [
+    { code: 'worker_outdated', message: /the worker is version 0\.0\.1/ },
+    { code: 'worker_idle' },
+  ]);
+  const place = { path: '/srv/git/a/\u001bb.git', why: 'it belongs to the user 7' };
+  const unguarded = { first: [place], count: 1 };
+  t.match(
+    told({
+      isWanted: true,
+      state: { version, hooks: { unguarded, putBack: { count: 2, last: '/srv/git/a/b.git' } } },
+      silentMs: 0,
+    }),
+    [
+      {
+        code: 'repository_unguarded',
+        severity: 'wrong',
+        message: /a\/\\u\{1b\}b\.git has no working hooks.*user 7/,
+      },
+      { code: 'hooks_replaced', severity: 'notice', message: /2 times.*the last in \/srv\/git\/a\/b\.git/ },
+    ],
+  );
+});
+
+t.test('much garbage is named where nothing collects it, and so is a collection that fails', async t => {
+  const seen = await observed(t);
+  const told = (worker: Partial<typeof idle>, silentMs = 0) =>
+    findings({
+      ...seen,
+      worker: { isWanted: false, ...idle, ...worker, state: { version, hooks: null }, silentMs },
+    }).filter(({ code }) => /worker|garbage/.test(code));
+  t.same(told({ unreachableBytes: 999_999_999 }), []);
+  t.match(told({ unreachableBytes: 2_500_000_000 }), [{ code: 'garbage', message: /^2\.5 GB/ }]);
+  t.same(told({ unreachableBytes: 2_500_000_000, collects: true }), []);
+  t.match(told({ collects: true }, 31_000), [
+    { code: 'worker_missing', message: /nothing that is deleted frees space/ },
+  ]);
+  const place = { path: '/srv/git/a/\u001bb.git', why: 'git repack: no space' };
+  t.match(told({ failing: { first: [place], count: 1 } }), [
+    { code: 'garbage_failing', message: /a\/\\u\{1b\}b\.git: .*git repack: no space/ },
+  ]);
+});
+
+t.test('where garbage is forgiven, a worker that is silent is told, with what still holds', async t => {
+  const seen = await observed(t);
+  const told = (isForgiving: boolean, silentMs: number) => {
+    const worker = { isWanted: false, ...idle, isForgiving, state: null, silentMs };
+    return { notes: notes({ ...seen, worker }), codes: codes({ ...seen, worker }) };
+  };
+  t.same(told(true, 20_000).notes, []);
+  t.notOk(told(true, 20_000).codes.includes('worker_missing'));
+  t.same(told(false, 90_000).notes, []);
+  const silent = told(true, 90_000);
+  t.match(silent.notes, [/^no worker has reported since .*Z: .*ten minutes after a push.*after a day$/]);
+  t.ok(silent.codes.includes('worker_missing'));
+});

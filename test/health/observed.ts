@@ -1,0 +1,53 @@
+/** A daemon as it is observed, for tests. */
+
+import type { Test } from 'tap';
+import { findings, type Observed } from '../../src/health/index.ts';
+import { World } from '../ledger/world.ts';
+
+export const none = { first: [], count: 0 };
+export const idle: Pick<Observed['worker'], 'collects' | 'isForgiving' | 'unreachableBytes' | 'failing'> = {
+  collects: false,
+  isForgiving: false,
+  unreachableBytes: 0,
+  failing: none,
+};
+
+export async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Observed> {
+  const ledger = await new World(t).open();
+  ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
+  return {
+    ledger,
+    forge: null,
+    fleet: null,
+    defaultGroups: [],
+    storages: 1,
+    rootsAway: [],
+    shortDisks: [],
+    outlook: { promisedBytes: 0, sizeBytes: 0, fullAt: null },
+    keepsFree: false,
+    hangs: [],
+    walking: [],
+    unread: none,
+    faults: none,
+    rulers: none,
+    leftovers: none,
+    renames: [],
+    sweptAgoMs: 0,
+    sweepEveryMs: 900_000,
+    unpublished: null,
+    worker: { isWanted: false, ...idle, state: null, silentMs: 0 },
+    notices: [],
+    offlineDecisions: null,
+    sweepError: null,
+    configWrittenAt: null,
+    restartKeys: [],
+    lostSecrets: [],
+    trustedSocket: '/run/softquota/trusted.sock',
+    pid: 4711,
+    uid: 1000,
+    now: Date.now(),
+    ...differing,
+  };
+}
+
+export const codes = (seen: Observed) => findings(seen).map(({ code }) => code);

@@ -1,0 +1,52 @@
+/** Identities with a clock, for tests of sessions and links. */
+
+import type { Test } from 'tap';
+import {
+  type Authentication,
+  createToken,
+  createUser,
+  Identity,
+  type IdentityOptions,
+  identityKinds,
+  localAdministrator,
+  type NewToken,
+  type SignIn,
+} from '../../src/identity/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { SetClock, silentLog, World } from '../ledger/world.ts';
+
+const here = '192.0.2.7';
+
+export async function world(t: Test, options: Partial<IdentityOptions> = {}) {
+  const clock = new SetClock();
+  const opened = new World(t, { kinds: identityKinds, clock });
+  const ledger = await opened.open();
+  const warned: string[] = [];
+  const log = { ...silentLog, warn: (_: object, words: string) => void warned.push(words) };
+  const identity = new Identity({ documents: ledger.documents, now: () => clock.wall(), log, ...options });
+  t.teardown(() => identity.close());
+  const signIn = async (by: SignIn, held: string | null = null) => {
+    const result = await identity.signIn(by, here, held);
+    if (result.is !== 'signed in') throw new Error(result.is);
+    return result.started;
+  };
+  return { clock, opened, ledger, identity, signIn, warned };
+}
+
+export async function tokenOf(ledger: Ledger, name: string, wanted: Partial<NewToken> = {}): Promise<string> {
+  const made = await ledger.documents.transact(transaction => {
+    const owner = transaction.owner(name) ?? createUser(transaction, { name });
+    const token = { name: 'ci', scopes: ['all'], expiresAt: null, ...wanted };
+    return createToken(transaction.changes, owner, token, { maker: localAdministrator, now: 0 });
+  });
+  return made.token;
+}
+
+export function nameIn(answer: Authentication): string | null {
+  return answer.is === 'caller' ? answer.caller.name : `(${answer.is})`;
+}
+
+export function renewedIn(answer: Authentication): string {
+  if (answer.is !== 'caller' || answer.renewed === null) throw new Error(`not renewed: ${answer.is}`);
+  return answer.renewed.value;
+}

@@ -1,0 +1,58 @@
+/**
+ * A list that is there as a whole, such as all rules: a page at a time, and searched by the name once it is longer
+ * than a page. The address has what is asked.
+ */
+
+import type { ComponentChildren } from 'preact';
+import { useQueryPart } from '../place.ts';
+import { Field } from './field.tsx';
+import { Pager } from './pager.tsx';
+import { Empty } from './states.tsx';
+
+const pageSize = 50;
+
+export interface SearchedListProps<Row extends { readonly name: string }> {
+  readonly rows: readonly Row[];
+  /** What is listed: `['rule', 'rules']`. */
+  readonly of: readonly [one: string, several: string];
+  /** Draws the rows of one page. */
+  readonly children: (rows: readonly Row[]) => ComponentChildren;
+}
+
+export function SearchedList<Row extends { readonly name: string }>(props: SearchedListProps<Row>) {
+  const { rows, of, children } = props;
+  const [query, change] = useQueryPart();
+  const q = query.get('q') ?? '';
+  const wanted = q.trim().toLowerCase();
+  const found = wanted === '' ? rows : rows.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const last = Math.max(1, Math.ceil(found.length / pageSize));
+  const asked = Number(query.get('page') ?? 1);
+  const page = Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, last) : 1;
+  if (rows.length <= pageSize && q === '') return children(rows);
+  return (
+    <>
+      <search class="fields">
+        <Field
+          label="Search by name"
+          type="search"
+          value={q}
+          onInput={text => change({ q: text, page: '' })}
+        />
+      </search>
+      {found.length === 0 ? (
+        <Empty>No {of[0]} matches the search.</Empty>
+      ) : (
+        <>
+          {children(found.slice((page - 1) * pageSize, page * pageSize))}
+          <Pager
+            page={page}
+            pageSize={pageSize}
+            total={found.length}
+            of={of}
+            onPage={next => change({ page: String(next) })}
+          />
+        </>
+      )}
+    </>
+  );
+}
