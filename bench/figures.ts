@@ -1,6 +1,8 @@
 /** Medians, and the tables that the claims print. */
 
 import { loadavg } from 'node:os';
+import { version } from '../src/version.ts';
+import { firstLine } from './processes.ts';
 
 export interface Goal {
   readonly words: string;
@@ -79,8 +81,13 @@ export function print({ title, how, figures }: Claim): void {
     `## ${title}`,
     how,
     table.map(cells => `| ${cells.join(' | ')} |`).join('\n'),
-    `Load of the host at the end: ${(loadavg()[0] ?? 0).toFixed(1)}.`,
+    `${measured()} Load of the host at the end: ${(loadavg()[0] ?? 0).toFixed(1)}.`,
     ...(missed.length === 0 ? [] : [`Missed:\n\n${missed.join('\n')}`]),
   ];
   process.stdout.write(`\n${sections.join('\n\n')}\n`);
+}
+
+function measured(): string {
+  const commit = firstLine('git', ['rev-parse', '--short', 'HEAD']);
+  return `Measured on ${new Date().toISOString().slice(0, 10)} with softquota ${version}, ${commit}.`;
 }

@@ -130,7 +130,7 @@ export function makeOwners(root: string, owners: number, first = 0): Made {
 }
 
 /** Writes app.ini; `lines` come behind `[server]`'s own. `total`: what everybody may store. */
-export function writeConfig(directory: string, lines: string, total = '1P'): string {
+export function writeConfig(directory: string, lines: string, total = '1P', quota = ''): string {
   const file = join(directory, 'app.ini');
   // The only sweeps are the one at the start and those that are asked for.
   const text = `[server]
@@ -139,7 +139,7 @@ HTTP_PORT = 0
 
 [quota]
 ENABLED = true
-
+${quota}
 [quota.default]
 TOTAL = ${total}
 

@@ -54,6 +54,7 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'A disk that does not fill': '/docs/disk',
     'Backup and restore': '/docs/backup',
     Sizing: '/docs/sizing',
+    Performance: '/docs/performance',
     Upgrade: '/docs/upgrade',
   },
   Troubleshooting: {

@@ -1,10 +1,11 @@
 /** Tells what another policy would change for everybody, without a change of anything. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
-import { decide, type Graces, leaves } from '../quota/index.ts';
+import { type CompiledGroup, decide, type Graces, leaves, type Standing } from '../quota/index.ts';
 import { inSlices, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import type { ChangedOwner, DraftPolicy, Simulation } from '../wire/index.ts';
@@ -25,6 +26,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const refused: ChangedOwner[] = [];
   const allowed: ChangedOwner[] = [];
   const graced: ChangedOwner[] = [];
+  const isAlike = comparison(settings, then);
   let owners = 0;
   await inSlices(ledger.owners(), owner => {
     owners += 1;
@@ -37,6 +39,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
       graces,
       { policy: inForce, settings },
       { policy: drafted, settings: then },
+      isAlike,
     );
     const toRefused = changes.filter(({ after }) => !after.allowed);
     const toAllowed = changes.filter(({ before, after }) => after.allowed && !before.allowed);
@@ -108,11 +111,45 @@ interface Ruling {
   readonly settings: LedgerSettings;
 }
 
-function changesFor(owner: OwnerUsage, graces: Graces, now: Ruling, then: Ruling): ChangedOwner['changes'] {
+/** Tells whether the same is decided about whoever has these groups, before and after. May not know: false. */
+type Comparison = (was: Standing, is: Standing) => boolean;
+
+/** Compares each group once: most edits leave most owners with groups in which nothing is different. */
+function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison {
+  if (!isDeepStrictEqual(settings, then)) return () => false;
+  const known = new Map<CompiledGroup, { readonly is: CompiledGroup; readonly isAlike: boolean }>();
+  const isGroupAlike = (was: CompiledGroup, is: CompiledGroup | undefined): boolean => {
+    if (is === undefined) return false;
+    const found = known.get(was);
+    if (found?.is === is) return found.isAlike;
+    const isAlike = isDeepStrictEqual(was, is);
+    known.set(was, { is, isAlike });
+    return isAlike;
+  };
+  const areAlike = (was: readonly CompiledGroup[], is: readonly CompiledGroup[]) =>
+    was.length === is.length && was.every((group, at) => isGroupAlike(group, is[at]));
+  return (was, is) =>
+    // Where some only report, the groups in force are made for each owner.
+    was.reporting === undefined &&
+    is.reporting === undefined &&
+    areAlike(was.assigned, is.assigned) &&
+    areAlike(was.defaults, is.defaults);
+}
+
+function changesFor(
+  owner: OwnerUsage,
+  graces: Graces,
+  now: Ruling,
+  then: Ruling,
+  isAlike: Comparison,
+): ChangedOwner['changes'] {
+  const groupsBefore = now.policy.standing(owner.id, now.settings.defaultGroups);
+  const groupsAfter = then.policy.standing(owner.id, then.settings.defaultGroups);
+  if (isAlike(groupsBefore, groupsAfter)) return [];
   // Allowances are no part of a draft: whoever has one keeps it.
   const { allowance, usage, unreachable } = owner;
-  const before = { ...now.policy.standing(owner.id, now.settings.defaultGroups), allowance, graces };
-  const after = { ...then.policy.standing(owner.id, then.settings.defaultGroups), allowance, graces };
+  const before = { ...groupsBefore, allowance, graces };
+  const after = { ...groupsAfter, allowance, graces };
   return leaves.flatMap(subject => {
     const was = decide(now.settings, before, usage, subject, 0, null, unreachable);
     const is = decide(then.settings, after, usage, subject, 0, null, unreachable);

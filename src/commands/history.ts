@@ -1,4 +1,4 @@
-/** `softquota history`: usage as it was, of an owner or of all owners together. */
+/** `softquota history`: the usage history, of an owner or of all owners together. */
 
 import { type Command, Option } from 'commander';
 import type { Leaf } from '../quota/index.ts';

@@ -203,7 +203,7 @@ function rowOf(difference: PolicyDifference): readonly string[] {
     case 'decision':
       return [
         owner,
-        `may grow ${difference.subject}`,
+        `may add ${difference.subject}`,
         difference.theirs ? 'yes' : 'no',
         difference.ours ? 'yes' : 'no',
         reason,

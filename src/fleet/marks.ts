@@ -31,7 +31,7 @@ export class Marks {
   #mark: string | null = null;
   /** Something was lost, which is not mended yet. */
   #isLost = false;
-  /** On the monotonic clock; null: nothing was lost of late. */
+  /** On the monotonic clock; null: nothing was lost recently. */
   #heldUntil: number | null = null;
   /** On the monotonic clock. */
   #nextAt = 0;

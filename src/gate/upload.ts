@@ -28,8 +28,16 @@ function startByLimits(
     parts.reduce((sum, part) => sum + part.bytes, 0),
     Number.MAX_SAFE_INTEGER,
   );
-  if (!admissions.isTracking) return ledger.decide(ownerName, subject, bytes);
-  for (const path of ledger.units.walkedOf(ownerName, subject, mostMeasured, mostLookedAt)) letThrough(path);
+  const measureSoon = (): void => {
+    for (const path of ledger.units.walkedOf(ownerName, subject, mostMeasured, mostLookedAt))
+      letThrough(path);
+  };
+  if (!admissions.isTracking) {
+    const decided = ledger.decide(ownerName, subject, bytes);
+    if (decided.decision.allowed) measureSoon();
+    return decided;
+  }
+  measureSoon();
   const known = parts.filter(part => part.bytes > 0);
   if (known.length === 0 && settings.precise) return ledger.decide(ownerName, subject);
   return admissions.admit({

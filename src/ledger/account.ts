@@ -156,6 +156,7 @@ export class Account {
    * unit is as its program last said, however long ago that is, and makes nothing old.
    */
   get measuredAt(): number | null {
+    if (this.#shares.size === 0) return this.ownMeasuredAt;
     let oldest = this.ownMeasuredAt;
     for (const { measuredAt } of this.#shares.values()) oldest = older(oldest, measuredAt);
     return oldest;

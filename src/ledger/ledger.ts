@@ -225,15 +225,6 @@ export class Ledger {
    * in it ends or grows old by itself, or something besides units has changed somewhere.
    */
   isStill(owner: OwnerUsage, { account, isLasting, version }: UsageMark): boolean {
-    console.error(
-      isLasting,
-      version,
-      this.#version,
-      this.#watchers.told,
-      owner.name,
-      owner.stale,
-      this.shares.isStale,
-    );
     if (!isLasting || version !== this.#version || owner.stale !== this.shares.isStale) return false;
     const now = this.#figuresOf(account);
     return (

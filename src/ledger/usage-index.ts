@@ -26,7 +26,7 @@ export class UsageIndex {
   readonly #units: UnitTable;
   #accountsOpened = 0;
   #unitsVersion = 0;
-  #accountsVersion = 0;
+  #accountsClosed = 0;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -55,7 +55,7 @@ export class UsageIndex {
 
   /** Another number after each change of who the owners are, and which of them have accounts. */
   get version(): number {
-    return this.#accountsVersion + this.owners.version;
+    return this.#accountsOpened + this.#accountsClosed + this.owners.version;
   }
 
   get unitCount(): number {
@@ -193,7 +193,7 @@ export class UsageIndex {
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
     if (this.hasUsage(ownerKey)) return;
-    this.#accountsVersion += 1;
+    this.#accountsClosed += 1;
     this.#accounts.delete(ownerKey);
   }
 

@@ -5,6 +5,7 @@ import type { MailSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
+import { certificateFault } from './certificate-fault.ts';
 import type { RenderedMail } from './templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
@@ -42,7 +43,8 @@ export async function sendMail(settings: MailSettings, mail: OutgoingMail): Prom
     const outcome = await within(sent, wholeMs, late);
     return outcome === late ? `no answer within ${wholeMs / 1000} s` : null;
   } catch (error) {
-    return printable(messageOf(error)).slice(0, 300);
+    const { host, port } = settings;
+    return printable(certificateFault(error, `${host}:${port}`) ?? messageOf(error)).slice(0, 300);
   } finally {
     transport.close();
   }

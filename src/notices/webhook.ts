@@ -14,6 +14,7 @@ import type { WebhookSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
+import { certificateFault } from './certificate-fault.ts';
 import { isInNetworks, isPrivateAddress } from './private-networks.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -49,13 +50,16 @@ export async function postWebhook(hook: WebhookSettings, post: Post): Promise<st
   } catch (error) {
     if (timeout.aborted) return `no answer within ${hook.timeoutMs / 1000} s`;
     if (post.signal.aborted) return 'the daemon stopped before there was an answer';
-    return printable(error instanceof PostFault ? error.message : messageOf(error)).slice(0, 300);
+    return printable(messageOf(error)).slice(0, 300);
   }
 }
 
 async function postTo(url: URL, hook: WebhookSettings, post: Post, redirectsLeft: number): Promise<void> {
   const addresses = await checkedAddresses(url, hook, post.signal);
-  const answer = await answerOf(url, addresses, hook, post);
+  const answer = await answerOf(url, addresses, hook, post).catch(error => {
+    const why = certificateFault(error, url.host);
+    throw why === null ? error : new PostFault(why, { cause: error });
+  });
   const { statusCode: status = 0 } = answer;
   await drained(answer);
   if (status >= 200 && status < 300) return;

@@ -72,7 +72,7 @@ export interface ExplainedGroup {
 }
 
 /**
- * A step that was come to: the last one answered, those before it had no rule that covers it, or no groups.
+ * A step that was reached: the last one answered, those before it had no rule that covers it, or no groups.
  */
 export interface ExplainedStep {
   readonly step: PrecedenceStep;

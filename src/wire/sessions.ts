@@ -72,7 +72,7 @@ export type AnySession = z.infer<typeof anySession>;
 
 export const signInLink = z
   .object({
-    url: z.string().meta({ description: 'Good once.' }),
+    url: z.string().meta({ description: 'It works once.' }),
     expires_at: z.string(),
   })
   .meta({ id: 'SignInLink' });

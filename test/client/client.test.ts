@@ -2,9 +2,8 @@
 
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import {
-  type ClientOptions,
   createClient,
   QuotaExceededError,
   type QuotaLeaf,
@@ -13,23 +12,9 @@ import {
   QuotaUnavailableError,
 } from '../../src/client/index.ts';
 import type { Leaf, Subject } from '../../src/quota/index.ts';
-import { decision, GateStub, plain } from './gate.ts';
+import { open, packages, question } from './client.ts';
+import { decision, type GateStub, plain } from './gate.ts';
 
-async function open(t: Test, options: ClientOptions = {}) {
-  const gate = await GateStub.open(t);
-  const faults: QuotaUnavailableError[] = [];
-  const client = createClient({
-    socket: gate.socket,
-    timeoutMs: 30_000,
-    onUnavailable: fault => faults.push(fault),
-    ...options,
-  });
-  t.teardown(() => client.close());
-  return { gate, client, faults };
-}
-
-const packages = 'size:assets:packages:all';
-const question = { owner: 'jürgen & co', subject: packages, size: 1000, actor: 'bob' } as const;
 const reserved = plain(201, { id: 'r/1', expires_at: '2026-11-23T05:10:00.000Z' });
 
 t.test('the client knows the subjects of the gate', async t => {
@@ -65,35 +50,6 @@ t.test('a question is asked with all that it has, over a connection that stays',
     { method: 'GET', path: '/v1/check', parameters: { path: '/srv/git/alice/app.git' } },
   ]);
   t.equal(gate.connections, 1);
-});
-
-t.test('in report mode it says what would be refused', async t => {
-  const { gate, client } = await open(t);
-  gate.answer = decision(true, { would_refuse: true });
-  t.match(await client.check(question), { allowed: true, wouldRefuse: true, reported: null });
-  const ruling = { used: 5, limit: 4, group: 'free', rule: 'tried' };
-  const reported = { ...ruling, message: 'Quota exceeded: alice uses 5 B of 4 B (125 %).' };
-  gate.answer = decision(true, { would_refuse: true, reported });
-  t.match(await client.check(question), { allowed: true, wouldRefuse: true, reported });
-});
-
-t.test('a grace is until when and how far a limit may be passed', async t => {
-  const { gate, client } = await open(t);
-  const until = '2026-11-28T09:00:00.000Z';
-  for (const isAllowed of [true, false]) {
-    gate.answer = decision(isAllowed, { grace: { until, below: 1100 } });
-    t.match(await client.check(question), {
-      allowed: isAllowed,
-      grace: { until: new Date(until), below: 1100 },
-      wouldRefuse: false,
-    });
-  }
-  for (const grace of [null, {}, 'soon', { until }]) {
-    gate.answer = decision(true, { grace });
-    t.equal((await client.check(question)).grace, null);
-  }
-  gate.answer = decision(true, { grace: { until: 'soon', below: 1100 } });
-  t.strictSame((await client.check(question)).grace, { until: null, below: 1100 });
 });
 
 t.test(

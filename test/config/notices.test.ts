@@ -60,7 +60,7 @@ t.test('mail needs a sender and an address for its links, and sends no password 
     port: 587,
     tls: 'starttls',
     from: 'softquota <quota@git.example>',
-    ownerEvents: ['threshold', 'request', 'allowance'],
+    ownerEvents: ['threshold', 'grace', 'request', 'allowance'],
     adminEvents: ['request', 'fault'],
     digest: '0 8 * * 1',
     templates: null,

@@ -118,7 +118,7 @@ t.test('what nothing explains comes first, and is counted in the exit status', a
   t.match(lied, { code: 1, unexplained: 1 });
   const { code, stdout } = await server.softquota(['policy', 'compare', ...from]);
   t.equal(code, 1);
-  t.match(stdout.split('\n')[1], new RegExp(`^${second.name}  may grow size:assets:wiki .*unexplained$`));
+  t.match(stdout.split('\n')[1], new RegExp(`^${second.name}  may add size:assets:wiki .*unexplained$`));
   t.match(stdout, /12 owners of http:.*: 1 unexplained\.\n$/);
   forgejo.lies.clear();
 

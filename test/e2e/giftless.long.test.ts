@@ -1,12 +1,13 @@
 /**
  * git-lfs with an LFS server of other people, giftless, behind the documented nginx: refused, allowed,
- * downloaded.
+ * downloaded, and counted at once.
  */
 
 import { randomBytes } from 'node:crypto';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { proxies } from './proxies.ts';
 import { identity, type Run, run } from './run.ts';
@@ -23,8 +24,10 @@ for (const withBatch of [true, false]) {
     const server = await Server.open(t, { repositories: ['alice/app'], started: false });
     const folder = join(server.folder, 'giftless');
     const port = await openGiftless(t, folder);
+    await mkdir(join(folder, 'storage'), { recursive: true });
     await server.configure({
       gate: { PRESET: 'lfs' },
+      'storage.lfs': { PATH: `${folder}/storage/{owner}/{repo}` },
       ...(withBatch ? { lfs: { UPSTREAM: `http://127.0.0.1:${port}/` } } : {}),
     });
     await server.start();
@@ -40,28 +43,38 @@ for (const withBatch of [true, false]) {
     await clone.git('config', 'lfs.transfer.maxretries', '1');
     const lfs = (...args: readonly string[]): Promise<Run> =>
       run('git', ['lfs', ...args], { cwd: clone.folder, env: identity });
-    const push = async (file: string): Promise<Run> => {
-      await writeFile(join(clone.folder, file), randomBytes(200_000));
+    const push = async (file: string, bytes: number): Promise<Run> => {
+      await writeFile(join(clone.folder, file), randomBytes(bytes));
       await clone.git('add', '-A');
       await clone.git('commit', '-q', '-m', file);
       return lfs('push', 'origin', 'main');
+    };
+    const counts = async (bytes: number): Promise<void> => {
+      let seen = 0;
+      const isCounted = async () => {
+        seen = (await server.usageByLeaf('alice'))['size:git:lfs'] ?? 0;
+        return seen === bytes ? true : null;
+      };
+      await until(isCounted, () => `${seen} bytes count, not ${bytes}`);
     };
     const stored = async () =>
       (await readdir(join(folder, 'storage'), { recursive: true, withFileTypes: true })).filter(entry =>
         entry.isFile(),
       ).length;
 
-    t.match(await push('a.bin'), { code: 0 });
+    t.match(await push('a.bin', 200_000), { code: 0 });
     t.equal(await stored(), 1);
-    await uses(1_200_000);
+    await counts(200_000);
+    await uses(1_000_000);
     await rm(join(clone.folder, '.git/lfs/objects'), { recursive: true });
     t.match(await lfs('fetch', 'origin', 'main'), { code: 0 }, 'downloading is never asked about');
-    const refused = await push('b.bin');
+    const refused = await push('b.bin', 100_000_000);
     t.not(refused.code, 0);
     t.match(refused.stderr, words);
     t.equal(await stored(), 1);
     await uses(100_000);
-    t.match(await push('c.bin'), { code: 0 });
+    t.match(await push('c.bin', 200_000), { code: 0 });
     t.equal(await stored(), 3);
+    await counts(100_400_000);
   });
 }

@@ -304,21 +304,18 @@ t.test(
   async t => {
     const world = await gitea(t);
     await chmod(world.folder, 0o755);
-    await mkdir(join(world.folder, 'data'));
-    await chown(join(world.folder, 'data'), 65_534, 65_534);
+    const data = join(world.folder, 'data');
+    await mkdir(data);
+    await chown(data, 65_534, 65_534);
     const ini = join(world.work, 'custom/conf/app.ini');
     await chmod(ini, 0o640);
     await chown(ini, 0, 1);
     const { code, stdout } = await init(world, world.work);
     t.equal(code, 0);
-    t.ok(
-      stdout.includes(
-        `! nobody may not read ${ini} (mode 0640), so the forge cannot be read\n  To fix it: usermod -a -G daemon nobody, then `,
-      ),
-      stdout,
-    );
+    const told = `! nobody may not read ${ini} (mode 0640), so the forge cannot be read\n  To fix it: usermod -a -G daemon nobody, then `;
+    t.ok(stdout.includes(told), stdout);
     const others = ['!', '-user', 'nobody', '-o', '!', '-group', 'nogroup'];
-    t.equal(await must('find', [join(world.folder, 'data'), ...others]), '', 'all data are the daemon’s');
+    t.equal(await must('find', [data, ...others]), '', 'all data are the daemon’s');
   },
 );
 

@@ -56,6 +56,28 @@ t.test('the .rpm is installed, upgraded and erased', async t => {
   t.equal(await sh('ls /usr/lib/softquota /usr/share/doc/softquota 2>/dev/null || true'), '');
 });
 
+t.test('the .rpm is installed into an empty root, whole, and leaves nothing there', async t => {
+  const [file = ''] = await makePackages(t, '--only', 'rpm');
+  const root = await folderOf(t);
+  const rpm = (...args: readonly string[]) => must('rpm', ['--root', root, '--dbpath', '/rpmdb', ...args]);
+  t.match(await must('rpm', ['--checksig', '--nosignature', file]), /digests OK/);
+  // What its scripts run is not in an empty root.
+  await rpm('--install', '--nodeps', '--noscripts', file);
+  t.equal(await rpm('--verify', '--nodeps', '--noscripts', 'softquota'), '', 'all of it is as it was packed');
+  const listed = await rpm('--query', '--list', 'softquota');
+  for (const path of ['/usr/bin/softquota', '/usr/lib/systemd/system/softquota.service'])
+    t.ok(listed.split('\n').includes(path), path);
+  const program = [join(root, 'usr/lib/softquota/bin/softquota.js'), '--version'];
+  t.equal(
+    (await must(join(root, 'usr/lib/softquota/node'), program)).trim(),
+    await rpm('--query', '--queryformat', '%{VERSION}', 'softquota'),
+    'it runs by its own Node',
+  );
+  await rpm('--erase', '--noscripts', 'softquota');
+  const left = await must('find', [root, '-not', '-type', 'd', '-not', '-path', `${root}/rpmdb/*`]);
+  t.equal(left, '');
+});
+
 t.test('the same sources give the same bytes, and SHA256SUMS has their sums', async t => {
   const sums = async () => {
     const files = await makePackages(t);

@@ -118,6 +118,18 @@ t.test('of a repository its own kind is asked about; of one that is not known ye
   t.strictSame(told.letThrough, ['/srv/git/alice/app.git'], 'what was let through is measured soon');
 });
 
+t.test('where an upload of LFS objects is let through, their store is measured soon', async t => {
+  const { ask, told, walk } = await openWorld(t, { totalBytes: 1_000_000 });
+  told.uploads = uploads;
+  walk('/srv/lfs/alice/app', 'alice', 1000, { leaf: 'size:git:lfs' });
+  const put = asking(`/alice/app.git/info/lfs/objects/${'0a'.repeat(32)}/300`);
+  t.equal((await ask('/v1/forward-auth', put)).status, 200);
+  t.strictSame(told.letThrough, ['/srv/lfs/alice/app']);
+  walk('/srv/lfs/alice/app', 'alice', 1_200_000, { leaf: 'size:git:lfs' });
+  t.equal((await ask('/v1/forward-auth', put)).status, 403);
+  t.equal(told.letThrough.length, 1, 'but not after a refusal');
+});
+
 t.test('in report mode nothing is refused, and it is on record all the same', async t => {
   const { ask, told, walk } = await openWorld(t, { totalBytes: 1000, mode: 'report' });
   told.uploads = uploads;

@@ -20,25 +20,35 @@ export interface MailboxOptions {
   /** Whoever sends has to sign in so. */
   readonly user?: string;
   readonly password?: string;
+  /** A key and a certificate in PEM, and whether there is TLS from the first byte on; without it there is none. */
+  readonly tls?: { readonly key: string; readonly certificate: string; readonly isFirst: boolean };
 }
 
 export class Mailbox {
   readonly mails: Mail[] = [];
   /** While it is set, mails are refused with these words. */
   refuses: string | null = null;
+  /** Who tried to sign in, whether it was taken or not. */
+  readonly signIns: string[] = [];
+  /** How many mails came in clear. */
+  inClear = 0;
   readonly #server: SMTPServer;
 
-  private constructor({ user, password }: MailboxOptions) {
+  private constructor({ user, password, tls }: MailboxOptions) {
+    const hasStartTls = tls !== undefined && !tls.isFirst;
     this.#server = new SMTPServer({
       authOptional: user === undefined,
-      allowInsecureAuth: true,
-      disabledCommands: user === undefined ? ['AUTH', 'STARTTLS'] : ['STARTTLS'],
+      allowInsecureAuth: tls === undefined,
+      disabledCommands: [...(user === undefined ? ['AUTH'] : []), ...(hasStartTls ? [] : ['STARTTLS'])],
+      ...(tls === undefined ? {} : { secure: tls.isFirst, key: tls.key, cert: tls.certificate }),
       onAuth: (auth, _session, done) => {
+        this.signIns.push(String(auth.username));
         if (auth.username === user && auth.password === password) done(null, { user: auth.username });
         else done(new Error('wrong password'));
       },
       onData: async (stream, session, done) => {
         const raw = await text(stream);
+        if (!session.secure) this.inClear += 1;
         if (this.refuses !== null) return done(new Error(this.refuses));
         for (const { address } of session.envelope.rcptTo) this.mails.push(mailIn(address, raw));
         done();

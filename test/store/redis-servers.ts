@@ -8,12 +8,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 import { until } from '../e2e/ask.ts';
+import { certificateIn } from '../e2e/certificate.ts';
 import { must } from '../e2e/run.ts';
 import { freePort } from '../e2e/transports.ts';
 
@@ -157,22 +158,17 @@ export interface Secure extends Servers {
 /** Over TLS only, with a user whose name and password have to be percent-encoded, and no other. */
 export async function startSecure(t: Test): Promise<Secure> {
   const directory = folder(t);
-  const [certificate, key] = [join(directory, 'certificate.pem'), join(directory, 'key.pem')];
-  await must('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
-    ...['-keyout', key, '-out', certificate],
-  ]);
+  const { certificate, certificateFile, keyFile } = await certificateIn(directory);
   const users = join(directory, 'users.acl');
   writeFileSync(users, 'user default off\nuser soft:quota on >p@ss/word ~* &* +@all\n');
-  const tls = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-auth-clients', 'no'];
+  const tls = ['--tls-cert-file', certificateFile, '--tls-key-file', keyFile, '--tls-auth-clients', 'no'];
   const server = await startServer(t, {
     directory,
     settings: ['--port', '0', '--tls-port', 'PORT', ...tls, '--aclfile', users],
     cli: [
       '--tls',
       '--cacert',
-      certificate,
+      certificateFile,
       '--user',
       'soft:quota',
       '--pass',
@@ -183,7 +179,7 @@ export async function startSecure(t: Test): Promise<Secure> {
   return {
     address: `rediss://soft%3Aquota:p%40ss%2Fword@localhost:${server.port}/0`,
     servers: [server],
-    certificate: readFileSync(certificate, 'utf8'),
+    certificate,
   };
 }
 

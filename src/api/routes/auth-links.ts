@@ -1,4 +1,4 @@
-/** `/admin/auths/{id}/links`: who is who at the provider of a source. */
+/** `/admin/auths/{id}/links`: users, and their accounts at the provider of a source. */
 
 import { z } from 'zod';
 import { linksAt, putLink } from '../../identity/index.ts';

@@ -1,4 +1,4 @@
-/** `/overview` and `/history`: all owners together, and usage as it was. */
+/** `/overview` and `/history`: all owners together, and the usage history. */
 
 import { z } from 'zod';
 import { totalOf } from '../../overview/index.ts';

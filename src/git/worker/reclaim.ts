@@ -273,9 +273,9 @@ export class Reclaim {
     return Math.min((this.#options.expireMs + slackMs) * 2 ** Math.min(vain, 20), dayMs);
   }
 
-  /** Something is collected at the earliest when all that is garbage now is older than the expiry. */
+  /** At the earliest when all garbage of now is older than the expiry; GitLab's housekeeping does it itself. */
   #planCollection(path: string, known: Known, { stored, unreachableBytes }: Reachability): void {
-    if (this.#options.run !== 'gc' || isOfGitLab(path)) return;
+    if (this.#options.run !== 'gc' || path.includes('/@hashed/')) return;
     const isWorth =
       unreachableBytes >= Math.max(leastGarbage, stored.bytes * leastShare) ||
       stored.loose > mostLoose ||
@@ -397,9 +397,4 @@ export class Reclaim {
     known.measured = null;
     this.#options.found(this.#figuresOf(path, known));
   }
-}
-
-/** GitLab's housekeeping collects these, unless somebody asks for it here. */
-function isOfGitLab(path: string): boolean {
-  return path.includes('/@hashed/');
 }

@@ -10,7 +10,7 @@ end`;
 /**
  * Gives the name to the older one of two lives that live both, which the number says that each was given as
  * it began. It takes the name from a later one only after it was told whose it is, so that one that is dead,
- * and heard of late, takes nothing.
+ * and heard of recently, takes nothing.
  *
  * A later one of the same host has it once the one before was silent for `patience` milliseconds. Where
  * the store may have lost who has the name, since it has known names on this server for less than that, only

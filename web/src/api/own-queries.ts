@@ -1,4 +1,4 @@
-/** What owners ask about themselves, and usage as it was, of anybody. */
+/** What owners ask about themselves, and the usage history, of anybody. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type { Subject } from '../../../src/quota/index.ts';

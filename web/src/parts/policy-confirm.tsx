@@ -1,4 +1,4 @@
-/** Takes something out of the policy: asks first, and says what it will do, down to whom it hits. */
+/** Takes something out of the policy: asks first, and says what it will do, with the affected owners. */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { WholePolicy } from '../../../src/wire/index.ts';

@@ -1,0 +1,103 @@
+/** Mails over TLS: who is not who the certificate says gets no mail, and no password. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Mailbox } from '../notices/mailbox.ts';
+import { until } from './ask.ts';
+import { type Certificate, certificateIn } from './certificate.ts';
+import { Server } from './server.ts';
+import { WallClock } from './wall-clock.ts';
+
+t.setTimeout(240_000);
+
+const password = 'never in the log';
+
+interface World {
+  readonly server: Server;
+  readonly mailbox: Mailbox;
+}
+
+async function certificate(t: Test, names?: string): Promise<Certificate> {
+  const folder = mkdtempSync(join(tmpdir(), 'sq-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  return certificateIn(folder, names);
+}
+
+/** A daemon that is not started, and the SMTP server that it hands mails to. */
+async function open(
+  t: Test,
+  { key, certificate: shown }: Certificate,
+  tls: 'starttls' | 'tls',
+): Promise<World> {
+  const mailbox = await Mailbox.open(t, {
+    user: 'quota',
+    password,
+    tls: { key, certificate: shown, isFirst: tls === 'tls' },
+  });
+  const server = await Server.open(t, {
+    started: false,
+    ini: {
+      server: { ROOT_URL: 'https://git.example/quota/' },
+      mail: {
+        HOST: '127.0.0.1',
+        PORT: String(mailbox.port),
+        TLS: tls,
+        USER: 'quota',
+        PASSWORD: password,
+        FROM: 'quota@git.example',
+        ADMINS: 'root@git.example',
+        ADMIN_EVENTS: 'threshold',
+      },
+    },
+  });
+  return { server, mailbox };
+}
+
+for (const tls of ['starttls', 'tls'] as const) {
+  t.test(`${tls}: a server with a trusted certificate gets the mail and the password`, async t => {
+    const made = await certificate(t);
+    const { server, mailbox } = await open(t, made, tls);
+    await server.start({ env: { NODE_EXTRA_CA_CERTS: made.certificateFile } });
+    t.match(await server.softquota(['notices', 'test', 'mail']), { code: 0, stdout: /^Delivered/ });
+    t.match(mailbox.take(), [{ to: 'root@git.example' }]);
+    t.same([mailbox.signIns, mailbox.inClear], [['quota'], 0]);
+    t.notMatch(server.daemon.log, password);
+  });
+
+  t.test(`${tls}: one that is not trusted gets neither, and administrators read why`, async t => {
+    const { server, mailbox } = await open(t, await certificate(t), tls);
+    const clock = await WallClock.open(server.folder);
+    const daemon = await server.start({ env: clock.env });
+    await daemon.logged(/^notices are made of what happens/);
+    const why = `the certificate of 127.0.0.1:${mailbox.port} is not trusted: self-signed certificate`;
+    const tried = await server.softquota(['notices', 'test', 'mail']);
+    t.match(tried, { code: 1, stdout: /^Not delivered to mail: / });
+    t.ok(tried.stdout.includes(why), tried.stdout);
+
+    const body = { owner: 'alice', subject: 'size:git:lfs', unit: 'store', bytes: 2_000_000 };
+    t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+    await daemon.logged(/^a notice could not be delivered yet$/);
+    await clock.set(Date.now() + 4 * 86_400_000);
+    const dead = await until(async () => {
+      const { stdout } = await server.softquota(['notices', 'list', '--state', 'dead']);
+      return stdout.includes('alice') ? stdout : null;
+    });
+    t.ok(dead.includes(why), dead);
+    const { stdout } = await server.softquota(['doctor']);
+    t.ok(stdout.includes('could not be delivered'), stdout);
+    t.ok(stdout.includes(why), stdout);
+    t.same([mailbox.mails, mailbox.signIns], [[], []]);
+    t.notMatch(daemon.log + dead + stdout, password);
+  });
+}
+
+t.test('a certificate of another name is not trusted, whoever signed it', async t => {
+  const made = await certificate(t, 'DNS:mail.example');
+  const { server, mailbox } = await open(t, made, 'tls');
+  await server.start({ env: { NODE_EXTRA_CA_CERTS: made.certificateFile } });
+  const tried = await server.softquota(['notices', 'test', 'mail']);
+  t.match(tried, { code: 1, stdout: /is not trusted: .*127\.0\.0\.1 is not in the cert's list/ });
+  t.same([mailbox.mails, mailbox.signIns], [[], []]);
+});
