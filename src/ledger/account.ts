@@ -5,11 +5,11 @@
  * would pass 2^53 - 1 it is not kept, and asking for it is an error until it fits again.
  */
 
+import { noRow } from '../columns.ts';
 import { SoftquotaError } from '../errors.ts';
 import { addBytes, bytesUnder, type Leaf, leafMask, leaves, noUsage, type Usage } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import { noRow } from './columns.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 import type { UnitTable } from './unit-table.ts';

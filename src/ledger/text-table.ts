@@ -7,8 +7,8 @@
  */
 
 import { randomInt } from 'node:crypto';
+import { grown, noRow } from '../columns.ts';
 import { decodeWtf8, encodeWtf8 } from '../store/index.ts';
-import { grown, noRow } from './columns.ts';
 
 const blockBytes = 2 ** 20;
 /** How many rows are moved out of sparse blocks with each text that is added. */

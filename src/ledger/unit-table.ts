@@ -5,9 +5,9 @@
  * The units of an account are a chain of rows, which the account holds the first of.
  */
 
+import { grown, noRow } from '../columns.ts';
 import { leafIndex, leaves } from '../quota/index.ts';
 import { kindFlags, nameIn, reachOf, type UnitColumns, type UnitRecord } from '../store/index.ts';
-import { grown, noRow } from './columns.ts';
 import { TextTable } from './text-table.ts';
 
 export class UnitTable {

@@ -4,11 +4,11 @@
  * Only memory: nothing here knows the store, a clock, or a rule. Who the owners are is known to the registry.
  */
 
+import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
 import type { Subject } from '../quota/index.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account, type AccountBook } from './account.ts';
-import { noRow } from './columns.ts';
 import { type Origins, originsOf } from './origins.ts';
 import { UnitTable } from './unit-table.ts';
 
@@ -174,6 +174,7 @@ export class UsageIndex {
 
   /** Opens the account of an owner on record who has none. */
   openFirst(ownerKey: string): Account {
+    this.#accountsVersion += 1;
     const account = new Account(ownerKey, ++this.#accountsOpened, this.#book);
     this.#accounts.set(ownerKey, account);
     return account;

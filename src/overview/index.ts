@@ -14,10 +14,11 @@
  * that none is missing. The record is bounded, and old events are deleted.
  */
 
+export type { Nearness } from './counted.ts';
 export { Events, type EventsOptions, type EventsPage, type EventsQuery, type ToldRefusal } from './events.ts';
 export { type DayPoint, type Growth, growthOf, reachedAt } from './growth.ts';
 export { History, type HistoryOptions, type Past } from './history.ts';
 export { atLimit, belowAll, type Level, nextLevel } from './levels.ts';
 export { dailyDays, hourlyDays, type Point, type Range, totalOf } from './points.ts';
 export { stateOfKind, worstKind } from './states.ts';
-export { type Moved, type Nearness, type TotalFigures, Totals, type TotalsOptions } from './totals.ts';
+export { type Moved, type TotalFigures, Totals, type TotalsOptions } from './totals.ts';

@@ -7,6 +7,7 @@ import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type { OwnerState } from '../wire/index.ts';
 import { within } from '../within.ts';
+import { type Counted, CountedOwners, type Nearness } from './counted.ts';
 import { worstKind } from './states.ts';
 
 export interface TotalsOptions {
@@ -40,21 +41,6 @@ export interface Moved {
   readonly gone: readonly number[];
 }
 
-/** How near an owner is to a limit, with the kind of data that is nearest. */
-export interface Nearness {
-  readonly state: OwnerState;
-  /** The percentage of the limit, as far as owners are compared by it. */
-  readonly fullness: number;
-}
-
-/** The values that an owner is counted with. */
-interface Counted extends Nearness {
-  readonly id: number;
-  readonly usage: Usage;
-  /** The limit for everything; -1: none. */
-  readonly limit: number;
-}
-
 const noLimit: Nearness = { state: 'ok', fullness: -1 };
 
 const most = BigInt(Number.MAX_SAFE_INTEGER);
@@ -63,7 +49,7 @@ export class Totals {
   readonly #ledger: TotalsOptions['ledger'];
   readonly #loop: ReconcileLoop;
   /** By key. */
-  readonly #counted = new Map<string, Counted>();
+  readonly #counted = new CountedOwners();
   #promised = 0n;
   #unlimited = 0;
   readonly #states: Record<OwnerState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
@@ -157,7 +143,6 @@ export class Totals {
         before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
       const usage = isSame ? before.usage : owner.usage;
       const { state, fullness, limit } = this.#nearnessNow(owner);
-      // Spread, it would take a third more memory.
       return { id: owner.id, usage, state, fullness, limit };
     } catch (error) {
       if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;

@@ -64,19 +64,17 @@ export {
   type VolatileChange,
 } from './shared.ts';
 export { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
-export {
-  type Changes,
-  type DeltaRecord,
-  type ReachRecord,
-  type ReplicatedPosition,
-  type RootRecord,
-  reachOf,
-  type Store,
-  type StoredRecords,
-  type SweepRecord,
-  type UnitRecord,
-  type VersionRecord,
+export type {
+  Changes,
+  DeltaRecord,
+  ReplicatedPosition,
+  RootRecord,
+  Store,
+  StoredRecords,
+  SweepRecord,
+  VersionRecord,
 } from './store.ts';
+export { type ReachRecord, reachOf, type UnitRecord } from './unit.ts';
 export type {
   KeptSet,
   LostSet,

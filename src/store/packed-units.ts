@@ -4,7 +4,7 @@
  */
 
 import { type Leaf, leafIndex, leaves } from '../quota/index.ts';
-import { reachOf, type UnitRecord } from './store.ts';
+import { reachOf, type UnitRecord } from './unit.ts';
 import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 /** What is in `kinds` beside the leaf, which is that many times 4. */

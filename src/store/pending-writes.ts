@@ -6,7 +6,8 @@
  */
 
 import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, ShareRecord } from './record-store.ts';
-import type { Changes, ReplicatedPosition, RootRecord, SweepRecord, UnitRecord } from './store.ts';
+import type { Changes, ReplicatedPosition, RootRecord, SweepRecord } from './store.ts';
+import type { UnitRecord } from './unit.ts';
 
 type Pending<Key, Item> = Map<Key, Item | null>;
 /** Pending writes of records that two names find, by `both` of them. */

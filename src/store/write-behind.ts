@@ -12,7 +12,8 @@ import type { Log } from '../log.ts';
 import { type Away, AwayState } from './away.ts';
 import { mostEvents, type PendingEvents, type PendingReplica, PendingWrites } from './pending-writes.ts';
 import type { OwnerRecord } from './record-store.ts';
-import type { Changes, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
+import type { Changes, RootRecord, Store, SweepRecord } from './store.ts';
+import type { UnitRecord } from './unit.ts';
 
 export interface WriteBehindOptions {
   readonly store: Pick<Store, 'write'>;

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import { noRow } from '../../src/ledger/columns.ts';
+import { noRow } from '../../src/columns.ts';
 import { TextTable } from '../../src/ledger/text-table.ts';
 
 /** Few enough that the same texts come and go again and again. */

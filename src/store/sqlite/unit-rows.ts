@@ -10,7 +10,7 @@ import { isUtf8 } from 'node:buffer';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { leaves } from '../../quota/index.ts';
 import { columnsOf, kindFlags, type Room, roomFor, type UnitColumns } from '../packed-units.ts';
-import { reachOf, type UnitRecord } from '../store.ts';
+import { reachOf, type UnitRecord } from '../unit.ts';
 import { unreadable } from './faults.ts';
 import { asText, choiceValue, leafValue, textValue, wholeValue } from './values.ts';
 

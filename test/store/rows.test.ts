@@ -1,0 +1,107 @@
+/**
+ * Units and owners are read many at a time where they are as a daemon usually writes them, and row by row where
+ * they are not: what was written comes out of both, and damage out of neither.
+ */
+
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import t, { type Test } from 'tap';
+import { leaves } from '../../src/quota/index.ts';
+import { type OwnerRecord, openStore, type UnitRecord } from '../../src/store/index.ts';
+import { unitsIn } from './model.ts';
+import { owner, unit } from './records.ts';
+
+/** More than are read together, several times over. */
+const many = 9000;
+
+const spellings = ['alice', 'Bob', 'zoë', '\ufeffbom', '日本', 'a "quoted" one', 'tab\t'];
+
+function usualUnit(at: number): UnitRecord {
+  const name = spellings[Math.floor(at / 5) % spellings.length] ?? '';
+  const leaf = leaves[at % leaves.length] ?? leaves[0];
+  const reach = at % 3 === 0 ? { reach: { reachableBytes: at, unreachableBytes: at + 1 } } : {};
+  const common = { leaf, owner: name, bytes: at * 1e9, files: at, seq: at, partial: at % 7 === 0, ...reach };
+  if (at % 2 === 0) {
+    const found = at % 10 === 0 ? null : name;
+    return unit(`/srv/${String(at).padStart(5, '0')}/ü.git`, { ...common, owner: found, measuredAt: -at });
+  }
+  const reported = `${name}-${at}`;
+  return unit(`${name}\0${leaf}\0${reported}`, { ...common, kind: 'reported', name: reported });
+}
+
+const oddUnits: Readonly<Record<string, Partial<UnitRecord>>> = {
+  'a path that is not UTF-8': { id: '/srv/\udcff', name: '/srv/\udcff' },
+  'an owner who is not UTF-8': { owner: 'al\udcffice' },
+  'an owner with a NUL': { owner: 'al\0ice' },
+  'the unit of another host': { host: 'host-2' },
+  'a name that its id does not say': { name: 'another' },
+  'a reported unit of nobody': { kind: 'reported', owner: null },
+  'an empty id': { id: '', name: '' },
+};
+
+async function open(t: Test) {
+  const file = join(t.testdir(), 'store.db');
+  const store = await openStore({ adapter: 'sqlite', file });
+  t.teardown(() => store.close());
+  return { file, store };
+}
+
+const byId = (a: UnitRecord, b: UnitRecord) => (a.id < b.id ? -1 : Number(a.id > b.id));
+const byKey = (a: OwnerRecord, b: OwnerRecord) => (a.key < b.key ? -1 : Number(a.key > b.key));
+
+t.test('units come out as they went in, whatever is among them', async t => {
+  const { store } = await open(t);
+  const units = Array.from({ length: many }, (_, at) => usualUnit(at));
+  await store.write({ units });
+  t.strictSame((await unitsIn(store)).toSorted(byId), units.toSorted(byId), 'usual ones');
+  for (const [what, differing] of Object.entries(oddUnits)) {
+    const odd = unit('/srv/04000/odd.git', differing);
+    await store.write({ units: [odd] });
+    t.strictSame((await unitsIn(store)).toSorted(byId), [...units, odd].toSorted(byId), what);
+    await store.write({ goneUnits: [odd.id] });
+  }
+});
+
+t.test('owners come out as they went in, whatever is among them', async t => {
+  const { store } = await open(t);
+  const owners = Array.from({ length: many }, (_, at) => {
+    const key = `${spellings[at % spellings.length]}-${at}`;
+    return owner(key, { id: 2 ** 52 + at, name: at % 3 === 0 ? key.toUpperCase() : key, since: -at });
+  });
+  const more = [...owners, owner('an organization', { type: 'organization' })];
+  for (const key of ['', 'al\0ice', 'al\udcffice', '\ufffd', '\\u0000']) more.push(owner(key));
+  more.push(owner('odd', { name: 'o\udcffd' }));
+  await store.write({ owners });
+  t.strictSame((await store.load()).owners.toSorted(byKey), owners.toSorted(byKey), 'usual ones');
+  await store.write({ owners: more });
+  t.strictSame((await store.load()).owners.toSorted(byKey), more.toSorted(byKey), 'odd ones among them');
+});
+
+const damages: Readonly<Record<string, { readonly sql: string; readonly says: RegExp }>> = {
+  'two ids that are a text only together': {
+    sql: "UPDATE units SET id = x'2fc3' WHERE id = x'2f61'; UPDATE units SET id = x'a9' WHERE id = x'2f62'",
+    says: /units cannot be read.*id is no text/,
+  },
+  'two owners who are a text only together': {
+    sql: "UPDATE units SET owner = x'c3' WHERE id = x'2f61'; UPDATE units SET owner = x'a9' WHERE id = x'2f62'",
+    says: /units cannot be read.*owner is no text/,
+  },
+  'a leaf that there is not': {
+    sql: "UPDATE units SET leaf = 'size:all' WHERE id = x'2f62'",
+    says: /units cannot be read.*leaf is no leaf/,
+  },
+};
+
+for (const [damage, { sql, says }] of Object.entries(damages)) {
+  t.test(`${damage}: damage is told`, async t => {
+    const { file, store } = await open(t);
+    await store.write({ units: [unit('/a'), unit('/b')] });
+    await store.close();
+    const db = new DatabaseSync(file);
+    db.exec(sql);
+    db.close();
+    const again = await openStore({ adapter: 'sqlite', file });
+    t.teardown(() => again.close());
+    await t.rejects(unitsIn(again), { code: 'store_refused', message: says });
+  });
+}
