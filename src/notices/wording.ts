@@ -42,7 +42,11 @@ export function policyNotice(change: string, events: readonly EventOf<'policy'>[
   const author = by === null ? 'softquota' : (by.name ?? "the host's administrator");
   const what = changes
     .slice(0, 3)
-    .map(({ action, what: thing, name }) => `${action} ${things[thing] ?? thing} ${name ?? ''}`.trim())
+    .map(({ action, what: thing, name }) => {
+      // The first group of an owner creates this document, and without the last one it is deleted.
+      const done = thing === 'assignment' ? 'edited' : action;
+      return `${done} ${things[thing] ?? thing} ${name ?? ''}`.trim();
+    })
     .join(', ');
   const more = events.length > 3 ? ` and ${counted(events.length - 3, 'other thing', 'other things')}` : '';
   const message = printable(`The policy was changed by ${author}: ${what}${more}.`);

@@ -1,7 +1,7 @@
 /** Webhooks: every event comes once, signed, whatever the receiver does, or is in the list of dead ones. */
 
 import t from 'tap';
-import { createGroup, createRule } from '../../src/policy/index.ts';
+import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import { opensslSignature, Receiver } from './receiver.ts';
 import { dayMs, hookAt, hourMs, minuteMs, secret, World } from './world.ts';
 
@@ -208,7 +208,7 @@ t.test('a change of the policy is one notice, whatever it consists of', async t 
     }
     createGroup(changes, { name: 'free', rules: [{ name: 'r1' }] });
   });
-  await world.user('alice', '');
+  const alice = await world.user('alice', '');
   await world.pass();
   t.equal(receiver.taken.length, 1);
   const json = receiver.taken[0]?.json;
@@ -216,6 +216,11 @@ t.test('a change of the policy is one notice, whatever it consists of', async t 
   t.match(json?.data.changes, [{ action: 'created', what: /rule|group/ }]);
   t.match(json?.data.message, /^The policy was changed by softquota: created .* and 298 other things\.$/);
   t.ok(Buffer.byteLength(receiver.taken[0]?.body ?? '') < 65_536);
+
+  await world.ledger.documents.transact(({ changes }) => assign(changes, alice, 'free'));
+  await world.pass();
+  const assigned = 'The policy was changed by softquota: edited the groups of alice.';
+  t.match(receiver.taken[1]?.json?.data.message, assigned, 'also when they are the first ones');
 });
 
 t.test('a webhook gets only what it asks for', async t => {
