@@ -1,4 +1,4 @@
-/** Claim: a grace costs a check nothing until it runs; then, and in report mode, two to three times as much. */
+/** Claim: a grace costs a check nothing until it runs; then, and in report mode, 2 to 3 times as much. */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
