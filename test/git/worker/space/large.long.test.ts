@@ -7,7 +7,7 @@ import t from 'tap';
 import { writeBitmap } from '../../../../src/git/worker/space/bitmap.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
-import { keepHeapSmall } from '../../../../src/service/index.ts';
+import { keepHeapSmall } from '../../../../src/heap.ts';
 import { plainEnvironment } from '../../../e2e/run.ts';
 import { gitVersion, limits, Repository } from './world.ts';
 
