@@ -32,6 +32,9 @@ export interface GitStage {
   readonly isLocal?: boolean;
 }
 
+/** git keeps up to 96 MiB of differences that it has resolved, unless it is told to keep less. */
+const ownConfig = '[core]\n\tdeltaBaseCacheLimit = 32m\n';
+
 const linked = ['refs', 'packed-refs', 'worktrees', 'shallow', 'index', 'reftable'];
 const longestHead = 4096;
 const longestWords = 1000;
@@ -60,7 +63,7 @@ export class RepositoryView {
     }
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
     try {
-      await writeFile(join(folder, 'global'), '');
+      await writeFile(join(folder, 'global'), ownConfig);
       const settings = await readGitSettings(path, environment(folder, 'whole'));
       const hasAlternates = readBounded(encodePath(`${path}/objects/info/alternates`)).kind !== 'absent';
       const view = new RepositoryView(path, settings, hasAlternates, folder);
