@@ -174,7 +174,6 @@ export class UsageIndex {
 
   /** Opens the account of an owner on record who has none. */
   openFirst(ownerKey: string): Account {
-    this.#accountsVersion += 1;
     const account = new Account(ownerKey, ++this.#accountsOpened, this.#book);
     this.#accounts.set(ownerKey, account);
     return account;
