@@ -17,6 +17,7 @@ const claims = [
   'quiet',
   'figure',
   'gate',
+  'graces',
   'hook',
   'push',
   'overshoot',

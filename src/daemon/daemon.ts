@@ -93,6 +93,12 @@ export class Daemon {
       if (fleet !== null) opened.push(fleet);
       const refusals = new Refusals({
         ledger,
+        disks: {
+          get areAny() {
+            return measuring.shortDisks.some(({ state }) => state === 'full');
+          },
+          at: (path, subject) => measuring.fullDisk(path, subject),
+        },
         socket,
         socketMode: config.server.socketMode,
         foldCase: config.users.foldCase,
@@ -128,7 +134,8 @@ export class Daemon {
       });
       // What was measured before counts no more where nobody measures it again.
       if (config.reclaim.run === 'never') ledger.reach.forget();
-      const parts = { config, ledger, log, fleet, visibility, repositories: worker };
+      const onFullChanged = () => refusals.disksChanged();
+      const parts = { config, ledger, log, fleet, visibility, repositories: worker, onFullChanged };
       const measuring: Measuring = new Measuring(parts);
       opened.push(measuring);
       if (forge === null) await forgetForge(ledger, log);

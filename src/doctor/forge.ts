@@ -20,6 +20,7 @@ import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { restart } from './mend.ts';
 import { type Blocked, blockedFor, blockedWords, type HookUser, mayAskFor } from './rights.ts';
+import { serviceReadsAll } from './service-rights.ts';
 
 /** `heard`: the daemon tells by itself how its readings go. */
 export async function checkForge({ loaded, context }: Installation, heard: boolean): Promise<CheckResult> {
@@ -54,6 +55,7 @@ export async function forgeReadFindings(
   user: HookUser,
   env: NodeJS.ProcessEnv,
 ): Promise<readonly Finding[]> {
+  if (serviceReadsAll(user)) return [];
   const files = neededFiles(forge, env).map(path => ({ path, right: 'read' as const }));
   const blocked = await blockedFor(user, files);
   const places = new Map(blocked.map(block => [block.at, block]));

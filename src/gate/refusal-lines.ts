@@ -14,7 +14,14 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { isRepository, refusal, type Subject, subjects } from '../quota/index.ts';
+import {
+  type FullDisk,
+  fullDiskWords,
+  isRepository,
+  refusal,
+  type Subject,
+  subjects,
+} from '../quota/index.ts';
 
 export function headerLine(now: number, foldCase: boolean): string {
   const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
@@ -24,40 +31,62 @@ export function headerLine(now: number, foldCase: boolean): string {
 /** The part of the ledger that is read. */
 export type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units'>;
 
+/** The disks on which nothing may grow. */
+export interface FullDisks {
+  /** Tells whether there are any. */
+  readonly areAny: boolean;
+  /** The full one on which this would grow; null: there is none. Without a path, all with such data are full. */
+  at(path: string | null, subject: Subject): FullDisk | null;
+}
+
 /** Tells whether the owner is refused anything now. */
-export function isRefused(ledger: RefusalLedger, ownerKey: string): boolean {
-  return refusals(ledger, ownerKey).next().done !== true;
+export function isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): boolean {
+  return refusedLines(ledger, disks, ownerKey).next().done !== true;
 }
 
 /**
  * Returns the lines for everything that the owner is refused now, each with its line end; paths are as in
  * layout.
  */
-export function* refusedLines(ledger: RefusalLedger, ownerKey: string): Generator<string> {
+export function* refusedLines(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): Generator<string> {
   const messages = new Map<Subject, string>();
-  for (const [subject, message] of refusals(ledger, ownerKey)) {
+  const { enabled, mode } = ledger.settings;
+  const hasFull = disks.areAny && enabled && mode === 'enforce';
+  for (const [subject, message] of refusals(ledger, hasFull ? disks : null, ownerKey)) {
     messages.set(subject, message);
     if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
   }
-  if (messages.size === 0) return;
+  if (messages.size === 0 && !hasFull) return;
   for (const { kind, name, leaf } of ledger.units.unitsOf(ownerKey)) {
-    const message = messages.get(leaf);
-    if (message !== undefined && kind === 'walked' && isRepository(leaf) && isWritable(name)) {
+    if (kind !== 'walked' || !isRepository(leaf) || !isWritable(name)) continue;
+    const disk = hasFull ? disks.at(name, leaf) : null;
+    const message = disk === null ? messages.get(leaf) : diskMessage(disk);
+    if (message !== undefined) {
       yield `path\t${name}\t${message}\n`;
     }
   }
 }
 
 /** Each with the first line that a pusher would read. */
-function* refusals(ledger: RefusalLedger, ownerKey: string): Generator<readonly [Subject, string]> {
+function* refusals(
+  ledger: RefusalLedger,
+  disks: FullDisks | null,
+  ownerKey: string,
+): Generator<readonly [Subject, string]> {
   if (ledger.settings.mode === 'report') return;
   const owner = exactly(() => ledger.ownerUsage(ownerKey));
   if (owner === null) return;
   const decide = ledger.deciderFor(owner);
   for (const subject of subjects) {
-    const decision = exactly(() => decide(subject));
-    if (decision !== null && !decision.allowed) yield [subject, refusal(owner.name, subject, decision)];
+    const disk = disks?.at(null, subject) ?? null;
+    const decision = disk === null ? exactly(() => decide(subject)) : null;
+    if (disk !== null) yield [subject, diskMessage(disk)];
+    else if (decision !== null && !decision.allowed) yield [subject, refusal(owner.name, subject, decision)];
   }
+}
+
+function diskMessage(disk: FullDisk): string {
+  return `${fullDiskWords(disk)}.`;
 }
 
 /** Null where bytes cannot be added up: nobody decides by them. */

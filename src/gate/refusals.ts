@@ -4,11 +4,12 @@ import { messageOf } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { Away } from '../store/index.ts';
-import { headerLine, isRefused, type RefusalLedger, refusedLines } from './refusal-lines.ts';
+import { type FullDisks, headerLine, isRefused, type RefusalLedger, refusedLines } from './refusal-lines.ts';
 import { doubtAbout, publishFile, rightsOf } from './refused-file.ts';
 
 export interface RefusalsOptions {
   readonly ledger: RefusalLedger & Pick<Ledger, 'watch'>;
+  readonly disks: FullDisks;
   /** `[server] SOCKET`, also where the service manager made it. */
   readonly socket: string;
   /** The mode that the socket will have; its own counts once it is there. */
@@ -61,6 +62,11 @@ export class Refusals {
     this.#refresh ??= setInterval(() => this.#loop.reconcileAll(), refreshMs).unref();
   }
 
+  /** Disks have become full, or have enough space again. */
+  disksChanged(): void {
+    this.#loop.reconcileAll();
+  }
+
   /** Null while the file can be written and relied on. */
   get trouble(): Away | null {
     return this.#trouble;
@@ -80,7 +86,8 @@ export class Refusals {
   /** Brings `refused` up to date. */
   #reconcile(ownerKey: string): void {
     const was = this.#refused.has(ownerKey);
-    const is = isRefused(this.#options.ledger, ownerKey);
+    const { ledger, disks } = this.#options;
+    const is = isRefused(ledger, disks, ownerKey);
     if (is) this.#refused.add(ownerKey);
     else this.#refused.delete(ownerKey);
     this.#outdated ||= was || is;
@@ -107,9 +114,9 @@ export class Refusals {
 
   /** As it is when each is written: what changes meanwhile is pending again. */
   *#lines(): Generator<string> {
-    const { ledger, foldCase } = this.#options;
+    const { ledger, disks, foldCase } = this.#options;
     yield headerLine(Date.now(), foldCase);
-    for (const ownerKey of this.#refused) yield* refusedLines(ledger, ownerKey);
+    for (const ownerKey of this.#refused) yield* refusedLines(ledger, disks, ownerKey);
   }
 
   #failed(reason: string): void {

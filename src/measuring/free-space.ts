@@ -19,6 +19,8 @@ export interface FreeSpaceOptions {
   readonly settings: Settings;
   disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
+  /** Called when a disk has become full, or is so no longer. */
+  onFullChanged(): void;
 }
 
 /** A disk with less left than is wanted. */
@@ -83,7 +85,9 @@ export class FreeSpace {
   look(): Promise<void> {
     const { minFree, warnFree } = this.#settings;
     if (minFree === null && warnFree === null) {
+      const hadFull = this.short.some(({ state }) => state === 'full');
       this.#disks = [];
+      if (hadFull) this.#options.onFullChanged();
       return Promise.resolve();
     }
     this.#looking ??= this.#look().finally(() => {
@@ -100,6 +104,7 @@ export class FreeSpace {
   async #look(): Promise<void> {
     const found = await this.#options.disks(deadlineMs);
     const known = new Map(this.#disks.map(disk => [disk.path, disk]));
+    const fullBefore = this.#fullPaths;
     this.#disks = found.map(disk => {
       const { path, leaves, roots } = disk;
       const before = known.get(path)?.short ?? null;
@@ -108,6 +113,11 @@ export class FreeSpace {
       return { path, leaves, roots, short };
     });
     this.#lookedAt = performance.now();
+    if (this.#fullPaths !== fullBefore) this.#options.onFullChanged();
+  }
+
+  get #fullPaths(): string {
+    return JSON.stringify(this.#disks.filter(({ short }) => short?.state === 'full').map(({ path }) => path));
   }
 
   #standingOf(disk: WatchedDisk, before: ShortDisk | null): ShortDisk | null {

@@ -50,6 +50,8 @@ interface MeasuringParts {
   /** Tells what is public if a forge's database is read; null if none is. */
   readonly visibility: RepositoryVisibility | null;
   readonly repositories: RepositoryWatch;
+  /** Called when a disk has become full, or is so no longer. */
+  onFullChanged(): void;
 }
 
 export class Measuring {
@@ -84,7 +86,7 @@ export class Measuring {
   readonly #visibility: RepositoryVisibility | null;
   readonly #repositories: RepositoryWatch;
 
-  constructor({ config, ledger, log, fleet, visibility, repositories }: MeasuringParts) {
+  constructor({ config, ledger, log, fleet, visibility, repositories, onFullChanged }: MeasuringParts) {
     this.#config = config;
     this.#ledger = ledger;
     this.#log = log;
@@ -96,6 +98,7 @@ export class Measuring {
       settings: config.disk,
       disks: deadlineMs => this.scanner.disks(deadlineMs),
       log,
+      onFullChanged,
     });
     this.#repositories = repositories;
     this.#divide();

@@ -81,7 +81,7 @@ function thresholdSentence(event: EventOf<'threshold'>): string {
         : ` Refusals begin on ${formatMoment(Date.parse(graceUntil))} at the latest.`;
     return to === 'limit'
       ? `The limit is reached: ${stands}${grace}`
-      : `${to} % of the limit are reached: ${stands}`;
+      : `${to} % of the limit is reached: ${stands}`;
   }
   return from === 'limit'
     ? `Below the limit again: ${stands}`

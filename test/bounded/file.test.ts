@@ -80,6 +80,7 @@ t.test(
       'bounded/file.ts': 'this module',
       'bounded/pipe.ts': 'this module',
       'bounded/program.ts': 'this module',
+      'commands/first-measure.ts': 'directories',
       'commands/files.ts': 'the file that whoever runs the command names, or standard input',
       'commands/job.ts': 'the process that does the work, which is left behind when a disk hangs',
       'commands/new-config.ts': 'writes a new file',

@@ -1,12 +1,14 @@
 /** What doctor says of a forge's database while no daemon tells of it. */
 
 import { chmodSync, chownSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/index.ts';
 import { checkForge, forgeReadFindings } from '../../src/doctor/forge.ts';
 import type { Installation } from '../../src/doctor/index.ts';
+import { serviceReadsAll } from '../../src/doctor/service-rights.ts';
 import { writeSqlite } from '../forge/fixture.ts';
 import { settingsFor } from '../forge/readings.ts';
 import { folderFor, write } from './folder.ts';
@@ -112,4 +114,21 @@ t.test('with Gogs its own file has to be readable besides the database', async t
   t.match(findings, [{ code: 'forge_rights', message: new RegExp(`may not read ${configFile} `) }]);
   const gitea = { ...settings, kind: 'gitea' } as const;
   t.strictSame(await forgeReadFindings(gitea, { uid: 4711, gid: 4711 }, {}), []);
+});
+
+t.test('a service that may read every file needs no rights of its own', async t => {
+  const folder = folderFor(t);
+  const nobody = { uid: 65_534, gid: 65_534 };
+  t.notOk(serviceReadsAll(nobody, [folder]), 'there is no unit');
+  const shipped = await readFile(new URL('../../systemd/softquota.service', import.meta.url), 'utf8');
+  const unit = write(join(folder, 'softquota.service'), shipped);
+  t.notOk(serviceReadsAll(nobody, [folder]), 'it runs as somebody else');
+  const own = shipped.replace(/^User=.*$/m, 'User=nobody');
+  write(unit, own);
+  t.ok(serviceReadsAll(nobody, ['/nonexistent', folder]));
+  write(unit, own.replace(/^AmbientCapabilities=.*$/m, ''));
+  t.notOk(serviceReadsAll(nobody, [folder]), 'it has no such right');
+  write(unit, own);
+  write(join(folder, 'softquota.service.d/other.conf'), '[Service]\nAmbientCapabilities=\n');
+  t.notOk(serviceReadsAll(nobody, [folder]), 'a drop-in may take the right away');
 });

@@ -99,7 +99,7 @@ t.test('a day in fast motion', async t => {
   await clone.commit(830_000);
   t.match(await clone.push(), { code: 0 });
   await server.usageIs('alice', bytes => bytes > 800_000 && bytes < 900_000);
-  t.match((await mailTo('alice@git.example')).subject, /80 % of the limit are reached: alice uses 8\d\d/);
+  t.match((await mailTo('alice@git.example')).subject, /80 % of the limit is reached: alice uses 8\d\d/);
   t.match(await gate(), {
     status: 200,
     warning: /^Quota warning: alice uses 8\d\d(\.\d)? kB of 1 MB \(8\d %\)\.$/,

@@ -115,6 +115,7 @@ t.test(
       if (step.heading !== giteaHeading) continue;
       const setting = /^ *(\[git\.config\])\n *(init\.templateDir = \S+)$/m.exec(stdout);
       t.ok(setting, 'the setting is printed', { stdout });
+      t.notMatch(stdout, /To fix it/, 'nothing else is to be done');
       for (const line of setting?.slice(1) ?? []) t.ok(step.text.includes(line), `${line} is typed`);
       await answers(sandbox);
     }

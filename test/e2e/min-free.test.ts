@@ -1,7 +1,7 @@
 /** A disk with less free space than [disk] MIN_FREE: nothing grows there, and everything else goes on. */
 
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
@@ -89,6 +89,16 @@ t.test('what grows is refused with that reason, and all else passes', async t =>
   await server.daemon.logged(/^the configuration is reloaded/);
   const reported = await check();
   t.match({ status: reported.status, ...JSON.parse(reported.text) }, { status: 200, would_refuse: true });
+
+  await server.configure({ quota: { MODE: 'enforce' } });
+  server.daemon.child.kill('SIGHUP');
+  const list = server.socket('gate').replace('.sock', '.refused');
+  await until(async () => ((await readFile(list, 'utf8')).includes('/alice/app.git\t') ? true : null));
+  await server.stop('SIGKILL');
+  const alone = await clone.push();
+  t.match(alone, { code: 1, said: /The disk is nearly full: / }, 'without the daemon as well');
+  await server.start();
+  await server.daemon.logged(/: The disk is nearly full: .*; what grows there is refused$/);
 
   await rm(ballast);
   await server.daemon.logged(/^enough is free again at /);

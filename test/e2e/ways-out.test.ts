@@ -16,6 +16,8 @@ import { must, run } from './run.ts';
 import { Server } from './server.ts';
 import { transports } from './transports.ts';
 
+t.setTimeout(600_000);
+
 interface Way {
   readonly name: string;
   /** A shell script in a clone with all branches and tags, that ends with a push to `origin`. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Refusals, refusedFile } from '../../src/gate/index.ts';
 import { createAllowance } from '../../src/policy/index.ts';
-import { directoryFor, SetClock } from '../ledger/world.ts';
+import { directoryFor, noFullDisks, SetClock } from '../ledger/world.ts';
 import { asText, openWorld, type World } from './world.ts';
 
 const GB = 1_000_000_000;
@@ -117,6 +117,7 @@ t.test('the list for hooks has an owner again when the allowance ends', async t 
   const socket = join(directoryFor(t), 'gate.sock');
   const log = { error: () => {}, info: () => {} };
   const refusals = new Refusals({
+    disks: noFullDisks,
     ledger: world.ledger,
     socket,
     socketMode: 0o600,

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { Refusals, refusedFile } from '../../src/gate/index.ts';
 import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import type { Rule } from '../../src/quota/index.ts';
-import { directoryFor, SetClock } from '../ledger/world.ts';
+import { directoryFor, noFullDisks, SetClock } from '../ledger/world.ts';
 import { asText, openWorld, type World } from './world.ts';
 
 const GB = 1_000_000_000;
@@ -99,6 +99,7 @@ t.test('the list for hooks has an owner when the grace ends, and not before', as
   const socket = join(directoryFor(t), 'gate.sock');
   const log = { error: () => {}, info: () => {} };
   const refusals = new Refusals({
+    disks: noFullDisks,
     ledger: world.ledger,
     socket,
     socketMode: 0o600,

@@ -22,7 +22,7 @@ import { Refusals, type RefusalsOptions, refusedFile } from '../../src/gate/inde
 import { encodePath } from '../../src/layout/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { type Leaf, leaves, type QuotaSettings, refusal, subjects } from '../../src/quota/index.ts';
-import { directoryFor, lfs, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
+import { directoryFor, lfs, noFullDisks, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
 
 interface Options extends Partial<RefusalsOptions> {
   readonly world?: WorldOptions;
@@ -35,6 +35,7 @@ async function publishing(t: Test, { world, ...differing }: Options = {}) {
   const logged: { readonly level: string; readonly fields: object }[] = [];
   const refusals = new Refusals({
     ledger,
+    disks: noFullDisks,
     socket,
     socketMode: 0o660,
     foldCase: world?.foldCase ?? true,

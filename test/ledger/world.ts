@@ -90,6 +90,9 @@ export function openOn(store: Store, options: WorldOptions = {}): Promise<Ledger
   return Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog, ...options });
 }
 
+/** Every disk has enough free space. */
+export const noFullDisks = { areAny: false, at: () => null } as const;
+
 /** Has a first sweep end, as it does soon after the daemon starts for the first time. */
 export function sweepOnce({ walks }: Pick<Ledger, 'walks'>): void {
   if (walks.lastSweep === null) walks.recordSweep({ startedAt: 0, finishedAt: 0, units: 0 }, [], () => true);

@@ -22,10 +22,10 @@ t.test('an owner who comes near the limit gets one mail with the figures, and th
   const [mail, ...others] = mailbox.take();
   t.same(others, []);
   t.equal(mail?.to, 'alice@git.example');
-  t.equal(mail?.subject, '[softquota] 80 % of the limit are reached: alice uses 8.5 kB of 10 kB (85 %).');
+  t.equal(mail?.subject, '[softquota] 80 % of the limit is reached: alice uses 8.5 kB of 10 kB (85 %).');
   t.equal(
     mail?.text.trimEnd(),
-    `80 % of the limit are reached: alice uses 8.5 kB of 10 kB (85 %).
+    `80 % of the limit is reached: alice uses 8.5 kB of 10 kB (85 %).
 
 Now: 8.5 kB of 10 kB, 85 % (everything).
 
@@ -252,7 +252,7 @@ t.test('a week in fast motion: warnings, an allowance that ends, and the summary
   const id = await world.user('alice', 'alice@git.example');
   const { documents } = world.ledger;
   await world.store('alice', 9500);
-  t.match(mailbox.take(), [{ subject: /90 % of the limit are reached/ }]);
+  t.match(mailbox.take(), [{ subject: /90 % of the limit is reached/ }]);
   await documents.transact(({ changes }) =>
     createAllowance(changes, id, {
       bytes: 5000,
@@ -267,7 +267,7 @@ t.test('a week in fast motion: warnings, an allowance that ends, and the summary
   await world.pass();
   t.match(mailbox.take(), [{ subject: /Below 90 % of the limit again: alice uses 9\.5 kB of 15 kB/ }]);
   await world.store('alice', 12_000);
-  t.match(mailbox.take(), [{ subject: /80 % of the limit are reached: alice uses 12 kB of 15 kB/ }]);
+  t.match(mailbox.take(), [{ subject: /80 % of the limit is reached: alice uses 12 kB of 15 kB/ }]);
   world.clock.pass(dayMs);
   world.ledger.allowanceEnds.start();
   const subjects: string[] = [];

@@ -1,0 +1,54 @@
+/** Disks with too little free space, in the list for hooks that get no answer. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { Refusals, refusedFile } from '../../src/gate/index.ts';
+import { subjects } from '../../src/quota/index.ts';
+import { directoryFor, lfs, settings, World, walk } from '../ledger/world.ts';
+
+t.test('repositories on a disk with too little free space are in it, whoever they belong to', async t => {
+  const disk = { of: 'bytes', free: 2_000_000, size: 64_000_000, least: 4_000_000 } as const;
+  let full: readonly string[] = [];
+  const disks = {
+    get areAny() {
+      return full.length > 0;
+    },
+    at: (path: string | null) =>
+      path !== null && full.some(place => path.startsWith(`/srv/git/${place}`)) ? disk : null,
+  };
+  const ledger = await new World(t).open();
+  const socket = join(directoryFor(t), 'gate.sock');
+  const log = { error: (fields: object) => t.fail(JSON.stringify(fields)), info: () => {} };
+  const options = { ledger, disks, socket, socketMode: 0o660, foldCase: true, log, pauseMs: 0 };
+  const refusals = new Refusals(options);
+  t.teardown(() => refusals.close());
+  const lines = async () => {
+    await refusals.published();
+    return readFileSync(refusedFile(socket), 'utf8').split('\n').slice(1, -1);
+  };
+  walk(ledger, 'alice/app', 100);
+  walk(ledger, 'alice/store', 100, { leaf: lfs });
+  walk(ledger, 'bob/app', 20_000);
+  walk(ledger, 'carol/app', 100);
+  refusals.start();
+  const over = 'Quota exceeded: bob uses 20 kB of 10 kB (200 %).';
+  const bob = subjects.map(subject => `owner\tbob\t${subject}\t${over}`);
+  t.strictSame(await lines(), [...bob, `path\t/srv/git/bob/app.git\t${over}`]);
+  full = ['alice', 'bob'];
+  refusals.disksChanged();
+  const message = 'The disk is nearly full: 2 MB of 64 MB are free, and 4 MB have to stay free.';
+  t.strictSame(await lines(), [
+    ...bob,
+    `path\t/srv/git/bob/app.git\t${message}`,
+    `path\t/srv/git/alice/app.git\t${message}`,
+  ]);
+  ledger.settings = { ...settings, mode: 'report' };
+  t.strictSame(await lines(), []);
+  ledger.settings = { ...settings, enabled: false };
+  t.strictSame(await lines(), []);
+  ledger.settings = settings;
+  full = [];
+  refusals.disksChanged();
+  t.strictSame(await lines(), [...bob, `path\t/srv/git/bob/app.git\t${over}`]);
+});
