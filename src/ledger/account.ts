@@ -7,10 +7,11 @@
 
 import { noRow } from '../columns.ts';
 import { SoftquotaError } from '../errors.ts';
-import { addBytes, bytesUnder, type Leaf, leafMask, leaves, noUsage, type Usage } from '../quota/index.ts';
-import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
+import { addBytes, type Leaf, leaves, noUsage, type Usage } from '../quota/index.ts';
+import type { DeltaRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
+import { fitsExactly } from './must-fit.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 import type { UnitTable } from './unit-table.ts';
 import { addTo, UnreachableSum, unreachableIn } from './unreachable.ts';
@@ -123,7 +124,7 @@ export class Account {
 
   /** Tells whether all of `usage` can be added up exactly. */
   get fits(): boolean {
-    this.#fits ??= fits(() => this.usage);
+    this.#fits ??= fitsExactly(() => this.usage);
     return this.#fits;
   }
 
@@ -386,35 +387,7 @@ function without<Key, Value>(
   return left.size === 0 ? none : left;
 }
 
-function fits(usage: () => Usage): boolean {
-  try {
-    bytesUnder(usage(), leafMask('size:all'));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function older(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b;
   return Math.min(a, b);
-}
-
-/**
- * Throws `sum_too_large` where so many more bytes cannot be counted, so that they are not acknowledged;
- * `account` is missing for an owner who has none.
- */
-export function mustFit(
-  account: Account | undefined,
-  owner: OwnerRecord,
-  leaf: Leaf,
-  growthBytes: number,
-): void {
-  if (growthBytes <= 0) return;
-  try {
-    addBytes(bytesUnder(account?.usage ?? noUsage, leafMask('size:all')), growthBytes);
-  } catch (cause) {
-    const message = `${growthBytes} more bytes of ${leaf} would bring ${printable(owner.name)}'s usage past 2^53 - 1 bytes`;
-    throw new SoftquotaError('sum_too_large', message, { cause });
-  }
 }

@@ -7,8 +7,9 @@
 
 import type { Leaf } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, UnitRecord, WriteBehind } from '../store/index.ts';
-import { type Account, mustFit } from './account.ts';
+import type { Account } from './account.ts';
 import type { Clock } from './clock.ts';
+import { mustFit } from './must-fit.ts';
 import { reportedId } from './rekeyed.ts';
 import type { UsageIndex } from './usage-index.ts';
 

@@ -12,7 +12,7 @@ export interface Nearness {
 }
 
 /** The values that an owner is counted with. */
-export interface Counted extends Nearness {
+export interface CountedOwner extends Nearness {
   readonly id: number;
   readonly usage: Usage;
   /** The limit for everything; -1: none. */
@@ -39,7 +39,7 @@ export class CountedOwners {
     return this.#rows.keys();
   }
 
-  get(ownerKey: string): Counted | undefined {
+  get(ownerKey: string): CountedOwner | undefined {
     const row = this.#rows.get(ownerKey);
     if (row === undefined) return undefined;
     return {
@@ -51,7 +51,7 @@ export class CountedOwners {
     };
   }
 
-  set(ownerKey: string, { id, usage, state, fullness, limit }: Counted): void {
+  set(ownerKey: string, { id, usage, state, fullness, limit }: CountedOwner): void {
     const row = this.#rows.get(ownerKey) ?? this.#free.pop() ?? this.#rows.size;
     if (row >= this.#ids.length) this.#makeRoomFor(row);
     this.#rows.set(ownerKey, row);

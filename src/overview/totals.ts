@@ -7,7 +7,7 @@ import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type { OwnerState } from '../wire/index.ts';
 import { within } from '../within.ts';
-import { type Counted, CountedOwners, type Nearness } from './counted.ts';
+import { type CountedOwner, CountedOwners, type Nearness } from './counted.ts';
 import { worstKind } from './states.ts';
 
 export interface TotalsOptions {
@@ -135,7 +135,7 @@ export class Totals {
     if (before !== undefined && before.id !== now?.id) this.#leave(before.id);
   }
 
-  #countedNow(ownerKey: string, before: Counted | undefined): Counted | undefined {
+  #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {
     try {
       const owner = this.#ledger.ownerUsage(ownerKey);
       if (owner.id === null) return undefined;
@@ -152,7 +152,7 @@ export class Totals {
     }
   }
 
-  #nearnessNow(owner: OwnerUsage): Pick<Counted, 'fullness' | 'limit' | 'state'> {
+  #nearnessNow(owner: OwnerUsage): Pick<CountedOwner, 'fullness' | 'limit' | 'state'> {
     const { settings } = this.#ledger;
     // Reserved bytes change nobody's state.
     const decide = this.#ledger.deciderFor({ ...owner, reserved: null });
@@ -160,7 +160,7 @@ export class Totals {
     return { state, fullness, limit: decide('size:all').limit ?? 0 };
   }
 
-  #count(counted: Counted | undefined, step: 1 | -1): void {
+  #count(counted: CountedOwner | undefined, step: 1 | -1): void {
     if (counted === undefined) return;
     this.#states[counted.state] += step;
     if (counted.limit < 0) this.#unlimited += step;
