@@ -129,6 +129,10 @@ function namesIn(place: string): readonly string[] {
 
 /** The beginning of a file; empty where none can be read. */
 function textOf(file: string): string {
-  const found = readBounded(encodePath(file), { mostBytes });
-  return found.kind === 'file' ? found.bytes.toString('latin1') : '';
+  try {
+    const found = readBounded(encodePath(file), { mostBytes });
+    return found.kind === 'file' ? found.bytes.toString('latin1') : '';
+  } catch {
+    return ''; // not for this user
+  }
 }
