@@ -39,7 +39,7 @@ for (const left of ['closed', 'killed'] as const) {
       const file = await sample(t, left);
       inflict(file);
       const before = fingerprint(file);
-      const words = /store.db is damaged: .* aside and start again: usage is measured anew/;
+      const words = /store.db is damaged: .* aside and start again: usage is measured again/;
       await t.rejects(begin(file), { code: 'store_refused', message: words });
       t.strictSame(fingerprint(file), before);
     });
