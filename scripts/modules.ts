@@ -23,7 +23,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   policy: ['text', 'quota', 'wire', 'documents'],
   ledger: ['text', 'quota', 'store', 'documents', 'policy'],
   fleet: ['quota', 'store', 'documents', 'ledger'],
-  identity: ['text', 'quota', 'store', 'documents', 'policy'],
+  identity: ['text', 'quota', 'wire', 'store', 'documents', 'policy'],
   oauth: ['text', 'quota', 'wire', 'store', 'documents', 'policy', 'identity'],
   overview: ['quota', 'wire', 'store', 'documents', 'ledger'],
   notices: [
@@ -47,6 +47,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'quota',
     'layout',
     'config',
+    'wire',
     'service',
     'scan',
     'store',

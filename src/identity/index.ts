@@ -63,7 +63,6 @@ export {
   createUser,
   deleteUser,
   editUser,
-  isEmail,
   isOnlyFound,
   profileOf,
   type UserEdit,

@@ -18,6 +18,7 @@ import {
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
+import { isEmail } from '../wire/index.ts';
 import { type Profile, profileKind } from './kinds.ts';
 import { forgetAdministrationBy, forgetLinks, hasLinks } from './links.ts';
 import { forgetMailPreference } from './mail-preferences.ts';
@@ -26,8 +27,6 @@ import { endSessions, sessionEntriesOf } from './sessions.ts';
 import { revokeAllTokens, tokensOf } from './tokens.ts';
 
 const noProfile: Profile = { email: '', fullName: '', isAdmin: false };
-const longestEmail = 254;
-
 /** Fields that are left out are empty in a new user, and stay the same in a changed one. */
 export interface UserFields extends Partial<Profile> {
   readonly type?: OwnerRecord['type'];
@@ -130,10 +129,6 @@ function mustHaveNoFault(name: string, type: OwnerRecord['type'], profile: Profi
   if (fullNamed !== null) faults.push(`full_name: ${fullNamed}`);
   if (isAdmin && type === 'organization') faults.push('is_admin: an organization cannot be an administrator');
   FaultList.of(faults).throwIfAny();
-}
-
-export function isEmail(text: string): boolean {
-  return text.length <= longestEmail && text.isWellFormed() && /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u.test(text);
 }
 
 /** An organization has members; a user has tokens, and belongs to organizations. */

@@ -10,7 +10,6 @@
 import type { Transaction } from '../documents/index.ts';
 import {
   createUser,
-  isEmail,
   type LinkDocument,
   linkAt,
   linkOf,
@@ -20,6 +19,7 @@ import {
 } from '../identity/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { isEmail } from '../wire/index.ts';
 import { applyAdministration } from './administration.ts';
 import { type Claims, textClaim } from './claim-names.ts';
 import type { Synchronization } from './claimed-groups.ts';

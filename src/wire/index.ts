@@ -25,7 +25,7 @@ export {
   triedSource,
   triedSynchronization,
 } from './auths.ts';
-export { knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
+export { isEmail, knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
 export { bytes } from './bytes.ts';
 export {
   type AllowanceEvent,

@@ -1,7 +1,7 @@
 /** Notices: the places that they go to, and what waits or could not be delivered. */
 
 import { z } from 'zod';
-import { emailPattern, longestEmail, text } from './bounds.ts';
+import { emailPattern, isEmail, longestEmail, text } from './bounds.ts';
 
 const moment = z.string().nullable();
 
@@ -76,10 +76,11 @@ export const noticeTestOrder = z
     address: z
       .string()
       .max(longestEmail)
-      .regex(new RegExp(`^${emailPattern}$`), { error: 'expected an address such as alice@git.example' })
+      .refine(isEmail, { error: 'expected an address such as alice@git.example' })
       .optional()
       .meta({
         description: 'For `mail`: where the mail goes; left out: to all administrators.',
+        pattern: `^${emailPattern}$`,
         example: 'root@git.example',
       }),
   })

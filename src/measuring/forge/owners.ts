@@ -3,10 +3,11 @@
 import type { Transaction } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { ForgeOwner } from '../../forge/index.ts';
-import { createUser, deleteUser, editUser, isEmail, isOnlyFound, profileOf } from '../../identity/index.ts';
+import { createUser, deleteUser, editUser, isOnlyFound, profileOf } from '../../identity/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import type { Work } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
+import { isEmail } from '../../wire/index.ts';
 import { type ForgeLink, forgeIdOf, forgeLinkKind } from './kinds.ts';
 
 /** An owner of the forge who could not be brought in. */
