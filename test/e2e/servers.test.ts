@@ -62,9 +62,12 @@ async function protectedServer(t: Test, way: Way) {
 /** What takes the most space, once the worker has looked through the repository. */
 const largest = /Removing these frees the most space in this repository: .*?(?=To ask for more space)/;
 
+/** What is forgiven, until the worker has seen that it was collected. */
+const forgiven = / # B more do not count, since no branch or tag reaches them\./;
+
 function passes(t: Test, push: Push, said: string, name: string): void {
   t.equal(push.code, 0, name, { stderr: push.stderr });
-  t.equal(words(push.stderr), said, name);
+  t.equal(words(push.stderr).replace(forgiven, ''), said, name);
 }
 
 for (const way of Object.keys(ways) as Way[] /* a constant's own keys */) {
