@@ -65,7 +65,9 @@ export class Browsing {
     return { bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), requests: sizes.length, firstRowMs };
   }
 
-  /** Goes there as somebody who was never there; gives how long it takes until nothing is still on its way. */
+  /**
+   * Goes there as somebody who was never there; gives how long it takes until nothing is still on its way.
+   */
   async wholePageMs(url: string): Promise<number> {
     await this.#open(url);
     return z.number().parse(await this.page.evaluate('wholePage'));

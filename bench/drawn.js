@@ -1,21 +1,21 @@
 /**
  * Runs in the page that is measured: tells when what was asked for can be seen, in milliseconds.
  *
- * The rows of an answer can be seen in the frame after the one in which they were put into the page. The frame after that begins
- * when it is drawn: that is where the clock is stopped.
+ * The rows of an answer can be seen in the frame after the one in which they were put into the page. The
+ * frame after that begins when it is drawn: that is where the clock is stopped.
  */
 
 /** Of the page itself, once the first row can be seen: from the beginning of its navigation. */
 globalThis.firstRow = seen(() => document.querySelector('tbody tr') !== null).then(() => performance.now());
 
-/** Of the page itself, once nothing of it is still on its way: from the beginning of its navigation. */
+/** The milliseconds from the beginning of the page's navigation until all of it is there. */
 globalThis.wholePage = seen(
   () => document.querySelector('h1') !== null && document.querySelector('.skeleton') === null,
 ).then(() => performance.now());
 
 /**
- * From an event, a key, a click or a choice, until its rows can be seen. `rows` are the names in front, with a blank between;
- * they are others than those of before.
+ * From an event, a key, a click or a choice, until its rows can be seen. `rows` are the names in front, with
+ * a blank between; they are others than those of before.
  */
 globalThis.untilDrawn = async (event, rows) => {
   performance.clearResourceTimings();

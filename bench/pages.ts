@@ -1,6 +1,6 @@
 /**
- * Claim: every page of administrators is whole within a second with 100,000 owners, 1,000 groups and 10,000 rules,
- * and so are the rows of a search and of a filter.
+ * Claim: every page of administrators is whole within a second with 100,000 owners, 1,000 groups and 10,000
+ * rules, and so are the rows of a search and of a filter.
  */
 
 import { dirname, join } from 'node:path';

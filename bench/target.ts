@@ -35,8 +35,8 @@ export async function makeTarget(target: string): Promise<string> {
 }
 
 /**
- * Puts the hooks into the target, as stubs unless `whole`; they ask by the client, or by the quickest that this
- * host has.
+ * Puts the hooks into the target, as stubs unless `whole`; they ask by the client, or by the quickest that
+ * this host has.
  */
 export async function putHooks(
   target: string,

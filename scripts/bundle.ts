@@ -46,8 +46,8 @@ ${names.map(name => `export const ${name} = http.${name};`).join('\n')}`;
 };
 
 /**
- * V8 keeps the text of what is loaded, in each thread, with two bytes a character if one is beyond Latin-1. Names
- * stay, so that the log's stacks can be read.
+ * V8 keeps the text of what is loaded, in each thread, with two bytes a character if one is beyond Latin-1.
+ * Names stay, so that the log's stacks can be read.
  */
 const small = {
   compress: false,

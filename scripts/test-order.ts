@@ -1,6 +1,9 @@
 /** The order in which test files run: long ones first, and those that only wait beside the others. */
 
-/** Folders of `test/` whose files take long, the longest first: they start many programs, or wait for many events. */
+/**
+ * Folders of `test/` whose files take long, the longest first: they start many programs, or wait for many
+ * events.
+ */
 const slowFolders = [
   'e2e',
   'faults',
@@ -17,8 +20,8 @@ const slowFolders = [
 ];
 
 /**
- * Files that wait for deadlines most of their time, such as the half minute after which a command gives a daemon
- * up, and need less than a third of a processor; the longest first.
+ * Files that wait for deadlines most of their time, such as the half minute after which a command gives a
+ * daemon up, and need less than a third of a processor; the longest first.
  */
 export const waitingFiles = [
   'test/faults/hanging-disk.test.ts',

@@ -13,8 +13,8 @@ export function keepHeapSmall(): void {
 }
 
 /**
- * Gives memory back now, all other work of this thread waiting for it: V8 looks for what nobody needs any more only
- * when it needs memory, and so never in a thread that has done much once and then rests.
+ * Gives memory back now, all other work of this thread waiting for it: V8 looks for what nobody needs any
+ * more only when it needs memory, and so never in a thread that has done much once and then rests.
  */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc');

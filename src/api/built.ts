@@ -36,7 +36,7 @@ export class Built {
     this.#folder = folder;
   }
 
-  /** As it is by now: what is built again is read again. Null: it was not built. */
+  /** The UI as it is built now: it is read again after each build. Null: it was not built. */
   async files(): Promise<BuiltFiles | null> {
     try {
       const { ino, mtimeNs } = await stat(join(this.#folder, pageName), { bigint: true });

@@ -83,7 +83,7 @@ export interface Input<Params extends z.ZodType, Query extends z.ZodType, Body e
 
 /** The request around the input. */
 export interface Call {
-  /** As of now: reading a body takes its time, and looks again. */
+  /** The state of now, since reading a body takes time. */
   readonly caller: Caller;
   /** Null: no browser comes here. */
   readonly browser: Browser | null;

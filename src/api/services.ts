@@ -28,8 +28,8 @@ export interface SpaceService {
     } | null;
   } | null;
   /**
-   * Has the worker look, unless that was done lately, and after `newerThan`, in milliseconds since 1970. Throws
-   * `not_ready` where there is no worker.
+   * Has the worker look, unless that was done lately, and after `newerThan`, in milliseconds since 1970.
+   * Throws `not_ready` where there is no worker.
    */
   explain(path: string, newerThan: number): SpaceState;
   /** Has the worker collect. Throws `not_ready` where there is no worker. */

@@ -111,7 +111,7 @@ interface Ruling {
   readonly settings: LedgerSettings;
 }
 
-/** Tells whether the same is decided about whoever has these groups, before and after. May not know: false. */
+/** Tells whether owners of these groups are decided about alike before and after; false: it may not be so. */
 type Comparison = (was: Standing, is: Standing) => boolean;
 
 /** Compares each group once: most edits leave most owners with groups in which nothing is different. */

@@ -17,8 +17,8 @@ import { issueLines, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 
 /**
- * The newest format. It grows where an older softquota could not restore all that is in a document; a document
- * in which nothing needs it has an older one.
+ * The newest format. It grows where an older softquota could not restore all that is in a document; a
+ * document in which nothing needs it has an older one.
  */
 const format = 2;
 const formatWithoutGraces = 1;
@@ -57,7 +57,7 @@ const document = z.strictObject({
   policy: z.array(documentShape),
   /** Since when owners are over limits that have a grace; left out where nobody is. */
   graces: z.array(documentShape.extend({ kind: z.literal(graceKind.name) })).optional(),
-  /** What programs reported, which no walk finds. */
+  /** The units that programs reported, which no walk finds. */
   reported_units: z.array(reportedUnit),
   /** Newest first. */
   events: z.array(event),

@@ -30,7 +30,7 @@ export interface QuotaGrace {
 
 /** A refusal by a rule or group in report mode: recorded, and let through. */
 export interface QuotaReport {
-  /** As in `QuotaStanding`. */
+  /** The same as in `QuotaStanding`. */
   readonly used: number | null;
   readonly limit: number | null;
   readonly group: string | null;
@@ -48,7 +48,10 @@ export interface QuotaStanding {
   readonly limit: number | null;
   readonly group: string | null;
   readonly rule: string | null;
-  /** If a limit is passed that has a grace: allowed, it runs; refused, it has ended, or does not reach so far. */
+  /**
+   * If a limit is passed that has a grace: allowed, it runs; refused, it has ended, or does not reach so
+   * far.
+   */
   readonly grace: QuotaGrace | null;
   /** If a rule or group in report mode would refuse. */
   readonly reported: QuotaReport | null;
@@ -57,7 +60,9 @@ export interface QuotaStanding {
 export interface QuotaAnswer extends QuotaStanding {
   readonly owner: string;
   readonly subject: string;
-  /** Allowed, because the quota, or the rule or group in `reported`, is in report mode, and would refuse it. */
+  /**
+   * Allowed, because the quota, or the rule or group in `reported`, is in report mode, and would refuse it.
+   */
   readonly wouldRefuse: boolean;
   readonly measuredAt: Date | null;
   /** Some bytes could not be measured, and count as last known. */

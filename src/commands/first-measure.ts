@@ -100,8 +100,9 @@ async function measured(
 }
 
 /**
- * Gives the account all that lies in a directory, once nothing writes there any more. A further name of a file
- * that lies elsewhere is nobody's to be given, and links are not followed: the account may have the directory.
+ * Gives the account all that lies in a directory, once nothing writes there any more. A further name of a
+ * file that lies elsewhere is nobody's to be given, and links are not followed: the account may have the
+ * directory.
  */
 function give(directory: string, account: { readonly uid: number; readonly gid: number }): void {
   const handle = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);

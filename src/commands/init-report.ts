@@ -56,7 +56,7 @@ export interface InitReport {
     readonly such: readonly string[];
     readonly stores: readonly FoundStore[];
   };
-  /** What `--worker` set up: as whom it runs, and the settings of systemd that were written. */
+  /** The result of `--worker`: the user that it runs as, and the settings of systemd that were written. */
   readonly worker: { readonly user: string; readonly units: readonly string[] } | null;
   readonly next: NextCommands;
 }

@@ -9,7 +9,9 @@ import { shellQuoted } from '../text/index.ts';
 export interface NewWorker {
   /** The name of the user whose repositories they are. */
   readonly user: string;
-  /** The group of that user, which has to reach the trusted socket; null: the daemon runs as the same user. */
+  /**
+   * The group of that user, which has to reach the trusted socket; null: the daemon runs as the same user.
+   */
   readonly group: string | null;
   /** Tells whether systemd has the worker's unit. */
   readonly isUnit: boolean;

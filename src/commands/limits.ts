@@ -25,7 +25,9 @@ export function limitShown(bytes: number): string {
   return bytes >= 1000 && written === `${bytes} B` ? `${formatBytes(bytes)} (${written})` : written;
 }
 
-/** `at most 10 GB of size:all`, with what else there is to say: `, grace 7d up to 10 % over, only reported`. */
+/**
+ * `at most 10 GB of size:all`, with what else there is to say: `, grace 7d up to 10 % over, only reported`.
+ */
 export function ruleText(rule: Omit<Rule, 'name'>): string {
   const { limit, subjects: named } = rule;
   const what = named.length === 0 ? 'nothing' : named.join(', ');

@@ -1,4 +1,6 @@
-/** `softquota policy compare`: a Forgejo and softquota are asked the same, and the differences are explained. */
+/**
+ * `softquota policy compare`: a Forgejo and softquota are asked the same, and the differences are explained.
+ */
 
 import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';

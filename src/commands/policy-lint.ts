@@ -36,7 +36,7 @@ export async function lintFile(file: string, options: ConfigOption): Promise<rea
         groups: groups.map(({ name, rules: named, users }) => ({
           name,
           rules: (named ?? []).map(rule => ({ name: rule })),
-          // Without a list a group keeps its members, and whether it has any is not in the file.
+          // Without a list a group keeps its members; the file does not say how many.
           ownerIds: users?.map((_, index) => index) ?? [0],
         })),
       },

@@ -1,4 +1,4 @@
-/** Whom a policy would refuse or allow, and its possible mistakes, as text. */
+/** Prints the owners that a policy would refuse or allow, and its possible mistakes. */
 
 import { leafMask, subjectsWithin } from '../quota/index.ts';
 import { counted, formatCount, formatUse, printable } from '../text/index.ts';

@@ -50,7 +50,7 @@ export interface DaemonOptions {
 /** What was opened, each after what it needs. */
 type Opened = { close(): Promise<void> }[];
 
-/** What is told when it is read again, or asked when it ends. */
+/** The parts that are told of a reload, or asked at the end. */
 interface Parts {
   readonly ledger: Ledger;
   readonly measuring: Measuring;

@@ -21,8 +21,8 @@ export interface SpaceOptions {
   /** True while there is such a unit. */
   isUnit(path: string): boolean;
   /**
-   * Where people read all about the repository, empty for nowhere; null: its refused pushes show nothing of
-   * it.
+   * The address of the page about the repository, empty if there is none; null: its refused pushes show
+   * nothing of it.
    */
   pageToNote(path: string): string | null;
   /** The worker collected garbage, or failed to. */
@@ -43,7 +43,7 @@ const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
 /** Whoever asks again and again keeps the worker busy for no longer. */
 const restMs = 5000;
-/** What nobody asked for is looked at again after these. */
+/** The pauses before looks that nobody asked for. */
 const noteEveryMs = 72_000_000;
 const noteAgainMs = 3_600_000;
 const mostLooks = 2000;

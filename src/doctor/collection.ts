@@ -1,6 +1,6 @@
 /**
- * Tells where nothing collects garbage: neither the worker, nor git by itself after a push, nor a program that
- * runs from time to time. There, what was deleted is never freed.
+ * Tells where nothing collects garbage: neither the worker, nor git by itself after a push, nor a program
+ * that runs from time to time. There, what was deleted is never freed.
  */
 
 import { readdirSync } from 'node:fs';

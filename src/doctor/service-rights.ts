@@ -1,4 +1,4 @@
-/** What systemd lets the daemon do beyond the modes of files. */
+/** The rights that systemd gives the daemon beyond the modes of files. */
 
 import { existsSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';

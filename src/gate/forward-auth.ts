@@ -88,7 +88,7 @@ interface Refused extends Pick<Decided, 'owner'> {
 
 /** A proxy that refuses for a reason of its own shows the same page. */
 const notByQuota = 'This request is refused, and not by the quota.';
-/** Who asked a moment ago was refused, and is not any more: the client has to begin again. */
+/** The refusal of a moment ago holds no more: the client has to begin again. */
 const notRefused = 'The quota does not refuse this any more: try again.';
 
 /** Decides about one of the subjects that an upload may grow. A push is kept in mind by its hook. */

@@ -3,10 +3,10 @@
  * long as all that it rests on is the same.
  *
  * Each time, the owner's figures are compared with those in the ledger's memory, and so are policy, settings
- * and what else the ledger has a number for; only where one of these is another is the owner looked up again,
- * and the unit, too, where units have come, gone or changed hands meanwhile. So no old decision is ever given.
- * What is refused is never kept: each refusal is recorded, and its words depend on more. What a grace lets
- * through is not kept either, since it ends by itself.
+ * and what else the ledger has a number for; only where one of these is another is the owner looked up
+ * again, and the unit, too, where units have come, gone or changed hands meanwhile. So no old decision is
+ * ever given. Refusals are never kept: each is recorded, and its words depend on more. An answer under a
+ * grace is not kept either, since the grace ends by itself.
  */
 
 import type { Ledger, OwnerUsage, UsageMark } from '../ledger/index.ts';
@@ -21,7 +21,7 @@ interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'> {
   readonly isText: boolean;
   readonly policy: Ledger['policy'];
   readonly settings: Ledger['settings'];
-  /** Of the time when all was compared and found to be the same. */
+  /** The mark of the time when all was compared and found to be the same. */
   mark: UsageMark;
   unitsVersion: number;
 }

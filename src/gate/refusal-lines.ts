@@ -35,7 +35,9 @@ export type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsag
 export interface FullDisks {
   /** Tells whether there are any. */
   readonly areAny: boolean;
-  /** The full one on which this would grow; null: there is none. Without a path, all with such data are full. */
+  /**
+   * The full one on which this would grow; null: there is none. Without a path, all with such data are full.
+   */
   at(path: string | null, subject: Subject): FullDisk | null;
 }
 

@@ -1,15 +1,17 @@
 /**
- * The git side: installs the hooks of this package into repositories, and works in repositories as the user that git
- * runs as.
+ * The git side: installs the hooks of this package into repositories, and works in repositories as the user
+ * that git runs as.
  *
- * `hooks/` finds repositories, installs the hooks, shows their status, and removes them. An error in one repository is
- * a value in its result, and does not delay the others. Nothing is written through a link, every file is replaced in
- * one step, and a hook that was there before never stops running. Nothing is printed.
+ * `hooks/` finds repositories, installs the hooks, shows their status, and removes them. An error in one
+ * repository is a value in its result, and does not delay the others. Nothing is written through a link,
+ * every file is replaced in one step, and a hook that was there before never stops running. Nothing is
+ * printed.
  *
- * `worker/` is the program that does what has to be written into repositories, and tells the daemon how it stands: it
- * keeps the hooks, measures and collects what no ref reaches, and says what would free how much. The daemon itself
- * never writes into a repository. The worker goes on while the daemon is away. git runs on files of strangers there, so
- * it never reads a repository's configuration, has no network and no terminal, and ends in bounded time.
+ * `worker/` is the program that does what has to be written into repositories, and tells the daemon how it
+ * stands: it keeps the hooks, measures and collects what no ref reaches, and says what would free how much.
+ * The daemon itself never writes into a repository. The worker goes on while the daemon is away. git runs on
+ * files of strangers there, so it never reads a repository's configuration, has no network and no terminal,
+ * and ends in bounded time.
  */
 
 export {

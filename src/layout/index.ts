@@ -1,10 +1,11 @@
 /**
- * Says whose a place is: finds units by storage templates, with their owners and leaves, and what a request to a
- * server would grow, by its address.
+ * Says whose a place is: finds units by storage templates, with their owners and leaves, and what a request
+ * to a server would grow, by its address.
  *
- * `in-time/` is for commands: another process does the work, and reports where it looks. If it makes no progress, it is
- * abandoned, and a new process that avoids that place does the rest; so everything else is done. Nobody can end a call
- * to a disk that hangs, and a process with a thread in such a call cannot even exit.
+ * `in-time/` is for commands: another process does the work, and reports where it looks. If it makes no
+ * progress, it is abandoned, and a new process that avoids that place does the rest; so everything else is
+ * done. Nobody can end a call to a disk that hangs, and a process with a thread in such a call cannot even
+ * exit.
  *
  * A layout is plain data. All other functions that use the disk are synchronous and meant for worker threads;
  * what they find is returned as a value, never thrown.

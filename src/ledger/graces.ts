@@ -75,12 +75,12 @@ export class OwnerGraces {
     this.#options = options;
   }
 
-  /** The graces of an owner now; null: no limit has any. `ownerId` is null for one never heard of. */
+  /** The graces of an owner now; null: no limit has a grace. `ownerId` is null for an unknown owner. */
   of(ownerId: number | null): Graces | null {
     return this.#isSet ? this.now(ownerId) : null;
   }
 
-  /** The same, also where no limit has any. */
+  /** The same, also if no limit has a grace. */
   now(ownerId: number | null): Graces {
     const document = ownerId === null ? undefined : this.#documentOf(ownerId);
     return {

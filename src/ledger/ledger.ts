@@ -213,7 +213,7 @@ export class Ledger {
     return this.#usageOf(owner, ownerName, account, this.reservations.of(ownerKey, usage));
   }
 
-  /** What `isStill` needs to know of an owner's usage, which is this now. */
+  /** Marks an owner's usage, which is this now, for `isStill`. */
   markOf({ name, allowance, reserved }: OwnerUsage): UsageMark {
     const account = this.#usage.account(name);
     const isLasting = allowance === null && reserved === null && !account?.sources.length;
@@ -319,7 +319,7 @@ export class Ledger {
     };
   }
 
-  /** What an account and the last sweep tell, and nothing else. */
+  /** The figures that an account and the last sweep give. */
   #figuresOf(account: Account | undefined): AccountFigures {
     const { lastSweep } = this.walks;
     return {

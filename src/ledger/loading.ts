@@ -57,7 +57,7 @@ export class Loading {
     return columns.names === null && columns.owners.every(owner => owners.keyOf(owner) === owner);
   }
 
-  /** Of two reported units that are the same by now, the later report counts. */
+  /** Takes a unit in. If two reported units are the same by now, the later report counts. */
   #takeUnit(kept: UnitRecord): void {
     const { usage, walks } = this.#options;
     this.#seq = Math.max(this.#seq, kept.seq);

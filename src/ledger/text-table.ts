@@ -1,6 +1,6 @@
 /**
- * Texts by the numbers of rows, and the rows by their texts, packed: a million paths are a few blocks of bytes
- * and not a million objects that a collection of garbage looks at.
+ * Texts by the numbers of rows, and the rows by their texts, packed: a million paths are a few blocks of
+ * bytes and not a million objects that a collection of garbage looks at.
  *
  * Rows are found by linear hashing, which grows by one bucket with each text, so that no addition ever waits
  * for a new table to be laid out. The hash is seeded: whoever chooses names cannot choose where they collide.
@@ -26,7 +26,10 @@ export class TextTable {
   #size = 0;
   /** The bytes of the text that was asked for last. */
   #asked = Buffer.allocUnsafeSlow(4096);
-  /** Row by row: the text's hash, its block and place in it, its length and 1 (0: none), the next of its bucket. */
+  /**
+   * Row by row: the text's hash, its block and place in it, its length and 1 (0: none), the next of its
+   * bucket.
+   */
   #hashes = new Int32Array(0);
   #blockOf = new Int32Array(0);
   #places = new Int32Array(0);
@@ -107,8 +110,8 @@ export class TextTable {
   }
 
   /**
-   * Gives texts to rows that have none, from the first on, which follow each other; no row has one of them. They
-   * are WTF-8, one behind the other, and each ends where `ends` says.
+   * Gives texts to rows that have none, from the first on, which follow each other; no row has one of them.
+   * They are WTF-8, one behind the other, and each ends where `ends` says.
    */
   append(first: number, texts: Uint8Array, ends: Int32Array): void {
     if (ends.length === 0) return;
@@ -281,7 +284,10 @@ export class TextTable {
     this.#freeBlocks.push(index);
   }
 
-  /** Where more than half of what was given out is used no more, texts move together, some with each addition. */
+  /**
+   * Where more than half of what was given out is used no more, texts move together, some with each
+   * addition.
+   */
   #tidy(): void {
     if (this.#usedBytes < 2 * this.#liveBytes + blockBytes) return;
     for (let moved = 0; moved < movedAtOnce; moved += 1) {

@@ -1,6 +1,6 @@
 /**
- * The units of this host, in columns: some hundred bytes each, and nothing that a collection of garbage has to
- * look at. A record is made when somebody asks for it.
+ * The units of this host, in columns: some hundred bytes each, and nothing that a collection of garbage has
+ * to look at. A record is made when somebody asks for it.
  *
  * The units of an account are a chain of rows, which the account holds the first of.
  */

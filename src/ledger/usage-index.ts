@@ -126,7 +126,10 @@ export class UsageIndex {
     return false;
   }
 
-  /** The sizes of all units, whose records `unitAtRow` makes while they are there. `q`: a part of their paths. */
+  /**
+   * The sizes of all units, whose records `unitAtRow` makes while they are there. `q`: a part of their
+   * paths.
+   */
   *sizes(mask: number, q: string): Generator<UnitSize> {
     for (const row of this.#units.rows()) {
       if ((mask & (1 << this.#units.leafIndex(row))) === 0) continue;

@@ -7,8 +7,9 @@
  * due: who asks all the time is measured all the time, at most once in the shortest distance.
  *
  * Anybody may ask. So a further check of a path costs a look-up, measurements begin one after the other with
- * a rest between them, a longer one where many wait, and a long one while walkers have no time. Of more paths than
- * are remembered, the one that is remembered longest is measured once more at its turn and forgotten.
+ * a rest between them, a longer one where many wait, and a long one while walkers have no time. Of more
+ * paths than are remembered, the one that is remembered longest is measured once more at its turn and
+ * forgotten.
  */
 
 /** A clock that nobody sets, in milliseconds, and its alarm. */

@@ -1,9 +1,9 @@
 /**
  * Free space on the disks: finds out which of them have too little left for anything to grow.
  *
- * The disks are looked at every ten seconds, and while somebody asks, four times a second. A disk that does not
- * answer keeps its last standing. One that was full is so until a little more than enough is free, so that it
- * does not change from one look to the next.
+ * The disks are looked at every ten seconds, and while somebody asks, four times a second. A disk that does
+ * not answer keeps its last standing. One that was full is so until a little more than enough is free, so
+ * that it does not change from one look to the next.
  */
 
 import type { Config } from '../config/index.ts';

@@ -177,8 +177,8 @@ export class Notices {
   }
 
   /**
-   * Sends a dead delivery again, or with null all of them; gives how many. Rejects with `not_found`, `conflict`
-   * where it is not dead, and `store_away`.
+   * Sends a dead delivery again, or with null all of them; gives how many. Rejects with `not_found`,
+   * `conflict` where it is not dead, and `store_away`.
    */
   async sendAgain(id: string | null): Promise<number> {
     const found = this.deliveries().filter(

@@ -1,4 +1,7 @@
-/** What owners are counted with, in columns: of a million owners, an object for each would take 80 MB more. */
+/**
+ * The figures by which owners are counted, in columns: with an object each, a million owners take 80 MB
+ * more.
+ */
 
 import { grown } from '../columns.ts';
 import { noUsage, type Usage } from '../quota/index.ts';

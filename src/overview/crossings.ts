@@ -241,7 +241,7 @@ function decisionsOf(
   }
 }
 
-/** Of what is over a limit before and after, only the end of a grace is told. */
+/** Between two levels over a limit, only the end of a grace is told. */
 function isSilent(from: Level, to: Level, { grace }: Decision): boolean {
   if (from < atLimit || to < atLimit) return false;
   return to !== refusing || grace === undefined;

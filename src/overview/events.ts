@@ -142,9 +142,9 @@ export class Events {
   }
 
   /**
-   * A page of what is in the store; what is about to be written comes later. A page of few events, or none, is
-   * not the last one where `next` goes on. Throws `invalid` where `after` is no place, `store_refused` where an
-   * event cannot be read.
+   * A page of what is in the store; what is about to be written comes later. A page of few events, or none,
+   * is not the last one where `next` goes on. Throws `invalid` where `after` is no place, `store_refused`
+   * where an event cannot be read.
    */
   async list({ kind, owner, ...page }: EventsQuery): Promise<EventsPage> {
     const { ledger } = this.#options;

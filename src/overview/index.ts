@@ -8,10 +8,10 @@
  * Recording is bounded: an owner needs space only for hours in which the usage changed. Setting the clock
  * affects at most the hours in which it was wrong.
  *
- * Events are kept for a configurable time: refusals, thresholds reached, policy changes. Refusals are added up
- * by the hour, and thresholds are recorded with hysteresis, so that neither repeated attempts nor usage around
- * a limit fill the record. Both are written behind. A policy change is written together with its event, so
- * that none is missing. The record is bounded, and old events are deleted.
+ * Events are kept for a configurable time: refusals, thresholds reached, policy changes. Refusals are added
+ * up by the hour, and thresholds are recorded with hysteresis, so that neither repeated attempts nor usage
+ * around a limit fill the record. Both are written behind. A policy change is written together with its
+ * event, so that none is missing. The record is bounded, and old events are deleted.
  */
 
 export type { Nearness } from './counted.ts';

@@ -1,7 +1,7 @@
 /**
- * Lends I/O workers. One that has nothing to do stands ready for whoever asks next: a thread takes longer to start
- * than most questions to answer, and than some can wait. It ends when nobody has asked for a while, since a thread
- * takes some 10 MB.
+ * Lends I/O workers. One that has nothing to do stands ready for whoever asks next: a thread takes longer to
+ * start than most questions to answer, and than some can wait. It ends when nobody has asked for a while,
+ * since a thread takes some 10 MB.
  */
 
 import { openWorkerClient, type WorkerClient } from './worker-client.ts';

@@ -4,9 +4,9 @@
  *
  * The service manager is only told what was checked: before it hears that the daemon is ready, the gate has
  * answered a request over a connection of its own. Sockets come from the service manager, or are created as
- * configured. A socket file of a dead daemon is replaced, a socket that a living process uses is not. A socket
- * that everybody could replace is refused. Errors of a path, a mode or a group are reported before the first
- * request.
+ * configured. A socket file of a dead daemon is replaced, a socket that a living process uses is not. A
+ * socket that everybody could replace is refused. Errors of a path, a mode or a group are reported before
+ * the first request.
  */
 
 export { closeServer } from './closing.ts';

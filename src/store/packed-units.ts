@@ -1,13 +1,14 @@
 /**
- * Units in columns: as they come from the store's thread, some at a time. A column crosses between threads many
- * times quicker than an object for each unit, and who keeps units in columns, too, takes them as they are.
+ * Units in columns: as they come from the store's thread, some at a time. A column crosses between threads
+ * many times quicker than an object for each unit, and who keeps units in columns, too, takes them as they
+ * are.
  */
 
 import { type Leaf, leafIndex, leaves } from '../quota/index.ts';
 import { reachOf, type UnitRecord } from './unit.ts';
 import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
-/** What is in `kinds` beside the leaf, which is that many times 4. */
+/** The flags in `kinds`, which are added to 4 times the leaf's index. */
 export const kindFlags = { reported: 1, partial: 2 } as const;
 
 /** The columns that lie in one buffer; the fields of one unit have the same place in each. */
@@ -78,8 +79,8 @@ export class PackedUnits implements Iterable<UnitRecord> {
 }
 
 /**
- * Room for the columns of so many units, all in one buffer: `spare`, if it is large enough, so that whoever reads
- * many of them takes no memory anew each time.
+ * Room for the columns of so many units, all in one buffer: `spare`, if it is large enough, so that whoever
+ * reads many of them takes no memory anew each time.
  */
 export function roomFor(units: number, idBytes: number, spare: ArrayBuffer | null): Room {
   const needed = units * (6 * 8 + 2 * 4 + 1) + idBytes;

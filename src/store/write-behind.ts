@@ -110,7 +110,10 @@ export class WriteBehind {
     this.#start();
   }
 
-  /** Writes at once, before anything that waits, and in place of the same unit that waits; rejects as `Store.write` does. */
+  /**
+   * Writes at once, before anything that waits, and in place of the same unit that waits; rejects as
+   * `Store.write` does.
+   */
   async now(changes: Changes): Promise<void> {
     try {
       await this.#options.store.write(changes);

@@ -38,7 +38,7 @@ export const text = z.string().max(2048);
 /** Text that stands for something that is there, such as a number or a mark of a page. */
 export const mark = z.string().max(255);
 
-/** As long as RFC 5321 allows. */
+/** The length that RFC 5321 allows. */
 export const longestEmail = 254;
 
 /** The characters before and behind the `@` of a mail address. */

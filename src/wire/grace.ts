@@ -30,7 +30,7 @@ export const newGrace = z
   });
 
 const longestMost = 50;
-/** What `parseGraceMost` reads, apart from how large it is. */
+/** The form that `parseGraceMost` reads, apart from the size. */
 const mostPattern = String.raw`^(default|\s*(\d{1,4}(\.\d{1,3})? ?%|(\d[\d,]*(\.\d*)?|\.\d+)[ \t]*([kmgtpeKMGTPE][iI]?)?[bB]?)\s*)$`;
 const mostExpected = 'expected per cent of the limit, such as "10 %", a size, such as "5G", or "default"';
 

@@ -17,7 +17,10 @@ t.setTimeout(3_600_000);
 
 const seeds = [1, 2, 3];
 
-/** What refuses input that no schema can call wrong: times in the past, names of what is not there, duplicates. */
+/**
+ * What refuses input that no schema can call wrong: times in the past, names of what is not there,
+ * duplicates.
+ */
 const withMeaning = [
   'createAllowance',
   'createGroup',
@@ -40,7 +43,10 @@ const withMeaning = [
   'trySourceDraft',
 ];
 
-/** A header or a body that is too long is refused, too. Wrong tokens are slowed down: test/api/slowing.test.ts. */
+/**
+ * A header or a body that is too long is refused, too. Wrong tokens are slowed down:
+ * test/api/slowing.test.ts.
+ */
 const settings = `
 [checks]
 negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 409, 413, 422, 429, 431]

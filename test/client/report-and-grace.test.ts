@@ -1,4 +1,4 @@
-/** What the client makes of report mode and graces. */
+/** Report mode and graces in the client's answers. */
 
 import t from 'tap';
 import { open, question } from './client.ts';

@@ -151,7 +151,7 @@ function tried({ folder }: Clone, args: readonly string[]): Promise<Run> {
 
 const packagePath = '/api/packages/alice/generic/tool/1.0/file';
 
-/** What holds behind each proxy. */
+/** Checks that hold behind each proxy. */
 export function testProxy(name: keyof typeof proxies): void {
   t.test(`${name}: packages are refused before their first byte, and the client is told why`, async t => {
     const { server, forge, uses, curl, upload, url } = await openBehindProxy(t, name);

@@ -58,7 +58,9 @@ t.test('a day in fast motion', async t => {
     const { status, text } = await server.ask('gate', check);
     return { status, ...z.looseObject({ message: z.string() }).parse(JSON.parse(text)) };
   };
-  /** Asks the gate until it says something else; it must not before that moment, and has to within a second. */
+  /**
+   * Asks the gate until it says something else; it must not before that moment, and has to within a second.
+   */
   const turnsAt = async (moment: number, from: number, to: number) => {
     await clock.set(moment - 3000);
     t.equal((await gate()).status, from, 'three seconds before');

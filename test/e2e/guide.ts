@@ -23,7 +23,9 @@ export interface Block {
 
 /** The headings whose commands are typed, on every way and on each. */
 const common = ['Install softquota', 'Set the limit', 'Check', 'Uploads', 'All the rest'];
-/** The heading whose commands the tests of the packages type: those of the .deb, then those of the tarball. */
+/**
+ * The heading whose commands the tests of the packages type: those of the .deb, then those of the tarball.
+ */
 export const packageHeading = 'From a package';
 /** The heading whose commands a test of its own types, beside a real Gitea. */
 export const giteaHeading = 'With Gitea or another forge';

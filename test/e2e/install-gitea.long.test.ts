@@ -1,6 +1,6 @@
 /**
- * The commands of docs/install.md for a forge, typed as they stand on a host on which a real Gitea runs. Only the
- * long run builds it.
+ * The commands of docs/install.md for a forge, typed as they stand on a host on which a real Gitea runs.
+ * Only the long run builds it.
  */
 
 import { cp, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
@@ -49,7 +49,7 @@ Environment=HOME=/home/git
 Environment=GITEA_WORK_DIR=/var/lib/gitea
 `;
 
-/** As the manual of Gitea installs it; $1 has what was built, the app.ini and the unit. */
+/** Installs Gitea like its manual; $1 has what was built, the app.ini and the unit. */
 const installGitea = `
 useradd --create-home git
 install -d -o git -g git -m 750 /var/lib/gitea /var/lib/gitea/custom /var/lib/gitea/data /var/lib/gitea/log
@@ -63,7 +63,7 @@ systemctl enable --now gitea
 `;
 
 const password = 'correct horse battery staple';
-/** As its manual says to do after the first start; then the account of alice. */
+/** Does what its manual says after the first start, and makes the account of alice. */
 const makeAlice = `
 chmod 750 /etc/gitea
 chmod 640 /etc/gitea/app.ini

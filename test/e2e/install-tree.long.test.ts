@@ -1,9 +1,10 @@
 /**
- * docs/install.md, typed in one shell in a fresh Debian that debootstrap makes, whose Node.js is older than 24:
- * no line fails, and the first push is refused after at most ten command lines.
+ * docs/install.md, typed in one shell in a fresh Debian that debootstrap makes, whose Node.js is older than
+ * 24: no line fails, and the first push is refused after at most ten command lines.
  *
- * The packages that the lines install are downloaded before, into the tree's cache: while they are typed there
- * is no network. git, curl and npm, with which `scripts/install` begins, are installed once for all three ways.
+ * The packages that the lines install are downloaded before, into the tree's cache: while they are typed
+ * there is no network. git, curl and npm, with which `scripts/install` begins, are installed once for all
+ * three ways.
  */
 
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
@@ -22,14 +23,15 @@ const page = await readFile(new URL('../../docs/install.md', import.meta.url), '
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
 t.teardown(() => rm(folder, { recursive: true }));
 
-/** What `apt-get install` names in the guide, without the package that is made in the checkout. */
+/** The packages that the guide installs, without the one that is made in the checkout. */
 const installed = guide
   .flatMap(({ text }) => /apt-get install -y (.*)/.exec(text)?.[1]?.split(' ') ?? [])
   .filter(name => !name.startsWith('./'));
 
 /**
- * Makes the tree $1 with the script $2, for later lines that install the packages behind. Nothing is started by
- * packages there, as in a container. The name servers and authorities of this host are needed to download.
+ * Makes the tree $1 with the script $2, for later lines that install the packages behind. Nothing is started
+ * by packages there, as in a container. The name servers and authorities of this host are needed to
+ * download.
  */
 const makeTree = `
 tree=$1 need=$2

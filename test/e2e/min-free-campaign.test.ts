@@ -1,7 +1,8 @@
 /**
  * Many pushes at once onto a small disk with [disk] MIN_FREE, again and again.
  *
- * `SOFTQUOTA_PUSHES` and `SOFTQUOTA_RUNS` say how many, and how often; the long run has 200, a thousand times.
+ * `SOFTQUOTA_PUSHES` and `SOFTQUOTA_RUNS` say how many, and how often; the long run has 200, a thousand
+ * times.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -20,7 +21,10 @@ const runs = Number(process.env.SOFTQUOTA_RUNS ?? (isLong ? 1000 : 3));
 const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 200 : 16));
 
 const minFree = 40_000_000;
-/** More than a disk of 67 MB has beside MIN_FREE, and less than MIN_FREE itself: all of it may be under way at once. */
+/**
+ * More than a disk of 67 MB has beside MIN_FREE, and less than MIN_FREE itself: all of it may be under way
+ * at once.
+ */
 const bytesOfRun = 34_000_000;
 const owners = ['alice', 'bob', 'carol', 'dave'];
 /** Branches of each repository that are deleted one by one while others push. */
@@ -31,7 +35,7 @@ async function freeOn(path: string): Promise<number> {
   return bsize * bavail;
 }
 
-/** What git leaves in a repository only while a push is under way. */
+/** Files that git leaves in a repository only while a push is under way. */
 async function unfinished(repository: string): Promise<readonly string[]> {
   const found = await readdir(join(repository, 'objects'), { recursive: true });
   return found.filter(path => /(?:tmp_objdir|incoming)-|(?:^|\/)\.?tmp[_-]/.test(path));

@@ -61,7 +61,7 @@ t.test('the .rpm is installed into an empty root, whole, and leaves nothing ther
   const root = await folderOf(t);
   const rpm = (...args: readonly string[]) => must('rpm', ['--root', root, '--dbpath', '/rpmdb', ...args]);
   t.match(await must('rpm', ['--checksig', '--nosignature', file]), /digests OK/);
-  // What its scripts run is not in an empty root.
+  // The programs that its scripts run are not in an empty root.
   await rpm('--install', '--nodeps', '--noscripts', file);
   t.equal(await rpm('--verify', '--nodeps', '--noscripts', 'softquota'), '', 'all of it is as it was packed');
   const listed = await rpm('--query', '--list', 'softquota');

@@ -59,10 +59,10 @@ async function protectedServer(t: Test, way: Way) {
   };
 }
 
-/** What takes the most space, once the worker has looked through the repository. */
+/** The lines about the largest paths, once the worker has looked through the repository. */
 const largest = /Removing these frees the most space in this repository: .*?(?=To ask for more space)/;
 
-/** What is forgiven, until the worker has seen that it was collected. */
+/** The sentence about forgiven bytes, until the worker has seen that they were collected. */
 const forgiven = / # B more do not count, since no branch or tag reaches them\./;
 
 function passes(t: Test, push: Push, said: string, name: string): void {

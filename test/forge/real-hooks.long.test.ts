@@ -1,6 +1,6 @@
 /**
- * Pushes to a real Gitea: no push to hundreds of repositories goes unasked while they are made, and after all that
- * rewrites hooks. Only the long run builds it.
+ * Pushes to a real Gitea: no push to hundreds of repositories goes unasked while they are made, and after
+ * all that rewrites hooks. Only the long run builds it.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';

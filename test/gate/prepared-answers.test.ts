@@ -1,4 +1,7 @@
-/** Answers that are ready are those that would be given now, whatever has changed since they were put into words. */
+/**
+ * Answers that are ready are those that would be given now, whatever has changed since they were put into
+ * words.
+ */
 
 import t, { type Test } from 'tap';
 import { mostRecent } from '../../src/gate/prepared-answers.ts';

@@ -1,4 +1,4 @@
-/** What doctor and /readyz say of other hosts, sources and the worker. */
+/** Findings of doctor and /readyz about other hosts, sources and the worker. */
 
 import t from 'tap';
 import { findings, notes, notReady, type Observed } from '../../src/health/index.ts';

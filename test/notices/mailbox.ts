@@ -20,7 +20,10 @@ export interface MailboxOptions {
   /** Whoever sends has to sign in so. */
   readonly user?: string;
   readonly password?: string;
-  /** A key and a certificate in PEM, and whether there is TLS from the first byte on; without it there is none. */
+  /**
+   * A key and a certificate in PEM, and whether there is TLS from the first byte on; without it there is
+   * none.
+   */
   readonly tls?: { readonly key: string; readonly certificate: string; readonly isFirst: boolean };
 }
 
@@ -28,7 +31,7 @@ export class Mailbox {
   readonly mails: Mail[] = [];
   /** While it is set, mails are refused with these words. */
   refuses: string | null = null;
-  /** Who tried to sign in, whether it was taken or not. */
+  /** The names of those who tried to sign in, with or without success. */
   readonly signIns: string[] = [];
   /** How many mails came in clear. */
   inClear = 0;

@@ -12,7 +12,7 @@ import { hookAt, World } from './world.ts';
 
 const program = fileURLToPath(new URL('./name-server.ts', import.meta.url));
 
-/** What a post comes to where the name has these addresses, one after the other. */
+/** Posts to a name that has these addresses, one after the other, and gives the result. */
 async function posted(...answers: readonly string[]): Promise<unknown> {
   // A network and an /etc of its own; the kernel ends both with the program.
   const own = ['--mount', '--net', process.execPath, '--no-warnings', program, answers.join()];

@@ -1,6 +1,6 @@
 /**
- * Notices of a real ledger with a real store, which can be opened again and again; the clock stands until it is
- * moved.
+ * Notices of a real ledger with a real store, which can be opened again and again; the clock stands until it
+ * is moved.
  */
 
 import { join } from 'node:path';

@@ -30,7 +30,7 @@ async function settled({ ledger, events }: World): Promise<void> {
   await events.kept();
 }
 
-/** What was told, oldest first, in short. */
+/** The events in short, oldest first. */
 async function told(world: World): Promise<readonly unknown[]> {
   const { events } = await world.events.list({ limit: 100 });
   return [...events].reverse().flatMap((event): unknown[][] => {

@@ -1,4 +1,7 @@
-/** I/O workers are lent: whoever asks next finds one ready, and one that is at a question is not given to another. */
+/**
+ * I/O workers are lent: whoever asks next finds one ready, and one that is at a question is not given to
+ * another.
+ */
 
 import { once } from 'node:events';
 import t, { type Test } from 'tap';

@@ -1,6 +1,6 @@
 /**
- * Units and owners are read many at a time where they are as a daemon usually writes them, and row by row where
- * they are not: what was written comes out of both, and damage out of neither.
+ * Units and owners are read many at a time where they are as a daemon usually writes them, and row by row
+ * where they are not: what was written comes out of both, and damage out of neither.
  */
 
 import { join } from 'node:path';

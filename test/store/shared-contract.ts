@@ -1,5 +1,5 @@
 /**
- * What a store that hosts share promises beyond what every record store does, as tests for any of them.
+ * Tests for any shared store, beyond those for every record store.
  *
  * See record-store-contract.ts for places; of these, several stores may be open at a time.
  */

@@ -1,4 +1,4 @@
-/** What a store that hosts share promises of documents and their log, as tests for any of them. */
+/** Tests for any shared store: documents and their log. */
 
 import type { Test } from 'tap';
 import type { Basis, Position } from '../../src/store/index.ts';

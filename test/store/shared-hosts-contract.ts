@@ -1,4 +1,4 @@
-/** What a store that hosts share promises of the hosts themselves, as tests for any of them. */
+/** Tests for any shared store: the hosts themselves. */
 
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** What a store that hosts share promises of reservations, forgiven bytes and events, as tests for any of them. */
+/** Tests for any shared store: reservations, forgiven bytes and events. */
 
 import { once } from 'node:events';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';

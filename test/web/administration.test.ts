@@ -1,4 +1,6 @@
-/** What administrators find and change in many owners at once: lists with filters, CSV, undo, tokens, help. */
+/**
+ * What administrators find and change in many owners at once: lists with filters, CSV, undo, tokens, help.
+ */
 
 import { readFile } from 'node:fs/promises';
 import t from 'tap';

@@ -1,4 +1,6 @@
-/** Pages show what is stored, what of it is unreachable, and what counts; so do the API and the trusted gate. */
+/**
+ * Pages show what is stored, what of it is unreachable, and what counts; so do the API and the trusted gate.
+ */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * In Chromium: a refused user opens the page from the link of the refusal, deletes what the page says, and sees
- * the figure fall; an administrator collects garbage.
+ * In Chromium: a refused user opens the page from the link of the refusal, deletes what the page says, and
+ * sees the figure fall; an administrator collects garbage.
  */
 
 import { randomBytes } from 'node:crypto';

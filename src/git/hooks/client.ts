@@ -1,6 +1,6 @@
 /**
- * The program by which hooks ask at the gate's socket. netcat and socat start more quickly than curl, but other
- * programs have the same names: each is tried as the hooks run it, at a socket of our own.
+ * The program by which hooks ask at the gate's socket. netcat and socat start more quickly than curl, but
+ * other programs have the same names: each is tried as the hooks run it, at a socket of our own.
  */
 
 import { accessSync, constants, existsSync } from 'node:fs';

@@ -9,8 +9,8 @@ import type { RepositorySettings } from './settings.ts';
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
 /**
- * The sign that a repository is one of GitLab's; null where there is none. Without its settings only its path is
- * looked at.
+ * The sign that a repository is one of GitLab's; null where there is none. Without its settings only its
+ * path is looked at.
  */
 export function gitlabEvidence(path: string, settings: RepositorySettings | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));

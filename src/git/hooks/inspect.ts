@@ -48,7 +48,10 @@ export interface HookPlace {
   readonly main: BoundedFile;
   /** Tells whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
   readonly delegates: boolean;
-  /** Tells whether the repository is Gitea's or Forgejo's, whose hook replaces hooks/NAME and runs hooks/NAME.d. */
+  /**
+   * Tells whether the repository is Gitea's or Forgejo's, whose hook replaces hooks/NAME and runs
+   * hooks/NAME.d.
+   */
   readonly isForge: boolean;
   /** hooks/NAME.d, held open; null where it is not. */
   readonly folder: Folder | null;
@@ -60,8 +63,8 @@ export interface HookPlace {
 const forgeFile = 'gitea';
 
 /**
- * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is known to
- * be a forge's, also where nothing in it says so yet.
+ * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is
+ * known to be a forge's, also where nothing in it says so yet.
  */
 export async function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
   const main = hooks.entry(name);
@@ -87,8 +90,8 @@ function placeWith(name: HookName, hooks: Folder, seen: SeenFiles, isKnownForge 
 }
 
 /**
- * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where another hook
- * is in the place of the forge's, nothing replaces it.
+ * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where
+ * another hook is in the place of the forge's, nothing replaces it.
  */
 function isOfForge(name: HookName, { main, folder, inFolder }: SeenFiles, isKnown: boolean): boolean {
   if (main.kind === 'file' && !isOurEntry(name, main)) return runsItself(name, main);
@@ -100,7 +103,9 @@ function belowOf(hooks: Folder): string {
   return hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
 }
 
-/** Tells whether the hooks there are those of Gogs, which runs ours out of `custom_hooks`. For looking only. */
+/**
+ * Tells whether the hooks there are those of Gogs, which runs ours out of `custom_hooks`. For looking only.
+ */
 export function isGogs(hooks: Folder): boolean {
   const entry = hooks.entry('pre-receive');
   return entry.kind === 'file' && isOfGogs('pre-receive', entry.bytes);

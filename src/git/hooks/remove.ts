@@ -21,8 +21,8 @@ export type RemoveResult = RemoveDone | RepositoryFault;
 
 /**
  * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and
- * softquota.socket and softquota.client are taken out, and what the worker wrote for refusals. Hooks of other people are left alone. `parts`: what an earlier process at
- * the same work has done.
+ * softquota.socket and softquota.client are taken out, and what the worker wrote for refusals. Hooks of
+ * other people are left alone. `parts`: what an earlier process at the same work has done.
  */
 export async function removeHooks(
   repositories: readonly string[],

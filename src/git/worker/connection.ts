@@ -30,7 +30,8 @@ export interface AskedTask {
   /** Somebody waits for it. */
   readonly isUrgent: boolean;
   /**
-   * Where people read all of what is found, empty for nowhere; null: refused pushes are to show none of it.
+   * The address of the page with all that is found, empty if there is none; null: refused pushes show nothing
+   * of it.
    */
   readonly page: string | null;
 }

@@ -273,7 +273,9 @@ export class Reclaim {
     return Math.min((this.#options.expireMs + slackMs) * 2 ** Math.min(vain, 20), dayMs);
   }
 
-  /** At the earliest when all garbage of now is older than the expiry; GitLab's housekeeping does it itself. */
+  /**
+   * At the earliest when all garbage of now is older than the expiry; GitLab's housekeeping does it itself.
+   */
   #planCollection(path: string, known: Known, { stored, unreachableBytes }: Reachability): void {
     if (this.#options.run !== 'gc' || path.includes('/@hashed/')) return;
     const isWorth =

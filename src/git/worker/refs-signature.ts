@@ -13,7 +13,9 @@ const mostDirectories = 2000;
 
 export interface RefsSignature {
   readonly text: string;
-  /** The same text later says that no ref has changed: all was looked at, and nothing had changed just now. */
+  /**
+   * The same text later says that no ref has changed: all was looked at, and nothing had changed just now.
+   */
   readonly isSure: boolean;
 }
 

@@ -56,7 +56,9 @@ function syncOwner(transaction: Transaction, told: ForgeOwner): void {
   changes.put(forgeLinkKind, String(owner.id), link);
 }
 
-/** Meets one of the forge for the first time: by the name, unless that is still another one's of the forge. */
+/**
+ * Meets one of the forge for the first time: by the name, unless that is still another one's of the forge.
+ */
 function linked(transaction: Transaction, { id, name, type, email, isAdmin }: ForgeOwner): OwnerRecord {
   const { changes } = transaction;
   makeRoom(transaction, name, id);
@@ -105,8 +107,8 @@ function makeRoom(transaction: Transaction, name: string, forgeId: number): void
 }
 
 /**
- * Deletes those who are not in the forge any more, and of whom nothing is stored. Gives how many need not be looked
- * at again.
+ * Deletes those who are not in the forge any more, and of whom nothing is stored. Gives how many need not be
+ * looked at again.
  */
 export function* removeGone(
   transaction: Transaction,
@@ -129,8 +131,8 @@ export function* removeGone(
 }
 
 /**
- * Deletes those of these names who came back only because their data was still found under the old name. Gives
- * the names that have to be looked at again.
+ * Deletes those of these names who came back only because their data was still found under the old name.
+ * Gives the names that have to be looked at again.
  */
 export function removeLeftBehind(
   transaction: Transaction,

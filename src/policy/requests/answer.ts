@@ -50,7 +50,9 @@ export function grantRequest(transaction: Transaction, id: string, granted: Gran
   });
 }
 
-/** Declines a request, with a message to the owner. Throws `not_found`, and `conflict` where it was answered. */
+/**
+ * Declines a request, with a message to the owner. Throws `not_found`, and `conflict` where it was answered.
+ */
 export function declineRequest(
   transaction: Transaction,
   id: string,

@@ -128,7 +128,10 @@ function leafToKeep(leaf: string): Leaf {
   return leaf;
 }
 
-/** Hands what is asked for over in chunks, each with the buffers that are given away, or throws `store_refused` at the first row that cannot be one. */
+/**
+ * Hands what is asked for over in chunks, each with the buffers that are given away, or throws
+ * `store_refused` at the first row that cannot be one.
+ */
 export type Read = (asked: Reading, emit: (chunk: Chunk, given?: readonly ArrayBuffer[]) => void) => void;
 
 /** The statements that reading takes; throws where a table or a column is missing. */

@@ -1,9 +1,9 @@
 /**
  * Reading units, some at a time, as columns.
  *
- * SQLite itself puts the values of a column together, which takes a third of the time of a value for each field
- * of each row. That is done of rows as a daemon usually writes them; where anything else is among them, they are
- * read row by row, which tells damage from what is only rare.
+ * SQLite itself puts the values of a column together, which takes a third of the time of a value for each
+ * field of each row. That is done of rows as a daemon usually writes them; where anything else is among
+ * them, they are read row by row, which tells damage from what is only rare.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -25,7 +25,7 @@ const kindCode =
   `CASE kind WHEN 'walked' THEN 0 WHEN 'reported' THEN ${kindFlags.reported} END + ` +
   `CASE partial WHEN 0 THEN 0 WHEN 1 THEN ${kindFlags.partial} END`;
 
-/** What is not as `names: null` says. */
+/** The condition in SQL of a unit that is not as `names: null` says. */
 const isOdd =
   "CASE kind WHEN 'walked' THEN name IS NOT NULL " +
   "ELSE id IS NOT CAST(owner || x'00' || leaf || x'00' || name AS BLOB) END";

@@ -1,4 +1,6 @@
-/** The hooks that forges write into repositories, in their effect: they run what lies in folders beside them. */
+/**
+ * The hooks that forges write into repositories, in their effect: they run what lies in folders beside them.
+ */
 
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

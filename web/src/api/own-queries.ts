@@ -1,4 +1,4 @@
-/** What owners ask about themselves, and the usage history, of anybody. */
+/** Queries of owners about themselves, and of the usage history of anybody. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type { Subject } from '../../../src/quota/index.ts';

@@ -1,4 +1,7 @@
-/** Owners chosen from the list, and what can be done with all of them: put them into a group, or take them out. */
+/**
+ * Owners chosen from the list, and what can be done with all of them: put them into a group, or take them
+ * out.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

@@ -235,7 +235,10 @@ function Disks({ disks, outlook }: { disks: readonly Disk[]; outlook: Figures['o
   );
 }
 
-/** `All limits together allow 12 TB (3 owners have no limit), the disks have 4 TB. At this growth the disks will be full on …` */
+/**
+ * `All limits together allow 12 TB (3 owners have no limit), the disks have 4 TB. At this growth the disks
+ * will be full on …`
+ */
 function outlookWords({ promised, unlimited, size, full_at: fullAt }: Figures['outlook']): string {
   const none = unlimited === 0 ? '' : ` (${counted(unlimited, 'owner has', 'owners have')} no limit)`;
   const full =

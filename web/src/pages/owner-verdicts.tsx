@@ -1,4 +1,4 @@
-/** What an owner can add right now: the decision about each kind of data, and the reasoning behind it. */
+/** The room that an owner has now: the decision about each kind of data, and its reasoning. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

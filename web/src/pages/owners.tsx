@@ -1,6 +1,6 @@
 /**
- * All owners: searched as one types, found by state, group and type, sorted, a page at a time. The address has
- * what is asked.
+ * All owners: searched as one types, found by state, group and type, sorted, a page at a time. The address
+ * has what is asked.
  */
 
 import { useQuery } from '@tanstack/preact-query';

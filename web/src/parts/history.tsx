@@ -1,6 +1,6 @@
 /**
- * The usage history of an owner or of all together: a plot, what its growth leads to in words, and the figures
- * themselves.
+ * The usage history of an owner or of all together: a plot, what its growth leads to in words, and the
+ * figures themselves.
  */
 
 import { useQuery } from '@tanstack/preact-query';

@@ -1,6 +1,6 @@
 /**
- * A list that is there as a whole, such as all rules: a page at a time, and searched by the name once it is longer
- * than a page. The address has what is asked.
+ * A list that is there as a whole, such as all rules: a page at a time, and searched by the name once it is
+ * longer than a page. The address has what is asked.
  */
 
 import type { ComponentChildren } from 'preact';
@@ -13,7 +13,7 @@ const pageSize = 50;
 
 export interface SearchedListProps<Row extends { readonly name: string }> {
   readonly rows: readonly Row[];
-  /** What is listed: `['rule', 'rules']`. */
+  /** The word for one and for many: `['rule', 'rules']`. */
   readonly of: readonly [one: string, several: string];
   /** Draws the rows of one page. */
   readonly children: (rows: readonly Row[]) => ComponentChildren;

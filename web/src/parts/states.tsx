@@ -65,7 +65,9 @@ export interface AnsweredProps<Data> {
   readonly children: (data: Data) => ComponentChildren;
 }
 
-/** What a query answered, also while it is asked again and where that fails; before, the state it is in. */
+/**
+ * The answer of a query, also while it is asked again or if that fails; before the first, the query's state.
+ */
 export function Answered<Data>({ query, what, rows = 4, children }: AnsweredProps<Data>) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
   return query.error === null ? <Loading rows={rows} /> : <Failed query={query} what={what} />;

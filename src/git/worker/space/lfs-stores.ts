@@ -1,4 +1,7 @@
-/** The directories in which the LFS objects of a repository lie: in itself, or where `[storage.lfs]` has them. */
+/**
+ * The directories in which the LFS objects of a repository lie: in itself, or where `[storage.lfs]` has
+ * them.
+ */
 
 import { realpathSync } from 'node:fs';
 import { beforeFollow, decodePath, encodePath, type StorageSettings } from '../../../layout/index.ts';
@@ -41,7 +44,10 @@ function namesIn(path: string, template: string): Readonly<Record<string, string
   return at <= 0 || owner.includes('/') || repo === '' ? null : { '{owner}': owner, '{repo}': repo };
 }
 
-/** A template as the paths of the repositories are: its directory before the first name followed through links. */
+/**
+ * A template as the paths of the repositories are: its directory before the first name followed through
+ * links.
+ */
 function physical(template: string): string {
   const at = template.lastIndexOf('/', template.indexOf('{'));
   const fixed = template.slice(0, at) || '/';

@@ -17,9 +17,9 @@ const oidPattern = /^[0-9a-f]{64}$/;
 const folderPattern = /^[0-9a-f]{2}$/;
 
 /**
- * The objects in stores, by their ids; null: there is no store, or they are too large to go through. A store has
- * them, or a directory `objects` in it has: by their ids, in two levels of directories by the first digits (as
- * git-lfs does it), or there by the digits that remain (as Gitea does it).
+ * The objects in stores, by their ids; null: there is no store, or they are too large to go through. A store
+ * has them, or a directory `objects` in it has: by their ids, in two levels of directories by the first
+ * digits (as git-lfs does it), or there by the digits that remain (as Gitea does it).
  */
 export async function lfsObjects(
   stores: readonly string[],

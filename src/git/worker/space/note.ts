@@ -18,7 +18,9 @@ const longestName = 200;
 /** The hook reads no longer file. */
 const mostBytes = 4096;
 
-/** The three that free most, as whole lines; none where nothing would free anything. `page`: empty for none. */
+/**
+ * The three that free most, as whole lines; none where nothing would free anything. `page`: empty for none.
+ */
 export function noteLines(findings: SpaceFindings, page: string): readonly string[] {
   const first = candidates(findings)
     .filter(({ bytes }) => bytes > 0)
@@ -68,7 +70,10 @@ function shown(name: string): string {
   return whole.length > longestName ? `${whole.slice(0, longestName)}…` : whole;
 }
 
-/** Replaces the file as a whole; removes it where there is no line. `signature`: of the refs by `refsSignature`. */
+/**
+ * Replaces the file as a whole; removes it where there is no line. `signature`: of the refs by
+ * `refsSignature`.
+ */
 export async function writeNote(path: string, signature: string, lines: readonly string[]): Promise<void> {
   const file = `${path}/${spaceNote}`;
   const text = [head + signature, ...lines, ''].join('\n');

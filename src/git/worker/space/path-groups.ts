@@ -19,8 +19,8 @@ export interface PathGroup extends Sum {
 }
 
 /**
- * Puts the files into groups of names that go together, with what removing each group frees; no file is in two
- * of them. `all` are the versions of any file that may be stored as differences from these.
+ * Puts the files into groups of names that go together, with what removing each group frees; no file is in
+ * two of them. `all` are the versions of any file that may be stored as differences from these.
  */
 export function pathGroups(
   first: readonly (readonly [string, Sum])[],
@@ -71,8 +71,8 @@ function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]
 }
 
 /**
- * The bytes that others take which are stored as differences from what goes: the largest of them takes its place,
- * and the rest are stored as differences from that one.
+ * The bytes that others take which are stored as differences from what goes: the largest of them takes its
+ * place, and the rest are stored as differences from that one.
  */
 function storedAnew(
   freed: ReadonlyMap<string, Version>,

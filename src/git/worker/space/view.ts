@@ -231,7 +231,10 @@ function configText({ objectFormat, refStorage, sharedRepository }: GitSettings)
   ].join('\n');
 }
 
-/** Works with a view of a repository, and closes it. Rejects with an `UnusableRepository` where the time is over. */
+/**
+ * Works with a view of a repository, and closes it. Rejects with an `UnusableRepository` where the time is
+ * over.
+ */
 export async function withView<Result>(
   path: string,
   { timeoutMs, signal }: RunLimits,

@@ -183,7 +183,7 @@ t.test('LFS objects beside the repository are looked at where they are of that r
   t.strictSame(lfsStores(`${root}/a/b/c.git`, storages).slice(1), [`${root}/lfs/a/of-b/c`]);
   t.strictSame(lfsStores('/elsewhere/a/b.git', storages), ['/elsewhere/a/b.git/lfs']);
 
-  // As git-lfs, as Gitea, and as giftless have them.
+  // The layouts of git-lfs, Gitea and giftless.
   const put = async (bytes: number, place: (oid: string) => string): Promise<string> => {
     const content = randomBytes(bytes);
     const oid = createHash('sha256').update(content).digest('hex');

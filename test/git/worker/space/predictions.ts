@@ -1,6 +1,6 @@
 /**
- * Holds what a report says that would be freed against what is freed: each kind of advice is taken in a copy of
- * the repository, garbage is collected, and the disk says what came of it.
+ * Holds what a report says that would be freed against what is freed: each kind of advice is taken in a copy
+ * of the repository, garbage is collected, and the disk says what came of it.
  */
 
 import { cp } from 'node:fs/promises';
