@@ -1,9 +1,9 @@
 /**
  * Runs one test file, in this process: `node scripts/run-test.ts FILE`.
  *
- * tap watches every promise and every timer through Node's async hooks, to tell which subtest an error belongs to that
- * nobody catches. That takes some of the CPU time of each test, six percent in one comparison. Here the hooks stay off: such an error belongs to the
- * whole file, which fails all the same.
+ * tap watches every promise and every timer through Node's async hooks, to tell which subtest an error belongs
+ * to that nobody catches. That takes some of the CPU time of each test, six percent in one comparison. Here the
+ * hooks stay off: such an error belongs to the whole file, which fails all the same.
  *
  * Exit: as the file itself.
  */

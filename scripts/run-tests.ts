@@ -1,9 +1,14 @@
 /**
  * Runs the tests and closes with one line, `N passed, N failed`.
  *
- * In: paths of test files; `--unit` for those that need neither root nor packages; or nothing for all. Exit: 0 all
- * passed, 1 not. A run in which no test was counted has failed, and one in which the unit tests cover too
- * little.
+ * In: paths of test files; `--again` and paths; `--unit` for those that need neither root nor packages; or
+ * nothing for all. Exit: 0 all passed, 1 not. A run in which no test was counted has failed, and one in which
+ * the unit tests cover too little.
+ *
+ * Files run beside each other, on fewer processors than they ask for, and with real servers that have
+ * deadlines. So where all tests run, and with `--again`, a few files that failed run once more, by themselves:
+ * a fault that is always there shows again. What they said first stays in the output, and a line before the
+ * last names them.
  *
  * Each file runs in a process of its own, without tap's runner: that would load its own modules into every
  * program that the tests start, and would measure coverage in a way that makes the unit tests four times as
@@ -25,9 +30,19 @@ const timeout = isLong ? 1800 : 240;
 /** After so many seconds a file that cannot even do that is ended. */
 const longest = isLong ? 18_000 : 1200;
 
-let passed = 0;
-let failed = 0;
-let files = 0;
+/** With more failures than this, it is not the company that the files were in. */
+const mostAgain = 3;
+
+interface Result {
+  readonly path: string;
+  readonly passed: number;
+  readonly failed: number;
+  /** What it said. */
+  readonly lines: readonly string[];
+}
+
+const results = new Map<string, Result>();
+let runs = 0;
 
 /** Test files that run by themselves; an interrupt from the terminal does not reach them. */
 const running = new Set<ChildProcess>();
@@ -40,16 +55,24 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 // Those that need more than an ordinary run may take are there in the long run only.
 const allTests = globSync('test/**/*.test.ts').filter(path => isLong || !path.endsWith('.long.test.ts'));
-const [first, ...others] = process.argv.slice(2);
+const given = process.argv.slice(2);
+const [first] = given;
+let isCovered = true;
 if (first === undefined || first === '--unit') {
   forgetCoverage();
   await runAll(first === undefined ? allTests : unitTests, new Set(unitTests));
+  if (first === undefined) await runFailedAgain();
   const { report, isEnough } = unitCoverage();
   process.stdout.write(report);
-  if (!isEnough) failed += 1;
+  isCovered = isEnough;
 } else {
-  await runAll([first, ...others], new Set());
+  await runAll(first === '--again' ? given.slice(1) : given, new Set());
+  if (first === '--again') await runFailedAgain();
 }
+const sum = (count: (result: Result) => number): number =>
+  [...results.values()].reduce((total, result) => total + count(result), 0);
+const passed = sum(result => result.passed);
+const failed = sum(result => result.failed) + (isCovered ? 0 : 1);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = passed > 0 && failed === 0 ? 0 : 1;
 
@@ -69,6 +92,16 @@ async function runAll(paths: readonly string[], covered: ReadonlySet<string>): P
   ]);
 }
 
+/** Gives the few files that failed a second chance, one after the other. */
+async function runFailedAgain(): Promise<void> {
+  const before = [...results.values()].filter(({ failed }) => failed > 0);
+  if (before.length > mostAgain) return;
+  for (const { path } of before) await runOne(path, false);
+  const passing = before.map(({ path }) => path).filter(path => results.get(path)?.failed === 0);
+  if (passing.length > 0)
+    process.stdout.write(`# failed once, and passed by itself: ${passing.join(', ')}\n`);
+}
+
 async function runOne(path: string, isCovered: boolean): Promise<void> {
   const startedAt = performance.now();
   const test = spawn(process.execPath, ['--no-warnings', 'scripts/run-test.ts', path], {
@@ -84,20 +117,21 @@ async function runOne(path: string, isCovered: boolean): Promise<void> {
   });
   const overdue = setTimeout(() => end(test), longest * 1000);
   running.add(test);
-  const lines = await report(test);
+  const result = await resultOf(path, test);
   running.delete(test);
   clearTimeout(overdue);
-  files += 1;
-  const line = `ok ${files} - ${path} # time=${(performance.now() - startedAt).toFixed(0)}ms`;
-  process.stdout.write(lines === null ? `${line}\n` : `${lines.join('\n')}\nnot ${line}\n`);
+  results.set(path, result);
+  runs += 1;
+  const line = `ok ${runs} - ${path} # time=${(performance.now() - startedAt).toFixed(0)}ms`;
+  process.stdout.write(result.failed === 0 ? `${line}\n` : `${result.lines.join('\n')}\nnot ${line}\n`);
 }
 
 function end({ pid }: ChildProcess): void {
   if (pid !== undefined) process.kill(-pid, 'SIGKILL');
 }
 
-/** Adds to `passed` and `failed` what a run of tests comes to; gives its lines if it failed, else null. */
-async function report(run: ChildProcess): Promise<readonly string[] | null> {
+/** Reads what a run of tests comes to. One that fails without a test that failed counts as one. */
+async function resultOf(path: string, run: ChildProcess): Promise<Result> {
   const closed = once(run, 'close');
   let total = { passed: 0, failed: 0 };
   const lines: string[] = [];
@@ -111,7 +145,5 @@ async function report(run: ChildProcess): Promise<readonly string[] | null> {
   }
   await closed;
   const isFailed = run.exitCode !== 0 || total.passed === 0;
-  passed += total.passed;
-  failed += isFailed ? Math.max(1, total.failed) : total.failed;
-  return isFailed || total.failed > 0 ? lines : null;
+  return { path, passed: total.passed, failed: isFailed ? Math.max(1, total.failed) : total.failed, lines };
 }
