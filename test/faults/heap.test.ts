@@ -26,7 +26,7 @@ const apart = isLong ? 10 : 3;
  */
 const mostGrowthBytes = isLong ? 1_000_000 : 4_000_000;
 
-t.setTimeout(isLong ? 7_200_000 : 600_000);
+t.setTimeout(isLong ? 7_200_000 : 300_000);
 
 t.test(`the live heap levels off in ${minutes} minutes of mixed work`, async t => {
   const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');

@@ -5,6 +5,9 @@ import type { Daemon } from '../e2e/daemon.ts';
 /** What a daemon is started with so that it can be looked into. */
 export const inspected = { NODE_OPTIONS: '--inspect=127.0.0.1:0' } as const;
 
+/** For the snapshot of a heap on a busy machine, too. */
+const mostWaitMs = 120_000;
+
 /** Bytes and objects by constructor. */
 export type Census = ReadonlyMap<string, { readonly count: number; readonly bytes: number }>;
 
@@ -59,7 +62,9 @@ export class Inspector {
     const answer = Promise.withResolvers<Readonly<Record<string, unknown>>>();
     this.#waiting.set(id, answer);
     this.#socket.send(JSON.stringify({ id, method, params }));
-    return answer.promise;
+    const isLate = () => answer.reject(new Error(`the daemon does not answer ${method}`));
+    const timer = setTimeout(isLate, mostWaitMs);
+    return answer.promise.finally(() => clearTimeout(timer));
   }
 
   #take(message: {

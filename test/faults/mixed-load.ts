@@ -23,6 +23,8 @@ interface Answer {
   readonly cookie: string;
 }
 
+/** So long an answer may take before the whole load has failed, in milliseconds. */
+const mostWaitMs = 60_000;
 const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
 const packages = 'size:assets:packages:all';
 
@@ -194,20 +196,28 @@ export class MixedLoad {
   }
 
   #ask(socket: 'gate' | 'trusted' | 'admin', path: string, question: Question = {}): Promise<Answer> {
-    return this.#send({ socketPath: this.#server.socket(socket), path }, question);
+    return this.#send({ socketPath: this.#server.socket(socket) }, path, question);
   }
 
   #http(path: string, question: Question): Promise<Answer> {
-    return this.#send({ host: '127.0.0.1', port: this.#port, path }, question);
+    return this.#send({ host: '127.0.0.1', port: this.#port }, path, question);
   }
 
-  #send(place: object, { method, body, headers = {} }: Question): Promise<Answer> {
+  #send(place: object, path: string, { method, body, headers = {} }: Question): Promise<Answer> {
     const text = typeof body === 'string' ? body : body === undefined ? undefined : JSON.stringify(body);
     const type = text === undefined ? {} : { 'Content-Type': 'application/json' };
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    let isLate = false;
+    // A connection that the jump of the clock ended, for one: before the answer, or in its midst.
+    const failed = (error: Error): void => {
+      if (asked.reusedSocket && !isLate)
+        this.#send(place, path, { ...(method && { method }), body, headers }).then(resolve, reject);
+      else reject(error);
+    };
     const asked = request(
       {
         ...place,
+        path,
         method: method ?? (text === undefined ? 'GET' : 'POST'),
         agent: this.#agent,
         headers: { ...type, ...headers },
@@ -221,13 +231,13 @@ export class MixedLoad {
           const cookie = (response.headers['set-cookie'] ?? []).map(each => each.split(';')[0]).join('; ');
           resolve({ status, text: Buffer.concat(chunks).toString(), cookie });
         });
+        response.on('error', failed);
       },
     );
-    // A connection that the jump of the clock ended, for one.
-    asked.on('error', error => {
-      if (asked.reusedSocket)
-        this.#send(place, { ...(method && { method }), body, headers }).then(resolve, reject);
-      else reject(error);
+    asked.on('error', failed);
+    asked.setTimeout(mostWaitMs, () => {
+      isLate = true;
+      asked.destroy(new Error(`no answer to ${asked.method} ${path}`));
     });
     asked.end(text);
     return promise;
