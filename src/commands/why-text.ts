@@ -125,5 +125,5 @@ function lfsText({ lfs }: SpaceReport): string {
   const first = lfs.largest
     .slice(0, shownCommands)
     .map(({ oid, bytes }) => `  ${oid} ${formatBytes(bytes)}\n`);
-  return `${counted(lfs.count, 'LFS object', 'LFS objects')} of ${formatBytes(lfs.bytes)} ${lfs.count === 1 ? 'belongs' : 'belong'} to no file of any version:\n${first.join('')}softquota never deletes them, and git lfs prune frees only clones: an administrator deletes them in the LFS store.\n`;
+  return `${counted(lfs.count, 'LFS object', 'LFS objects')} of ${formatBytes(lfs.bytes)} ${lfs.count === 1 ? 'belongs' : 'belong'} to no file of any version:\n${first.join('')}softquota never deletes them, and git lfs prune frees only clones: an administrator deletes them in the LFS store, or has the forge do it.\n`;
 }

@@ -111,6 +111,7 @@ export class Daemon {
         reach: ledger.reach,
         isForgiving: () => ledger.settings.garbage === 'forgive',
         ledger,
+        forge,
         pageOf: unit =>
           spacePage(
             current.config.server.rootUrl,

@@ -6,7 +6,7 @@ import type { ReportedRepository, TaskOutcome, WorkerLink, WorkerState, WorkerTa
 import type { ObservedWorker } from '../health/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import type { RepositoryWatch } from '../measuring/index.ts';
+import type { ForgeSync, RepositoryWatch } from '../measuring/index.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { Space, type SpaceOptions } from './space.ts';
 import { SpaceRound, type SpaceRoundOptions } from './space-round.ts';
@@ -18,6 +18,8 @@ export interface DaemonWorkerOptions
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
   /** `[quota] GARBAGE = forgive`. */
   isForgiving(): boolean;
+  /** Null: no forge is named. */
+  readonly forge: Pick<ForgeSync, 'lfsObjects'> | null;
   /** Milliseconds since any moment, on a clock that nobody sets. */
   monotonic(): number;
   /** The page about the space of this unit; empty where nobody said where it is. */
@@ -90,6 +92,10 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
 
   ended(id: string, outcome: TaskOutcome): boolean {
     return this.#queue.ended(id, outcome);
+  }
+
+  async lfsObjects(path: string): ReturnType<WorkerLink['lfsObjects']> {
+    return (await this.#options.forge?.lfsObjects(path)) ?? null;
   }
 
   /** A hook says that something was pushed into a repository. */

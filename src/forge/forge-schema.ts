@@ -2,6 +2,7 @@
 
 import type { ForgeDatabase } from './database.ts';
 import type { IdTable } from './id-table.ts';
+import type { LfsObject } from './lfs-objects.ts';
 import type { OwnerRows } from './owner-rows.ts';
 import type { ForgeMembers, ForgeOwner } from './picture.ts';
 import type { NeededColumns } from './schema.ts';
@@ -53,6 +54,8 @@ export interface ForgeSchema {
     owners: OwnerRows,
     take: (repository: ForgeRepository) => void,
   ): Promise<void>;
+  /** The largest LFS objects that the repository of this name has alone. */
+  lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }
 
 /** An owner's row, or why there is none. */

@@ -10,6 +10,7 @@ export { type ParsedAddress, parseDatabaseAddress } from './address.ts';
 export { ForgeFault, type ForgeFaultCode } from './fault.ts';
 export { sqliteFileOf } from './forge-config.ts';
 export { triedSchemaVersion } from './gitea/tables.ts';
+export type { LfsObject } from './lfs-objects.ts';
 export type { Chunk, FigureDrift, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
 export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
 export {

@@ -1,6 +1,7 @@
 /** Messages between a reader and its thread. */
 
 import type { ForgeFaultCode } from './fault.ts';
+import type { LfsObject } from './lfs-objects.ts';
 import type { PlaceOwnerColumns } from './names.ts';
 import type { ForgeMembers, ForgeOwner, ForgeSummary } from './picture.ts';
 import type { ForgeSettings } from './settings.ts';
@@ -20,12 +21,21 @@ export type ReadMode = 'new' | 'full' | 'anew';
 
 /**
  * `more` asks for what comes after a chunk, so that the one
- * who takes them is never given more than one at a time. `close` has no answer but the thread's end.
+ * who takes them is never given more than one at a time. `lfs` is asked at other times too, and is answered
+ * with its `id`. `close` has no answer but the thread's end.
  */
 export type Request =
   | { readonly ask: 'read'; readonly mode: ReadMode }
   | { readonly ask: 'more' }
+  | LfsQuestion
   | { readonly ask: 'close' };
+
+/** Asks for the LFS objects of the repository of this name. */
+export interface LfsQuestion {
+  readonly ask: 'lfs';
+  readonly id: number;
+  readonly name: string;
+}
 
 /** Some of a reading, in this order; what has not changed since the reading before is left out. */
 export type Chunk =
@@ -72,3 +82,9 @@ export type Answer =
   | { readonly is: 'chunk'; readonly chunk: Chunk }
   | { readonly is: 'done'; readonly result: ReadResult }
   | { readonly is: 'fault'; readonly fault: FaultText };
+
+export interface LfsAnswer {
+  readonly is: 'lfs';
+  readonly id: number;
+  readonly found: readonly LfsObject[] | FaultText;
+}

@@ -8,7 +8,17 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { ForgeFault } from './fault.ts';
-import type { Answer, Chunk, ReadMode, ReadResult, Request, ThreadSettings } from './messages.ts';
+import type { LfsObject } from './lfs-objects.ts';
+import type {
+  Answer,
+  Chunk,
+  FaultText,
+  LfsAnswer,
+  ReadMode,
+  ReadResult,
+  Request,
+  ThreadSettings,
+} from './messages.ts';
 import { repositoryHash } from './names.ts';
 import type { ForgeSettings } from './settings.ts';
 
@@ -22,6 +32,8 @@ export class ForgeReader {
   readonly #seed = randomBytes(16).toString('hex');
   #worker: Worker | null = null;
   #waiting: Waiting | null = null;
+  readonly #lfsWaiting = new Map<number, PromiseWithResolvers<LfsAnswer>>();
+  #lastId = 0;
   #ended: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -43,12 +55,25 @@ export class ForgeReader {
           break;
         case 'done':
           return answer.result;
-        case 'fault': {
-          const { code, message, mend } = answer.fault;
-          throw new ForgeFault(code, message, mend);
-        }
+        case 'fault':
+          throw faultOf(answer.fault);
       }
     }
+  }
+
+  /**
+   * The largest LFS objects that no other repository has, beside a reading too; `name`: as for `hashOf`.
+   * Throws a `ForgeFault`.
+   */
+  async lfsObjects(name: string): Promise<readonly LfsObject[]> {
+    if (this.#isClosed) throw closed();
+    const id = ++this.#lastId;
+    const waiting = Promise.withResolvers<LfsAnswer>();
+    this.#lfsWaiting.set(id, waiting);
+    this.#started().postMessage({ ask: 'lfs', id, name: name.toLowerCase() } satisfies Request);
+    const { found } = await waiting.promise.finally(() => this.#lfsWaiting.delete(id));
+    if ('code' in found) throw faultOf(found);
+    return found;
   }
 
   /** The number by which readings know a repository; `name`: `owner/name`. */
@@ -59,8 +84,7 @@ export class ForgeReader {
   /** Ends the thread, whatever it waits for. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#waiting?.reject(closed());
-    this.#waiting = null;
+    this.#reject(closed());
     await this.#worker?.terminate();
     await this.#ended;
   }
@@ -86,12 +110,15 @@ export class ForgeReader {
     worker.on('error', error => {
       cause = error;
     });
-    worker.on('message', (answer: Answer) => this.#waiting?.resolve(answer));
+    worker.on('message', (answer: Answer | LfsAnswer) => {
+      if (answer.is === 'lfs') this.#lfsWaiting.get(answer.id)?.resolve(answer);
+      else this.#waiting?.resolve(answer);
+    });
     this.#ended = new Promise(resolve => {
       worker.on('exit', () => {
         this.#worker = null;
         const why = cause === undefined ? '' : `: ${messageOf(cause)}`;
-        this.#waiting?.reject(
+        this.#reject(
           new ForgeFault(
             'unreachable',
             `the thread that reads the forge has ended${why}`,
@@ -106,6 +133,16 @@ export class ForgeReader {
     });
     return worker;
   }
+
+  #reject(fault: ForgeFault): void {
+    this.#waiting?.reject(fault);
+    this.#waiting = null;
+    for (const { reject } of this.#lfsWaiting.values()) reject(fault);
+  }
+}
+
+function faultOf({ code, message, mend }: FaultText): ForgeFault {
+  return new ForgeFault(code, message, mend);
 }
 
 function closed(): ForgeFault {

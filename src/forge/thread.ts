@@ -7,6 +7,7 @@ import type { ForgeDatabase } from './database.ts';
 import { DueParts } from './due.ts';
 import { ForgeFault } from './fault.ts';
 import type { ForgeSchema } from './forge-schema.ts';
+import type { LfsObject } from './lfs-objects.ts';
 import type { Chunk, ReadMode, ReadResult, ThreadSettings } from './messages.ts';
 import { openForgeDatabase } from './open.ts';
 import { type ForgeOwner, type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
@@ -24,6 +25,8 @@ export class ForgeThread {
   readonly #seed: string;
   readonly #env: NodeJS.ProcessEnv;
   #db: ForgeDatabase | null = null;
+  /** Ends with what is done in the database: one thing after the other, so that none fails for another. */
+  #turn: Promise<unknown> = Promise.resolve();
   readonly #schema: ForgeSchema;
   #reading: ForgeReading;
   #due: DueParts<string>;
@@ -42,26 +45,40 @@ export class ForgeThread {
   /** Throws a `ForgeFault`; the next call connects again. */
   async *read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
     const isFull = mode !== 'new';
-    let news: News | null;
-    let product: string;
-    try {
+    const { news, product } = await this.#inTurn(async db => {
       if (mode === 'anew') this.#forget();
-      this.#db ??= await this.#connect();
-      product = this.#db.product;
-      news = await this.#readDue(this.#db, isFull);
-    } catch (error) {
-      await this.close();
-      throw error instanceof ForgeFault ? error : unforeseen(error);
-    }
+      return { news: await this.#readDue(db, isFull), product: db.product };
+    });
     if (news === null) return nothingNew;
     yield* this.#told(news, isFull);
     return { summary: this.#summary(product), drift: news.drift };
+  }
+
+  /** The largest LFS objects that the repository of this name has alone. Throws as `read` does. */
+  async lfsObjects(name: string): Promise<readonly LfsObject[]> {
+    return this.#inTurn(db => this.#schema.lfsObjects(db, name));
   }
 
   async close(): Promise<void> {
     const db = this.#db;
     this.#db = null;
     await db?.close().catch(() => {});
+  }
+
+  async #inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
+    const { promise: turn, resolve: end } = Promise.withResolvers<void>();
+    const before = this.#turn;
+    this.#turn = turn;
+    await before;
+    try {
+      this.#db ??= await this.#connect();
+      return await act(this.#db);
+    } catch (error) {
+      await this.close();
+      throw error instanceof ForgeFault ? error : unforeseen(error);
+    } finally {
+      end();
+    }
   }
 
   async #connect(): Promise<ForgeDatabase> {

@@ -6,7 +6,16 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../errors.ts';
 import { ForgeFault } from './fault.ts';
-import type { Answer, Chunk, FaultText, ReadResult, Request, ThreadSettings } from './messages.ts';
+import type {
+  Answer,
+  Chunk,
+  FaultText,
+  LfsAnswer,
+  LfsQuestion,
+  ReadResult,
+  Request,
+  ThreadSettings,
+} from './messages.ts';
 import { ForgeThread } from './thread.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
@@ -17,16 +26,24 @@ const thread = new ForgeThread(workerData as ThreadSettings, process.env);
 /** The reading that is under way. */
 let reading: AsyncGenerator<Chunk, ReadResult, void> | null = null;
 
-const answer = (message: Answer) => port.postMessage(message);
+const answer = (message: Answer | LfsAnswer) => port.postMessage(message);
 
 port.on('message', (request: Request) => {
   if (request.ask === 'close') {
     void thread.close().then(() => port.close());
     return;
   }
+  if (request.ask === 'lfs') {
+    void answerLfs(request);
+    return;
+  }
   if (request.ask === 'read') reading = thread.read(request.mode);
   void goOn();
 });
+
+async function answerLfs({ id, name }: LfsQuestion): Promise<void> {
+  answer({ is: 'lfs', id, found: await thread.lfsObjects(name).catch(faultText) });
+}
 
 async function goOn(): Promise<void> {
   try {

@@ -52,7 +52,7 @@ import {
   sourcesAddress,
 } from './unit-sources.ts';
 import { worker, workerNested } from './worker.ts';
-import { longestResultBytes, resultNested, workerResult, workerTasks } from './worker-tasks.ts';
+import { longestResultBytes, resultNested, workerLfs, workerResult, workerTasks } from './worker-tasks.ts';
 
 type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
 
@@ -84,6 +84,7 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
   ['/v1/worker', { methods: ['POST'], handle: worker, nested: workerNested }],
   ['/v1/worker/tasks', { methods: ['GET'], handle: workerTasks }],
+  ['/v1/worker/lfs', { methods: ['GET'], handle: workerLfs }],
   [
     '/v1/worker/results',
     { methods: ['POST'], handle: workerResult, nested: resultNested, mostBodyBytes: longestResultBytes },

@@ -146,6 +146,11 @@ export interface WorkerLink {
   tasks(waitMs: number, worker: string): Promise<WorkerTasks & { readonly mark: string }>;
   /** False: nobody waits for that task. */
   ended(id: string, outcome: TaskOutcome): boolean;
+  /**
+   * The largest LFS objects that the repository at this path has alone, by the forge's database; null: no
+   * forge is named. Throws `not_ready` where that cannot be read.
+   */
+  lfsObjects(path: string): Promise<readonly { readonly oid: string; readonly bytes: number }[] | null>;
 }
 
 /** Counts decisions. */

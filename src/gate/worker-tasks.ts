@@ -1,4 +1,7 @@
-/** `/v1/worker/tasks` and `/v1/worker/results`: what the worker is to do, and what came of it. */
+/**
+ * `/v1/worker/tasks`, `/v1/worker/results` and `/v1/worker/lfs`: what the worker is to do, what came of it, and
+ * what it has to know for it.
+ */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
@@ -29,6 +32,12 @@ export async function workerTasks(services: GateServices, parameters: Parameters
   }
   const found = await services.worker.tasks(Number(wait) * 1000, parameters.get('worker') ?? '');
   return { status: 200, json: () => found, text: () => '' };
+}
+
+/** The LFS objects of the repository at a path, for the worker cannot see whose they are in a shared store. */
+export async function workerLfs(services: GateServices, parameters: Parameters): Promise<Reply> {
+  const objects = await services.worker.lfsObjects(required(parameters, 'path'));
+  return { status: 200, json: () => ({ objects }), text: () => '' };
 }
 
 export function workerResult(services: GateServices, parameters: Parameters): Reply {

@@ -70,7 +70,7 @@ export const spaceReport = z
       .nullable()
       .meta({
         description:
-          'Objects of git-lfs that no file of any version names; softquota never deletes them. Null: the repository has no LFS store of its own.',
+          "Objects of git-lfs that no file of any version names; softquota never deletes them. Null: nobody knows which are the repository's.",
       }),
     cut: z.boolean().meta({ description: 'There was not enough time to examine everything.' }),
   })

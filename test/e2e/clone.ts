@@ -3,6 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCode } from '../../src/errors.ts';
+import { until } from './ask.ts';
 import { identity, must, type Run, type Runner, type RunOptions, run } from './run.ts';
 
 /** Where somebody works. */
@@ -81,9 +83,19 @@ function said({ stderr }: Run): string {
   return lines.map(line => line.slice('remote: '.length).trimEnd()).join('\n');
 }
 
-/** Every file under a bare repository's objects. */
+/** Every file under a bare repository's objects, once git has cleaned up after each push. */
 export async function objectsIn(repository: string): Promise<readonly string[]> {
-  const entries = await readdir(join(repository, 'objects'), { recursive: true, withFileTypes: true });
+  const objects = join(repository, 'objects');
+  const entries = await until(async () => {
+    try {
+      const found = await readdir(objects, { recursive: true, withFileTypes: true });
+      return found.some(({ name }) => name.startsWith('tmp_objdir-')) ? null : found;
+    } catch (error) {
+      // Something went meanwhile.
+      if (systemCode(error) === 'ENOENT') return null;
+      throw error;
+    }
+  });
   return entries
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name))

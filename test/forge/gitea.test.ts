@@ -16,6 +16,25 @@ t.setTimeout(300_000);
 
 for (const engine of engines) {
   t.test(
+    `${engine}: the LFS objects that one repository alone has are told, beside a reading too`,
+    async t => {
+      const { database } = await open(t, engine);
+      const { reader, ...readings } = new Readings(t, settingsFor(database));
+      const of = async (name: string) =>
+        (await reader.lfsObjects(name)).map(({ oid, bytes }) => [oid.slice(0, 8), bytes]);
+      const reading = reader.read('new');
+      await reading.next();
+      t.strictSame(await of('Bob-B/tool'), [['34bd2e97', 18_065]], 'not what others have too');
+      t.strictSame(await of('alice/app2'), [['d598d710', 7925]]);
+      t.strictSame(await of('alice/app'), [], 'its fork has them all');
+      t.strictSame(await of('acme/nothing'), []);
+      t.strictSame(await of("a'b/c"), []);
+      t.ok((await reading.next()).value, 'and the reading goes on');
+      t.strictSame(readings.lines, []);
+    },
+  );
+
+  t.test(
     `${engine}: every owner and leaf is right to the byte, and whatever is asked only reads`,
     async t => {
       const { database, statements } = await open(t, engine);

@@ -1,5 +1,6 @@
 /** A GitLab of made rows in a real PostgreSQL: each owner has what the one who made them counted. */
 
+import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import type { ForgeSettings } from '../../src/forge/index.ts';
 import {
@@ -57,6 +58,10 @@ t.test('the top-level namespace owns what is below it', async t => {
     'who only asks to be a member is none',
   );
   t.strictSame(summary?.unowned, gitlabUnowned);
+  const placeOf = (project: number) => `@hashed/${createHash('sha256').update(`${project}`).digest('hex')}`;
+  t.match(await readings.reader.lfsObjects(placeOf(4)), [{ bytes: 5 }], 'what only this project has');
+  t.strictSame(await readings.reader.lfsObjects(placeOf(5)), [], 'what another project has, too');
+  t.strictSame(await readings.reader.lfsObjects(placeOf(77)), []);
   t.equal(summary?.sharedBytes, 20_000, 'what two owners have is told');
 
   await sql('UPDATE projects SET namespace_id = 2 WHERE id = 3');

@@ -49,6 +49,11 @@ for (const engine of engines) {
     t.strictSame(summary?.unowned, gogsUnowned);
     t.equal(summary?.sharedBytes, 20_000, 'what two owners have is told');
     t.equal(summary?.repositories, 5);
+    const site = await readings.reader.lfsObjects('Acme/site');
+    t.equal(site.length, 2500);
+    t.equal(site[0]?.bytes, 2509, 'the largest first');
+    t.strictSame(await readings.reader.lfsObjects('alice/app'), [], 'others have all of its objects too');
+    t.strictSame(await readings.reader.lfsObjects('bob/site'), [], 'of a name that another owner has');
 
     await sql("UPDATE repository SET owner_id = 7 WHERE name = 'site'");
     await readings.read('full');

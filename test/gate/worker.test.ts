@@ -43,6 +43,16 @@ t.test('a report that is none is refused, with what is wrong', async t => {
   t.same(told.workers, []);
 });
 
+t.test('what the worker has to know of LFS objects is said on the trusted socket only', async t => {
+  const { ask, askTrusted } = await openWorld(t);
+  t.match(await ask('/v1/worker/lfs?path=/srv/git/a/b.git'), { status: 403 });
+  const { status, text } = await askTrusted('/v1/worker/lfs?path=/srv/git/a/b.git');
+  t.equal(status, 200);
+  t.same(JSON.parse(text), { objects: [{ oid: 'f'.repeat(64), bytes: 5 }] });
+  t.same(JSON.parse((await askTrusted('/v1/worker/lfs?path=/srv/git/a/c.git')).text), { objects: null });
+  t.match(await askTrusted('/v1/worker/lfs'), { status: 400, text: /path/ });
+});
+
 const figures = {
   path: '/srv/git/a/b.git',
   at: 5,

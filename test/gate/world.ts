@@ -134,6 +134,7 @@ export async function openWorld(
       },
       tasks: async () => ({ mark: '', pushed: ['/srv/git/a/b.git'], asked: [] }),
       ended: id => id === 'known',
+      lfsObjects: async path => (path === '/srv/git/a/b.git' ? [{ oid: 'f'.repeat(64), bytes: 5 }] : null),
     },
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),

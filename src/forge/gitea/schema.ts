@@ -1,6 +1,7 @@
 /** Gitea and Forgejo: the same tables, and two rules of counting. */
 
 import type { ForgeSchema } from '../forge-schema.ts';
+import { lfsObjectsOf, repositoryIdOf } from '../lfs-objects.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 import type { CountRule } from '../settings.ts';
 import { eachOwner, membersIn } from './accounts.ts';
@@ -45,5 +46,10 @@ export function giteaSchema(rule: CountRule): ForgeSchema {
           isPublic: !flagAt(row, 4),
         }),
       ),
+    lfsObjects: async (db, name) => {
+      const id = await repositoryIdOf(db, name);
+      const rows = { table: 'lfs_meta_object', repository: 'repository_id' };
+      return id === null ? [] : lfsObjectsOf(db, rows, id);
+    },
   };
 }

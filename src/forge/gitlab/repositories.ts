@@ -53,6 +53,16 @@ export async function eachRepository(
   });
 }
 
+/** The number of the project whose repositories lie at this place; null: it is none. */
+export async function projectIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
+  let found: number | null = null;
+  // No hash tells its number, and a million take a second.
+  await eachRow(db, { table: 'projects', columns: [] }, id => {
+    if (placeOf('@hashed', id) === name) found = id;
+  });
+  return found;
+}
+
 function placeOf(kind: string, id: number): string {
   return `${kind}/${createHash('sha256').update(String(id)).digest('hex')}`;
 }

@@ -5,6 +5,7 @@ import { IdTable } from '../id-table.ts';
 import type { CountRule, OwnerLevel } from '../settings.ts';
 import { eachGitlabOwner, gitlabMembers } from './accounts.ts';
 import { countGitlabArtifacts, countGitlabLfs, countGitlabPackages, countUploads } from './count.ts';
+import { projectLfsObjects } from './lfs.ts';
 import { Namespaces } from './namespaces.ts';
 import { eachRepository } from './repositories.ts';
 import { artifactTables, gitlabTables } from './tables.ts';
@@ -47,5 +48,6 @@ export function gitlabSchema(rule: CountRule, level: OwnerLevel): ForgeSchema {
       snippets = new IdTable();
       return eachRepository(db, namespaces, snippets, take);
     },
+    lfsObjects: projectLfsObjects,
   };
 }

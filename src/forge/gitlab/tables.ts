@@ -12,7 +12,7 @@ export const gitlabTables = {
   projects: ['id', 'namespace_id', 'visibility_level'],
   snippets: ['id', 'author_id', 'project_id', 'visibility_level'],
   pool_repositories: ['id', 'disk_path', 'source_project_id'],
-  lfs_objects: ['id', 'size'],
+  lfs_objects: ['id', 'size', 'oid'],
   lfs_objects_projects: ['id', 'lfs_object_id', 'project_id'],
   uploads: ['id', 'size', 'model_type', 'model_id'],
   'p_ci_job_artifacts or ci_job_artifacts': ['id', 'project_id', 'size'],

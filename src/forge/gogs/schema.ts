@@ -3,6 +3,7 @@
 import type { ForgeDatabase } from '../database.ts';
 import type { ForgeSchema } from '../forge-schema.ts';
 import { eachOwner } from '../gitea/accounts.ts';
+import { lfsObjectsOf, repositoryIdOf } from '../lfs-objects.ts';
 import { addMember, membersById } from '../members.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 import type { ForgeMembers } from '../picture.ts';
@@ -40,6 +41,10 @@ export function gogsSchema(rule: CountRule, attachmentsPath: () => string): Forg
         const name = `${owner}/${textAt(row, 2)}`.toLowerCase();
         take({ id, ownerId, name, isPublic: !flagAt(row, 3) });
       }),
+    lfsObjects: async (db, name) => {
+      const id = await repositoryIdOf(db, name);
+      return id === null ? [] : lfsObjectsOf(db, { table: 'lfs_object', repository: 'repo_id' }, id);
+    },
   };
 }
 

@@ -74,6 +74,30 @@ export async function nextTasks(socketPath: string, signal: AbortSignal): Promis
   };
 }
 
+/**
+ * The LFS objects of a repository by their ids, with their bytes, as the forge's database has them; null:
+ * there is no forge. Rejects where the daemon does not know.
+ */
+export async function forgeLfsObjects(
+  socketPath: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number> | null> {
+  const { status, json } = await ask(socketPath, {
+    path: `/v1/worker/lfs?path=${encodeURIComponent(path)}`,
+    answerMs,
+    signal,
+  });
+  if (status !== 200) throw new Error(`the daemon answers with ${status}`);
+  const { objects } = fieldsOf(json);
+  return Array.isArray(objects) ? new Map(objects.flatMap(objectIn)) : null;
+}
+
+function objectIn(json: unknown): readonly [oid: string, bytes: number][] {
+  const { oid, bytes } = fieldsOf(json);
+  return typeof oid === 'string' && typeof bytes === 'number' ? [[oid, bytes]] : [];
+}
+
 function taskIn(json: unknown): AskedTask {
   const { urgent, page } = fieldsOf(json);
   return {

@@ -24,6 +24,7 @@ import { writeBitmap } from './space/bitmap.ts';
 import { collect } from './space/collect.ts';
 import { explainSpace } from './space/explain.ts';
 import type { GitVersion } from './space/git-version.ts';
+import { type LfsObjects, lfsObjects } from './space/lfs.ts';
 import { lfsStores } from './space/lfs-stores.ts';
 import { measure, type Reachability } from './space/measure.ts';
 import { dropOldNote, noteLines, writeNote } from './space/note.ts';
@@ -35,6 +36,11 @@ export interface ReclaimOptions {
   readonly storages: readonly StorageSettings[];
   /** Those of LFS objects. */
   readonly lfs: readonly StorageSettings[];
+  /**
+   * The LFS objects that a forge's database has for this repository alone; null: no forge is named. Rejects
+   * where that is not known.
+   */
+  readonly forgeLfs: (path: string, signal: AbortSignal) => Promise<LfsObjects | null>;
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
   /** `[reclaim] RUN`, where that is not `never`. */
@@ -322,17 +328,25 @@ export class Reclaim {
       path,
       { timeoutMs: isUrgent ? explainMs : noteMs, signal: this.#stop.signal },
       (view, limits) =>
-        explainSpace(
-          view,
-          { ...limits, isUrgent },
-          lfsStores(path, [...this.#options.storages, ...this.#options.lfs]),
-        ),
+        explainSpace(view, { ...limits, isUrgent }, () => this.#lfsObjects(path, limits.signal)),
     );
     // A note about other refs would be wrong.
     const later = await refsSignature(path);
     if (page !== null && signature !== null && signature.text === later?.text)
       await this.#note(path, signature.text, noteLines(findings, page));
     return spaceJson(findings);
+  }
+
+  /** Those in stores that are the repository's alone, and in a forge's store those that only it has. */
+  async #lfsObjects(path: string, signal: AbortSignal): Promise<LfsObjects | null> {
+    const { storages, lfs, forgeLfs, log } = this.#options;
+    const ofForge = forgeLfs(path, signal).catch(error => {
+      log.warn({ path, why: messageOf(error) }, 'the LFS objects of a repository are not known');
+      return null;
+    });
+    const own = await lfsObjects(lfsStores(path, [...storages, ...lfs]), signal);
+    const others = await ofForge;
+    return own === null || others === null ? (own ?? others) : new Map([...own, ...others]);
   }
 
   async #note(path: string, signature: string, lines: readonly string[]): Promise<void> {

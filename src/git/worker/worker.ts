@@ -4,7 +4,7 @@ import type { StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { version } from '../../version.ts';
 import type { Guard } from '../hooks/guard.ts';
-import { sendReport } from './connection.ts';
+import { forgeLfsObjects, sendReport } from './connection.ts';
 import { Figures } from './figures.ts';
 import { KeepHooks } from './keep-hooks.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
@@ -56,6 +56,7 @@ export class Worker {
         storages: ofGit,
         lfs: storages.filter(({ kind }) => kind === 'lfs'),
         exclude,
+        forgeLfs: (path, signal) => forgeLfsObjects(trustedSocket, path, signal),
         log,
         found: figures => {
           this.#figures.put(figures);

@@ -5,7 +5,7 @@
  * decisions are made from what is known.
  */
 
-import { messageOf } from '../../errors.ts';
+import { messageOf, SoftquotaError } from '../../errors.ts';
 import {
   type Chunk,
   ForgeFault,
@@ -13,6 +13,7 @@ import {
   ForgeReader,
   type ForgeSettings,
   isAmong,
+  type LfsObject,
   type ReadMode,
   type ReadResult,
   type RepositoryNames,
@@ -26,7 +27,7 @@ import { forgeLinkKind, ownerNameOf } from './kinds.ts';
 import { syncMembers } from './members.ts';
 import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './owners.ts';
 import { ForgeState } from './state.ts';
-import { ForgeVisibility, repositoryNameOf } from './visibility.ts';
+import { ForgeVisibility, isBeside, repositoryNameOf } from './visibility.ts';
 
 export interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
@@ -113,6 +114,21 @@ export class ForgeSync {
       // Whoever was in the way may be gone by now.
       this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),
     );
+  }
+
+  /**
+   * The largest LFS objects that the repository at this path has alone, by the forge's rows. Throws
+   * `not_ready` where they cannot be read.
+   */
+  async lfsObjects(path: string): Promise<readonly LfsObject[]> {
+    // Objects belong to the repository beside it.
+    if (isBeside(path)) return [];
+    try {
+      return await this.#reader.lfsObjects(repositoryNameOf(path));
+    } catch (error) {
+      if (error instanceof ForgeFault) throw new SoftquotaError('not_ready', error.message);
+      throw error;
+    }
   }
 
   observed(): ObservedForge {

@@ -39,6 +39,11 @@ export class ForgeVisibility {
   }
 }
 
+/** Tells whether it is the repository of another one's wiki or designs. */
+export function isBeside(path: string): boolean {
+  return /\.(?:wiki|design)\.git$/.test(path);
+}
+
 /**
  * The name by which a forge's database knows a repository: `owner/name` in lower case, for
  * `…/owner/name.git`. Returns the kind and the hash of GitLab's hashed directories, `@hashed/…`: a project's

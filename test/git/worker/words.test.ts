@@ -24,6 +24,7 @@ async function open(t: Test) {
   const told = new PassThrough({ objectMode: true });
   const reclaim = new Reclaim({
     lfs: [],
+    forgeLfs: async () => null,
     storages: [
       {
         kind: 'repos',

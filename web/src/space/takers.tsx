@@ -108,7 +108,7 @@ function UnneededLfs({ lfs }: { readonly lfs: NonNullable<SpaceReport['lfs']> })
         <p>
           {counted(lfs.count, 'object', 'objects')} of <Size bytes={lfs.bytes} /> are used by no file of any
           version. Pushing and <code>git lfs prune</code> do not remove them from the server: an administrator
-          deletes them.
+          deletes them, or has the forge do it.
         </p>
         <ul class="takers">
           {lfs.largest.map(({ oid, bytes }) => (

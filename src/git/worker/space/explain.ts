@@ -1,7 +1,7 @@
 /** The whole report about one repository: what takes the space, and what would free how much. */
 
 import { type LargePath, largestPaths } from './largest-paths.ts';
-import { lfsObjects, type UnneededLfs, unneededLfs } from './lfs.ts';
+import { type LfsObjects, lfsObjects, type UnneededLfs, unneededLfs } from './lfs.ts';
 import type { Reachability } from './measure.ts';
 import { type HoldingNamespace, type HoldingRef, holdingRefs } from './refs.ts';
 import { storedObjects } from './stored.ts';
@@ -19,7 +19,7 @@ export interface SpaceFindings extends Omit<Reachability, 'stored'> {
   readonly paths: readonly LargePath[];
   readonly refs: readonly HoldingRef[];
   readonly namespaces: readonly HoldingNamespace[];
-  /** Null: the repository has no LFS store that is its alone. */
+  /** Null: nobody knows which LFS objects are the repository's. */
   readonly lfs: UnneededLfs | null;
   /** There was not enough time to examine everything. */
   readonly isCut: boolean;
@@ -32,17 +32,17 @@ const refsMs = 9000;
 const leastMs = 1000;
 
 /**
- * Bounded in memory whatever the repository holds, and in time by `limits`. `stores`: where its LFS objects
- * may lie.
+ * Bounded in memory whatever the repository holds, and in time by `limits`. `ownLfs`: finds the LFS objects
+ * that are this repository's alone.
  */
 export async function explainSpace(
   view: RepositoryView,
   limits: RunLimits,
-  stores: readonly string[] = [`${view.path}/lfs`],
+  ownLfs: () => Promise<LfsObjects | null> = () => lfsObjects([`${view.path}/lfs`], limits.signal),
 ): Promise<SpaceFindings> {
   // A push meanwhile makes the unreachable bytes fewer, as in the measurement.
   const stored = await storedObjects(view.path, Date.now(), limits.signal);
-  const lfs = await lfsObjects(stores, limits.signal);
+  const lfs = await ownLfs();
   const begun = performance.now();
   const history = await largestPaths(view, limits, {
     wantsShortBlobs: lfs !== null,

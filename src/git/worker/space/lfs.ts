@@ -1,8 +1,11 @@
-/** Objects of git-lfs in the stores of a repository that no version of any file names. */
+/** Objects of git-lfs that are a repository's, and that no version of any file names. */
 
 import { lstat, readdir } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
+
+/** The bytes of objects by their ids. */
+export type LfsObjects = ReadonlyMap<string, number>;
 
 export interface UnneededLfs {
   readonly count: number;
@@ -21,10 +24,7 @@ const folderPattern = /^[0-9a-f]{2}$/;
  * has them, or a directory `objects` in it has: by their ids, in two levels of directories by the first
  * digits (as git-lfs does it), or there by the digits that remain (as Gitea does it).
  */
-export async function lfsObjects(
-  stores: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, number> | null> {
+export async function lfsObjects(stores: readonly string[], signal: AbortSignal): Promise<LfsObjects | null> {
   const found = new Map<string, number>();
   const take = async (folder: string, digits: string): Promise<void> => {
     for (const name of await namesIn(folder)) {
@@ -52,7 +52,7 @@ export async function lfsObjects(
 /** `shortBlobs` are all blobs that can be pointers. */
 export async function unneededLfs(
   view: RepositoryView,
-  objects: ReadonlyMap<string, number>,
+  objects: LfsObjects,
   shortBlobs: readonly string[],
   limits: RunLimits,
 ): Promise<UnneededLfs> {

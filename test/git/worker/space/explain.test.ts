@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { bashQuoted } from '../../../../src/git/worker/space/advice.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
+import { lfsObjects } from '../../../../src/git/worker/space/lfs.ts';
 import { lfsStores } from '../../../../src/git/worker/space/lfs-stores.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import type { StorageSettings } from '../../../../src/layout/index.ts';
@@ -206,7 +207,7 @@ t.test('LFS objects beside the repository are looked at where they are of that r
   await repository.push('main:refs/pull/1/head');
   const view = await RepositoryView.open(repository.path);
   t.teardown(() => view.close());
-  const { lfs } = await explainSpace(view, limits, stores);
+  const { lfs } = await explainSpace(view, limits, () => lfsObjects(stores, limits.signal));
   t.strictSame(lfs, {
     count: 3,
     bytes: 24_000,
