@@ -73,6 +73,9 @@ export interface AdmissionsOptions {
   readonly clock: Clock;
 }
 
+/** What changes between a question to the shared store and its answer does not change so often. */
+const mostTries = 5;
+
 export class Admissions {
   readonly #options: AdmissionsOptions;
   #shared: SharedReservations | null = null;
@@ -176,21 +179,43 @@ export class Admissions {
   }
 
   async #admitShared(action: Action, shared: SharedReservations): Promise<Admission> {
-    const { ledger, reservations, usage } = this.#options;
+    const { ledger, reservations } = this.#options;
+    for (let tries = 1; ; tries++) {
+      const here = this.#admitHere(action);
+      if (here.reservations.length === 0) return here;
+      const elsewhere = await shared.reserve(this.#requestFor(action)).catch(() => null);
+      if (elsewhere === null) return here;
+      reservations.lift(here.reservations);
+      const owner = this.#wholeOf(action, elsewhere);
+      const { usage, reserved, unreachable } = owner;
+      const adding = sumOf(action.parts);
+      const standing = ledger.standing(owner);
+      const decision = decide(
+        ledger.settings,
+        standing,
+        usage,
+        action.subject,
+        adding,
+        reserved,
+        unreachable,
+      );
+      // Usage or policy has become another meanwhile, and nothing refuses it any more: the store is asked again.
+      if (decision.allowed && tries < mostTries) continue;
+      const isLetThrough = decision.allowed || ledger.settings.mode === 'report';
+      if (isLetThrough) reservations.restore(here.reservations, ledger.ownerUsage(action.ownerName).usage);
+      return { owner, decision, reservations: isLetThrough ? here.reservations : [] };
+    }
+  }
+
+  #requestFor(action: Action): SharedRequest {
+    const { ledger, reservations } = this.#options;
     const { ownerName, subject, parts, seconds } = action;
     const ownerKey = this.#keyOf(action);
-    const here = this.#admitHere(action);
-    if (here.reservations.length === 0) return here;
-    const ids = new Set(parts.map(({ id }) => id));
-    const others = reservations.besides(ownerKey, ids);
-    const account = usage.accountByKey(ownerKey);
-    const own: Load = { usage: account?.ownUsage ?? noUsage, reserved: others };
-    const unreachable = account?.ownUnreachable ?? noUsage;
+    const reserved = reservations.besides(ownerKey, new Set(parts.map(({ id }) => id)));
+    const { usage, unreachable } = this.#ownOf(ownerKey);
     const { settings } = ledger;
-    const isForgiving = settings.garbage === 'forgive';
-    const owner = ledger.ownerUsage(ownerName);
-    const limits = limitsFor(ledger.settings, ledger.standing(owner), subject);
-    const request: SharedRequest = {
+    const limits = limitsFor(settings, ledger.standing(ledger.ownerUsage(ownerName)), subject);
+    return {
       ownerKey,
       mask: leafMask(subject),
       parts,
@@ -200,31 +225,33 @@ export class Admissions {
           rules.map(({ limitBytes, atMostBytes, counts }) => ({
             limitBytes: atMostBytes,
             counts,
-            ownBytes: ownUnder(own, counts),
+            ownBytes: ownUnder({ usage, reserved }, counts),
             ownUnreachable: bytesUnder(unreachable, counts),
-            forgivesBytes: isForgiving ? (settings.garbageMostBytes ?? limitBytes) : 0,
+            forgivesBytes: settings.garbage === 'forgive' ? (settings.garbageMostBytes ?? limitBytes) : 0,
           })),
         ) ?? null,
-      refusesReached: ledger.settings.refuseWhen === 'reached',
+      refusesReached: settings.refuseWhen === 'reached',
     };
-    const elsewhere = await shared.reserve(request).catch(() => null);
-    if (elsewhere === null) return here;
-    reservations.lift(here.reservations);
-    const known = ledger.ownerUsage(ownerName);
-    const whole: OwnerUsage = {
+  }
+
+  /** What this host measures itself. */
+  #ownOf(ownerKey: string): { readonly usage: Usage; readonly unreachable: Usage } {
+    const account = this.#options.usage.accountByKey(ownerKey);
+    return { usage: account?.ownUsage ?? noUsage, unreachable: account?.ownUnreachable ?? noUsage };
+  }
+
+  /** The owner with what this host knows now, and what the others have by the store. */
+  #wholeOf(action: Action, elsewhere: OthersReserved): OwnerUsage {
+    const { ledger } = this.#options;
+    const own = this.#ownOf(this.#keyOf(action));
+    const known = ledger.ownerUsage(action.ownerName);
+    const isForgiving = ledger.settings.garbage === 'forgive';
+    return {
       ...known,
       usage: sumOfLeaves(own.usage, elsewhere.usage),
-      unreachable: isForgiving ? sumOfLeaves(unreachable, elsewhere.unreachable) : null,
+      unreachable: isForgiving ? sumOfLeaves(own.unreachable, elsewhere.unreachable) : null,
       reserved: together(known.reserved, elsewhere.reserved),
     };
-    const standing = ledger.standing(whole);
-    const adding = sumOf(parts);
-    const { usage: stored, reserved } = whole;
-    const decision = decide(ledger.settings, standing, stored, subject, adding, reserved, whole.unreachable);
-    // The policy may have become another meanwhile: then nothing refuses it any more.
-    const isLetThrough = decision.allowed || ledger.settings.mode === 'report';
-    if (isLetThrough) reservations.restore(here.reservations, known.usage);
-    return { owner: whole, decision, reservations: isLetThrough ? here.reservations : [] };
   }
 }
 
