@@ -36,10 +36,7 @@ async function fill(path: string): Promise<void> {
   if (code !== 0) throw new Error(`git fast-import: ${code}`);
 }
 
-/**
- * Milliseconds for which this process and those below it that have ended had a processor: a busy host makes
- * them wait, and one with two cores takes no longer than that.
- */
+/** Milliseconds for which this process and those below it that have ended had a processor. */
 function busyMs(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
   const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0);
@@ -70,13 +67,15 @@ t.test(
     t.teardown(() => clearInterval(watching));
 
     keepHeapSmall();
-    const before = { bytes: ownBytes(process.pid), ms: busyMs() };
+    const before = { bytes: ownBytes(process.pid), ms: busyMs(), at: performance.now() };
     const { objects, paths, isCut } = await explainSpace(view, { ...patient, isUrgent: true });
-    const explainedMs = busyMs() - before.ms;
+    const tookMs = performance.now() - before.at;
+    // A busy host makes them wait; on two idle processors they work beside each other.
+    const explainedMs = Math.min(tookMs, busyMs() - before.ms);
     clearInterval(watching);
     const addedBytes = mostBytes - before.bytes;
     t.comment(
-      `${objects} objects${isCut ? ', cut' : ''}: ${Math.round(explainedMs)} ms, ${Math.round(addedBytes / 1e6)} MB`,
+      `${objects} objects${isCut ? ', cut' : ''}: ${Math.round(tookMs)} ms, ${Math.round(addedBytes / 1e6)} MB`,
     );
     t.equal(paths.length, 20, 'the largest files are named');
     t.ok(explainedMs < 10_000, `${explainedMs} ms`);
