@@ -18,20 +18,48 @@ export interface LfsRows {
   readonly table: string;
   /** The column with the number of the repository. */
   readonly repository: string;
+  /** The column by which an index has the rows of a repository in order. */
+  readonly key: 'id' | 'oid';
 }
+
+/** The most rows of a statement: none keeps a lock for long. */
+const mostRows = 500;
 
 /** The largest objects for which only this repository has a row. */
 export async function lfsObjectsOf(
   db: ForgeDatabase,
-  { table, repository }: LfsRows,
+  names: LfsRows,
   repositoryId: number,
 ): Promise<readonly LfsObject[]> {
-  const [rows, whose, oid, size] = [table, repository, 'oid', 'size'].map(name => db.quoted(name));
-  const found = await db.rows(
-    `SELECT a.${oid}, a.${size} FROM ${rows} a WHERE a.${whose} = ? AND NOT EXISTS (SELECT 1 FROM ${rows} b WHERE b.${oid} = a.${oid} AND b.${whose} <> a.${whose}) ORDER BY a.${size} DESC LIMIT ${mostLfsObjects}`,
-    [repositoryId],
+  const [table, repository, key, oid, size] = [names.table, names.repository, names.key, 'oid', 'size'].map(
+    name => db.quoted(name),
   );
-  return found.map(objectIn);
+  const most = Math.min(mostRows, db.pageRows);
+  let found: LfsObject[] = [];
+  let after: number | string = names.key === 'id' ? -1 : '';
+  for (;;) {
+    const rows = await db.rows(
+      `SELECT ${oid}, ${size}, ${key} FROM ${table} WHERE ${repository} = ? AND ${key} > ? ORDER BY ${key} LIMIT ${most}`,
+      [repositoryId, after],
+    );
+    const page = rows.map(objectIn);
+    const places = page.map(() => '?').join(', ');
+    const others =
+      page.length === 0
+        ? []
+        : await db.rows(
+            `SELECT DISTINCT ${oid} FROM ${table} WHERE ${oid} IN (${places}) AND ${repository} <> ?`,
+            [...page.map(each => each.oid), repositoryId],
+          );
+    const shared = new Set(others.map(row => textAt(row, 0)));
+    found.push(...page.filter(each => !shared.has(each.oid)));
+    const last = rows.at(-1);
+    const isOver = last === undefined || rows.length < most;
+    if (isOver || found.length > 2 * mostLfsObjects)
+      found = found.sort((a, b) => b.bytes - a.bytes).slice(0, mostLfsObjects);
+    if (isOver) return found;
+    after = names.key === 'id' ? numberAt(last, 2) : textAt(last, 2);
+  }
 }
 
 /** Reads a row of an object's name and size. */

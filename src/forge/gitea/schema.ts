@@ -48,7 +48,7 @@ export function giteaSchema(rule: CountRule): ForgeSchema {
       ),
     lfsObjects: async (db, name) => {
       const id = await repositoryIdOf(db, name);
-      const rows = { table: 'lfs_meta_object', repository: 'repository_id' };
+      const rows = { table: 'lfs_meta_object', repository: 'repository_id', key: 'id' } as const;
       return id === null ? [] : lfsObjectsOf(db, rows, id);
     },
   };

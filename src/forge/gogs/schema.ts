@@ -43,7 +43,8 @@ export function gogsSchema(rule: CountRule, attachmentsPath: () => string): Forg
       }),
     lfsObjects: async (db, name) => {
       const id = await repositoryIdOf(db, name);
-      return id === null ? [] : lfsObjectsOf(db, { table: 'lfs_object', repository: 'repo_id' }, id);
+      const rows = { table: 'lfs_object', repository: 'repo_id', key: 'oid' } as const;
+      return id === null ? [] : lfsObjectsOf(db, rows, id);
     },
   };
 }
