@@ -39,6 +39,8 @@ interface Result {
   readonly failed: number;
   /** What it said. */
   readonly lines: readonly string[];
+  /** For how long it had a processor; empty where it could not say so. */
+  readonly cpu: string;
 }
 
 const results = new Map<string, Result>();
@@ -122,7 +124,7 @@ async function runOne(path: string, isCovered: boolean): Promise<void> {
   clearTimeout(overdue);
   results.set(path, result);
   runs += 1;
-  const line = `ok ${runs} - ${path} # time=${(performance.now() - startedAt).toFixed(0)}ms`;
+  const line = `ok ${runs} - ${path} # time=${(performance.now() - startedAt).toFixed(0)}ms ${result.cpu}`;
   process.stdout.write(result.failed === 0 ? `${line}\n` : `${result.lines.join('\n')}\nnot ${line}\n`);
 }
 
@@ -134,9 +136,11 @@ function end({ pid }: ChildProcess): void {
 async function resultOf(path: string, run: ChildProcess): Promise<Result> {
   const closed = once(run, 'close');
   let total = { passed: 0, failed: 0 };
+  let cpu = '';
   const lines: string[] = [];
   for await (const line of run.stdout === null ? [] : createInterface({ input: run.stdout })) {
     lines.push(line);
+    cpu = /^# (cpu=\d+ms)$/.exec(line)?.[1] ?? cpu;
     // Assertions and subtests alike carry a line of their own; only the innermost, without a plan below, are
     // counted by the totals that a run closes with.
     const found = /^# \{ total: (\d+)(?:, pass: (\d+))?/.exec(line);
@@ -145,5 +149,11 @@ async function resultOf(path: string, run: ChildProcess): Promise<Result> {
   }
   await closed;
   const isFailed = run.exitCode !== 0 || total.passed === 0;
-  return { path, passed: total.passed, failed: isFailed ? Math.max(1, total.failed) : total.failed, lines };
+  return {
+    path,
+    passed: total.passed,
+    failed: isFailed ? Math.max(1, total.failed) : total.failed,
+    lines,
+    cpu,
+  };
 }

@@ -53,7 +53,7 @@ t.test('every file runs once, those that mostly wait beside the others', async t
 t.test('a file that passes is counted', async t => {
   const { code, stdout } = await runFile('good.test.js');
   t.equal(code, 0, stdout);
-  t.match(stdout, /^ok 1 - .*good\.test\.js # time=\d+ms\n1 passed, 0 failed\n$/);
+  t.match(stdout, /^ok 1 - .*good\.test\.js # time=\d+ms cpu=\d+ms\n1 passed, 0 failed\n$/);
 });
 
 for (const name of Object.keys(files).filter(name => name !== 'good.test.js' && name !== 'once.test.js')) {
