@@ -83,7 +83,7 @@ function said({ stderr }: Run): string {
   return lines.map(line => line.slice('remote: '.length).trimEnd()).join('\n');
 }
 
-/** Every file under a bare repository's objects, once git has cleaned up after each push. */
+/** Every file under a bare repository's objects, once git has cleaned up after each push; none may be killed. */
 export async function objectsIn(repository: string): Promise<readonly string[]> {
   const objects = join(repository, 'objects');
   const entries = await until(async () => {

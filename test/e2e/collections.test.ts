@@ -149,7 +149,8 @@ t.test(`a worker and its git end at any moment, and nothing is lost (SOFTQUOTA_S
     const clone = clones.get(name) ?? '';
     await commit(clone, `f${random(12)}`, oneOf([2000, 60_000, 300_000], random));
     await git(clone, 'push', '-q', '--force', 'origin', 'HEAD', 'HEAD:gone');
-    await git(clone, 'reset', '-q', '--hard', `HEAD~${random(3)}`);
+    const commits = Number(await git(clone, 'rev-list', '--count', 'HEAD'));
+    await git(clone, 'reset', '-q', '--hard', `HEAD~${Math.min(random(3), commits - 1)}`);
     await git(clone, 'push', '-q', '--force', 'origin', 'HEAD', ':gone');
     await age(path);
     const refs = await git(path, 'for-each-ref');

@@ -1,7 +1,7 @@
 /** Pushes whose client hangs up: git stores them, and tells nobody. */
 
 import t from 'tap';
-import { Clone, objectsIn } from './clone.ts';
+import { Clone } from './clone.ts';
 import { pushAndHangUp } from './hang-up.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
@@ -35,7 +35,6 @@ t.test('who hangs up during each push is refused once the limit is reached', asy
   t.equal(refused + stored, pushes);
   t.ok(refused > pushes / 2, `${refused} of ${pushes} were refused, ${stored} stored`);
   await server.usageIs('alice', used => used > stored * pushBytes);
-  t.ok((await objectsIn(bare)).length > 0);
 });
 
 t.test('a repository that is made by such a push is measured without a sweep', async t => {

@@ -41,9 +41,9 @@ export class WallClock {
     return Date.now() + this.#offsetMs;
   }
 
-  /** Sets it to a moment, in milliseconds since 1970 or as ISO 8601, to the second; it goes on from there. */
+  /** Sets it to a moment, in milliseconds since 1970 or as ISO 8601, or to less than a second behind it. */
   async set(to: number | string): Promise<void> {
-    const seconds = Math.floor((new Date(to).getTime() - Date.now()) / 1000);
+    const seconds = Math.ceil((new Date(to).getTime() - Date.now()) / 1000);
     this.#offsetMs = seconds * 1000;
     await this.setBy(seconds < 0 ? String(seconds) : `+${seconds}`);
   }
