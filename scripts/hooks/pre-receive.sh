@@ -34,13 +34,11 @@ tab='	'
 
 # fragment: promise
 
-# fragment: judging
+# fragment: turns
 
 # fragment: chain
 
 # fragment: sizing
-
-# fragment: space
 
 # Whether git holds objects of this push. A pack is named after the hash of its bytes: these
 # two names are those of the pack that holds no object, by SHA-1 and by SHA-256.
@@ -255,14 +253,10 @@ ask_push() {
 	ask 'this push' "$other_line" "owner=$owner" "subject=$subject" "$@"
 }
 
-# Has the daemon put a refusal on record that it left to the judge.
-put_refusal_on_record() {
-	[ -z "$judges" ] || [ -z "$manner" ] || [ -n "$offline" ] || (ask_push) 2>/dev/null
-}
-
-# Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it
-# notices that. With --early, receive-pack/git asks before the objects of a push have arrived: no other hook
-# runs, and an allowed push is not recorded, because this hook then runs again.
+# Everything that a push needs which is not refused, and it ends here. With --early, receive-pack/git asks before
+# the objects of a push have arrived: no other hook runs, and an allowed push is not recorded, because this hook
+# then runs again. Where only a part of this function is there, nothing runs, and the stub that reads the file
+# notices that.
 main() {
 	trap - EXIT
 	early=no
@@ -288,33 +282,56 @@ main() {
 			name_push
 			[ -z "$push" ] || measure_push
 		fi
-		ask_push ${judges:+"judges=yes"}
-		verdict=$?
-		if [ "$early$verdict" = no1 ] && judge_push; then
-			verdict=0
-			offline=${offline:+let through}
-		else
-			if [ "$verdict" -ne 0 ]; then
-				put_refusal_on_record
-				add_space
-			fi
-			tell_answer
+		if ! ask_push ${judges:+"judges=yes"}; then
+			# Also where the rest of this file is not there.
+			trap 'tell_answer; leave 1' EXIT
+			return
 		fi
-		if [ -n "$offline" ]; then
-			[ "$early$verdict" = yes0 ] || (put_on_record) 2>/dev/null
-		elif [ "$verdict" -ne 0 ]; then
-			# After a push that goes on, post-receive tells it.
-			(let_go && tell_record) &
+		tell_answer
+		if [ "$early" = no ]; then
+			[ -z "$offline" ] || (put_on_record) 2>/dev/null
+			forget_promises
 		fi
-		if [ "$verdict" -ne 0 ]; then
-			push=
-			leave 1
-		fi
-		[ "$early$judged" != nono ] || forget_promises
 	fi
 	[ "$early" = no ] || exit 0
 	run_others "$@"
-	end_judging $?
 	leave $?
 }
 main "$@"
+
+# The push is refused. What is from here on no other push waits for: the shell has not read it yet.
+
+# fragment: judging
+
+# fragment: space
+
+# Has the daemon put a refusal on record that it left to the judge.
+put_refusal_on_record() {
+	[ -z "$judges" ] || [ -z "$manner" ] || [ -n "$offline" ] || (ask_push) 2>/dev/null
+}
+
+# Judges the push by what stays, and lets it go on, or shows why it is refused.
+judge_or_refuse() {
+	trap - EXIT
+	if [ "$early" = no ] && judge_push; then
+		if [ -n "$offline" ]; then
+			offline='let through'
+			(put_on_record) 2>/dev/null
+		fi
+		run_others "$@"
+		end_judging $?
+		leave $?
+	fi
+	put_refusal_on_record
+	add_space
+	tell_answer
+	if [ -n "$offline" ]; then
+		(put_on_record) 2>/dev/null
+	else
+		# After a push that goes on, post-receive tells it.
+		(let_go && tell_record) &
+	fi
+	push=
+	leave 1
+}
+judge_or_refuse "$@"

@@ -6,16 +6,8 @@
 # the client goes away in between. So the next push is held to what the last one promised, until the quota
 # allows a push again.
 
-# The push that is under way so: a line with the host since it started, its space of process numbers, and the
-# number of git's process, 0 where it is not known.
-under_way=softquota-judging
-
-judged=no
 # How the push is judged; empty: it is not.
 manner=
-# Hundredths of a second since the system started; empty: each step may take judgeTimeout.
-judge_until=
-
 # Returns 0 if the refused push may go on; end_judging is called when all other hooks have run. Else $notice
 # has what is to be said behind the refusal.
 judge_push() {
@@ -28,7 +20,6 @@ judge_push() {
 			judgement="$reason whether this push makes the repository smaller. Delete branches and tags first, in"
 			judgement="$judgement separate pushes: these are never refused."
 		elif compare; then
-			judged=yes
 			return 0
 		fi
 		(become rm -f -- "$under_way")
@@ -65,42 +56,6 @@ takes_away() {
 	*"${nl}deleted$nl"*) return 0 ;;
 	esac
 	reaches_more "$tips"
-}
-
-# Returns 0 if the objects $1 reach anything that the options behind it, or ^OBJECT among them, leave out.
-# Where git cannot tell, they do.
-reaches_more() {
-	objects=$1
-	shift
-	found=$(
-		{ bounded "$objects" git --no-replace-objects rev-list --objects --stdin "$@" || echo unknown; } |
-			become head -n 1
-	)
-	[ -n "$found" ]
-}
-
-# Runs a program of the system with the text $1 on stdin, and ends it when judgeTimeout is over. Returns its
-# status.
-bounded() {
-	fed=$1
-	shift
-	limit=$judge_timeout
-	if [ -n "$judge_until" ] && clock; then
-		left=$((judge_until - now))
-		[ "$left" -gt 0 ] || return 1
-		limit=$((left / 100)).$((left % 100 / 10))$((left % 10))
-	fi
-	{
-		printf '%s\n' "$fed" | become "$@" &
-		asker=$!
-		end_late "$asker" </dev/null >/dev/null &
-		guard=$!
-		wait "$asker"
-		code=$?
-		kill -USR1 "$guard"
-		wait "$guard"
-	} 2>/dev/null
-	return "$code"
 }
 
 # Sets $refs, $refs_after to the same as it will be, and $others to ^OBJECT for what the repositories hold that this one borrows objects from. What git will not
@@ -296,7 +251,6 @@ name_others() {
 # Ends the judging of a push that may go on, after the other hooks ended with the status $1: writes down what
 # stays. Returns that status, or 1 where that cannot be written.
 end_judging() {
-	[ "$judged" = yes ] || return "$1"
 	if [ "$1" -eq 0 ]; then
 		if {
 			share_as_repository
@@ -311,18 +265,6 @@ end_judging() {
 	fi
 	(become rm -f -- "$promise.new" "$under_way")
 	return "$1"
-}
-
-# After a push that the quota allows, nothing that was promised counts any more.
-forget_promises() {
-	[ -f "$promise" ] || [ -f "$under_way" ] || return 0
-	(become rm -f -- "$promise" "$under_way")
-}
-
-# Files that the hook writes are for everybody who may write the repository.
-share_as_repository() {
-	umask 022
-	[ -z "$(become find . -prune -perm -020)" ] || umask 002
 }
 
 # Returns 0 if this is now the one push that is under way so.
@@ -349,34 +291,6 @@ claim_turn() {
 	return 1
 }
 
-# Returns 0 while a push is under way so: as long as git's process lives that takes it. Where that is not
-# known, or elsewhere, it is for a minute.
-has_turn() {
-	[ -f "$under_way" ] || return 1
-	find_host
-	holder=
-	process=
-	{ IFS=' ' read -r holder space process <"$under_way"; } 2>/dev/null
-	holder="$holder ${space-}"
-	if [ "$holder" = "$host" ] && [ "${process:-0}" != 0 ]; then
-		read_process "$process" && is_git
-	else
-		[ -n "$(become find "$under_way" -mmin -1 2>/dev/null)" ]
-	fi
-}
-
-# Sets $host to this host since it started, and the space of its process numbers: containers may share a disk.
-find_host() {
-	host=
-	{ read -r host </proc/sys/kernel/random/boot_id; } 2>/dev/null
-	host="${host:-unknown} $(become readlink /proc/self/ns/pid 2>/dev/null)"
-	host=${host% }
-	case $host in
-	*' '*) ;;
-	*) host="$host -" ;;
-	esac
-}
-
 # Writes that it is under way, where no other is.
 write_turn() (
 	share_as_repository
@@ -397,29 +311,6 @@ find_receiver() {
 		receiver=$above
 	done
 	receiver=
-}
-
-# Sets $program to the name of the process $1, and $above to the process that started it. Returns 1 where it is
-# gone.
-read_process() {
-	program=
-	above=
-	[ -r "/proc/$1/status" ] || return 1
-	while IFS='	 ' read -r key value; do
-		case $key in
-		Name:) program=$value ;;
-		PPid:) above=$value && break ;;
-		esac
-	done 2>/dev/null <"/proc/$1/status"
-	[ -n "$above" ]
-}
-
-# Returns 0 if $program takes pushes: a number of a process that has ended may be another's.
-is_git() {
-	case $program in
-	git | git-receive-p*) return 0 ;;
-	esac
-	return 1
 }
 
 # The bytes $1 for people.
