@@ -3,6 +3,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Neither the user's settings of git nor those of another daemon bear on a figure. */
 export const environment: NodeJS.ProcessEnv = {
@@ -64,6 +65,23 @@ export function processorMs(pid: number): number {
     .replace(/^.*\) /s, '')
     .split(' ');
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;
+}
+
+/** Share of one processor below which a process is at rest, and for how long. */
+const restingShare = 0.1;
+const restingMs = 2000;
+const longestUntilRestMs = 300_000;
+
+/** Waits until a process does nothing any more; resolves with how many milliseconds it still had work. */
+export async function untilAtRest(pid: number): Promise<number> {
+  const begun = performance.now();
+  for (;;) {
+    const [before, since] = [processorMs(pid), performance.now()];
+    await delay(restingMs);
+    const share = (processorMs(pid) - before) / (performance.now() - since);
+    if (share < restingShare) return since - begun;
+    if (since - begun > longestUntilRestMs) throw new Error(`process ${pid} is never at rest`);
+  }
 }
 
 /** What of a process is in memory now, and the most that ever was, in MB. */
