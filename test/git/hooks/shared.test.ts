@@ -13,7 +13,7 @@ import {
   stub,
   writeShared,
 } from '../../../src/git/index.ts';
-import { Gate, refused } from '../../hooks/gate.ts';
+import { allowed, Gate, refused } from '../../hooks/gate.ts';
 import { hooksDirectory, run } from '../../hooks/world.ts';
 import { Server } from './server.ts';
 
@@ -210,6 +210,30 @@ t.test('stubs run nothing that others may change, or that the owner cannot read'
 });
 
 for (const shell of ['dash', 'bash', 'busybox'] as const) {
+  t.test(`a shared file of which only the part for refused pushes is cut, with ${shell}`, async t => {
+    const { server, at, gate, install, push } = await open(t);
+    const shared = await writeShared(server.path('lib/hooks'));
+    await install({ shared });
+    const shebang = shell === 'busybox' ? '#!/bin/busybox sh' : `#!/bin/${shell}`;
+    const stubText = await readFile(at('hooks/pre-receive'), 'utf8');
+    await writeFile(at('hooks/pre-receive'), stubText.replace('#!/bin/sh', shebang));
+    const content = await whole('pre-receive');
+    for (const [what, end] of [
+      ['cut within a function', content.indexOf('\njudge_push()') + 40],
+      ['cut before its last line', content.lastIndexOf('judge_or_refuse "$@"')],
+    ] as const) {
+      await writeFile(join(shared, 'pre-receive'), content.slice(0, end));
+      gate.answer = allowed;
+      const passed = await push();
+      t.equal(passed.code, 0, `${what}: what is allowed passes`);
+      t.notMatch(passed.stderr, /cannot be run/);
+      gate.answer = refused('Quota exceeded: alice uses all.\n', 'any');
+      const stopped = await push();
+      t.equal(stopped.code, 1, `${what}: what is refused stays refused`);
+      t.match(stopped.stderr, /remote: Quota exceeded: alice uses all\./);
+    }
+  });
+
   t.test(`a shared file that is gone, or half there, blocks no push, with ${shell}`, async t => {
     const { server, repository, at, install, push } = await open(t);
     const shared = await writeShared(server.path('lib/hooks'));
