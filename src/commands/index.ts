@@ -62,6 +62,12 @@ function commandIn(args: readonly string[]): string | undefined {
   return undefined;
 }
 
+function commandsFor(wanted: string | undefined): readonly (() => Promise<AddCommand>)[] {
+  if (wanted === '-V' || wanted === '--version') return [];
+  const named = Object.entries(commands).filter(([name]) => name === wanted);
+  return (named.length === 1 ? named : Object.entries(commands)).map(([, add]) => add);
+}
+
 /** Takes `--config` from before the command, unless it stands behind it, too. */
 function inheritConfig(command: Command): void {
   for (let above = command.parent; above !== null; above = above.parent) {
@@ -74,8 +80,8 @@ function inheritConfig(command: Command): void {
 /**
  * Builds the program.
  *
- * Only the command that `args` begin with is loaded, so that it starts quickly. If they begin with no
- * command, as with `--help`, all commands are loaded.
+ * Only the command that `args` begin with is loaded, so that it starts quickly, and none for the version. If
+ * they begin with anything else, such as `--help`, all commands are loaded.
  */
 export async function buildProgram(exit: Exit, args: readonly string[] = []): Promise<Command> {
   const program = new Command('softquota')
@@ -95,9 +101,7 @@ export async function buildProgram(exit: Exit, args: readonly string[] = []): Pr
     .enablePositionalOptions()
     .exitOverride();
   withConfigOption(program);
-  const wanted = commandIn(args);
-  const named = Object.entries(commands).filter(([name]) => name === wanted);
-  for (const [, add] of named.length === 1 ? named : Object.entries(commands)) (await add())(program, exit);
+  for (const add of commandsFor(commandIn(args))) (await add())(program, exit);
   for (const command of program.commands)
     if (command.commands.length > 0) withConfigOption(command).enablePositionalOptions();
   program.hook('preAction', (_, command) => inheritConfig(command));
