@@ -9,9 +9,10 @@ import { Made, makeGround, makeLfsStore, makeRepository, numbers, writeConfig } 
 import { pduVersion, timedPdu } from './pdu.ts';
 import { processorMs, timedProcessor } from './processes.ts';
 
-const owners = 60;
+const owners = 360;
 const repositoriesEach = 8;
 const looseObjects = 62;
+const storeOwners = 60;
 const lfsObjects = 480;
 const workers = 2;
 const rounds = 5;
@@ -77,7 +78,7 @@ for (const { daemon } of worlds) await daemon.stop();
 
 print({
   title: 'A sweep in which little has changed',
-  how: `${count(owners * repositoriesEach)} repositories, and the LFS stores of ${owners} owners. The daemon, with ${workers} walkers, is asked by \`softquota scan\`; its own time counts, from the beginning of the sweep until all sizes are kept. du is one thread${pduVersion === null ? '' : `, ${pduVersion} has ${workers}`}. Caches are warm; all had been at rest for a minute. ${rounds} rounds in turn without a change, then ${changedRounds} in which a unit in a hundred had changed.`,
+  how: `${count(owners * repositoriesEach)} repositories, and the LFS stores of ${storeOwners} owners. The daemon, with ${workers} walkers, is asked by \`softquota scan\`; its own time counts, from the beginning of the sweep until all sizes are kept. du is one thread${pduVersion === null ? '' : `, ${pduVersion} has ${workers}`}. Caches are warm; all had been at rest for a minute. ${rounds} rounds in turn without a change, then ${changedRounds} in which a unit in a hundred had changed.`,
   figures: worlds.flatMap(({ what, unchanged, changed, walked, walkedByMany, goals }) => [
     ...beside(`${what}, nothing changed`, unchanged, '`du -s`', walked),
     ...besideMany(`${what}, nothing changed`, unchanged, walkedByMany, goals.unchanged),
@@ -155,11 +156,11 @@ async function makeStores(): Promise<World> {
     'stores',
     root => `[storage.lfs]\nPATH = ${root}/{owner}\n`,
     (made, root) => {
-      for (let owner = 0; owner < owners; owner++)
+      for (let owner = 0; owner < storeOwners; owner++)
         makeLfsStore(made, `${root}/owner-${owner}`, lfsObjects, random);
     },
   );
   const change = (each: number): void =>
-    writeFileSync(`${begun.root}/owner-${each % owners}/new-${each}`, 'x');
-  return { ...begun, units: owners, change, goals: { unchanged: 4, changed: 4 } };
+    writeFileSync(`${begun.root}/owner-${each % storeOwners}/new-${each}`, 'x');
+  return { ...begun, units: storeOwners, change, goals: { unchanged: 4, changed: 4 } };
 }
