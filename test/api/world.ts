@@ -78,7 +78,8 @@ export class World {
   /** What was logged, each line as it was written. */
   readonly log: string[] = [];
   readonly #dataPath: string;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  /** Leaves a connection that rests long before the daemon does, which a busy host may let both do at once. */
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 8, timeout: 1000 });
   readonly #tokens = new Map<string, string>();
   readonly #first: Settings;
   #settings: Settings;
