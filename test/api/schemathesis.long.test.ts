@@ -18,8 +18,8 @@ t.setTimeout(3_600_000);
 const seeds = [1, 2, 3];
 
 /**
- * What refuses input that no schema can call wrong: times in the past, names of what is not there,
- * duplicates.
+ * What refuses input that no schema can call wrong: times in the past, names of what is not there or may not
+ * do that, duplicates.
  */
 const withMeaning = [
   'createAllowance',
@@ -32,6 +32,7 @@ const withMeaning = [
   'editSource',
   'editUser',
   'grantRequest',
+  'linkUser',
   'makeSignInLink',
   'replacePolicy',
   'requestSpaceForCaller',
