@@ -9,7 +9,6 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, SoftquotaError } from '../../errors.ts';
-import type { StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
 import { borrowerOf, identity, lentObjects } from './borrowers.ts';
@@ -19,28 +18,17 @@ import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
 import type { Collection, RepositoryFigures } from './report.ts';
-import { spaceJson } from './space/advice.ts';
 import { writeBitmap } from './space/bitmap.ts';
 import { collect } from './space/collect.ts';
-import { explainSpace } from './space/explain.ts';
 import type { GitVersion } from './space/git-version.ts';
-import { type LfsObjects, lfsObjects } from './space/lfs.ts';
-import { lfsStores } from './space/lfs-stores.ts';
 import { measure, type Reachability } from './space/measure.ts';
-import { dropOldNote, noteLines, writeNote } from './space/note.ts';
+import { dropOldNote } from './space/note.ts';
 import { storedObjects } from './space/stored.ts';
 import { UnusableRepository } from './space/unusable-repository.ts';
 import { withView } from './space/view.ts';
+import { SpaceExplainer, type SpaceExplainerOptions } from './space-explainer.ts';
 
-export interface ReclaimOptions {
-  readonly storages: readonly StorageSettings[];
-  /** Those of LFS objects. */
-  readonly lfs: readonly StorageSettings[];
-  /**
-   * The LFS objects that a forge's database has for this repository alone; null: no forge is named. Rejects
-   * where that is not known.
-   */
-  readonly forgeLfs: (path: string, signal: AbortSignal) => Promise<LfsObjects | null>;
+export interface ReclaimOptions extends Omit<SpaceExplainerOptions, 'stop'> {
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
   /** `[reclaim] RUN`, where that is not `never`. */
@@ -86,8 +74,6 @@ const roundMs = 600_000;
 const restForRound = 19;
 const measureMs = 600_000;
 const collectMs = 6 * 3_600_000;
-const explainMs = 60_000;
-const noteMs = 300_000;
 const slowMs = 1000;
 const restPerWork = 4;
 const dayMs = 86_400_000;
@@ -98,7 +84,6 @@ const leastShare = 0.01;
 /** git's own thresholds, gc.auto and gc.autoPackLimit. */
 const mostLoose = 6700;
 const mostPacks = 50;
-const mostExplained = 2;
 
 export class Reclaim {
   readonly #options: ReclaimOptions;
@@ -106,17 +91,17 @@ export class Reclaim {
   readonly #queues = new DiskQueues();
   readonly #stop = new AbortController();
   readonly #finder: RepositoryFinder;
-  readonly #explaining = new Set<Promise<unknown>>();
+  readonly #explainer: SpaceExplainer;
   /** The object directories that other repositories borrow from. */
   #lent: ReadonlySet<string> = new Set();
   /** The last mark of the daemon. */
   mark = '';
-  readonly #noting = new Set<Promise<unknown>>();
   #rounds: Promise<void> = Promise.resolve();
 
   constructor(options: ReclaimOptions) {
     this.#options = options;
     const { storages, exclude } = options;
+    this.#explainer = new SpaceExplainer({ ...options, stop: this.#stop.signal });
     this.#finder = new RepositoryFinder({
       storages,
       exclude,
@@ -138,7 +123,7 @@ export class Reclaim {
   /** Ends what runs, without harm to any repository. */
   async close(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#rounds, this.#queues.close(), ...this.#explaining, ...this.#noting]);
+    await Promise.all([this.#rounds, this.#queues.close(), this.#explainer.ended()]);
   }
 
   /** Somebody pushed: the repository is measured soon. */
@@ -157,18 +142,9 @@ export class Reclaim {
     });
   }
 
-  /**
-   * The report about a repository's space, in the form in which the API shows it; where `page` is not null,
-   * refused pushes show its first lines from then on.
-   */
-  async explain(path: string, { isUrgent, page }: Pick<AskedTask, 'isUrgent' | 'page'>): Promise<object> {
-    const underWay = isUrgent ? this.#explaining : this.#noting;
-    if (underWay.size >= mostExplained)
-      throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
-    const explained = this.#explain(path, isUrgent, page);
-    const ended = explained.catch(() => {});
-    underWay.add(ended);
-    return explained.finally(() => underWay.delete(ended));
+  /** As `SpaceExplainer.explain`. */
+  explain(path: string, task: Pick<AskedTask, 'isUrgent' | 'page'>): Promise<object> {
+    return this.#explainer.explain(path, task);
   }
 
   get #isStopped(): boolean {
@@ -320,42 +296,6 @@ export class Reclaim {
       }
       throw error;
     }
-  }
-
-  async #explain(path: string, isUrgent: boolean, page: string | null): Promise<object> {
-    const signature = await refsSignature(path);
-    const findings = await withView(
-      path,
-      { timeoutMs: isUrgent ? explainMs : noteMs, signal: this.#stop.signal },
-      (view, limits) =>
-        explainSpace(view, { ...limits, isUrgent }, () => this.#lfsObjects(path, limits.signal)),
-    );
-    // A note about other refs would be wrong.
-    const later = await refsSignature(path);
-    if (page !== null && signature !== null && signature.text === later?.text)
-      await this.#note(path, signature.text, noteLines(findings, page));
-    return spaceJson(findings);
-  }
-
-  /** Those in stores that are the repository's alone, and in a forge's store those that only it has. */
-  async #lfsObjects(path: string, signal: AbortSignal): Promise<LfsObjects | null> {
-    const { storages, lfs, forgeLfs, log } = this.#options;
-    const ofForge = forgeLfs(path, signal).catch(error => {
-      log.warn({ path, why: messageOf(error) }, 'the LFS objects of a repository are not known');
-      return null;
-    });
-    const own = await lfsObjects(lfsStores(path, [...storages, ...lfs]), signal);
-    const others = await ofForge;
-    return own === null || others === null ? (own ?? others) : new Map([...own, ...others]);
-  }
-
-  async #note(path: string, signature: string, lines: readonly string[]): Promise<void> {
-    await writeNote(path, signature, lines).catch(error => {
-      this.#options.log.warn(
-        { path, why: messageOf(error) },
-        'refused pushes cannot show what takes the space',
-      );
-    });
   }
 
   /** `signature`: that of the refs unless given. */
