@@ -8,6 +8,7 @@
 
 # How the push is judged; empty: it is not.
 manner=
+
 # Returns 0 if the refused push may go on; end_judging is called when all other hooks have run. Else $notice
 # has what is to be said behind the refusal.
 judge_push() {
@@ -58,9 +59,9 @@ takes_away() {
 	reaches_more "$tips"
 }
 
-# Sets $refs, $refs_after to the same as it will be, and $others to ^OBJECT for what the repositories hold that this one borrows objects from. What git will not
-# do counts as not done: another value than the pusher says, what the settings deny or hide, a branch that is
-# checked out, and anything but a commit in a branch.
+# Sets $refs, $refs_after to the same as it will be, and $others to ^OBJECT for what the repositories hold that
+# this one borrows objects from. What git will not do counts as not done: another value than the pusher says,
+# what the settings deny or hide, a branch that is checked out, and anything but a commit in a branch.
 find_refs() {
 	list_refs bounded '' || return 1
 	# A bare repository itself has nothing checked out.
