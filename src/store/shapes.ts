@@ -27,8 +27,5 @@ export const eventShape = z.strictObject({
   text: z.string(),
 });
 
-/** Owners whom a change of the shared policy took out. */
-export const departedShape = z.array(z.strictObject({ key: z.string(), id: whole }));
-
 /** How near to their limits owners were when it was last told. */
 export const levelShape = z.strictObject({ ownerId: whole, text: z.string() });

@@ -1,34 +1,27 @@
-/** The share of an owner on a host, as text. */
+/**
+ * The share of an owner on a host, as text.
+ *
+ * It is checked by hand: the store's thread needs nothing else of zod, which takes longer to load than all the
+ * rest of that thread.
+ */
 
-import { z } from 'zod';
-import { SoftquotaError } from '../errors.ts';
-import { isLeaf } from '../quota/index.ts';
-import { issueLines, printable } from '../text/index.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
+import { isLeaf, type Leaf } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { ShareRecord } from './record-store.ts';
-
-const leaf = z.string().refine(isLeaf, { error: 'no subject that bytes are measured under' });
-const size = z.number().int().nonnegative();
-
-const content = z.strictObject({
-  bytes: z.partialRecord(leaf, size),
-  unreachable: z.partialRecord(leaf, size).optional(),
-  units: size,
-  largest: z.array(
-    z.strictObject({ kind: z.enum(['walked', 'reported']), name: z.string(), leaf, bytes: size }),
-  ),
-  partial: z.boolean(),
-  measuredAt: z.number().int().nullable(),
-});
+import { checkedFields, checkedList, checkedText, checkedWhole } from './untrusted.ts';
 
 /** All of a share but whose it is and where. */
 export type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
 
 /** Throws `invalid` where it is no share. */
 export function contentOfShare({ ownerKey, host, ...share }: ShareRecord): ShareContent {
-  const { data, error } = content.safeParse(share);
-  if (error === undefined) return data;
-  const why = issueLines(error).join('; ');
-  throw new SoftquotaError('invalid', `the share of ${printable(ownerKey)} on ${printable(host)}: ${why}`);
+  try {
+    return contentIn(share);
+  } catch (error) {
+    const whose = `the share of ${printable(ownerKey)} on ${printable(host)}`;
+    throw new SoftquotaError('invalid', `${whose}: ${messageOf(error)}`);
+  }
 }
 
 /** JSON of all but whose it is and where. Throws `invalid`. */
@@ -38,10 +31,59 @@ export function textOfShare(share: ShareRecord): string {
 
 /** Throws where it is no content of a share. */
 export function shareOf(ownerKey: string, host: string, read: unknown): ShareRecord {
-  return { ownerKey, host, ...content.parse(read) };
+  return { ownerKey, host, ...contentIn(read) };
 }
 
 /** Throws where the text is none that `textOfShare` gives. */
 export function shareIn(ownerKey: string, host: string, text: string): ShareRecord {
   return shareOf(ownerKey, host, JSON.parse(text));
+}
+
+const contentFields = ['bytes', 'unreachable', 'units', 'largest', 'partial', 'measuredAt'];
+const unitFields = ['kind', 'name', 'leaf', 'bytes'];
+
+function contentIn(read: unknown): ShareContent {
+  const share = checkedFields(read, 'a share', contentFields);
+  const { unreachable, partial, measuredAt } = share;
+  if (typeof partial !== 'boolean') throw new TypeError('partial: expected true or false');
+  return {
+    bytes: sizesIn(share.bytes, 'bytes'),
+    ...(unreachable === undefined ? {} : { unreachable: sizesIn(unreachable, 'unreachable') }),
+    units: sizeIn(share.units, 'units'),
+    largest: checkedList(share.largest, 'largest').map((unit, at) => largeUnitIn(unit, `largest.${at}`)),
+    partial,
+    measuredAt: measuredAt === null ? null : checkedWhole(measuredAt, 'measuredAt'),
+  };
+}
+
+function largeUnitIn(read: unknown, name: string): ShareContent['largest'][number] {
+  const unit = checkedFields(read, name, unitFields);
+  const { kind } = unit;
+  if (kind !== 'walked' && kind !== 'reported')
+    throw new TypeError(`${name}.kind: expected walked or reported`);
+  const leaf = leafIn(checkedText(unit.leaf, `${name}.leaf`));
+  return {
+    kind,
+    name: checkedText(unit.name, `${name}.name`),
+    leaf,
+    bytes: sizeIn(unit.bytes, `${name}.bytes`),
+  };
+}
+
+function sizesIn(read: unknown, name: string): ShareContent['bytes'] {
+  const sizes: Partial<Record<Leaf, number>> = {};
+  for (const [leaf, size] of Object.entries(checkedFields(read, name)))
+    sizes[leafIn(leaf)] = sizeIn(size, `${name}.${leaf}`);
+  return sizes;
+}
+
+function leafIn(name: string): Leaf {
+  if (!isLeaf(name)) throw new TypeError(`${name}: no subject that bytes are measured under`);
+  return name;
+}
+
+function sizeIn(value: unknown, name: string): number {
+  const size = checkedWhole(value, name);
+  if (size < 0) throw new TypeError(`${name}: expected 0 or more, not ${size}`);
+  return size;
 }

@@ -11,9 +11,9 @@ import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
 import type { UnitColumns } from '../packed-units.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, Position, ShareRecord } from '../record-store.ts';
-import { departedShape } from '../shapes.ts';
 import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, VersionRecord } from '../store.ts';
+import { checkedFields, checkedList, checkedText, checkedWhole } from '../untrusted.ts';
 import { encodeWtf8 } from '../wtf8.ts';
 import { eventStatements } from './events.ts';
 import { unreadable } from './faults.ts';
@@ -243,7 +243,10 @@ const positionOf = (row: Row): Position => ({
 const versionOf = (row: Row): VersionRecord => ({
   version: wholeValue(row.version, 'version'),
   mark: textValue(row.mark, 'mark'),
-  departed: departedShape.parse(JSON.parse(String(row.departed))),
+  departed: checkedList(JSON.parse(String(row.departed)), 'departed').map(read => {
+    const { key, id } = checkedFields(read, 'departed', ['key', 'id']);
+    return { key: checkedText(key, 'departed.key'), id: checkedWhole(id, 'departed.id') };
+  }),
 });
 
 const rootOf = (row: Row): RootRecord => ({

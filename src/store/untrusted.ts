@@ -1,0 +1,30 @@
+/** JSON of rows whose shape is not trusted, checked without zod. Each throws a TypeError that names the place. */
+
+/** The fields of an object that has no others than these. */
+export function checkedFields(
+  read: unknown,
+  name: string,
+  known: readonly string[] | null = null,
+): Readonly<Record<string, unknown>> {
+  if (typeof read !== 'object' || read === null || Array.isArray(read))
+    throw new TypeError(`${name}: expected an object`);
+  const other = Object.keys(read).find(field => known?.includes(field) === false);
+  if (other !== undefined) throw new TypeError(`${name}: ${other} is no field of it`);
+  return { ...read };
+}
+
+export function checkedList(read: unknown, name: string): readonly unknown[] {
+  if (!Array.isArray(read)) throw new TypeError(`${name}: expected a list`);
+  return read;
+}
+
+export function checkedText(read: unknown, name: string): string {
+  if (typeof read !== 'string') throw new TypeError(`${name}: expected text`);
+  return read;
+}
+
+export function checkedWhole(read: unknown, name: string): number {
+  if (typeof read !== 'number' || !Number.isSafeInteger(read))
+    throw new TypeError(`${name}: expected a whole number`);
+  return read;
+}
