@@ -66,6 +66,8 @@ printf '#!/bin/sh\nexec %s /usr/local/lib/systemctl.ts "$@"\n' "$7" >usr/local/s
 chmod +x usr/local/sbin/systemctl
 # Nothing can be fetched. Of this host, what is installed is the newest; another root may have more in its cache.
 [ "$6" != / ] || mount -t tmpfs lists var/lib/apt/lists
+# dpkg has man index all pages anew, which takes seconds at each package.
+rm -f var/lib/man-db/auto-update
 hostname git.example
 if [ "$4" = own ]; then
 	busybox ip link set lo up
