@@ -1,6 +1,7 @@
 /**
  * A planned `SENTINEL FAILOVER` while policy changes are under way ends by itself, with every change that was
- * acknowledged.
+ * acknowledged. Sentinel does not make the old master stop first: where no replica is waited for, what it takes
+ * meanwhile may be another change than the new master's of the same number, and that is told.
  */
 
 import t, { type Test } from 'tap';
@@ -58,9 +59,10 @@ async function survives(t: Test, waitReplicas: number): Promise<void> {
   }
   for (const { fleet, ledger } of members) {
     await fleet.catchUp();
-    t.equal(fleet.state.divergence, null);
+    const { divergence } = fleet.state;
+    if (waitReplicas > 0) t.equal(divergence, null);
     const lost = [...acknowledged].filter(name => ruleNamed(ledger.documents.snapshot, name) === undefined);
-    t.strictSame(lost, []);
+    if (divergence === null) t.strictSame(lost, [], 'nothing is lost without a word');
   }
 }
 
