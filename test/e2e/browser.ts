@@ -83,7 +83,8 @@ export class Tab {
       })
       .on('pageerror', error => this.complaints.push(String(error)))
       .on('console', message => {
-        if (['error', 'warn', 'assert'].includes(message.type())) this.complaints.push(message.text());
+        if (['error', 'warn', 'assert'].includes(message.type()))
+          this.complaints.push(`${message.text()} (${message.location().url ?? 'no address'})`);
       });
   }
 
