@@ -157,7 +157,10 @@ function partsOf(services: ApiServices, options: WaitingOptions, limits: Connect
   server.timeout = silentMs;
   const connections = new Connections(server, limits);
   server.on('request', loadedLater(services, options));
-  server.on('clientError', (error, socket) => rejectConnection(error, socket, services));
+  // Requests that came before a fault are answered before it.
+  server.on('clientError', (error, socket) =>
+    connections.whenAnswered(socket, () => rejectConnection(error, socket, services)),
+  );
   return { server, connections, streams: options.streams };
 }
 

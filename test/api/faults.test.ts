@@ -89,6 +89,21 @@ t.test('what is no HTTP is answered with a fault too, and the connection ends', 
   await world.must(200, 'GET', '/version');
 });
 
+t.test('what was asked before a fault is answered before it', async t => {
+  const world = await World.open(t);
+  const token = await world.newToken('admin1', ['all']);
+  const body = JSON.stringify({ name: 'before', limit: 1, subjects: ['size:all'] });
+  const socket = connect(Number(world.url.port), world.url.hostname);
+  t.teardown(() => socket.destroy());
+  socket.write(
+    `POST /api/v1/admin/quota/rules HTTP/1.1\r\nHost: a\r\nAuthorization: token ${token}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}no HTTP\r\n\r\n`,
+  );
+  const statuses = [...(await textOf(socket)).matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+  t.strictSame(statuses, ['201', '400']);
+  await world.must(200, 'GET', '/admin/quota/rules/before');
+});
+
 t.test('every answer tells a browser to trust it with nothing', async t => {
   const world = await World.open(t);
   const url = (path: string) => new URL(path, world.url);
