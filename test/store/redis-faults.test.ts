@@ -75,8 +75,13 @@ t.test('a Redis that hangs is given up within two seconds, and found again when 
   const { address, servers } = await startSingle(t);
   const store = await opened(t, placeIn(address));
   await store.state();
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on('warning', warned);
+  t.teardown(() => process.off('warning', warned));
   servers[0].halt();
   await allAway(t, store);
+  t.same(warnings, [], 'the connection is given up once, by however many questions');
   servers[0].go();
   await isBack(store);
   await store.enroll([owner('a')]);

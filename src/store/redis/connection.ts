@@ -39,6 +39,8 @@ export class Connection {
   #gate: Gate = Promise.withResolvers<boolean>();
   #timer: NodeJS.Timeout | undefined;
   #greeting: NodeJS.Timeout | undefined;
+  /** This connection was given up; ioredis calls it ready until the system has closed it. */
+  #isLeft = false;
   /** Why it is away, as far as is known. */
   #fault: unknown = new Error('there is no connection yet');
   /** Why it must not be used although it is there. */
@@ -59,6 +61,7 @@ export class Connection {
     this.#client.on('connect', () => this.#greeted());
     this.#client.on('ready', () => {
       clearTimeout(this.#greeting);
+      this.#isLeft = false;
       void this.#arrived();
     });
     this.#client.on('close', () => {
@@ -154,7 +157,9 @@ export class Connection {
   }
 
   #anew(): void {
-    if (this.#client.status === 'ready') this.#client.disconnect(true);
+    if (this.#client.status !== 'ready' || this.#isLeft) return;
+    this.#isLeft = true;
+    this.#client.disconnect(true);
   }
 
   #again(): void {
