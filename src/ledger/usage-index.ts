@@ -74,11 +74,13 @@ export class UsageIndex {
   *ownersWithAccounts(): Generator<readonly [OwnerRecord, Account | undefined]> {
     const accounts = this.#accounts.values();
     let next = accounts.next().value;
+    // Whoever goes through them pauses: an account that was passed over may have been closed meanwhile.
+    let isPassedOver = false;
     for (const owner of this.owners.all) {
-      if (next?.ownerKey === owner.key) {
-        yield [owner, next];
-        next = accounts.next().value;
-      } else yield [owner, this.#accounts.get(owner.key)];
+      const isNext = next?.ownerKey === owner.key;
+      yield [owner, isNext && !isPassedOver ? next : this.#accounts.get(owner.key)];
+      isPassedOver = !isNext;
+      if (isNext) next = accounts.next().value;
     }
   }
 

@@ -1,7 +1,7 @@
 /** What walks and programs say of units, and whose bytes they are. */
 
 import t from 'tap';
-import type { Leaf } from '../../src/quota/index.ts';
+import { type Leaf, leaves } from '../../src/quota/index.ts';
 import type { Changes } from '../../src/store/index.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 import { lfs, openOn, repos, SetClock, used, World, walk } from './world.ts';
@@ -25,6 +25,19 @@ t.test('what waits is written when the ledger is closed', async t => {
   const world = new World(t);
   walk(await world.open(), 'alice/app', 5);
   t.equal(used(await world.open(), 'alice'), 5);
+});
+
+t.test('who is deleted and comes anew while all are listed is listed with what there is now', async t => {
+  const ledger = await new World(t).open();
+  await ledger.documents.transact(transaction => transaction.createOwner('alice'));
+  walk(ledger, 'bob/app', 5);
+  const listing = ledger.owners();
+  t.match(listing.next().value, { name: 'alice' });
+  ledger.walks.recordGone('/srv/git/bob/app.git', ledger.walks.nextSeq());
+  await ledger.documents.transact(transaction => transaction.deleteOwner('bob'));
+  walk(ledger, 'bob/app', 7);
+  const [bob] = [...listing];
+  t.equal(bob?.usage[leaves.indexOf(repos)], 7);
 });
 
 t.test('the result of an earlier walk that comes late is not taken', async t => {
