@@ -31,8 +31,8 @@ const timeout = isLong ? 1800 : 240;
 const longest = isLong ? 18_000 : 1200;
 
 /**
- * A test file lives for seconds and starts many threads, each with a heap of its own: room for what they make at
- * first spares them a tenth of their time, in which it would be collected.
+ * A test file lives for seconds and starts many threads, each with a heap of its own: room for what they make
+ * at first spares them a tenth of their time, in which it would be collected.
  */
 const forShortLives = ['--no-warnings', '--min-semi-space-size=16', '--single-threaded-gc'];
 

@@ -1,8 +1,8 @@
 /**
  * The share of an owner on a host, as text.
  *
- * It is checked by hand: the store's thread needs nothing else of zod, which takes longer to load than all the
- * rest of that thread.
+ * It is checked by hand: the store's thread needs nothing else of zod, which takes longer to load than all
+ * the rest of that thread.
  */
 
 import { messageOf, SoftquotaError } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** JSON of rows whose shape is not trusted, checked without zod. Each throws a TypeError that names the place. */
+/** JSON of rows that is not trusted, checked without zod. Whatever is wrong is a TypeError with the place. */
 
 /** The fields of an object that has no others than these. */
 export function checkedFields(

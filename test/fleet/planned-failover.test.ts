@@ -1,7 +1,7 @@
 /**
  * A planned `SENTINEL FAILOVER` while policy changes are under way ends by itself, with every change that was
- * acknowledged. Sentinel does not make the old master stop first: where no replica is waited for, what it takes
- * meanwhile may be another change than the new master's of the same number, and that is told.
+ * acknowledged. Sentinel does not make the old master stop first: where no replica is waited for, what it
+ * takes meanwhile may be another change than the new master's of the same number, and that is told.
  */
 
 import t, { type Test } from 'tap';
