@@ -74,7 +74,7 @@ export class UsageIndex {
   *ownersWithAccounts(): Generator<readonly [OwnerRecord, Account | undefined]> {
     const accounts = this.#accounts.values();
     let next = accounts.next().value;
-    // Whoever goes through them pauses: an account that was passed over may have been closed meanwhile.
+    // The caller may pause at each owner: an account that was passed over can be closed by then.
     let isPassedOver = false;
     for (const owner of this.owners.all) {
       const isNext = next?.ownerKey === owner.key;

@@ -1,4 +1,4 @@
-/** JSON of rows that is not trusted, checked without zod. Whatever is wrong is a TypeError with the place. */
+/** Checks values of rows without zod. Each check throws a TypeError that names the place of a wrong value. */
 
 /** The fields of an object that has no others than these. */
 export function checkedFields(

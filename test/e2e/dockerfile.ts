@@ -6,8 +6,8 @@
  * what .dockerignore lets through, RUN runs as root by /bin/sh in the environment so far. Stages with a name
  * reach the network, for npm; the last one does not, so that apt-get finds nothing newer than what is
  * installed and the packages that it is told to install have to be here. What has no effect on the tree is
- * kept as it is written. What takes long and is made in every checkout, too, is taken from this one, but for
- * the long run.
+ * kept as it is written. An ordinary run takes the installed packages and the built files from this checkout;
+ * the long run makes them anew.
  */
 
 import { cp, readFile, rm } from 'node:fs/promises';
@@ -29,7 +29,7 @@ const network = Object.fromEntries(
   ),
 );
 
-/** By the step that makes it: what this checkout has, as a test run makes it before it begins. */
+/** The files of this checkout that stand for the result of a step; empty: the step is left out. */
 const madeBefore: ReadonlyMap<string, readonly string[]> = new Map([
   ['npm ci --ignore-scripts', []],
   ['npm run build', ['dist']],

@@ -142,7 +142,7 @@ export class Reclaim {
     });
   }
 
-  /** As `SpaceExplainer.explain`. */
+  /** Reports what takes a repository's space; see `SpaceExplainer.explain`. */
   explain(path: string, task: Pick<AskedTask, 'isUrgent' | 'page'>): Promise<object> {
     return this.#explainer.explain(path, task);
   }
