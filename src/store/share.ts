@@ -6,10 +6,10 @@
  */
 
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { isLeaf, type Leaf } from '../quota/index.ts';
+import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import type { ShareRecord } from './record-store.ts';
-import { checkedFields, checkedList, checkedText, checkedWhole } from './untrusted.ts';
+import { checkedFields, checkedList, checkedText, choiceValue, leafValue, wholeValue } from './untrusted.ts';
 
 /** All of a share but whose it is and where. */
 export type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
@@ -52,20 +52,16 @@ function contentIn(read: unknown): ShareContent {
     units: sizeIn(share.units, 'units'),
     largest: checkedList(share.largest, 'largest').map((unit, at) => largeUnitIn(unit, `largest.${at}`)),
     partial,
-    measuredAt: measuredAt === null ? null : checkedWhole(measuredAt, 'measuredAt'),
+    measuredAt: measuredAt === null ? null : wholeValue(measuredAt, 'measuredAt'),
   };
 }
 
 function largeUnitIn(read: unknown, name: string): ShareContent['largest'][number] {
   const unit = checkedFields(read, name, unitFields);
-  const { kind } = unit;
-  if (kind !== 'walked' && kind !== 'reported')
-    throw new TypeError(`${name}.kind: expected walked or reported`);
-  const leaf = leafIn(checkedText(unit.leaf, `${name}.leaf`));
   return {
-    kind,
+    kind: choiceValue(unit.kind, `${name}.kind`, ['walked', 'reported']),
     name: checkedText(unit.name, `${name}.name`),
-    leaf,
+    leaf: leafValue(unit.leaf),
     bytes: sizeIn(unit.bytes, `${name}.bytes`),
   };
 }
@@ -73,17 +69,12 @@ function largeUnitIn(read: unknown, name: string): ShareContent['largest'][numbe
 function sizesIn(read: unknown, name: string): ShareContent['bytes'] {
   const sizes: Partial<Record<Leaf, number>> = {};
   for (const [leaf, size] of Object.entries(checkedFields(read, name)))
-    sizes[leafIn(leaf)] = sizeIn(size, `${name}.${leaf}`);
+    sizes[leafValue(leaf)] = sizeIn(size, `${name}.${leaf}`);
   return sizes;
 }
 
-function leafIn(name: string): Leaf {
-  if (!isLeaf(name)) throw new TypeError(`${name}: no subject that bytes are measured under`);
-  return name;
-}
-
 function sizeIn(value: unknown, name: string): number {
-  const size = checkedWhole(value, name);
+  const size = wholeValue(value, name);
   if (size < 0) throw new TypeError(`${name}: expected 0 or more, not ${size}`);
   return size;
 }

@@ -1,5 +1,7 @@
 /** Checks values of rows without zod. Each check throws a TypeError that names the place of a wrong value. */
 
+import { isLeaf, type Leaf } from '../quota/index.ts';
+
 /** The fields of an object that has no others than these. */
 export function checkedFields(
   read: unknown,
@@ -23,8 +25,18 @@ export function checkedText(read: unknown, name: string): string {
   return read;
 }
 
-export function checkedWhole(read: unknown, name: string): number {
-  if (typeof read !== 'number' || !Number.isSafeInteger(read))
-    throw new TypeError(`${name}: expected a whole number`);
-  return read;
+export function wholeValue(value: unknown, column: string): number {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`${column} is no whole number`);
+  return Number(value);
+}
+
+export function leafValue(value: unknown): Leaf {
+  if (typeof value !== 'string' || !isLeaf(value)) throw new TypeError('leaf is no leaf');
+  return value;
+}
+
+export function choiceValue<T extends string>(value: unknown, column: string, known: readonly T[]): T {
+  const found = known.find(one => one === value);
+  if (found === undefined) throw new TypeError(`${column} is none of ${known.join(', ')}`);
+  return found;
 }

@@ -2,9 +2,10 @@
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { OwnerRecord } from '../record-store.ts';
+import { choiceValue, wholeValue } from '../untrusted.ts';
 import { encodeWtf8 } from '../wtf8.ts';
 import { unreadable } from './faults.ts';
-import { asText, choiceValue, textValue, wholeValue } from './values.ts';
+import { asText, textValue } from './values.ts';
 
 /** The fields of some owners; those of one owner have the same place in each. */
 export interface OwnerColumns {

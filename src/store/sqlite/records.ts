@@ -13,14 +13,14 @@ import type { UnitColumns } from '../packed-units.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, Position, ShareRecord } from '../record-store.ts';
 import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, VersionRecord } from '../store.ts';
-import { checkedFields, checkedList, checkedText, checkedWhole } from '../untrusted.ts';
+import { checkedFields, checkedList, checkedText, leafValue, wholeValue } from '../untrusted.ts';
 import { encodeWtf8 } from '../wtf8.ts';
 import { eventStatements } from './events.ts';
 import { unreadable } from './faults.ts';
 import type { Chunk, Reading } from './messages.ts';
 import { ownerReader } from './owner-rows.ts';
 import { unitReader } from './unit-rows.ts';
-import { digitsValue, leafValue, textValue, wholeValue } from './values.ts';
+import { digitsValue, textValue } from './values.ts';
 
 /** Rows handed over at a time: large enough to be quick, small enough that nobody waits for one. */
 const chunkRows = 1000;
@@ -245,7 +245,7 @@ const versionOf = (row: Row): VersionRecord => ({
   mark: textValue(row.mark, 'mark'),
   departed: checkedList(JSON.parse(String(row.departed)), 'departed').map(read => {
     const { key, id } = checkedFields(read, 'departed', ['key', 'id']);
-    return { key: checkedText(key, 'departed.key'), id: checkedWhole(id, 'departed.id') };
+    return { key: checkedText(key, 'departed.key'), id: wholeValue(id, 'departed.id') };
   }),
 });
 

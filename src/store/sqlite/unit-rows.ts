@@ -11,8 +11,9 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { leaves } from '../../quota/index.ts';
 import { columnsOf, kindFlags, type Room, roomFor, type UnitColumns } from '../packed-units.ts';
 import { reachOf, type UnitRecord } from '../unit.ts';
+import { choiceValue, leafValue, wholeValue } from '../untrusted.ts';
 import { unreadable } from './faults.ts';
-import { asText, choiceValue, leafValue, textValue, wholeValue } from './values.ts';
+import { asText, textValue } from './values.ts';
 
 /** The other thread takes a few milliseconds for them. */
 export const unitsAtOnce = 4000;

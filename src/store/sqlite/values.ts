@@ -1,7 +1,6 @@
 /** Values of rows. They are not trusted: what no record can have made is damage, and throws. */
 
 import type { SQLOutputValue } from 'node:sqlite';
-import { isLeaf, type Leaf } from '../../quota/index.ts';
 import { decodeWtf8 } from '../wtf8.ts';
 
 type Value = SQLOutputValue | undefined;
@@ -26,23 +25,7 @@ export function textValue(value: Value, column: string): string {
 /** Stands for bytes that were no text. */
 const replacement = '\ufffd';
 
-export function wholeValue(value: Value, column: string): number {
-  if (!Number.isSafeInteger(value)) throw new TypeError(`${column} is no whole number`);
-  return Number(value);
-}
-
 export function digitsValue(value: Value, column: string): bigint {
   if (typeof value !== 'string' || !/^-?\d+$/.test(value)) throw new TypeError(`${column} is no number`);
   return BigInt(value);
-}
-
-export function leafValue(value: Value): Leaf {
-  if (typeof value !== 'string' || !isLeaf(value)) throw new TypeError('leaf is no leaf');
-  return value;
-}
-
-export function choiceValue<T extends string>(value: Value, column: string, known: readonly T[]): T {
-  const found = known.find(one => one === value);
-  if (found === undefined) throw new TypeError(`${column} is none of ${known.join(', ')}`);
-  return found;
 }
