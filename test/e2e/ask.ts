@@ -51,7 +51,8 @@ export function ask(socketPath: string, path: string, question: Question = {}): 
 }
 
 const askAgainMs = 25;
-const patienceMs = 60_000;
+/** For so long something is waited for. */
+export const patienceMs = 60_000;
 
 /** Looks again and again until there is something; rejects with what `last` says after a minute. */
 export async function until<Seen>(

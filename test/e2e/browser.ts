@@ -1,5 +1,6 @@
 /**
  * Chromium, without a window: pages as a person sees them, and all that a page asks for or complains about.
+ * The shell without a browser around it draws the same pages with a third less work.
  *
  * It knows nothing of the tester's own profile, and of no host but this host's loopback.
  */
@@ -11,7 +12,7 @@ import puppeteer, { type Page, type Browser as Running } from 'puppeteer-core';
 import { until } from './ask.ts';
 import { plainEnvironment } from './run.ts';
 
-const program = '/usr/bin/chromium';
+const program = '/usr/bin/chromium-headless-shell';
 
 /** Starting, and drawing a page, take long where much else runs. */
 const patienceMs = 120_000;
@@ -35,6 +36,7 @@ export class Browser {
     const profile = await realpath(await mkdtemp(join(tmpdir(), 'sq-chromium-')));
     const running = await puppeteer.launch({
       executablePath: program,
+      headless: 'shell',
       userDataDir: join(profile, 'profile'),
       env: { ...plainEnvironment, HOME: profile, TMPDIR: profile },
       timeout: patienceMs,

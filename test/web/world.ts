@@ -4,14 +4,16 @@
  */
 
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import axe from 'axe-core';
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { until } from '../e2e/ask.ts';
+import { within } from '../../src/within.ts';
+import { patienceMs, until } from '../e2e/ask.ts';
 import { Browser, type Tab } from '../e2e/browser.ts';
 
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const build = fileURLToPath(new URL('../../scripts/build', import.meta.url));
 
 export class Web {
@@ -78,24 +80,35 @@ function textIsThere(text: string, selector: string): string {
     .some(element => element.innerText.includes(${JSON.stringify(text)}))`;
 }
 
-/** Asked from outside: the page's own timers hardly run in a tab that was behind another. */
+/** Looks again after each change of the page: its own timers hardly run in a tab that was behind another. */
 async function becomes({ page }: Tab, condition: string, otherwise: string): Promise<void> {
+  const comes = `new Promise(resolve => {
+    const look = () => (${condition}) && resolve(true);
+    new MutationObserver(look).observe(document, {
+      subtree: true, childList: true, characterData: true, attributes: true,
+    });
+    look();
+  })`;
   await until(
-    async () => ((await page.evaluate(condition)) === true ? true : null),
+    // Null where the page was left meanwhile, and the promise with it.
+    () =>
+      within(
+        page.evaluate(comes).catch(() => null),
+        patienceMs,
+        null,
+      ),
     () => otherwise,
   );
 }
 
-export const looks = [
+const looks = [
   { scheme: 'light', width: 1280 },
   { scheme: 'dark', width: 1280 },
   { scheme: 'light', width: 360 },
   { scheme: 'dark', width: 360 },
 ] as const;
 
-export type Look = (typeof looks)[number];
-
-export async function lookAs({ page }: Tab, { scheme, width }: Look): Promise<void> {
+export async function lookAs({ page }: Tab, { scheme, width }: (typeof looks)[number]): Promise<void> {
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
   await page.setViewport({ width, height: 800 });
 }
@@ -106,7 +119,7 @@ const axeResults = z.object({
 
 /** What keeps people out of the page as it is: axe's findings, and whether it is wider than the window. */
 export async function barriers({ page }: Tab): Promise<readonly string[]> {
-  await page.evaluate(axe.source);
+  if ((await page.evaluate('"axe" in window')) === false) await page.evaluate(axe);
   const { violations } = axeResults.parse(
     await page.evaluate('axe.run(document, { resultTypes: ["violations"] })'),
   );
@@ -115,4 +128,16 @@ export async function barriers({ page }: Tab): Promise<readonly string[]> {
     ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
     ...(isCut === true ? ['the page is wider than the window'] : []),
   ];
+}
+
+/** The same as the page looks on a desk and on a phone, light and dark. */
+export async function barriersInAnyLook(tab: Tab): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const look of looks) {
+    await lookAs(tab, look);
+    const seen = await barriers(tab);
+    found.push(...seen.map(barrier => `${look.scheme}, ${look.width} pixels wide: ${barrier}`));
+  }
+  await lookAs(tab, looks[0]);
+  return found;
 }
