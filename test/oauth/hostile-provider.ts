@@ -69,9 +69,12 @@ async function signingKey(kid: string): Promise<SigningKey> {
   return { privateKey, publicPem: await exportSPKI(publicKey), jwk };
 }
 
+/** Making them takes longer than most tests. */
+const firstKey = await signingKey('one');
+const other = await generateKeyPair('RS256');
+
 export async function hostileProvider(t: Test): Promise<HostileProvider> {
-  let good = await signingKey('one');
-  const other = await generateKeyPair('RS256');
+  let good = firstKey;
   const references = new Map<string, URLSearchParams>();
   const nonces = new Map<string, string>();
   const { issuer, client, server } = await startIssuer(t);
