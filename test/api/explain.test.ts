@@ -6,6 +6,7 @@ import t from 'tap';
 import { z } from 'zod';
 import { subjects } from '../../src/quota/index.ts';
 import { explanation, ownerReport, verdict } from '../../src/wire/index.ts';
+import { isLong } from '../run-length.ts';
 import { apply, configure, owners, policy, quota, store, usage } from './any-policy.ts';
 import { messageOf } from './people.ts';
 import { World } from './world.ts';
@@ -55,7 +56,7 @@ t.test('whatever the policy, the explanation is that of the decision that the ga
       }
     }
   });
-  await fc.assert(law, { numRuns: process.env.SOFTQUOTA_LONG === undefined ? 8 : 100 });
+  await fc.assert(law, { numRuns: isLong ? 100 : 8 });
 });
 
 t.test('where sizes count, the size that is asked about does, and so do reservations', async t => {

@@ -8,6 +8,7 @@ import { simulate as look } from '../../src/api/simulate.ts';
 import { leaves } from '../../src/quota/index.ts';
 import { type ChangedOwner, simulation, verdict } from '../../src/wire/index.ts';
 import { World as LedgerWorld, settings, walk } from '../ledger/world.ts';
+import { isLong } from '../run-length.ts';
 import { apply, configure, owners, policy, quota, store, usage } from './any-policy.ts';
 import { messageOf } from './people.ts';
 import { World } from './world.ts';
@@ -89,7 +90,7 @@ t.test('who would newly be refused or allowed is who is, once the policy is appl
       assert.deepStrictEqual(told.lint, json, 'lint as it would be');
     },
   );
-  await fc.assert(law, { numRuns: process.env.SOFTQUOTA_LONG === undefined ? 10 : 150 });
+  await fc.assert(law, { numRuns: isLong ? 150 : 10 });
 });
 
 /** Maps are compared in order: what is expected, in the order of what was told. */

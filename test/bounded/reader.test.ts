@@ -17,6 +17,7 @@ import {
   readJson,
   readJsonInSlices,
 } from '../../src/bounded/index.ts';
+import { isLong } from '../run-length.ts';
 
 const options = { number: Number, mostValues: 1_000_000 };
 
@@ -88,7 +89,7 @@ t.test('whatever characters come, it takes exactly what JSON.parse takes', async
     fc.property(text, written => {
       deepStrictEqual(byReader(written), byEngine(written));
     }),
-    { numRuns: process.env.SOFTQUOTA_LONG === '1' ? 1_000_000 : 20_000 },
+    { numRuns: isLong ? 1_000_000 : 20_000 },
   );
   for (const written of [
     '"\\"',

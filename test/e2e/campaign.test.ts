@@ -7,12 +7,12 @@
 import { link, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { isLong } from '../run-length.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const steps = isLong ? 1000 : 120;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Date.now() % 2 ** 31);
 

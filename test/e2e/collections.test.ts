@@ -2,7 +2,7 @@
  * The worker collects garbage, and nothing is lost: while it and its git are killed at any moment, and while
  * many push into the same repositories.
  *
- * SOFTQUOTA_LONG=1: 200 kills, and 50 who push for ten minutes.
+ * The long run: 200 kills, and 50 who push for ten minutes.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -15,6 +15,7 @@ import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { type ReclaimRun, reclaimRun } from '../../src/wire/index.ts';
 import { numbersFrom, oneOf } from '../numbers.ts';
+import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { counted } from './count.ts';
 import { gitAs, makeRepository, openForGitUser, startWorker } from './git-user.ts';
@@ -22,7 +23,6 @@ import type { Server } from './server.ts';
 
 t.setTimeout(3_600_000);
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const kills = isLong ? 200 : 6;
 const pushers = isLong ? 50 : 10;
 const pushingMs = isLong ? 600_000 : 4000;

@@ -13,6 +13,7 @@
 import { cp, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Test } from 'tap';
+import { isLong } from '../run-length.ts';
 import type { Run, RunOptions } from './run.ts';
 import { SandboxHost } from './sandbox-host.ts';
 
@@ -112,7 +113,7 @@ async function step(stage: Stage, name: string, text: string, around: Surroundin
       return;
     case 'RUN': {
       if (stage.user !== 'root') throw new Error('only steps of root are played here');
-      const made = process.env.SOFTQUOTA_LONG === '1' ? undefined : madeBefore.get(text);
+      const made = isLong ? undefined : madeBefore.get(text);
       if (made !== undefined) {
         for (const path of made) await place(stage, join(around.context, path), path);
         return;

@@ -4,6 +4,7 @@
  */
 
 import t, { type Test } from 'tap';
+import { isLong } from '../run-length.ts';
 import { comes, type Server, startCluster, startSentinels } from '../store/redis-servers.ts';
 import { Load } from './load.ts';
 import { Trial } from './trial.ts';
@@ -11,7 +12,6 @@ import { Trial } from './trial.ts';
 t.setTimeout(240_000);
 
 /** In a long run the one that took the place is killed, too, once the first is back. */
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 
 /** Enough of a load to be killed in the midst of. */
 const changesBefore = 10;

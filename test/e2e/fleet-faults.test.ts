@@ -5,13 +5,14 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
+import { isLong } from '../run-length.ts';
 import { comes, startServer, startSingle } from '../store/redis-servers.ts';
 import { Trial } from './trial.ts';
 
 t.setTimeout(240_000);
 
 /** For how long Redis is stopped: in a long run a minute. */
-const stoppedMs = process.env.SOFTQUOTA_LONG === '1' ? 60_000 : 3000;
+const stoppedMs = isLong ? 60_000 : 3000;
 
 t.test('a Redis that hangs, ends, is killed, becomes a replica or is full', async t => {
   const { address, servers } = await startSingle(t);

@@ -3,6 +3,7 @@
  */
 
 import t, { type Test } from 'tap';
+import { isLong } from '../run-length.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { Passage, type Way } from './passage.ts';
 import { Trial } from './trial.ts';
@@ -10,7 +11,6 @@ import { Trial } from './trial.ts';
 t.setTimeout(240_000);
 
 /** In a long run the way is cut now and then, too, all the time. */
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 
 const ways: Readonly<Record<string, Way>> = {
   'swallows all': { does: 'swallows' },

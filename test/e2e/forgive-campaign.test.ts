@@ -10,12 +10,12 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { z } from 'zod';
+import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const steps = isLong ? 400 : 16;
 t.setTimeout(240_000 + steps * 10_000);
 

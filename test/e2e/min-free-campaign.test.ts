@@ -10,14 +10,14 @@ import { readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
+import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { Clone, type Push } from './clone.ts';
 import { counted } from './count.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
-const runs = Number(process.env.SOFTQUOTA_RUNS ?? (isLong ? 1000 : 3));
+const runs = Number(process.env.SOFTQUOTA_RUNS ?? (isLong ? 1000 : 2));
 const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 200 : 16));
 
 const minFree = 40_000_000;

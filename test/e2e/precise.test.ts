@@ -7,6 +7,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { sizesFile } from '../../src/gate/index.ts';
+import { isLong } from '../run-length.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
@@ -17,7 +18,7 @@ import { Server } from './server.ts';
 
 t.setTimeout(600_000);
 
-const pushes = 50;
+const pushes = isLong ? 50 : 24;
 const roomFor = 10;
 const pushBytes = 100_000;
 /** Commit, tree, the headers of the files, and the ref. */

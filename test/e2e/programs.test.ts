@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { readGuide } from './guide.ts';
 import { program } from './programs.ts';
@@ -55,7 +56,6 @@ const compiled: Readonly<Record<string, Prepare>> = {
   },
 };
 
-const isLong = process.env.SOFTQUOTA_LONG !== undefined;
 const languages = { ...scripts, ...(isLong ? compiled : {}) };
 
 for (const [name, prepare] of Object.entries(languages)) {

@@ -8,12 +8,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { isLong } from '../run-length.ts';
 import { ask, until } from './ask.ts';
 import { Clone, type Push } from './clone.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const restarts = isLong ? 100 : 6;
 
 /** An answer that took longer met a restart. */

@@ -9,6 +9,7 @@ import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { some } from '../run-length.ts';
 import { ask, until } from './ask.ts';
 import { Clone, objectsIn, type Push } from './clone.ts';
 import { readGuide, repository, Site, stepsOf, type Way, ways, words } from './guide.ts';
@@ -70,7 +71,7 @@ function passes(t: Test, push: Push, said: string, name: string): void {
   t.equal(words(push.stderr).replace(forgiven, ''), said, name);
 }
 
-for (const way of Object.keys(ways) as Way[] /* a constant's own keys */) {
+for (const way of some(Object.keys(ways) as Way[] /* a constant's own keys */, 2)) {
   t.test(`${way}: allowed, warned, refused, cleaned up, and without a daemon`, async t => {
     const { sandbox, clone, bare, used, changed, onServer } = await protectedServer(t, way);
     await clone.commit(850_000);

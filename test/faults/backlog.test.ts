@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 import t from 'tap';
 import { systemCode } from '../../src/errors.ts';
 import { Server } from '../e2e/server.ts';
+import { isLong } from '../run-length.ts';
 
-const stops = process.env.SOFTQUOTA_LONG === '1' ? 50 : 6;
+const stops = isLong ? 50 : 6;
 const askers = 40;
 t.setTimeout(600_000);
 

@@ -3,8 +3,9 @@
 import t from 'tap';
 import { Clone, objectsIn } from '../e2e/clone.ts';
 import { Server } from '../e2e/server.ts';
+import { isLong } from '../run-length.ts';
 
-const crowd = process.env.SOFTQUOTA_LONG === '1' ? 500 : 60;
+const crowd = isLong ? 500 : 60;
 t.setTimeout(600_000);
 
 t.test(

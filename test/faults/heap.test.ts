@@ -13,11 +13,11 @@ import { join } from 'node:path';
 import t from 'tap';
 import { Clone } from '../e2e/clone.ts';
 import { Server } from '../e2e/server.ts';
+import { isLong } from '../run-length.ts';
 import { growth, Inspector, inspected } from './inspector.ts';
 import { MixedLoad } from './mixed-load.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
-const minutes = isLong ? 240 : 24;
+const minutes = isLong ? 240 : 12;
 /** Between two looks at the heap. */
 const apart = isLong ? 10 : 3;
 /**

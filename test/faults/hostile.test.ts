@@ -14,10 +14,10 @@ import { z } from 'zod';
 import type { Document } from '../../scripts/reference/openapi.ts';
 import { account, addressOf } from '../e2e/accounts.ts';
 import { Server } from '../e2e/server.ts';
+import { isLong } from '../run-length.ts';
 import { attacker, campaign, targets } from './campaign.ts';
 import type { HostileRequest } from './shapes.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const most = isLong ? 20_000 : 800;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Date.now() % 2 ** 31);
 const sampler = new URL('loop-sampler.ts', import.meta.url).href;

@@ -11,8 +11,8 @@ import { until } from '../e2e/ask.ts';
 import { Clone } from '../e2e/clone.ts';
 import { counted } from '../e2e/count.ts';
 import { Server } from '../e2e/server.ts';
+import { isLong } from '../run-length.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const kills = isLong ? 100 : 6;
 t.setTimeout(isLong ? 3_600_000 : 240_000);
 

@@ -11,8 +11,8 @@ import t from 'tap';
 import { Ledger } from '../../src/ledger/index.ts';
 import { mostUnitsInSet, openStore, openUnitSources } from '../../src/store/index.ts';
 import { directoryFor, lfs, settings, silentLog, used } from '../ledger/world.ts';
+import { isLong } from '../run-length.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const units = isLong ? mostUnitsInSet : 100_000;
 const owners = units / 50;
 const pieceUnits = 500;

@@ -7,11 +7,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Server } from '../e2e/server.ts';
 import { statusWith } from '../e2e/token-status.ts';
+import { isLong } from '../run-length.ts';
 import { PolicyRecord } from './policy-record.ts';
 import { Realm } from './realm.ts';
 import { rulesOfItsOwn, type State, subjects } from './realm-steps.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const kills = isLong ? 100 : 6;
 const administrators = 4;
 /** Fewer wrong ones than are slowed. */

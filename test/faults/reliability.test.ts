@@ -16,13 +16,13 @@ import { counted } from '../e2e/count.ts';
 import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { must } from '../e2e/run.ts';
 import type { Server } from '../e2e/server.ts';
+import { isLong } from '../run-length.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { daemonFaults } from './daemon-faults.ts';
 import { type Outcome, Pushers } from './pushers.ts';
 import { mountSmallData } from './small-disk.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
-const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 500));
+const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 200));
 const atOnce = 6;
 /** How long hooks wait. */
 const timeoutSeconds = 2;

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { HostName } from '../../src/fleet/name.ts';
+import { isLong } from '../run-length.ts';
 import { NamesServer } from './names.ts';
 
 t.setTimeout(240_000);
@@ -161,8 +162,6 @@ const steps: fc.Arbitrary<readonly [string, Step]> = fc.oneof(
   ),
 ) as fc.Arbitrary<readonly [string, Step]>;
 
-const longRun = process.env.SOFTQUOTA_LONG === '1';
-
 t.test('one at most tells under a name, and in the end the one that began first', async t => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 30 }), async list => {
@@ -181,7 +180,7 @@ t.test('one at most tells under a name, and in the end the one that began first'
           throw new Error(`${number} does not say that it has no name`);
       }
     }),
-    { numRuns: longRun ? 20_000 : 1000 },
+    { numRuns: isLong ? 20_000 : 1000 },
   );
   t.pass('and none that serves has ended');
 });

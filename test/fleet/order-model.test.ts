@@ -11,6 +11,7 @@ import { Fleet } from '../../src/fleet/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
 import { createRule, ruleKind } from '../../src/policy/index.ts';
 import { settings, silentLog } from '../ledger/world.ts';
+import { isLong } from '../run-length.ts';
 import { emptyModel, storeOn as ownStoreOn } from '../store/model.ts';
 import { MemoryServer, storeOn } from './memory-store.ts';
 
@@ -213,7 +214,7 @@ function mustAgree({ fleetHosts, acknowledged }: World): void {
   if (others.some(other => other !== first)) throw new Error('they do not agree');
 }
 
-const runs = process.env.SOFTQUOTA_LONG === '1' ? 20_000 : 500;
+const runs = isLong ? 20_000 : 500;
 
 for (const waitReplicas of [0, 1]) {
   t.test(`servers fail over and daemons restart, with WAIT_REPLICAS = ${waitReplicas}`, async t => {

@@ -12,10 +12,11 @@ import { ForgeReading } from '../../src/forge/reading.ts';
 import { schemaOf } from '../../src/forge/schemas.ts';
 import { openSqlite } from '../../src/forge/sqlite.ts';
 import { folderWith } from '../config/written.ts';
+import { isLong } from '../run-length.ts';
 import { writeSqlite } from './fixture.ts';
 import { Readings, settingsFor } from './readings.ts';
 
-const rows = process.env.SOFTQUOTA_LONG === '1' ? 300_000 : 100_000;
+const rows = isLong ? 300_000 : 100_000;
 t.setTimeout(300_000);
 
 const writer = fileURLToPath(new URL('writer.ts', import.meta.url));

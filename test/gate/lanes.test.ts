@@ -6,11 +6,11 @@
  */
 
 import t from 'tap';
+import { isLong } from '../run-length.ts';
 import { isCut, mutations } from './lane-mutations.ts';
 import { clientForms, decisionCases, otherRequests, settleCases } from './lane-questions.ts';
 import { compare, countHttp, openLanes, sameDeeds, whole } from './lanes.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const most = isLong ? 100_000 : 5000;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? 14);
 const atATime = 16;

@@ -7,11 +7,12 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { numbersFrom, oneOf } from '../numbers.ts';
+import { isLong } from '../run-length.ts';
 import { allowed, refused } from './gate.ts';
 import { noise } from './noise.ts';
 import { World } from './world.ts';
 
-const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (process.env.SOFTQUOTA_LONG === '1' ? 10_000 : 50));
+const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 10_000 : 50));
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 t.setTimeout(14_400_000);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
+import { isLong } from '../run-length.ts';
 import { run } from './world.ts';
 
 const fragment = await readFile(
@@ -117,7 +118,7 @@ t.test('whatever the file has, the shell takes what git takes', async t => {
       t.equal(ours?.found, found, JSON.stringify(config));
     }),
     {
-      numRuns: process.env.SOFTQUOTA_LONG === '1' ? 5000 : 150,
+      numRuns: isLong ? 5000 : 150,
       examples: [
         [['[core]', 'socket = a\\', '[softquota]', 'socket = /a'], '\n'],
         [['[softquota]', 'socket = a\\', 'timeout = 2'], '\n'],

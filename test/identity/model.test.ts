@@ -26,6 +26,7 @@ import { entriesOf } from '../../src/identity/tokens.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { assign, assignedGroups, createGroup } from '../../src/policy/index.ts';
 import { openOn, silentLog, walk } from '../ledger/world.ts';
+import { isLong } from '../run-length.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 
 interface Owner {
@@ -364,7 +365,7 @@ t.test('any sequence of changes gives what plain lists would, kept and read agai
       assert.deepEqual(await seen(again, model), expected(model));
       await again.close();
     }),
-    { numRuns: process.env.SOFTQUOTA_LONG === '1' ? 10_000 : 300 },
+    { numRuns: isLong ? 10_000 : 300 },
   );
   for (const name of Object.keys(step)) t.ok((done.get(name) ?? 0) > 0, `${name}: ${done.get(name)}`);
 });

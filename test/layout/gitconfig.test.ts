@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
 import { configValue } from '../../src/layout/gitconfig.ts';
+import { isLong } from '../run-length.ts';
 import { emptyDirectory } from './world.ts';
 
 /** What git itself says. */
@@ -107,6 +108,6 @@ t.test('whatever stands in the file, the answer is the one of git', async t => {
       writeFileSync(file, text);
       assert.deepEqual(ours(text, key), gitsValue(file, key));
     }),
-    { numRuns: process.env.SOFTQUOTA_LONG ? 5000 : 200, examples: [['[a]k = v \\', 'a.k']] },
+    { numRuns: isLong ? 5000 : 200, examples: [['[a]k = v \\', 'a.k']] },
   );
 });

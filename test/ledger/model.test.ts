@@ -6,6 +6,7 @@ import t from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { type Leaf, leaves } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
+import { isLong } from '../run-length.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 import { directoryFor, openOn } from './world.ts';
 
@@ -57,7 +58,6 @@ class Model {
   }
 }
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 t.setTimeout(600_000);
 
 const twoLeaves = leaves.slice(1, 3);

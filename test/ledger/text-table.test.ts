@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { noRow } from '../../src/columns.ts';
 import { TextTable } from '../../src/ledger/text-table.ts';
+import { isLong } from '../run-length.ts';
 
 /** Few enough that the same texts come and go again and again. */
 const texts = [
@@ -19,7 +20,7 @@ const texts = [
 ];
 
 const seed = Date.now() % 2 ** 31;
-const steps = process.env.SOFTQUOTA_LONG === '1' ? 3_000_000 : 60_000;
+const steps = isLong ? 3_000_000 : 60_000;
 
 t.test('it holds what a map would hold, whatever comes and goes', async t => {
   const table = new TextTable();

@@ -3,12 +3,11 @@ import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ownTime } from '../own-time.ts';
+import { isLong } from '../run-length.ts';
 import { git, pushedTo } from './pushed.ts';
 import { independentCount, scanning, storage, temporary } from './world.ts';
 
 t.setTimeout(600_000);
-
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 
 /** Makes loose objects of all that is packed. */
 async function loosen(t: Test, repository: string): Promise<void> {

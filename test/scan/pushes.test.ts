@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { isLong } from '../run-length.ts';
 import { pushedTo } from './pushed.ts';
 import { independentCount, scanning, storage } from './world.ts';
 
@@ -12,7 +13,7 @@ const bytesEach = filesEach * 20_000;
 const mostPushes = 200;
 /** What a push keeps in the repository while it lasts, and takes away: the locks of refs, `.keep` of a pack. */
 const mostSignsBytes = 1000;
-const enoughPushes = process.env.SOFTQUOTA_LONG === '1' ? 15 : 9;
+const enoughPushes = isLong ? 15 : 9;
 
 t.setTimeout(600_000);
 

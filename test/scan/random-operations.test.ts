@@ -21,12 +21,12 @@ import {
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Numbers, numbersFrom, oneOf } from '../numbers.ts';
+import { isLong } from '../run-length.ts';
 import { type Ground, makeGround } from './git-ground.ts';
 import { type Catcher, operations } from './git-operations.ts';
 import { passTick } from './late.ts';
 import { type Book, fill, independentCount, scanning, storage, temporary } from './world.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const rounds = isLong ? 400 : 12;
 const stepsEach = 4;
 /** Of so many rounds the last one ends with a verify. */

@@ -17,6 +17,7 @@ import t, { type Test } from 'tap';
 import { noCache } from '../../src/scan/cache.ts';
 import type { Walked, WalkRequest } from '../../src/scan/outcome.ts';
 import { walk } from '../../src/scan/walk.ts';
+import { isLong } from '../run-length.ts';
 import { fill, independentCount, temporary, unitAt } from './world.ts';
 
 const on = (): boolean => true;
@@ -188,7 +189,7 @@ t.test('nested directories with the longest names are walked to the bottom', asy
   t.match(measured(root), { bytes: 900, files: 300, partial: false });
 });
 
-const crowd = process.env.SOFTQUOTA_LONG === undefined ? 100_000 : 1_000_000;
+const crowd = isLong ? 1_000_000 : 100_000;
 t.test(`a directory of ${crowd} files is walked, and read in pieces`, { timeout: 600_000 }, async t => {
   const root = mountTmpfs(t);
   const script = 'for (1 .. $ARGV[0]) { open my $file, ">", "$_-\xff" or die; print $file "ab" }';

@@ -4,11 +4,12 @@ import { readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { openStore, type Store } from '../../src/store/index.ts';
+import { isLong } from '../run-length.ts';
 import { batchIn } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
 import { allIn } from './model.ts';
 
-const kills = process.env.SOFTQUOTA_LONG ? 200 : 10;
+const kills = isLong ? 200 : 10;
 t.setTimeout(kills * 10_000);
 
 async function batchAt(file: string): Promise<number> {

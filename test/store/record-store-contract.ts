@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Test } from 'tap';
 import type { RecordChanges, RecordStore } from '../../src/store/index.ts';
+import { isLong } from '../run-length.ts';
 import { applyTo, emptyModel, eventsBy, levelsBy, type Model, recordsBy, sortedRecords } from './model.ts';
 import {
   anyEventQuery,
@@ -301,6 +302,6 @@ export async function anySequence<Kind extends RecordStore, Changes extends Reco
         await records.close();
       }
     }),
-    { numRuns: process.env.SOFTQUOTA_LONG === '1' ? 100 : 10 },
+    { numRuns: isLong ? 100 : 10 },
   );
 }

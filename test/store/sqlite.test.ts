@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { openStore } from '../../src/store/index.ts';
+import { isLong } from '../run-length.ts';
 import { storeContract } from './contract.ts';
 import { recordStoreContract } from './record-store-contract.ts';
 
-t.setTimeout(process.env.SOFTQUOTA_LONG === '1' ? 1_800_000 : 300_000);
+t.setTimeout(isLong ? 1_800_000 : 300_000);
 
 let places = 0;
 const directory = t.testdir();

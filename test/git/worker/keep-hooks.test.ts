@@ -4,6 +4,7 @@ import { chown, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile
 import { join } from 'node:path';
 import t from 'tap';
 import { Guard, hooksSignature, installHooks, writeForgeTemplates } from '../../../src/git/index.ts';
+import { isLong } from '../../run-length.ts';
 import { gogsDelegate, makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { World } from './world.ts';
 
@@ -172,7 +173,7 @@ t.test('a configuration that somebody else is writing is waited for', async t =>
 });
 
 /** Enough that some are met in every state of their making. */
-const count = process.env.SOFTQUOTA_LONG === undefined ? 20 : 500;
+const count = isLong ? 500 : 20;
 
 /** Makes them two at a time, and does something with each while others are made. */
 async function makeMany(world: World, act: (path: string) => Promise<void>): Promise<void> {

@@ -9,6 +9,7 @@ import { collect } from '../../../../src/git/worker/space/collect.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { UnusableRepository } from '../../../../src/git/worker/space/unusable-repository.ts';
 import { RepositoryView, type RunLimits } from '../../../../src/git/worker/space/view.ts';
+import { isLong } from '../../../run-length.ts';
 import { gitVersion, limits, Repository } from './world.ts';
 
 const hourMs = 3_600_000;
@@ -160,7 +161,7 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
   await repository.push('main', 'main:gone');
   await repository.push(':gone', 'HEAD~6:refs/heads/main');
   await repository.age();
-  const turns = process.env.SOFTQUOTA_LONG === undefined ? 12 : 200;
+  const turns = isLong ? 200 : 12;
   for (let turn = 0; turn < turns; turn++) {
     const stop = new AbortController();
     const view = await RepositoryView.open(repository.path);

@@ -8,12 +8,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { run } from '../../../hooks/world.ts';
+import { isLong } from '../../../run-length.ts';
 import { predictions, wrongOnes } from './predictions.ts';
 import { Repository } from './world.ts';
 
 t.setTimeout(3_600_000);
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 type Open = (t: Test) => Promise<Repository>;
