@@ -2,9 +2,10 @@
  * Walks of single units that somebody asked for by path.
  *
  * Asked twice before the walk begins, a unit is walked once; asked while it is walked, once more
- * afterwards. So the walk that answers has always begun after the question. Between two of them a
- * unit rests: anybody who may push may ask, and must not keep the walkers busy by asking again and
- * again for a large one.
+ * afterwards. So the walk that answers has always begun after the question. After each walk a unit owes
+ * rest: anybody who may push may ask, and must not keep the walkers busy by asking again and again for a
+ * large one. A little of it may be put off, so that the end of a push does not wait until the unit has rested
+ * from what followed the last one.
  */
 
 import type { TaskResult } from './messages.ts';
@@ -45,14 +46,16 @@ interface Target {
 /** After so many walks, a unit that is missing each time is created again and again. */
 const mostWalks = 3;
 
-/** How long a unit rests after a walk, as a multiple of what the walk took. */
+/** How much rest a unit owes after a walk, as a multiple of what the walk took. */
 const restPerWalk = 4;
+/** A unit that owes no more is walked at once. */
+const putOffMs = 1000;
 
 export class Targets {
   readonly #pool: Pick<Pool, 'add'>;
   readonly #settle: Settle;
   readonly #targets = new Map<string, Target>();
-  /** Until when units rest, on the monotonic clock. */
+  /** Until when units would rest if they put off nothing, on the monotonic clock. */
   readonly #rests = new Map<string, number>();
 
   constructor(pool: Pick<Pool, 'add'>, settle: Settle) {
@@ -74,7 +77,7 @@ export class Targets {
   #begin(target: Target): Promise<TargetOutcome> {
     const { path } = target;
     this.#targets.set(path, target);
-    const restMs = (this.#rests.get(path) ?? 0) - monotonic();
+    const restMs = (this.#rests.get(path) ?? 0) - putOffMs - monotonic();
     if (restMs > 0) setTimeout(() => this.#add(target), restMs).unref();
     else this.#add(target);
     return target.outcome.promise;
@@ -82,11 +85,14 @@ export class Targets {
 
   #rest(path: string, begunMs: number): void {
     const now = monotonic();
-    const restMs = restPerWalk * (now - begunMs);
-    this.#rests.set(path, now + restMs);
-    setTimeout(() => {
-      if ((this.#rests.get(path) ?? 0) <= monotonic()) this.#rests.delete(path);
-    }, restMs + 1).unref();
+    const restsUntil = Math.max(now, this.#rests.get(path) ?? 0) + restPerWalk * (now - begunMs);
+    this.#rests.set(path, restsUntil);
+    setTimeout(
+      () => {
+        if ((this.#rests.get(path) ?? 0) <= monotonic()) this.#rests.delete(path);
+      },
+      restsUntil - now + 1,
+    ).unref();
   }
 
   #add(target: Target): void {

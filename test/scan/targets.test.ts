@@ -8,45 +8,60 @@ const alive = setInterval(() => {}, 1000);
 t.teardown(() => clearInterval(alive));
 
 const path = '/srv/git/alice/large.git';
-const walkMs = 40;
+/** So much of its rest a unit may put off. */
+const putOffMs = 1000;
+/** A timer may be early by the part of a millisecond that it cannot count. */
+const earlyMs = 2;
 
-/** A pool whose walks take `walkMs`, and when each of them began and ended. */
-function slowPool() {
-  const walks: { begunMs: number; endedMs: number }[] = [];
+/** A pool whose walks seem to take so long, and when each of them ended. */
+function poolOf(walkMs: number) {
+  const endedMs: number[] = [];
   const add = (job: WalkJob): void => {
-    const begunMs = monotonic();
     job.begin?.();
-    setTimeout(() => {
-      walks.push({ begunMs, endedMs: monotonic() });
-      job.done({ outcome: 'stopped' }, { seq: walks.length, at: Date.now(), monotonicMs: begunMs });
-    }, walkMs);
+    setImmediate(() => {
+      const now = monotonic();
+      endedMs.push(now);
+      job.done({ outcome: 'stopped' }, { seq: endedMs.length, at: Date.now(), monotonicMs: now - walkMs });
+    });
   };
-  return { add, walks };
+  return { add, endedMs };
 }
 
-t.test('however often somebody says that a unit has changed, it rests between two walks', async t => {
-  const { add, walks } = slowPool();
+t.test('however often somebody says that a unit has changed, it rests between two long walks', async t => {
+  const walkMs = 300;
+  const { add, endedMs } = poolOf(walkMs);
   const targets = new Targets({ add }, async () => 'stopped');
   const asked: Promise<unknown>[] = [];
-  while (walks.length < 2) {
+  while (endedMs.length < 2) {
     asked.push(targets.measure(path, 'change'));
     await new Promise(resolve => setImmediate(resolve));
   }
   await Promise.all(asked);
-  const [first, second] = walks;
-  if (first === undefined || second === undefined) return t.fail('there were no two walks');
-  const tookMs = first.endedMs - first.begunMs;
-  // A timer may be early by the part of a millisecond that it cannot count.
-  t.ok(second.begunMs - first.endedMs >= 4 * tookMs - 2, 'the second walk begins after the rest');
-  t.ok(walks.length <= 3, 'what was asked for during the rest is one walk');
+  const [first = 0, second = 0] = endedMs;
+  t.ok(second - first >= 4 * walkMs - putOffMs - earlyMs, 'the second walk begins after the rest');
+  t.ok(endedMs.length <= 3, 'what was asked for during the rest is one walk');
 });
 
-t.test('a unit that has rested is walked at once', async t => {
-  const { add, walks } = slowPool();
+t.test('short walks follow each other at once, until they have taken a fifth of the time', async t => {
+  const walkMs = 50;
+  const { add, endedMs } = poolOf(walkMs);
+  const targets = new Targets({ add }, async () => 'stopped');
+  const begunMs = monotonic();
+  for (let walk = 0; walk < 4; walk++) await targets.measure(path, 'change');
+  t.ok(monotonic() - begunMs < 4 * walkMs, 'the walks of a push and of what follows it do not wait');
+  while (endedMs.length < 9) await targets.measure(path, 'change');
+  t.ok(
+    monotonic() - begunMs >= 8 * 4 * walkMs - putOffMs - earlyMs,
+    'who goes on asking waits as long as without it',
+  );
+});
+
+t.test('a unit that rests keeps no other waiting', async t => {
+  const walkMs = 600;
+  const { add, endedMs } = poolOf(walkMs);
   const targets = new Targets({ add }, async () => 'stopped');
   await targets.measure(path, 'change');
   await targets.measure('/srv/git/bob/other.git', 'change');
-  const [first, second] = walks;
-  if (first === undefined || second === undefined) return t.fail('there were no two walks');
-  t.ok(second.begunMs - first.endedMs < 4 * walkMs, 'another unit does not wait for it');
+  const [first = 0, second = 0] = endedMs;
+  t.ok(second - first < 4 * walkMs - putOffMs, 'another unit does not wait for it');
 });
