@@ -17,6 +17,7 @@ export {
   type Discovered,
   directoryAt,
   discover,
+  discoverAt,
   look,
   namesInTemplate,
   outermost,
@@ -43,7 +44,7 @@ export {
   type Unit,
   type Visibility,
 } from './unit.ts';
-export { leavesOf } from './units.ts';
+export { holdsRepository, leavesOf } from './units.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
 export { repositoryPaths } from './uploads/repository.ts';
 export { inAskingOrder, routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';

@@ -8,8 +8,8 @@ export interface BacklogOptions<Item> {
   /** Begun at a time on each device. */
   readonly most: number;
   readonly deviceOf: (item: Item) => string;
-  /** Does all that is to be done with one; never rejects. */
-  readonly run: (item: Item) => Promise<void>;
+  /** Does all that is to be done with one, and then calls `ended`, once. */
+  readonly run: (item: Item, ended: () => void) => void;
 }
 
 interface Device<Item> {
@@ -52,7 +52,7 @@ export class Backlog<Item> {
 
   #begin(device: Device<Item>, item: Item): void {
     device.begun += 1;
-    void this.#options.run(item).finally(() => {
+    this.#options.run(item, () => {
       device.begun -= 1;
       this.#open -= 1;
       const next = device.waiting.pop();

@@ -91,6 +91,8 @@ export interface Cache {
   write(unit: string, sums: Sums): void;
   /** The signature of the unit; null if none is cached. */
   readSignature(unit: string): Signature | null;
+  /** The small ones of these units' signatures, which are read together: that takes a third of the time. */
+  readSmallSignatures(units: readonly string[]): Map<string, Signature>;
   /** Remembers it; writes only what changed. */
   writeSignature(unit: string, signature: Signature): void;
   /** Writes together what `work` writes, which takes as long as one write alone. */
@@ -109,6 +111,7 @@ export const noCache: Cache = {
   read: () => null,
   write() {},
   readSignature: () => null,
+  readSmallSignatures: () => new Map(),
   writeSignature() {},
   together: work => work(),
   formerOwners: () => [],
@@ -180,6 +183,21 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
         if (digestOf.get(key)?.digest !== digest) put.run(key, digest, json);
       }),
     readSignature: unit => attempt(null, () => signatures.read(keyOf(unit))),
+    readSmallSignatures: units => {
+      const found = new Map<string, Signature>();
+      attempt(undefined, database => {
+        database.exec('BEGIN');
+        try {
+          for (const unit of units) {
+            const signature = signatures.read(keyOf(unit), 'small');
+            if (signature !== null) found.set(unit, signature);
+          }
+        } finally {
+          if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
+        }
+      });
+      return found;
+    },
     writeSignature: (unit, signature) => attempt(undefined, () => signatures.write(keyOf(unit), signature)),
     together: work =>
       attempt(undefined, database => {

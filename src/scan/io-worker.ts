@@ -11,6 +11,7 @@ import {
   type Discovered,
   decodePath,
   discover,
+  discoverAt,
   encodePath,
   type Layout,
   locate,
@@ -64,7 +65,9 @@ function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] 
     case 'resolve':
       return marked(resolveLayout(question.storages, question.exclude));
     case 'discover':
-      return find(question.layout);
+      return find(discover(question.layout, question));
+    case 'discover at':
+      return find(discoverAt(question.layout, question.paths));
     case 'absent':
       return question.paths.filter(isAbsent);
     case 'locate':
@@ -107,11 +110,11 @@ function isAbsent(path: string): boolean {
 const mostTogether = 500;
 const millisecondsTogether = 50;
 
-function find(layout: Layout): null {
+function find(discovered: Iterable<Discovered>): null {
   let found: Discovered[] = [];
   let sentAt = monotonic();
-  for (const one of discover(layout)) {
-    found.push(one);
+  for (const one of discovered) {
+    if (one.type !== 'listed') found.push(one);
     if (found.length < mostTogether && monotonic() - sentAt < millisecondsTogether) continue;
     send({ type: 'found', found });
     found = [];

@@ -11,7 +11,7 @@ import type { ScanContext, SweepTask, TaskResult, WalkedUnit } from './messages.
 import type { Mounts } from './mounts.ts';
 import type { ScannerOptions } from './options.ts';
 import { Pool } from './pool.ts';
-import { type HeldRise, RiseConfirmation, type WalkReason } from './rise-confirmation.ts';
+import { type Candidate, type HeldRise, RiseConfirmation, type WalkReason } from './rise-confirmation.ts';
 import { RootCheck } from './root-check.ts';
 import { unitStandingAfter } from './roots.ts';
 import { monotonic } from './shared.ts';
@@ -82,19 +82,27 @@ export class UnitMeasuring {
     return this.#targets.measure(path, origin);
   }
 
-  /** Walks a unit that a sweep has found; `walked` is told what the first walk came to. */
-  sweep(task: SweepTask, walked: (result: TaskResult) => void): Promise<TargetOutcome> {
+  /**
+   * Walks a unit that a sweep has found; `walked` is told what the first walk came to, and `settled` what
+   * counts, without a promise where that is known at once: a sweep has many units, most of them unchanged.
+   */
+  sweep(
+    task: SweepTask,
+    walked: (result: TaskResult) => void,
+    settled: (outcome: TargetOutcome) => void,
+  ): void {
     const { path } = task.unit;
-    return new Promise(resolve => {
-      this.pool.add({
-        task,
-        urgency: 'sweep',
-        done: (result, start) => {
-          walked(result);
-          if (result.outcome === 'vanished') resolve(this.measure(path, 'sweep'));
-          else resolve(this.#settle(path, result, start, 'sweep'));
-        },
-      });
+    this.pool.add({
+      task,
+      urgency: 'sweep',
+      done: (result, start) => {
+        walked(result);
+        const isCounted =
+          'bytes' in result && this.#riseConfirmation.takeAtOnce(this.#candidate(result, start, 'sweep'));
+        if (isCounted) settled('counted');
+        else if (result.outcome === 'vanished') void this.measure(path, 'sweep').then(settled);
+        else void this.#settle(path, result, start, 'sweep').then(settled);
+      },
     });
   }
 
@@ -130,7 +138,7 @@ export class UnitMeasuring {
     switch (result.outcome) {
       case 'measured':
       case 'too large': {
-        const counted = this.#count(result, start, origin);
+        const counted = this.#riseConfirmation.take(this.#candidate(result, start, origin));
         if (origin === 'change') {
           await Promise.all(result.inner.map(inner => this.measure(inner, 'change')));
         }
@@ -145,7 +153,9 @@ export class UnitMeasuring {
         return 'unread';
       case 'unread':
         this.#riseConfirmation.drop(path);
-        log.warn({ path, place: result.path, error: result.error }, 'a unit could not be read');
+        // A sweep lists it among what it could not read.
+        if (origin !== 'sweep')
+          log.warn({ path, place: result.path, error: result.error }, 'a unit could not be read');
         return 'unread';
       case 'failed':
         this.#riseConfirmation.drop(path);
@@ -161,7 +171,7 @@ export class UnitMeasuring {
     }
   }
 
-  #count(walked: WalkedUnit, start: Start, origin: WalkReason): ReturnType<RiseConfirmation['take']> {
+  #candidate(walked: WalkedUnit, start: Start, origin: WalkReason): Candidate {
     const { knownBytes: known, report, log } = this.#scanner;
     const { path } = walked.unit;
     const knownBytes = known(path);
@@ -171,7 +181,7 @@ export class UnitMeasuring {
         'the files of a unit together pass 2^53 - 1 bytes; it keeps the bytes it was known with',
       );
     }
-    return this.#riseConfirmation.take({
+    return {
       walked,
       origin,
       milliseconds: monotonic() - start.monotonicMs,
@@ -183,7 +193,7 @@ export class UnitMeasuring {
           log.error({ path, err: error }, 'a measurement could not be recorded');
         }
       },
-    });
+    };
   }
 
   /** No unit is at this path: it is gone, unless its storage is. */

@@ -21,6 +21,8 @@ export interface UnitTask {
 export interface SweepTask extends UnitTask {
   /** Tells whether the signature of an earlier walk may stand for this one; in a verify none may. */
   readonly trustsSignature?: boolean;
+  /** It is a unit only if it holds a repository, for which nobody has looked yet. */
+  readonly isAssumed?: boolean;
 }
 
 /** One thing for a walker to do. */
@@ -65,13 +67,20 @@ export type TaskResult =
 /** The result of one task. Most units are as they were, and then the message is small. */
 export type WalkerResult = TaskResult | Unchanged;
 
+export interface NumberedResult {
+  readonly id: number;
+  readonly result: WalkerResult;
+}
+
 export type WalkerReport =
   | {
       readonly type: 'results';
-      readonly results: readonly { readonly id: number; readonly result: WalkerResult }[];
+      readonly results: readonly NumberedResult[];
+      /** More of them, of units that are unchanged; see `unchanged.ts`. */
+      readonly unchanged: readonly number[];
+      /** The batch is over; what it gave no result for was handed back. */
+      readonly isLast: boolean;
     }
-  /** The batch is over; what it gave no result for was handed back. */
-  | { readonly type: 'idle' }
   | { readonly type: 'cache fault'; readonly why: string };
 
 /** The start parameters of a walker. */
@@ -108,7 +117,8 @@ export type WorkerQuestion =
       readonly storages: readonly StorageSettings[];
       readonly exclude: readonly string[];
     }
-  | { readonly ask: 'discover'; readonly layout: Layout }
+  | { readonly ask: 'discover'; readonly layout: Layout; readonly assumes: boolean }
+  | { readonly ask: 'discover at'; readonly layout: Layout; readonly paths: readonly string[] }
   | { readonly ask: 'absent'; readonly paths: readonly string[] }
   | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
   | { readonly ask: 'locate'; readonly context: ScanContext; readonly path: string }
@@ -122,6 +132,7 @@ export interface WorkerAnswers {
   resolve: Layout;
   /** After all has been found. */
   discover: null;
+  'discover at': null;
   /** Those of the paths at which there is nothing. */
   absent: readonly string[];
   'prune cache': null;

@@ -16,11 +16,12 @@ import type { Hangs } from './hangs.ts';
 import type { ScanContext, Task, TaskResult, WalkerReport } from './messages.ts';
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
 import { beginTask, count, lookedAt, monotonic, signal, stuckMs } from './shared.ts';
-import { endThread } from './thread.ts';
 import { taskResult } from './unchanged.ts';
 import {
+  askOneToYield,
   type Counts,
   countsOf,
+  hasWalkerEnded,
   nothing,
   pathOfTask,
   type Start,
@@ -28,6 +29,7 @@ import {
   startWalker,
   sumOf,
   sweptBy,
+  takeResults,
   type WalkerHandle,
 } from './walker-handle.ts';
 
@@ -95,6 +97,7 @@ export class Pool {
   #lastId = 0;
   /** Walkers that died since the last result. */
   #deaths = 0;
+  #isToHandOut = false;
   #closed = false;
   #idle: (() => void) | null = null;
 
@@ -105,15 +108,31 @@ export class Pool {
   add(job: WalkJob): void {
     const path = pathOfTask(job.task);
     const device = this.#options.deviceOf(path);
-    const isAt = (walker: WalkerHandle<Entry>) => walker.release !== null && this.#stuckAt(walker) === device;
-    const hung = [...this.#walkers].find(isAt);
-    const at = hung === undefined ? this.#options.hangs.waitingAt(path) : lookedAt(hung.shared);
+    const hung = this.#hungAt(device);
+    const at = hung === null ? this.#options.hangs.waitingAt(path) : lookedAt(hung.shared);
     if (at !== null) {
       job.done({ outcome: 'hung', path: at }, this.#start());
       return;
     }
-    this.#put({ job, again: false });
-    this.#handOut();
+    this.#queue.put({ urgency: job.urgency, device }, { job, again: false });
+    if (job.urgency === 'soon') this.#handOut();
+    else this.#handOutTogether();
+  }
+
+  #hungAt(device: string): WalkerHandle<Entry> | null {
+    for (const walker of this.#walkers)
+      if (walker.release !== null && this.#stuckAt(walker) === device) return walker;
+    return null;
+  }
+
+  /** A sweep adds hundreds at a time, of which the first batch is to have its share. */
+  #handOutTogether(): void {
+    if (this.#isToHandOut) return;
+    this.#isToHandOut = true;
+    queueMicrotask(() => {
+      this.#isToHandOut = false;
+      this.#handOut();
+    });
   }
 
   /** Ends what is waited for and walked by a sweep; each job gets `stopped`. */
@@ -155,20 +174,8 @@ export class Pool {
     }
     const walkers = [...this.#walkers];
     for (const walker of walkers) sendTask(walker, { type: 'close' });
-    const ended = await Promise.all(walkers.map(walker => this.#ended(walker, withinMs)));
+    const ended = await Promise.all(walkers.map(walker => hasWalkerEnded(walker, withinMs)));
     return ended.filter(hasEnded => !hasEnded).length;
-  }
-
-  async #ended(walker: WalkerHandle<Entry>, withinMs: number): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    walker.worker.once('exit', () => resolve(true));
-    const timer = setTimeout(
-      () => resolve(endThread(walker.worker, withinMs)),
-      walker.urgency === null ? withinMs : 0,
-    );
-    const hasEnded = await promise;
-    clearTimeout(timer);
-    return hasEnded;
   }
 
   #put(entry: Entry): void {
@@ -208,7 +215,7 @@ export class Pool {
       if (next === null) return;
       const walker = this.#idleWalker();
       if (walker === null) {
-        if (next.urgency === 'soon') this.#askForOne();
+        if (next.urgency === 'soon') askOneToYield(this.#walkers, this.#queue.count('soon'));
         return;
       }
       this.#give(
@@ -290,15 +297,6 @@ export class Pool {
     });
   }
 
-  /** Asks one walker that is at a sweep to hand back what it has not begun. */
-  #askForOne(): void {
-    const sweeping = [...this.#walkers].filter(({ urgency }) => urgency === 'sweep');
-    const isAsked = sweeping.filter(({ shared }) => Atomics.load(shared.signals, signal.yield) === 1).length;
-    if (isAsked >= this.#queue.count('soon')) return;
-    const next = sweeping.find(({ shared }) => Atomics.load(shared.signals, signal.yield) === 0);
-    if (next !== undefined) Atomics.store(next.shared.signals, signal.yield, 1);
-  }
-
   #newWalker(): WalkerHandle<Entry> {
     const walker = startWalker<Entry>(this.#options.code, this.#options.cacheFile());
     const { worker } = walker;
@@ -319,25 +317,27 @@ export class Pool {
           'the scan cache could not be used; walks go on without it',
         );
         return;
-      case 'results':
+      case 'results': {
         this.#deaths = 0;
-        for (const { id, result } of report.results) {
-          const entry = walker.batch.get(id);
-          walker.batch.delete(id);
-          entry?.job.done(taskResult(entry.job.task, result), entry.start);
-          if (result.outcome === 'hung') this.#tellHung(walker.device, result.path);
-        }
-        return;
-      case 'idle': {
-        const isStopped = Atomics.load(walker.shared.signals, signal.stop) === 1;
-        this.#takeBack(walker, entry => {
-          if (isStopped) entry.job.done({ outcome: 'stopped' }, entry.start);
-          else this.#put({ job: entry.job, again: entry.again });
-        });
-        this.#handOut();
-        this.#letGo(walker);
+        const { device } = walker;
+        const results = takeResults(walker, report);
+        for (const { result } of results) if (result.outcome === 'hung') this.#tellHung(device, result.path);
+        // It has its next batch before what it found is told, which takes a while.
+        if (report.isLast) this.#free(walker);
+        for (const { entry, result } of results)
+          entry.job.done(taskResult(entry.job.task, result), entry.start);
       }
     }
+  }
+
+  #free(walker: WalkerHandle<Entry>): void {
+    const isStopped = Atomics.load(walker.shared.signals, signal.stop) === 1;
+    this.#takeBack(walker, entry => {
+      if (isStopped) entry.job.done({ outcome: 'stopped' }, entry.start);
+      else this.#put({ job: entry.job, again: entry.again });
+    });
+    this.#handOut();
+    this.#letGo(walker);
   }
 
   /** Ends a walker that another one was started for, since it did not get on. */

@@ -85,14 +85,19 @@ export class RiseConfirmation {
   }
 
   /** Lets a result count, now or later; resolves once that is decided or has taken some seconds. */
-  take(candidate: Candidate): Promise<RiseOutcome> {
+  async take(candidate: Candidate): Promise<RiseOutcome> {
+    if (this.takeAtOnce(candidate)) return 'counted';
+    const { path } = candidate.walked.unit;
+    return this.#hold(path, this.#riseConfirmation.get(path), candidate);
+  }
+
+  /** Lets a result count that is no rise or a credible one; does nothing with others, and returns false. */
+  takeAtOnce(candidate: Candidate): boolean {
     const { path } = candidate.walked.unit;
     const hold = this.#riseConfirmation.get(path);
-    if (this.#isCredible(candidate, hold)) {
-      this.#release(path, hold, candidate);
-      return Promise.resolve('counted');
-    }
-    return this.#hold(path, hold, candidate);
+    if (!this.#isCredible(candidate, hold)) return false;
+    this.#release(path, hold, candidate);
+    return true;
   }
 
   /** Forgets a unit that is gone, or that cannot be walked. */

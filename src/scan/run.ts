@@ -137,6 +137,9 @@ export class Run implements ScanRun {
       this.#hungAt.add(result.path);
       this.problems.unread.add([{ path: result.path, error: 'ETIMEDOUT' }]);
     }
+    if (result.outcome === 'unread') {
+      this.problems.unread.add([{ path: result.path, error: result.error }]);
+    }
     if (!('bytes' in result)) return;
     const { outcome, unread, unreadCount, leftovers, leftoverCount, rulerFault } = result;
     if (rulerFault !== undefined) this.problems.rulers.add([{ path, what: rulerFault }]);

@@ -3,9 +3,10 @@
  *
  * Whatever is made, removed or renamed in a directory changes the directory's status. So as long as the
  * statuses are the same, the walk's result stands, and no directory is read. A repository's fan-out is left
- * out: every push, fetch and gc changes another directory too. What no status shows (a file that is written
- * in place, an object that is put into a fan-out directory that is there) is found by the walks that use no
- * signature: those after a push or a check, and those of `[scan] VERIFY`.
+ * out: every push, fetch and gc changes another directory too. So are its `hooks` and `info`, into which no
+ * push writes. What no status shows (a file that is written in place, an object that is put into a fan-out
+ * directory that is there, a new hook) is found by the walks that use no signature: those after a push or a
+ * check, and those of `[scan] VERIFY`.
  *
  * No signature is taken of what may change without a trace, or with time alone: places that cannot be read,
  * git's unfinished files, directories that were changed so shortly before that the next change may bear the
@@ -37,7 +38,7 @@ export interface Signature extends FoundByWalk {
 }
 
 /** Signatures of another form than this one's are as good as none. */
-const version = 2;
+const version = 3;
 
 /** File systems keep times to two seconds at least. */
 const youngDirectoryMs = 2000;

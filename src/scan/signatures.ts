@@ -3,6 +3,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Signature } from './signature.ts';
 
+/** Hundreds of them may be in memory at a time. */
+const smallBytes = 16_384;
+
 /** The table, beside those that are there. */
 export const signaturesTable = `
   CREATE TABLE IF NOT EXISTS signatures (
@@ -11,20 +14,27 @@ export const signaturesTable = `
 `;
 
 export interface Signatures {
-  /** Null where there is none that can be read. */
-  read(path: Uint8Array): Signature | null;
+  /** Null where there is none that can be read, or none that is small if that is asked for. */
+  read(path: Uint8Array, size?: 'small'): Signature | null;
   /** Writes only what changed. */
   write(path: Uint8Array, signature: Signature): void;
 }
 
 export function signaturesIn(database: DatabaseSync): Signatures {
   const rowOf = database.prepare('SELECT digest, tree, found FROM signatures WHERE path = ?');
+  const smallRowOf = database.prepare(
+    `SELECT digest, tree, found FROM signatures WHERE path = ? AND octet_length(tree) <= ${smallBytes}`,
+  );
+  for (const statement of [rowOf, smallRowOf]) statement.setReturnArrays(true);
   const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
   const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?)');
   return {
-    read: path => {
-      const row = rowOf.get(path);
-      return row === undefined ? null : signatureOf(String(row.digest), String(row.tree), String(row.found));
+    read: (path, size) => {
+      // SQLite gives what was asked for; Node's types know no rows that are arrays.
+      const row = (size === 'small' ? smallRowOf : rowOf).get(path) as unknown[] | undefined;
+      if (row === undefined) return null;
+      const [digest, tree, found] = row;
+      return signatureOf(String(digest), String(tree), String(found));
     },
     write: (path, { digest, parents, names, bytes, files, directories, objectBytes, formerOwners }) => {
       if (digestOf.get(path)?.digest === digest) return;

@@ -11,9 +11,11 @@ import { inSlices } from '../slices.ts';
 import type { Around } from './around.ts';
 import { Backlog } from './backlog.ts';
 import type { UnitMeasuring } from './measuring.ts';
+import type { TaskResult } from './messages.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
 import { knownByRoot, sweptRoots, unitStandingAfter } from './roots.ts';
 import type { Run } from './run.ts';
+import type { TargetOutcome } from './targets.ts';
 
 export interface SweepOptions {
   readonly run: Run;
@@ -65,29 +67,36 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
-  const seen = new Set<string>();
-  const unread = new Set<string>();
+  const found: Found = { seen: new Set(), unread: new Set(), none: new Set() };
+  const { seen, unread } = found;
   const told = { units: new Set<string>(), others: new Set<string>() };
   const walks = new Backlog<FoundUnit>({
     most: mostBegun,
     deviceOf: ({ unit }) => options.deviceOf(unit.path),
-    run: one => walk(one, options, seen, unread),
+    run: (one, ended) => walk(one, options, found, ended),
   });
   signal.addEventListener('abort', () => walks.clear(), { once: true });
-  await clients.ask({ ask: 'discover', layout }, found => {
+  const takeAll = (discovered: readonly Discovered[]): void => {
     if (signal.aborted) return;
-    for (const one of found) {
+    for (const one of discovered) {
       // Where a disk hung meanwhile, what was found before is found again.
       if (one.type === 'listed') continue;
       const [before, name] =
         one.type === 'unit' ? [told.units, one.unit.path] : [told.others, `${one.type} ${one.path}`];
       if (before.has(name)) continue;
       before.add(name);
-      take(one, options, seen, unread, walks);
+      take(one, options, found, walks);
     }
-  });
+  };
+  // Of a unit that is not to be walked nobody would look whether it is one.
+  await clients.ask({ ask: 'discover', layout, assumes: run.owners === null }, takeAll);
   run.discovering = false;
   await walks.empty();
+  const paths = [...found.none];
+  if (paths.length > 0) {
+    await clients.ask({ ask: 'discover at', layout, paths }, takeAll);
+    await walks.empty();
+  }
 
   const { roots: rootsAfter } = await clients.ask(resolve);
   const before = walkedRoots(layout);
@@ -129,6 +138,16 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   }
 }
 
+/** Paths, by what is there. */
+interface Found {
+  /** A unit. */
+  readonly seen: Set<string>;
+  /** Nobody knows what is there. */
+  readonly unread: Set<string>;
+  /** A directory that was taken for a unit and is none; there may be some below. */
+  readonly none: Set<string>;
+}
+
 type FoundUnit = Extract<Discovered, { readonly type: 'unit' }>;
 
 /** Many times what all walkers are given at a time. */
@@ -137,8 +156,7 @@ const mostBegun = 1000;
 function take(
   one: Exclude<Discovered, { readonly type: 'listed' }>,
   { run, scanner }: SweepOptions,
-  seen: Set<string>,
-  unread: Set<string>,
+  { seen, unread }: Found,
   walks: Backlog<FoundUnit>,
 ): void {
   switch (one.type) {
@@ -169,31 +187,43 @@ function isOneOf(
   return owner !== null && owners.includes(ownerKey(owner));
 }
 
-async function walk(
-  { unit, inner }: FoundUnit,
+function walk(
+  { unit, inner, isAssumed = false }: FoundUnit,
   { run, scanner, measuring, signal }: SweepOptions,
-  seen: Set<string>,
-  unread: Set<string>,
-): Promise<void> {
+  { seen, unread, none }: Found,
+  ended: () => void,
+): void {
   const { path } = unit;
-  const knownBytes = scanner.knownBytes(path);
+  // Only a verify tells by how much a unit was known wrongly.
+  const knownBytes = run.kind === 'verify' ? scanner.knownBytes(path) : undefined;
   let isUnread = false;
+  let isNone = false;
   // Of one that is held, packs come and go.
   const trustsSignature = run.kind === 'sweep' && measuring.heldAt(path) === undefined;
-  const outcome = await measuring.sweep({ unit, inner, trustsSignature }, result => {
+  const walked = (result: TaskResult): void => {
     isUnread = result.outcome === 'hung' || result.outcome === 'failed';
+    isNone = result.outcome === 'none';
     run.record(path, result);
+  };
+  const note = (outcome: TargetOutcome): void => {
+    if (isNone) run.unitsFound -= 1;
+    else run.units += 1;
+    if (outcome === 'gone' || outcome === 'none') {
+      seen.delete(path);
+      if (isNone) none.add(path);
+    }
+    if (isUnread || outcome === 'unread') {
+      seen.delete(path);
+      unread.add(path);
+    }
+    const held = outcome === 'held' ? measuring.heldAt(path) : undefined;
+    if (held !== undefined) run.problems.held.add([held]);
+    if (outcome === 'counted' && knownBytes !== undefined) {
+      run.compare(path, knownBytes, scanner.knownBytes(path) ?? 0);
+    }
+  };
+  measuring.sweep({ unit, inner, trustsSignature, isAssumed }, walked, outcome => {
+    if (!signal.aborted) note(outcome);
+    ended();
   });
-  if (signal.aborted) return;
-  run.units += 1;
-  if (outcome === 'gone' || outcome === 'none') seen.delete(path);
-  if (isUnread || outcome === 'unread') {
-    seen.delete(path);
-    unread.add(path);
-  }
-  const held = outcome === 'held' ? measuring.heldAt(path) : undefined;
-  if (held !== undefined) run.problems.held.add([held]);
-  if (outcome === 'counted' && knownBytes !== undefined) {
-    run.compare(path, knownBytes, scanner.knownBytes(path) ?? 0);
-  }
 }

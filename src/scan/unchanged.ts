@@ -2,7 +2,7 @@
 
 import type { Cache } from './cache.ts';
 import { formerOwnersOf, identityOf } from './identity.ts';
-import type { Task, TaskResult, WalkerResult } from './messages.ts';
+import type { NumberedResult, Task, TaskResult, WalkerResult } from './messages.ts';
 import type { Unchanged, Walked, WalkRequest } from './outcome.ts';
 import { isSignatureCurrent } from './signature.ts';
 import type { Pulse } from './visit.ts';
@@ -24,6 +24,35 @@ export function unchangedSince(
   const identity = signature.formerOwners === 0 ? null : identityOf(unit.path);
   const formerOwners = identity === null ? [] : formerOwnersOf(unit, identity, cache);
   return { outcome: 'unchanged', bytes, files, directories, objectBytes, formerOwners };
+}
+
+/** Results of units that are unchanged, as numbers alone: a message has hundreds of them. */
+export class UnchangedResults {
+  numbers: number[] = [];
+
+  /** False where it is not told in numbers. */
+  add(id: number, result: WalkerResult): boolean {
+    if (result.outcome !== 'unchanged' || result.formerOwners.length > 0) return false;
+    const { bytes, files, directories, objectBytes } = result;
+    this.numbers.push(id, bytes, files, directories, objectBytes);
+    return true;
+  }
+}
+
+/** The results that these numbers tell. */
+export function* unchangedResults(numbers: readonly number[]): Generator<NumberedResult, void> {
+  for (let at = 0; at < numbers.length; at += 5) {
+    const [id = 0, bytes = 0, files = 0, directories = 0, objectBytes = 0] = numbers.slice(at, at + 5);
+    const result = {
+      outcome: 'unchanged',
+      bytes,
+      files,
+      directories,
+      objectBytes,
+      formerOwners: [],
+    } as const;
+    yield { id, result };
+  }
 }
 
 /** The result that a walk would have had. */

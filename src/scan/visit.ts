@@ -38,7 +38,7 @@ const longestPath = 1200;
 const held = '/proc/self/fd/';
 
 /** Where git's own files are, in a unit that is a repository. */
-type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'byproduct' | 'other';
+type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'byproduct' | 'settings' | 'other';
 
 /** A directory to visit. */
 interface Place {
@@ -50,8 +50,8 @@ interface Place {
   /** Tells whether the path may hold names that are not UTF-8. */
   readonly odd: boolean;
   readonly role: Role;
-  /** It holds loose objects, or lies in such a directory: its status tells nothing. */
-  readonly isFanOut: boolean;
+  /** It holds loose objects or settings, or lies in such a directory: the signature leaves its status out. */
+  readonly isUnsigned: boolean;
   /** The directories inside that do not belong to the unit. */
   readonly inner: Names;
   /** Which leftover it is part of. */
@@ -101,7 +101,7 @@ export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse
     path,
     odd: !path.isWellFormed(),
     role: arrivals === null ? 'other' : 'repository',
-    isFanOut: false,
+    isUnsigned: false,
     inner: namesWithin(path, request.inner),
     leftover: null,
   };
@@ -175,7 +175,7 @@ function visit(state: Walk, place: Place, directory: number): void {
     state.signature.doubt();
   } else {
     stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
-    if (stats !== undefined && !place.isFanOut)
+    if (stats !== undefined && !place.isUnsigned)
       state.signature.addDirectory(directory, place.parent, place.name, stats);
   }
   // It is gone, or a link has taken its place.
@@ -234,14 +234,26 @@ function enter(state: Walk, at: Place, directory: number, name: string, path: st
     leftover = addLeftover(state, directory, name, newest);
   }
   const role = roleOf(at.role, name);
-  const isFanOut = at.isFanOut || role === 'loose';
-  state.steps.push({ parent: directory, name, path, odd, role, isFanOut, inner: inner ?? noNames, leftover });
+  const isUnsigned = at.isUnsigned || role === 'loose' || role === 'settings';
+  state.steps.push({
+    parent: directory,
+    name,
+    path,
+    odd,
+    role,
+    isUnsigned,
+    inner: inner ?? noNames,
+    leftover,
+  });
 }
 
 function roleOf(above: Role, name: string): Role {
   if (above === 'byproduct') return 'byproduct';
-  if (above === 'repository' && name === 'objects') return 'objects';
-  if (above === 'repository' && name === 'reftable') return 'byproduct';
+  if (above === 'repository') {
+    if (name === 'objects') return 'objects';
+    if (name === 'reftable') return 'byproduct';
+    return name === 'hooks' || name === 'info' ? 'settings' : 'other';
+  }
   if (above !== 'objects') return 'other';
   if (name === 'pack') return 'pack';
   if (name === 'info') return 'byproduct';

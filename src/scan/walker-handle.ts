@@ -2,10 +2,11 @@
 
 import type { Worker } from 'node:worker_threads';
 import { entryUrl } from '../package.ts';
-import type { Task, WalkerRequest, WalkerStart } from './messages.ts';
+import type { Task, WalkerReport, WalkerRequest, WalkerResult, WalkerStart } from './messages.ts';
 import type { Urgency } from './queue.ts';
-import { count, newShared, type Shared } from './shared.ts';
-import { startThread } from './thread.ts';
+import { count, newShared, type Shared, signal } from './shared.ts';
+import { endThread, startThread } from './thread.ts';
+import { unchangedResults } from './unchanged.ts';
 
 /** When a task was handed out, which is never later than its walk began. */
 export interface Start {
@@ -59,6 +60,42 @@ export function startWalker<Entry>(
 
 export function sendTask({ worker }: Pick<WalkerHandle<unknown>, 'worker'>, request: WalkerRequest): void {
   worker.postMessage(request);
+}
+
+/** Asks a walker that is at a sweep to hand back what it has not begun, unless one is asked for each that waits. */
+export function askOneToYield(walkers: Iterable<WalkerHandle<unknown>>, waiting: number): void {
+  const sweeping = [...walkers].filter(({ urgency }) => urgency === 'sweep');
+  const isAsked = sweeping.filter(({ shared }) => Atomics.load(shared.signals, signal.yield) === 1).length;
+  if (isAsked >= waiting) return;
+  const next = sweeping.find(({ shared }) => Atomics.load(shared.signals, signal.yield) === 0);
+  if (next !== undefined) Atomics.store(next.shared.signals, signal.yield, 1);
+}
+
+/** Resolves once a walker that was told to close has ended, or with false where it hangs in the system. */
+export async function hasWalkerEnded(
+  { worker, urgency }: WalkerHandle<unknown>,
+  withinMs: number,
+): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  worker.once('exit', () => resolve(true));
+  const timer = setTimeout(() => resolve(endThread(worker, withinMs)), urgency === null ? withinMs : 0);
+  const hasEnded = await promise;
+  clearTimeout(timer);
+  return hasEnded;
+}
+
+/** The results that a walker reports, with the entries that they are of, which are its own no longer. */
+export function takeResults<Entry>(
+  { batch }: WalkerHandle<Entry>,
+  { results, unchanged }: Extract<WalkerReport, { readonly type: 'results' }>,
+): { readonly entry: Entry & { readonly start: Start }; readonly result: WalkerResult }[] {
+  const taken = [];
+  for (const { id, result } of [...results, ...unchangedResults(unchanged)]) {
+    const entry = batch.get(id);
+    if (entry !== undefined) taken.push({ entry, result });
+    batch.delete(id);
+  }
+  return taken;
 }
 
 export function pathOfTask(task: Task): string {

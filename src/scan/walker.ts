@@ -6,13 +6,15 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { inspect, resolveLayout } from '../layout/index.ts';
+import { systemCode } from '../errors.ts';
+import { holdsRepository, inspect, type Layout, resolveLayout } from '../layout/index.ts';
 import { noCache, openCache } from './cache.ts';
-import { gathering } from './gathered-writes.ts';
+import { gathering } from './gathering.ts';
 import type {
+  NumberedResult,
   NumberedTask,
   ScanContext,
-  UnitTask,
+  SweepTask,
   WalkerReport,
   WalkerRequest,
   WalkerResult,
@@ -20,7 +22,7 @@ import type {
 } from './messages.ts';
 import { BatchAttributes, isRuled, measureByAttribute } from './ruler.ts';
 import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
-import { unchangedSince } from './unchanged.ts';
+import { UnchangedResults, unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
 
@@ -38,7 +40,8 @@ const cache = gathering(
 );
 
 const millisecondsTogether = 50;
-let pending: { id: number; result: WalkerResult }[] = [];
+let pending: NumberedResult[] = [];
+let unchanged = new UnchangedResults();
 let sentAt = 0;
 
 port.on('message', (request: WalkerRequest) => {
@@ -50,6 +53,9 @@ port.on('message', (request: WalkerRequest) => {
   avoided = request.avoided;
   const last = request.tasks.at(-1);
   const attributes = new BatchAttributes(request.tasks.flatMap(({ task }) => ('unit' in task ? [task] : [])));
+  cache.readAhead(
+    request.tasks.flatMap(({ task }) => ('unit' in task && task.trustsSignature ? [task.unit.path] : [])),
+  );
   for (const task of request.tasks) {
     if (isSet(signal.stop) || isSet(signal.yield)) break;
     beginTask(view);
@@ -57,17 +63,15 @@ port.on('message', (request: WalkerRequest) => {
     counts[count.task] = task.id;
     // Results are handed over during a walk too, so `pending` is another one after it.
     const result = resultOf(task, request.context, attributes);
-    pending.push({ id: task.id, result });
+    if (!unchanged.add(task.id, result)) pending.push({ id: task.id, result });
     if (task !== last) handOver();
   }
   counts[count.task] = 0;
   rest(view);
-  sentAt = 0;
   // For a unit that is asked for somebody may wait; what a sweep writes is there for the next one.
-  if (request.tasks.some(({ task }) => !('unit' in task))) handOver();
+  if (request.tasks.some(({ task }) => !('unit' in task))) sendResults(false);
   cache.flush();
-  handOver();
-  send({ type: 'idle' });
+  sendResults(true);
 });
 
 function send(report: WalkerReport): void {
@@ -79,18 +83,21 @@ function isSet(which: number): boolean {
 }
 
 function handOver(): void {
-  if (pending.length === 0) return;
-  const now = monotonic();
-  if (now - sentAt < millisecondsTogether) return;
-  send({ type: 'results', results: pending });
+  if (pending.length === 0 && unchanged.numbers.length === 0) return;
+  if (monotonic() - sentAt >= millisecondsTogether) sendResults(false);
+}
+
+function sendResults(isLast: boolean): void {
+  send({ type: 'results', results: pending, unchanged: unchanged.numbers, isLast });
   pending = [];
-  sentAt = now;
+  unchanged = new UnchangedResults();
+  sentAt = isLast ? 0 : monotonic();
 }
 
 function resultOf(numbered: NumberedTask, context: ScanContext, attributes: BatchAttributes): WalkerResult {
   try {
     const { task } = numbered;
-    if ('unit' in task) return measured(task, numbered, context, attributes, task.trustsSignature === true);
+    if ('unit' in task) return measured(task, numbered, context, attributes);
     let { layout } = context;
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
@@ -100,7 +107,7 @@ function resultOf(numbered: NumberedTask, context: ScanContext, attributes: Batc
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
     if (located.found === 'none') return { outcome: 'none', layout };
-    return measured(located, numbered, context, new BatchAttributes([located]), false);
+    return measured(located, numbered, context, new BatchAttributes([located]));
   } catch (error) {
     return {
       outcome: 'failed',
@@ -110,21 +117,35 @@ function resultOf(numbered: NumberedTask, context: ScanContext, attributes: Batc
 }
 
 function measured(
-  task: UnitTask,
+  task: SweepTask,
   { knownBytes }: NumberedTask,
-  { exclude, measure }: ScanContext,
+  { exclude, measure, layout }: ScanContext,
   attributes: BatchAttributes,
-  trustsSignature: boolean,
 ): WalkerResult {
-  const { unit, inner } = task;
+  const { unit, inner, trustsSignature = false, isAssumed = false } = task;
   const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes };
-  const unchanged = trustsSignature && !isRuled(task) ? unchangedSince(request, cache, counting()) : null;
-  if (unchanged !== null) return unchanged;
+  const known = trustsSignature && !isRuled(task) ? unchangedSince(request, cache, counting()) : null;
+  if (known !== null) return known;
+  if (isAssumed) {
+    const found = lookInto(unit.path, layout);
+    if (found !== null) return found;
+  }
   const outcome = isRuled(task)
     ? measureByAttribute(request, () => attributes.of(task), cache, counting())
     : walk(request, cache, counting());
   if (outcome === null) return { outcome: 'hung', path: unit.path };
   return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
+}
+
+/** Null where a directory holds a repository, else what is to be told of it. */
+function lookInto(path: string, layout: Layout): WalkerResult | null {
+  try {
+    return holdsRepository(path) ? null : { outcome: 'none', layout };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return { outcome: 'unread', path, error: code };
+  }
 }
 
 /** A pulse that adds to the counts. */

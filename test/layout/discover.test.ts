@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
+import { discover, discoverAt, type StorageSettings } from '../../src/layout/index.ts';
 import {
   discovered,
   emptyDirectory,
@@ -331,3 +332,45 @@ t.test('a unit whose file does not name its owner is found, and at fault', async
   );
   matchEach(t, faults, [{ path: `${at}/b.git`, what: /not a regular file/ }]);
 });
+
+t.test(
+  'whether a directory holds a repository is left to whoever walks it, where nothing else depends on it',
+  async t => {
+    const at = emptyDirectory(t);
+    makeRepository(`${at}/alice/a.git`);
+    makeRepository(`${at}/alice/group.git/b.git`);
+    const templates = [`${at}/{owner}/{repo}.git`];
+    const assumed = (...storages: readonly StorageSettings[]) =>
+      [...discover(layoutOf(...storages), { assumes: true })].flatMap(found =>
+        found.type === 'unit'
+          ? [{ path: found.unit.path.slice(at.length), isAssumed: found.isAssumed === true }]
+          : [],
+      );
+    const all = [
+      { path: '/alice/a.git', isAssumed: true },
+      { path: '/alice/group.git', isAssumed: true },
+    ];
+    t.same(assumed(storage({ templates })), all);
+    t.same(assumed(storage({ templates, owner: { by: 'fixed', name: 'alice' } })), all);
+    const sure = ['/alice/a.git', '/alice/group.git/b.git'].map(path => ({ path, isAssumed: false }));
+    const byFile = { by: 'file', name: 'owner' } as const;
+    t.same(assumed(storage({ templates, owner: byFile })), sure, 'its owner is read from it');
+    const inside = storage({ kind: 'lfs', templates: [`${at}/{owner}/{repo}.git/lfs`] });
+    t.same(assumed(storage({ templates }), inside), sure, 'another template goes on inside');
+    makeFile(`${at}/alice/group.git/fixed/x`);
+    const below = storage({
+      kind: 'lfs',
+      templates: [`${at}/alice/group.git/fixed`],
+      owner: { by: 'fixed', name: 'bob' },
+    });
+    t.ok(
+      assumed(storage({ templates }), below).some(({ path }) => path === '/alice/group.git/fixed'),
+      'another template begins inside',
+    );
+    const found = [...discoverAt(layoutOf(storage({ templates })), [`${at}/alice/group.git`])];
+    t.match(
+      found.filter(({ type }) => type === 'unit'),
+      [{ unit: { path: `${at}/alice/group.git/b.git` } }],
+    );
+  },
+);

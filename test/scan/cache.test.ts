@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { type Cache, openCache, prepareCache } from '../../src/scan/cache.ts';
-import { gathering } from '../../src/scan/gathered-writes.ts';
+import { gathering } from '../../src/scan/gathering.ts';
 import { addDirectory, carryOver, newSums, type Sums, totalOfSums } from '../../src/scan/sums.ts';
 import { temporary } from './world.ts';
 
@@ -178,4 +178,27 @@ t.test('what is carried over is what was there, in any tree', async t => {
     return totalOfSums(part.sums) === totalOfSums(whole);
   });
   t.doesNotThrow(() => fc.assert(law));
+});
+
+t.test('signatures are read ahead together, except large ones, which are read at their turn', async t => {
+  const path = file(t);
+  prepareCache(path);
+  const cache = gathering(open(t, path));
+  const found = { bytes: 1, files: 1, directories: 1, objectBytes: 0, formerOwners: 0 };
+  const signatureOf = (directories: number) => {
+    const names = Array.from({ length: directories }, (_, index) => `a-directory-of-some-length-${index}`);
+    return { ...found, digest: String(directories), parents: names.map(() => -1), names };
+  };
+  const small = signatureOf(10);
+  const large = signatureOf(1000);
+  cache.writeSignature('/small', small);
+  cache.writeSignature('/large', large);
+  cache.flush();
+  const units = ['/small', '/none', '/large'];
+  t.same([...cache.readSmallSignatures(units)], [['/small', small]]);
+  cache.readAhead(units);
+  t.same(
+    units.map(unit => cache.readSignature(unit)),
+    [small, null, large],
+  );
 });

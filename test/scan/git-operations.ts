@@ -318,8 +318,12 @@ export const operations: Readonly<Record<string, Operation>> = {
     run: ({ path }) => writeFileSync(path('description'), 'a repository of some length\n'),
   },
   'a new hook': {
-    by: 'signature',
+    by: 'VERIFY',
     run: ({ path }) => fillAnew(path('hooks/post-update'), 20),
+  },
+  'a new file in info': {
+    by: 'VERIFY',
+    run: ({ path }) => fillAnew(path('info/attributes'), 30),
   },
   'a hook, written in place': {
     by: 'VERIFY',
