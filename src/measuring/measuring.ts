@@ -35,7 +35,6 @@ import type { RepositoryVisibility, RepositoryWatch } from './repositories.ts';
  * How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check.
  */
 const locateDeadlineMs = 1000;
-
 /** The same for what another host says, for which nobody waits. */
 const heardDeadlineMs = 15_000;
 
@@ -111,6 +110,7 @@ export class Measuring {
       ownerKey: name => ledger.documents.owners.keyOf(name),
       ownerAt: path => ledger.units.unit(path)?.owner ?? null,
       knownBytes: path => ledger.units.unit(path)?.bytes,
+      knownFiles: path => ledger.units.unit(path)?.files,
       knownBelow: path => ledger.units.pathsBelow(path),
       rootRecord: path => ledger.walks.root(path),
       nextSeq: () => ledger.walks.nextSeq(),

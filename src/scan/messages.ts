@@ -36,6 +36,8 @@ export interface NumberedTask {
   readonly id: number;
   readonly task: Task;
   readonly knownBytes: number | null;
+  /** How many files the unit is known to have; null where that is not known, or not to be relied on. */
+  readonly knownFiles: number | null;
 }
 
 export type WalkerRequest =

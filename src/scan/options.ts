@@ -21,6 +21,8 @@ export interface ScannerOptions extends ScanSettings {
   readonly cacheFile: string;
   /** The bytes that a unit was last reported with. */
   readonly knownBytes: (path: string) => number | undefined;
+  /** The number of files of a unit when it was last reported. */
+  readonly knownFiles?: (path: string) => number | undefined;
   /** The known units in and below a directory. */
   readonly knownBelow: (path: string) => Iterable<string>;
   /** The identity of a storage root when its units were last found. */

@@ -15,6 +15,11 @@ export interface WalkRequest {
   readonly measure: Measure;
   /** The bytes that the unit is known with; null where it is new. */
   readonly knownBytes: number | null;
+  /**
+   * Tells whether the listing of `objects` is believed (see `listing-check.ts`). Directories of loose objects
+   * are then read whole, so they must not be large.
+   */
+  readonly believesListing?: boolean;
 }
 
 export interface UnreadInUnit {
@@ -74,6 +79,6 @@ export interface Unchanged
 
 export type WalkOutcome =
   | Walked
-  /** The directory is not there any more, or another one is. */
+  /** The directory is not there any more, or another one is, or another one came in it meanwhile. */
   | { readonly outcome: 'vanished' }
   | { readonly outcome: 'stopped' };

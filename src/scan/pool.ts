@@ -22,7 +22,9 @@ import {
   type Counts,
   countsOf,
   hasWalkerEnded,
+  type KnownUnits,
   nothing,
+  numberedTask,
   pathOfTask,
   type Start,
   sendTask,
@@ -42,14 +44,13 @@ export interface WalkJob {
   readonly done: (result: TaskResult, start: Start) => void;
 }
 
-export interface PoolOptions {
+export interface PoolOptions extends KnownUnits {
   readonly size: number;
   /** Asked when a walker starts; null where the cache is not to be used. */
   readonly cacheFile: () => string | null;
   readonly code?: URL | undefined;
   /** The storage to walk; asked for each batch. */
   readonly context: () => ScanContext;
-  readonly knownBytes: (path: string) => number | undefined;
   readonly nextSeq: () => number;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
@@ -286,8 +287,7 @@ export class Pool {
       this.#lastId += 1;
       walker.batch.set(this.#lastId, { ...entry, start: this.#start() });
       entry.job.begin?.();
-      const { task } = entry.job;
-      return { id: this.#lastId, task, knownBytes: this.#options.knownBytes(pathOfTask(task)) ?? null };
+      return numberedTask(this.#lastId, entry.job.task, entry.again, this.#options);
     });
     sendTask(walker, {
       type: 'batch',

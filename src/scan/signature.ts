@@ -16,6 +16,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, locationOf } from '../layout/index.ts';
+import { isYoungDirectory } from './listing-check.ts';
 import type { WalkRequest } from './outcome.ts';
 import { StatusDigest } from './status-digest.ts';
 
@@ -40,8 +41,6 @@ export interface Signature extends FoundByWalk {
 /** Signatures of another form than this one's are as good as none. */
 const version = 3;
 
-/** File systems keep times to two seconds at least. */
-const youngDirectoryMs = 2000;
 /** A file that was changed so shortly before may still be written. */
 const youngFileMs = 60_000;
 /** For so long a file system may change the blocks of a file that nobody writes. */
@@ -75,9 +74,7 @@ export class SignatureDraft {
     this.#parents.push(this.#places.get(parent) ?? -1);
     this.#names.push(name);
     this.#statuses.add(status);
-    const changedAt = Math.max(status.mtimeMs, status.ctimeMs);
-    // Also where it lies ahead: the clock was set back, and comes by that time once more.
-    if (changedAt > this.#startedAt - youngDirectoryMs) this.doubt();
+    if (isYoungDirectory(status, this.#startedAt)) this.doubt();
   }
 
   addFile(changedAt: number): void {

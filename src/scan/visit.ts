@@ -10,6 +10,9 @@ import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf } from '../layout/index.ts';
 import type { Arrivals, ArrivedFile } from './arrivals.ts';
 import { isBeingWritten, isFanOut, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
+import { type Names, namesWithin, noNames } from './inner-names.ts';
+import { isAsBefore, isYoungDirectory, type ListingCheck } from './listing-check.ts';
+import { held, newestWithin } from './newest.ts';
 import type { Leftover, UnreadInUnit, WalkRequest } from './outcome.ts';
 import { SignatureDraft } from './signature.ts';
 import { addDirectory, namesTo, newSums, type Sums, type UnreadSum } from './sums.ts';
@@ -35,7 +38,6 @@ const blockBytes = 512;
  * which a name can take 255, and a UTF-16 unit of the path up to three.
  */
 const longestPath = 1200;
-const held = '/proc/self/fd/';
 
 /** Where git's own files are, in a unit that is a repository. */
 type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'byproduct' | 'settings' | 'other';
@@ -52,15 +54,22 @@ interface Place {
   readonly role: Role;
   /** It holds loose objects or settings, or lies in such a directory: the signature leaves its status out. */
   readonly isUnsigned: boolean;
+  /** The listing that named it is believed: it is not asked what it is. */
+  readonly isBelieved: boolean;
   /** The directories inside that do not belong to the unit. */
   readonly inner: Names;
   /** Which leftover it is part of. */
   readonly leftover: MutableLeftover | null;
 }
 
-/** Names by the directory that they lie in; one without names below it is itself meant. */
-type Names = ReadonlyMap<string, Names>;
-const noNames: Names = new Map();
+/** How a directory is read. */
+interface Reading {
+  readonly path: string;
+  readonly odd: boolean;
+  readonly sizeBytes: number;
+  /** Tells whether its listing is believed. */
+  readonly isBelieved: boolean;
+}
 
 type MutableLeftover = { -readonly [Key in keyof Leftover]: Leftover[Key] };
 
@@ -69,8 +78,11 @@ export interface Walk extends WalkTally {
   readonly request: WalkRequest;
   readonly pulse: Pulse;
   readonly now: number;
-  /** The remaining work, the last item first: a directory to visit, or a descriptor to close. */
-  readonly steps: (Place | number)[];
+  /**
+   * The remaining work, the last item first: a directory to visit, one to compare with what it was, or a
+   * descriptor to close.
+   */
+  readonly steps: (Place | ListingCheck | number)[];
   readonly sums: Sums;
   readonly seenFiles: Set<string>;
   readonly unread: UnreadInUnit[];
@@ -91,6 +103,8 @@ export interface Walk extends WalkTally {
 }
 
 class Stopped extends Error {}
+/** What was read may lie elsewhere. */
+class Replaced extends Error {}
 
 /** A walk with the unit's directory as its first step; only a repository has `arrivals`. */
 export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse: Pulse): Walk {
@@ -102,6 +116,7 @@ export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse
     odd: !path.isWellFormed(),
     role: arrivals === null ? 'other' : 'repository',
     isUnsigned: false,
+    isBelieved: false,
     inner: namesWithin(path, request.inner),
     leftover: null,
   };
@@ -129,12 +144,13 @@ export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse
   };
 }
 
-/** Visits all there is to visit; says whether it got to the end. */
-export function takeSteps(state: Walk): boolean {
+/** Visits all there is to visit; `replaced`: a directory may have become another one meanwhile. */
+export function takeSteps(state: Walk): 'done' | 'stopped' | 'replaced' {
   try {
-    return takeEach(state);
+    return takeEach(state) ? 'done' : 'stopped';
   } catch (error) {
-    if (error instanceof Stopped) return false;
+    if (error instanceof Stopped) return 'stopped';
+    if (error instanceof Replaced) return 'replaced';
     throw error;
   } finally {
     for (const step of state.steps) if (typeof step === 'number') closeSync(step);
@@ -145,6 +161,10 @@ function takeEach(state: Walk): boolean {
   for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
     if (typeof step === 'number') {
       closeSync(step);
+      continue;
+    }
+    if ('before' in step) {
+      if (!isAsBefore(step)) throw new Replaced();
       continue;
     }
     if (!state.pulse(state)) throw new Stopped();
@@ -163,6 +183,10 @@ function takeEach(state: Walk): boolean {
 function visit(state: Walk, place: Place, directory: number): void {
   let { path, odd } = place;
   if (!path.startsWith(held)) beforeLook(path);
+  if (place.isBelieved) {
+    read(state, place, directory, { path, odd, sizeBytes: 0, isBelieved: false });
+    return;
+  }
   let stats: Stats | undefined;
   if (path.length > longestPath && process.platform === 'linux') {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
@@ -184,7 +208,28 @@ function visit(state: Walk, place: Place, directory: number): void {
     return;
   }
   countDirectory(state, place, directory, stats);
-  const listing = list(locationOf(path, odd), stats.size);
+  const isBelieved = mayBeBelieved(state, place, path, stats);
+  // All that is pushed later is read before this is compared.
+  if (isBelieved) state.steps.push({ path, odd, before: stats });
+  read(state, place, directory, { path, odd, sizeBytes: stats.size, isBelieved });
+}
+
+/** Tells whether a directory is `objects`, and its listing can be believed. */
+function mayBeBelieved({ request, now }: Walk, { role }: Place, path: string, stats: Stats): boolean {
+  const { believesListing = false, measure } = request;
+  // Blocks are asked for in any case.
+  const isAsked = !believesListing || measure === 'allocated' || path.length > longestPath;
+  return role === 'objects' && !isAsked && !isYoungDirectory(stats, now);
+}
+
+/** Counts the files of a directory, and puts its directories on the list of what is to visit. */
+function read(
+  state: Walk,
+  place: Place,
+  directory: number,
+  { path, odd, sizeBytes, isBelieved }: Reading,
+): void {
+  const listing = list(locationOf(path, odd), sizeBytes);
   const stepsBefore = state.steps.length;
   for (const entry of listing.entries) {
     state.entries += 1;
@@ -194,7 +239,7 @@ function visit(state: Walk, place: Place, directory: number): void {
     const childIsOdd = odd || (listing.odd && !name.isWellFormed());
     try {
       if (entry.isFile()) countFile(state, place, directory, name, locationOf(child, childIsOdd));
-      else if (entry.isDirectory()) enter(state, place, directory, name, child, childIsOdd);
+      else if (entry.isDirectory()) enter(state, place, directory, name, child, childIsOdd, isBelieved);
     } catch (error) {
       if (!isSearchable(locationOf(path, odd))) {
         // Its names can be listed, but none of them can be asked about.
@@ -216,7 +261,15 @@ function countDirectory(state: Walk, { leftover }: Place, directory: number, { b
 }
 
 /** Puts a directory on the list of what is to visit, unless it does not count. */
-function enter(state: Walk, at: Place, directory: number, name: string, path: string, odd: boolean): void {
+function enter(
+  state: Walk,
+  at: Place,
+  directory: number,
+  name: string,
+  path: string,
+  odd: boolean,
+  isListingBelieved: boolean,
+): void {
   if (state.request.exclude.has(name)) return;
   const inner = at.inner.get(name);
   if (inner?.size === 0) return;
@@ -242,6 +295,7 @@ function enter(state: Walk, at: Place, directory: number, name: string, path: st
     odd,
     role,
     isUnsigned,
+    isBelieved: isListingBelieved && role === 'loose',
     inner: inner ?? noNames,
     leftover,
   });
@@ -304,31 +358,6 @@ function fileOf(location: string | Buffer, stats: Stats): string {
   return `${exact.dev}:${exact.ino}`;
 }
 
-/** The newest change of anything in a directory, as far as it can be read. */
-function newestWithin(path: string, odd: boolean, own: number): number {
-  let newest = own;
-  const pending: [path: string, odd: boolean][] = [[path, odd]];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const [at, atIsOdd] = next;
-    try {
-      if (!at.startsWith(held)) beforeLook(at);
-      const { size } = lstatSync(locationOf(at, atIsOdd));
-      const listing = list(locationOf(at, atIsOdd), size);
-      for (const { name } of listing.entries) {
-        const child = `${at}/${name}`;
-        const childIsOdd = atIsOdd || (listing.odd && !name.isWellFormed());
-        const stats = lstatSync(locationOf(child, childIsOdd), { throwIfNoEntry: false });
-        newest = Math.max(newest, stats?.mtimeMs ?? 0);
-        if (stats?.isDirectory() === true) pending.push([child, childIsOdd]);
-      }
-    } catch (error) {
-      // Reported when it is walked.
-      if (systemCode(error) === null) throw error;
-    }
-  }
-  return newest;
-}
-
 function addLeftover(state: Walk, directory: number, name: string, modifiedAt: number): MutableLeftover {
   const leftover = { path: pathOf(state, directory, name), bytes: 0, modifiedAt };
   state.leftoverCount += 1;
@@ -366,19 +395,4 @@ function isSearchable(location: string | Buffer): boolean {
   } catch {
     return false;
   }
-}
-
-function namesWithin(unit: string, inner: readonly string[]): Names {
-  const top = new Map<string, Names>();
-  for (const path of inner) {
-    let at: Map<string, Names> = top;
-    for (const name of path.slice(unit.length).split('/')) {
-      if (name === '') continue;
-      // Every map below `top` is made here.
-      const next = (at.get(name) as Map<string, Names> | undefined) ?? new Map<string, Names>();
-      at.set(name, next);
-      at = next;
-    }
-  }
-  return top;
 }

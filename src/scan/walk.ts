@@ -33,7 +33,8 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const state = beginWalk(request, isRepository ? arrivals : null, pulse);
   const before = isRepository ? packsOf(unit.path, state.now) : null;
   if (before?.fresh === true) arrivals.keepNames();
-  if (!takeSteps(state)) return { outcome: 'stopped' };
+  const end = takeSteps(state);
+  if (end !== 'done') return { outcome: end === 'stopped' ? 'stopped' : 'vanished' };
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path)?.name !== identity.name) return { outcome: 'vanished' };
   const bytes = bytesOf(state, cache);

@@ -2,7 +2,14 @@
 
 import type { Worker } from 'node:worker_threads';
 import { entryUrl } from '../package.ts';
-import type { Task, WalkerReport, WalkerRequest, WalkerResult, WalkerStart } from './messages.ts';
+import type {
+  NumberedTask,
+  Task,
+  WalkerReport,
+  WalkerRequest,
+  WalkerResult,
+  WalkerStart,
+} from './messages.ts';
 import type { Urgency } from './queue.ts';
 import { count, newShared, type Shared, signal } from './shared.ts';
 import { endThread, startThread } from './thread.ts';
@@ -96,6 +103,26 @@ export function takeResults<Entry>(
     batch.delete(id);
   }
   return taken;
+}
+
+/** What units are known with. */
+export interface KnownUnits {
+  readonly knownBytes: (path: string) => number | undefined;
+  readonly knownFiles?: ((path: string) => number | undefined) | undefined;
+}
+
+/** A task as a walker gets it. `again`: another walker died of it. */
+export function numberedTask(
+  id: number,
+  task: Task,
+  again: boolean,
+  { knownBytes, knownFiles }: KnownUnits,
+): NumberedTask {
+  const path = pathOfTask(task);
+  // Of most units that a sweep compares nothing is read.
+  const isRead = 'unit' in task && task.trustsSignature !== true;
+  const files = isRead && !again ? knownFiles?.(path) : undefined;
+  return { id, task, knownBytes: knownBytes(path) ?? null, knownFiles: files ?? null };
 }
 
 export function pathOfTask(task: Task): string {

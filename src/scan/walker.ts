@@ -40,6 +40,8 @@ const cache = gathering(
 );
 
 const millisecondsTogether = 50;
+/** So many in one directory can be read whole. */
+const fewFiles = 50_000;
 let pending: NumberedResult[] = [];
 let unchanged = new UnchangedResults();
 let sentAt = 0;
@@ -118,12 +120,13 @@ function resultOf(numbered: NumberedTask, context: ScanContext, attributes: Batc
 
 function measured(
   task: SweepTask,
-  { knownBytes }: NumberedTask,
+  { knownBytes, knownFiles }: NumberedTask,
   { exclude, measure, layout }: ScanContext,
   attributes: BatchAttributes,
 ): WalkerResult {
   const { unit, inner, trustsSignature = false, isAssumed = false } = task;
-  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes };
+  const believesListing = knownFiles !== null && knownFiles < fewFiles;
+  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes, believesListing };
   const known = trustsSignature && !isRuled(task) ? unchangedSince(request, cache, counting()) : null;
   if (known !== null) return known;
   if (isAssumed) {
