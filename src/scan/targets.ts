@@ -49,7 +49,7 @@ const mostWalks = 3;
 /** How much rest a unit owes after a walk, as a multiple of what the walk took. */
 const restPerWalk = 4;
 /** A unit that owes no more is walked at once. */
-const putOffMs = 1000;
+const putOffMs = 4000;
 
 export class Targets {
   readonly #pool: Pick<Pool, 'add'>;
