@@ -32,7 +32,7 @@ export type Discovered =
   | { readonly type: 'listed'; readonly path: string };
 
 export interface DiscoverOptions {
-  /** Leaves it to whoever walks a unit to look whether it holds a repository, where nothing else depends on it. */
+  /** Whoever walks a unit is to look whether it holds a repository, where nothing else depends on that. */
   readonly assumes?: boolean;
 }
 

@@ -101,8 +101,8 @@ export function unreadAt(path: string, error: unknown): Unread {
 }
 
 /**
- * The unit that a directory is if it holds a repository; null where something else depends on whether it does.
- * Throws the system's error where what it is could not be read.
+ * The unit that a directory is if it holds a repository; null where something else depends on whether it
+ * does. Throws the system's error where what it is could not be read.
  */
 export function unitIfRepository(layout: Layout, path: string, states: readonly State[]): Unit | null {
   const complete = states.filter(isComplete);

@@ -1,9 +1,9 @@
 /**
- * Gathers what a walker reads from the cache and writes into it: many small reads or writes take little longer
- * together than one of them alone.
+ * Gathers what a walker reads from the cache and writes into it: many small reads or writes take little
+ * longer together than one of them alone.
  *
- * Little is gathered at a time, since the cache's log grows with it. If a thread ends before it has written, the
- * next walks of these units read everything.
+ * Little is gathered at a time, since the cache's log grows with it. If a thread ends before it has written,
+ * the next walks of these units read everything.
  */
 
 import type { Cache } from './cache.ts';

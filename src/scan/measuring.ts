@@ -52,7 +52,7 @@ export class UnitMeasuring {
     mounts,
     onDoubt,
   }: MeasuringOptions) {
-    const { workers, knownBytes, knownFiles, nextSeq, log, code } = scanner;
+    const { workers, knownBytes, nextSeq, log, code } = scanner;
     this.#scanner = scanner;
     this.#onDoubt = onDoubt;
     this.#rootCheck = new RootCheck({ knownUnits: scanner, context, ioWorkers, hangs });
@@ -62,7 +62,7 @@ export class UnitMeasuring {
       code: code?.walker,
       context,
       knownBytes,
-      knownFiles,
+      knownFiles: path => (mounts.isLocal(path) ? scanner.knownFiles?.(path) : undefined),
       nextSeq,
       hangs,
       hungAfterMs,

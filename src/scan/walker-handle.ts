@@ -69,7 +69,7 @@ export function sendTask({ worker }: Pick<WalkerHandle<unknown>, 'worker'>, requ
   worker.postMessage(request);
 }
 
-/** Asks a walker that is at a sweep to hand back what it has not begun, unless one is asked for each that waits. */
+/** Asks a walker of a sweep to hand back what it has not begun, unless one is asked for each that waits. */
 export function askOneToYield(walkers: Iterable<WalkerHandle<unknown>>, waiting: number): void {
   const sweeping = [...walkers].filter(({ urgency }) => urgency === 'sweep');
   const isAsked = sweeping.filter(({ shared }) => Atomics.load(shared.signals, signal.yield) === 1).length;
@@ -108,7 +108,8 @@ export function takeResults<Entry>(
 /** What units are known with. */
 export interface KnownUnits {
   readonly knownBytes: (path: string) => number | undefined;
-  readonly knownFiles?: ((path: string) => number | undefined) | undefined;
+  /** The number of their files, where the times of changes can be relied on. */
+  readonly knownFiles?: (path: string) => number | undefined;
 }
 
 /** A task as a walker gets it. `again`: another walker died of it. */

@@ -1,10 +1,12 @@
-/** The directories of loose objects are read without being asked what they are, as long as nobody could tell. */
+/** Directories of loose objects are read without being asked what they are, where that does no harm. */
 
+import { execFileSync } from 'node:child_process';
 import fs, { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { noCache } from '../../src/scan/cache.ts';
+import { Mounts } from '../../src/scan/mounts.ts';
 import type { WalkRequest } from '../../src/scan/outcome.ts';
 import { numberedTask } from '../../src/scan/walker-handle.ts';
 // With a clock by which what was made just now is an hour old.
@@ -136,4 +138,16 @@ t.test('a unit is known to be small before its listing is believed', async t => 
   t.equal(filesOf(1, { path: '/srv/a.git' }, false, known), null, 'somebody said that it had changed');
   t.equal(filesOf(1, { ...task, trustsSignature: true }, false, known), null, 'it is compared, not read');
   t.equal(filesOf(1, task, false, { knownBytes: () => undefined }), null);
+});
+
+t.test('of a file system whose times others tell no listing is believed', async t => {
+  const behind = temporary(t);
+  const at = temporary(t);
+  execFileSync('bindfs', [behind, at]);
+  t.teardown(() => execFileSync('umount', [at]));
+  const mounts = new Mounts();
+  t.equal(mounts.isLocal(behind), false, 'nor where the mounts are not known');
+  await mounts.refresh();
+  t.equal(mounts.isLocal(behind), true);
+  t.equal(mounts.isLocal(join(at, 'alice/a.git')), false);
 });
