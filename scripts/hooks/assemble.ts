@@ -2,8 +2,9 @@
  * Assembles the hooks of the package. Each is one file, which stubs in the repositories read, or of which
  * repositories have copies; what several of them share is written once, as a fragment.
  *
- * In `scripts/hooks/NAME.sh` a line `# fragment: F` stands for `scripts/hooks/fragments/F.sh`. The stubs are
- * `scripts/hooks/stub.sh` with the name of the hook; installing them puts the path of the hook in.
+ * In `scripts/hooks/NAME.sh` a line `# fragment: F` stands for `scripts/hooks/fragments/F.sh`, and `@CR@` for a
+ * carriage return. The stubs are `scripts/hooks/stub.sh` with the name of the hook; installing them puts the path
+ * of the hook in.
  */
 
 import { readFileSync } from 'node:fs';
@@ -21,7 +22,8 @@ export function assembledHook(name: AssembledHook): string {
   const [shebang = '', ...lines] = textOf(`${name}.sh`).split('\n');
   const body = lines
     .map(line => (line.startsWith(mark) ? fragment(line.slice(mark.length)) : line))
-    .join('\n');
+    .join('\n')
+    .replaceAll('@CR@', '\r');
   // Behind the comment that the file opens with.
   const end = body.indexOf('\n\n');
   return `${shebang}\n${body.slice(0, end)}\n#\n${origin}${body.slice(end + 1)}`;

@@ -23,6 +23,8 @@ nl='
 
 # fragment: calling
 
+# fragment: calling-again
+
 # fragment: telling
 
 # fragment: chain

@@ -28,17 +28,13 @@ tab='	'
 
 # fragment: calling
 
-# fragment: asking
-
-# fragment: telling
+# fragment: chain
 
 # fragment: promise
 
-# fragment: turns
-
-# fragment: chain
-
-# fragment: sizing
+# The push that is under way and judged by what stays: a line with the host since it started, its space of
+# process numbers, and the number of git's process, 0 where it is not known.
+under_way=softquota-judging
 
 # Whether git holds objects of this push. A pack is named after the hash of its bytes: these
 # two names are those of the pack that holds no object, by SHA-1 and by SHA-256.
@@ -107,6 +103,129 @@ read_refs() {
 	set +f
 }
 
+# Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes
+# refs/pull/NUMBER/head into the repository, and whoever opens it stores nothing of their own there. Neither
+# the refs nor the variable are enough alone, and the variable counts only where the forge's hook runs this
+# one: the forge's file lies beside it.
+is_internal() {
+	[ "$pulls" = yes ] && [ "${GITEA_INTERNAL_PUSH-}" = true ] && is_in_folder && [ -f "${0%/*}/gitea" ]
+}
+
+# Sets $grows to yes if the push makes the repository grow: it brings objects, or creates more than a hundred
+# refs, each of which is a file, or refs with long names; to maybe if it only writes refs; else to no. Only a
+# push of nothing but deletions has no quarantine, unless git is older than 2.11, which has none at all.
+read_growth() {
+	grows=no
+	! is_internal || return 0
+	[ $((created + updated)) -eq 0 ] || grows=maybe
+	if [ -z "${GIT_QUARANTINE_PATH-}" ]; then
+		[ "$grows" = no ] || grows=yes
+	elif brings_objects; then
+		grows=yes
+	fi
+	if [ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ]; then
+		grows=yes
+	fi
+}
+
+# Sets $who to the user who pushes, for the record; no decision depends on it. sshd sets LOGNAME and
+# SSH_CONNECTION after what a client sends; a web server sets REMOTE_USER, and a request cannot; gitolite,
+# Gitea and Forgejo, Gogs, GitLab and soft-serve set a variable of their own, beside one for the repository. A
+# name that the gate would not accept is left out.
+actor() {
+	who=${LOGNAME-}
+	[ -n "${SSH_CONNECTION-}" ] || who=${REMOTE_USER:-$who}
+	[ -z "${GL_REPO-}" ] || who=${GL_USER:-$who}
+	[ -z "${GITEA_REPO_NAME-}" ] || who=${GITEA_PUSHER_NAME:-$who}
+	[ -z "${GOGS_REPO_NAME-}" ] || who=${GOGS_AUTH_USER_NAME:-$who}
+	[ -z "${GL_REPOSITORY-}" ] || who=${GL_USERNAME:-$who}
+	[ -z "${SOFT_SERVE_REPO_NAME-}" ] || who=${SOFT_SERVE_USERNAME:-$who}
+	case $who in
+	*[!A-Za-z0-9._@+\\/=\ -]*) who= ;;
+	esac
+	[ ${#who} -le 255 ] || who=
+}
+
+# Reads the settings, and all that the daemon is asked with.
+prepare() {
+	read_conf || read_repository
+	actor
+	cd -P . || exit 1
+}
+
+# Returns 0 if the daemon lets the push go on without a word, and nothing is to be done about earlier ones.
+is_plain() {
+	[ "$status,$decision,$fault" = 200,allowed, ] && [ -z "${answer#*"$nl"?"$nl"}" ] &&
+		! [ -f "$promise" ] && ! [ -f "$under_way" ]
+}
+
+# Ends here where the push is allowed and there is nothing to say; else it returns, with what it found out so
+# far.
+pass_plainly() {
+	early=no
+	judges=
+	deep=
+	grows=no
+	asked=no
+	decision=none
+	ended=
+	if [ "${1-}" = --early ]; then
+		early=yes
+		grows=yes
+	elif ! is_doubled; then
+		read_refs
+		read_growth
+	fi
+	[ -z "$deep" ] && [ "$grows" != maybe ] || return 0
+	if [ "$grows" = yes ]; then
+		prepare
+		[ "$early" = yes ] || ! [ -e "${socket%.sock}.sizes" ] || return 0
+		asked=yes
+		call "$timeout" GET check "path=$PWD" ${who:+"actor=$who"} ${judges:+"judges=yes"}
+		is_plain || return 0
+	fi
+	[ "$early" = no ] || exit 0
+	run_others "$@"
+	ended=$?
+	[ "$ended" -ne 0 ] && [ -n "${GIT_PUSH_CERT-}" ] || exit "$ended"
+}
+
+# Ends where the rest of this file is not there.
+# shellcheck disable=SC2317 # main sets a trap that calls it
+cut_off() {
+	trap - EXIT
+	[ -z "$ended" ] || exit "$ended"
+	echo "softquota: the file of this hook ends too early. Please tell the administrator." >&2
+	[ "$asked" = yes ] || read_conf || read_repository
+	[ -z "$deep" ] && [ "$decision" != refused ] && [ "$on_error" != deny ] || exit 1
+	[ "$early" = no ] || exit 0
+	run_others "$@"
+	exit $?
+}
+
+# With --early, receive-pack/git asks before the objects of a push have arrived: no other hook runs, and an
+# allowed push is not recorded, because this hook then runs again. Where only a part of this function is
+# there, nothing runs, and the stub that reads the file notices that.
+main() {
+	trap - EXIT
+	pass_plainly "$@"
+	trap 'cut_off "$@"' EXIT
+}
+main "$@"
+
+# There is something to say, to measure or to judge. What is from here on no other push waits for: the shell
+# has not read it yet.
+
+# fragment: calling-again
+
+# fragment: asking
+
+# fragment: telling
+
+# fragment: turns
+
+# fragment: sizing
+
 # Refuses a push that creates a name with too many levels, by any user: each level is a directory, which
 # counts no bytes but takes a block of the disk. Deleting such a ref stays allowed.
 refuse_deep() {
@@ -115,18 +234,6 @@ refuse_deep() {
 	[ ${#deep} -le 80 ] || shown=$shown...
 	say "$shown has more than 50 levels. Names with more than 50 levels are refused."
 	leave 1
-}
-
-# Returns 0 if the push can make the repository grow: it brings objects, or creates more than a
-# hundred refs, each of which is a file, or refs with long names. Only a push of nothing but
-# deletions has no quarantine, unless git is older than 2.11, which has none at all.
-may_grow() {
-	if [ -n "${GIT_QUARANTINE_PATH-}" ]; then
-		brings_objects && return 0
-	else
-		[ $((created + updated)) -eq 0 ] || return 0
-	fi
-	[ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ] || brings_back
 }
 
 # Returns 0 if refs are written to objects that no ref reaches, which are still there from before they were
@@ -177,14 +284,6 @@ measure_push() {
 	set +f
 }
 
-# Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes
-# refs/pull/NUMBER/head into the repository, and whoever opens it stores nothing of their own there. Neither
-# the refs nor the variable are enough alone, and the variable counts only where the forge's hook runs this
-# one: the forge's file lies beside it.
-is_internal() {
-	[ "$pulls" = yes ] && [ "${GITEA_INTERNAL_PUSH-}" = true ] && is_in_folder && [ -f "${0%/*}/gitea" ]
-}
-
 # Sets $owner and $subject by the path of the project in GitLab, whose repositories have no owner in their
 # path, and $other_line to what the list has for them. $owner is empty elsewhere. Gitaly sets the variables,
 # and nobody who pushes can. It runs this hook by a path that is not in the repository.
@@ -200,24 +299,6 @@ read_gitlab() {
 	esac
 	owner=${GL_PROJECT_PATH%%/*}
 	other_line=owner$tab$owner$tab$subject$tab
-}
-
-# Sets $who to the user who pushes, for the record; no decision depends on it. sshd sets LOGNAME and
-# SSH_CONNECTION after what a client sends; a web server sets REMOTE_USER, and a request cannot; gitolite,
-# Gitea and Forgejo, Gogs, GitLab and soft-serve set a variable of their own, beside one for the repository. A
-# name that the gate would not accept is left out.
-actor() {
-	who=${LOGNAME-}
-	[ -n "${SSH_CONNECTION-}" ] || who=${REMOTE_USER:-$who}
-	[ -z "${GL_REPO-}" ] || who=${GL_USER:-$who}
-	[ -z "${GITEA_REPO_NAME-}" ] || who=${GITEA_PUSHER_NAME:-$who}
-	[ -z "${GOGS_REPO_NAME-}" ] || who=${GOGS_AUTH_USER_NAME:-$who}
-	[ -z "${GL_REPOSITORY-}" ] || who=${GL_USERNAME:-$who}
-	[ -z "${SOFT_SERVE_REPO_NAME-}" ] || who=${SOFT_SERVE_USERNAME:-$who}
-	case $who in
-	*[!A-Za-z0-9._@+\\/=\ -]*) who= ;;
-	esac
-	[ ${#who} -le 255 ] || who=
 }
 
 # Adds the offline decision to the record, which is sent to the daemon later. If the record cannot be
@@ -243,42 +324,37 @@ leave() {
 	exit "$1"
 }
 
-# Asks whether this push may go on, with the further parameters "$@". The daemon puts a refusal on record at
-# once, unless judges=yes says that it may still be judged.
+# Asks whether this push may go on, with the further parameters "$@", unless main did. The daemon puts a
+# refusal on record at once, unless judges=yes says that it may still be judged.
 ask_push() {
 	set -- ${who:+"actor=$who"} ${push:+"push=$push"} ${size:+"size=$size"} "$@"
-	ask 'this push' "path$tab$PWD$tab" "path=$PWD" "$@"
+	[ "$asked" = yes ] || call "$timeout" GET check "path=$PWD" "$@"
+	asked=no
+	thing='this push'
+	line=path$tab$PWD$tab
+	settle "path=$PWD" "$@"
 	verdict=$?
 	[ "$status,$decision" = 404,none ] && [ -n "$owner" ] || return "$verdict"
 	ask 'this push' "$other_line" "owner=$owner" "subject=$subject" "$@"
 }
 
-# Everything that a push needs which is not refused, and it ends here. With --early, receive-pack/git asks before
-# the objects of a push have arrived: no other hook runs, and an allowed push is not recorded, because this hook
-# then runs again. Where only a part of this function is there, nothing runs, and the stub that reads the file
-# notices that.
-main() {
+# Goes on with a push that main has not let pass.
+go_on() {
 	trap - EXIT
-	early=no
-	judges=
-	[ "${1-}" != --early ] || early=yes
+	[ -z "$ended" ] || leave "$ended"
 	[ -z "${GL_REPOSITORY-}" ] || prefix='GL-HOOK-ERR: '
-
-	if [ "$early" = no ]; then
-		if is_doubled; then
-			run_others "$@"
-			leave $?
-		fi
-		read_refs
-		refuse_deep
+	refuse_deep
+	if [ "$grows" = maybe ]; then
+		grows=no
+		! brings_back || {
+			grows=yes
+			prepare
+		}
 	fi
-	if [ "$early" = yes ] || { may_grow && ! is_internal; }; then
-		read_conf || read_repository
-		actor
-		cd -P . || exit 1
+	if [ "$grows" = yes ]; then
 		read_gitlab
 		size=
-		if [ "$early" = no ]; then
+		if [ "$asked,$early" = no,no ]; then
 			name_push
 			[ -z "$push" ] || measure_push
 		fi
@@ -297,9 +373,9 @@ main() {
 	run_others "$@"
 	leave $?
 }
-main "$@"
+go_on "$@"
 
-# The push is refused. What is from here on no other push waits for: the shell has not read it yet.
+# The push is refused.
 
 # fragment: judging
 

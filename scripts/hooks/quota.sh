@@ -20,6 +20,8 @@ tab='	'
 
 # fragment: calling
 
+# fragment: calling-again
+
 # fragment: asking
 
 read_conf

@@ -27,6 +27,8 @@ tab='	'
 
 # fragment: calling
 
+# fragment: calling-again
+
 # fragment: asking
 
 usage='expected: upload OWNER SUBJECT [SIZE], upload --done [--socket SOCKET] OWNER SUBJECT BYTES, or upload --done PATH, where sizes are whole numbers of bytes'

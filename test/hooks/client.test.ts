@@ -27,7 +27,7 @@ async function withoutCurl(t: Test, client: Client): Promise<World> {
   return world;
 }
 
-/** The names of the programs that ran while the hook did. */
+/** The names of the programs that ran while the hook did, and how many processes. */
 async function programsOf(world: World, hook: string, env: Readonly<Record<string, string>>) {
   const folder = join(world.folder, 'traces');
   await mkdir(folder);
@@ -39,18 +39,20 @@ async function programsOf(world: World, hook: string, env: Readonly<Record<strin
   });
   const traces = await Promise.all((await readdir(folder)).map(name => readFile(join(folder, name), 'utf8')));
   const lines = traces.flatMap(trace => trace.split('\n')).filter(line => line.endsWith(' = 0'));
-  return { code, names: lines.map(line => /execve\("(?:[^"]*\/)?([^"/]+)"/.exec(line)?.[1] ?? line) };
+  const names = lines.map(line => /execve\("(?:[^"]*\/)?([^"/]+)"/.exec(line)?.[1] ?? line);
+  return { code, names, processes: traces.length };
 }
 
 for (const client of quick) {
   t.test(`${client} is all that an allowed push waits for, and needs no curl`, async t => {
     const world = await withoutCurl(t, client);
     const env = { GIT_QUARANTINE_PATH: '/nonexistent' };
-    const { code, names } = await programsOf(world, 'pre-receive', env);
+    const { code, names, processes } = await programsOf(world, 'pre-receive', env);
     t.equal(code, 0);
     // Beside it is what ends it if it takes too long.
     t.same(names.filter(name => name !== 'sleep').sort(), [client, 'pre-receive'].sort());
     t.ok(names.length <= 3);
+    t.ok(processes <= 5, 'the shell, one that asks, the client, one that guards, and its sleep');
     t.equal(world.gate.checks.length, 1);
     t.equal((await world.push(['HEAD:main'])).code, 0);
     await world.gate.heard(1);

@@ -144,23 +144,21 @@ decide_offline() {
 
 # Asks the gate with the parameters "$@" (NAME=VALUE) about $1, such as "this push". Returns 0 if it may go
 # on, else 1; tell_answer shows why. $2 is the line that decide_offline looks up. If the daemon did not
-# decide, $offline is the decision, else it is empty. The status and the header must agree; the text is only
-# shown.
+# decide, $offline is the decision, else it is empty.
 ask() {
 	thing=$1
 	line=$2
+	shift 2
+	call "$timeout" GET check "$@"
+	settle "$@"
+}
+
+# Goes on behind a first call with the parameters "$@", about $thing, with $line. The text is only shown.
+settle() {
 	offline=
 	text=
 	notice=
-	shift 2
-	call_again "$timeout" GET check "$@"
-	case $head$nl in
-	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ refused?"$nl"*) decision=refused ;;
-	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ allowed?"$nl"*) decision=allowed ;;
-	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:*) decision=unknown ;;
-	*) decision=none ;;
-	esac
-
+	call_until_answered "$timeout" GET check "$@"
 	[ -z "$fault" ] || say "error in the hook's settings: $fault. Please tell the administrator."
 	case $status,$decision in
 	413,refused | 200,allowed)

@@ -1,18 +1,9 @@
-# Sets $ms to a number of seconds such as 1.25, in whole milliseconds.
-milliseconds() {
-	ms=000
-	case $1 in
-	*.*) ms=${1#*.}000 ;;
-	esac
-	ms=${ms%"${ms#???}"}
-	ms=$((${1%%.*} * 1000 + 1$ms - 1000))
-}
-
 # Calls the gate. $1 are the seconds that it may take, $2 is the method, $3 what follows /v1/ in the address,
 # and each further argument is a parameter NAME=VALUE. Sets $answer to all that came, and $head to what of it
-# stands before the text; $status to the answer's, `none` where it has none that can be understood; $code to
-# an exit status as curl has them; and $took to the seconds that it took. The programs other than curl start
-# more quickly. What they cannot do, curl does, and they are not tried twice.
+# stands before the text; $status to the answer's, `none` where it has none that can be understood; $decision
+# to the one in its head, or `none`; $code to an exit status as curl has them; and $took to the seconds that
+# it took, `unknown` where find_took has to tell. The programs other than curl start more quickly. What they
+# cannot do, curl does, and they are not tried twice.
 call() {
 	limit=$1
 	method=$2
@@ -32,6 +23,12 @@ call() {
 	case $answer in
 	HTTP/1.?\ [1-5][0-9][0-9]\ *"$nl"?"$nl"*) status=${status%% *} ;;
 	*) status=none ;;
+	esac
+	case $head$nl in
+	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ refused?"$nl"*) decision=refused ;;
+	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ allowed?"$nl"*) decision=allowed ;;
+	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:*) decision=unknown ;;
+	*) decision=none ;;
 	esac
 }
 
@@ -93,6 +90,9 @@ encode() {
 	done
 }
 
+# shellcheck disable=SC1017 # a carriage return, which the shell gets nowhere else without a process
+cr='@CR@'
+
 # Asks by the program that installation found, with $query. It has no limit of its own that holds in every
 # case (a full queue of connections, an answer that comes byte by byte), so that a sleep beside it ends it. An
 # answer is cut off after 64 KiB. Leaves $code at 127 where the program cannot be used.
@@ -100,7 +100,7 @@ call_quickly() {
 	clock || return 0
 	began=$now
 	length=
-	[ "$method" = GET ] || length='Content-Length: 0\r\n'
+	[ "$method" = GET ] || length="Content-Length: 0$cr$nl"
 	case $client in
 	nc) set -- nc -U -W 4 "$socket" ;;
 	socat)
@@ -112,23 +112,10 @@ call_quickly() {
 		;;
 	esac
 	{
-		answer=$(
-			printf '%s %s?%s HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain\r\n%bConnection: close\r\n\r\n' \
-				"$method" "$address" "$query" "$length" | become "$@" &
-			asker=$!
-			end_late "$asker" </dev/null >/dev/null &
-			guard=$!
-			wait "$asker"
-			code=$?
-			kill -USR1 "$guard"
-			wait "$guard"
-			exit "$code"
-		)
+		answer=$(ask_by "$@")
 		code=$?
 	} 2>/dev/null
-	clock || now=$((began + 100000))
-	began=$((now - began))
-	took=$((began / 100)).$((began % 100 / 10))$((began % 10))
+	took=unknown
 	# A line end that the shell took away.
 	answer=$answer${answer:+$nl}
 	case $code,$answer in
@@ -147,9 +134,31 @@ call_quickly() {
 	esac
 }
 
+# Runs the program "$@", which prints the answer, and the sleep beside it; call it in a subshell. Shells give
+# a program a text as short as this one through a pipe, without a process that writes it. Nobody waits for the
+# guard, which ends by itself.
+ask_by() {
+	become "$@" <<END &
+$method $address?$query HTTP/1.1$cr
+Host: localhost$cr
+Accept: text/plain$cr
+${length}Connection: close$cr
+$cr
+END
+	asker=$!
+	end_late "$asker" &
+	guard=$!
+	wait "$asker"
+	code=$?
+	kill -USR1 "$guard"
+	exit "$code"
+}
+
 # Kills the process $1 after $limit seconds; ends with all that it started when it is sent USR1. TERM may be
-# ignored where git was started. A program that is about to start misses any signal but KILL.
+# ignored where git was started. A program that is about to start misses any signal but KILL. It holds nothing
+# that somebody reads to its end.
 end_late() {
+	exec </dev/null >/dev/null
 	trap 'kill -KILL $!; wait; exit' USR1
 	become sleep "$limit" &
 	wait $! || {
@@ -161,52 +170,9 @@ end_late() {
 
 # Sets $now to hundredths of a second since the system started. Returns 1 where nobody can tell.
 clock() {
-	{ IFS=' .' read -r now hundredths _ </proc/uptime; } 2>/dev/null || return 1
+	[ -r /proc/uptime ] && IFS=' .' read -r now hundredths _ </proc/uptime || return 1
 	case $now$hundredths in
 	'' | *[!0-9]*) return 1 ;;
 	esac
 	now=$((now * 100 + 1$hundredths - 100))
-}
-
-# Does the same as call, but a connection that is refused, reset or closed without an answer is tried again
-# until the time is over. A crowd of hooks does not come back all at once: the pauses grow, and no two
-# processes begin with the same.
-call_again() {
-	milliseconds "$1"
-	left=$ms
-	shift
-	pause=$((100 + $$ % 50))
-	while
-		call "$((left / 1000)).$((left % 1000 / 100))$((left % 100 / 10))$((left % 10))" "$@"
-		is_lost
-	do
-		client=curl
-		milliseconds "$took"
-		# Another 10 for the programs to be started.
-		left=$((left - ms - pause - 10))
-		[ "$left" -ge 100 ] || return
-		# A sleep that takes no fractions takes whole seconds.
-		(become sleep "0.$pause") 2>/dev/null || {
-			(become sleep 1)
-			left=$((left - 1000 + pause))
-			[ "$left" -ge 100 ] || return
-		}
-		[ "$pause" -ge 400 ] || pause=$((pause * 2))
-	done
-}
-
-# The call may arrive twice.
-repeatable=yes
-
-# Returns 0 if the connection was refused, reset or closed without an answer; where the call may arrive only
-# once, whether it was refused.
-is_lost() {
-	case $code,$repeatable in
-	7,* | 52,yes | 55,yes | 56,yes) ;;
-	*) return 1 ;;
-	esac
-	case $took in
-	'' | .* | *. | *[!0-9.]* | *.*.*) return 1 ;;
-	*) [ -z "$answer" ] ;;
-	esac
 }

@@ -1,9 +1,5 @@
 # A push that is judged by what stays has its turn: no other may make the repository smaller meanwhile.
 
-# The push that is under way so: a line with the host since it started, its space of process numbers, and the
-# number of git's process, 0 where it is not known.
-under_way=softquota-judging
-
 # Hundredths of a second since the system started; empty: each step may take judgeTimeout.
 judge_until=
 

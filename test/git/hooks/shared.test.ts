@@ -13,7 +13,7 @@ import {
   stub,
   writeShared,
 } from '../../../src/git/index.ts';
-import { allowed, Gate, refused } from '../../hooks/gate.ts';
+import { allowed, Gate, plain, refused, warned } from '../../hooks/gate.ts';
 import { hooksDirectory, run } from '../../hooks/world.ts';
 import { Server } from './server.ts';
 
@@ -231,6 +231,46 @@ for (const shell of ['dash', 'bash', 'busybox'] as const) {
       const stopped = await push();
       t.equal(stopped.code, 1, `${what}: what is refused stays refused`);
       t.match(stopped.stderr, /remote: Quota exceeded: alice uses all\./);
+    }
+  });
+
+  t.test(`a shared file of which all but the first part is cut, with ${shell}`, async t => {
+    const { server, at, gate, install, push } = await open(t);
+    const shared = await writeShared(server.path('lib/hooks'));
+    await install({ shared });
+    const log = server.path('log');
+    await server.file(at('hooks/pre-receive.d/50-previous'), `#!/bin/sh\ncat >>${log}\n`);
+    const shebang = shell === 'busybox' ? '#!/bin/busybox sh' : `#!/bin/${shell}`;
+    const stubText = await readFile(at('hooks/pre-receive'), 'utf8');
+    await writeFile(at('hooks/pre-receive'), stubText.replace('#!/bin/sh', shebang));
+    const content = await whole('pre-receive');
+    const early = /remote: softquota: the file of this hook ends too early\./;
+    for (const [what, end] of [
+      ['cut within a function', content.indexOf('\nprintable()') + 40],
+      ['cut before its last line', content.lastIndexOf('go_on "$@"')],
+    ] as const) {
+      await writeFile(join(shared, 'pre-receive'), content.slice(0, end));
+      gate.answer = allowed;
+      const passed = await push();
+      t.equal(passed.code, 0, `${what}: what is allowed passes`);
+      t.notMatch(passed.stderr, /ends too early/);
+      await rm(log);
+      gate.answer = warned('Nearly full.\n');
+      const warning = await push();
+      t.equal(warning.code, 0, `${what}: what is allowed with a word passes`);
+      t.match(warning.stderr, early);
+      t.match(await readFile(log, 'utf8'), /^\S+ \S+ refs\/heads\/main\n$/, 'the hooks after it run, once');
+      await rm(log);
+      gate.answer = refused('Quota exceeded: alice uses all.\n');
+      const stopped = await push();
+      t.equal(stopped.code, 1, `${what}: what is refused stays refused`);
+      t.match(stopped.stderr, early);
+      gate.answer = plain(503);
+      t.equal((await push()).code, 0, `${what}: what nobody checked passes`);
+      await server.git(['config', '--file', at('config'), 'softquota.onError', 'deny']);
+      t.equal((await push()).code, 1, `${what}: but not where onError = deny`);
+      await server.git(['config', '--file', at('config'), '--unset', 'softquota.onError']);
+      await rm(log);
     }
   });
 
