@@ -9,8 +9,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../service/index.ts';
-import { answerNow, headEnd, lastAnswerNow, type PlainRequest, plainRequestAt } from './plain-request.ts';
-import { PreparedAnswers } from './prepared-answers.ts';
+import { answerNow, headEnd, lastAnswerNow } from './plain-request.ts';
+import { type AnsweredRequest, PreparedAnswers } from './prepared-answers.ts';
 import { OverdueError, rejectClient } from './rejecting.ts';
 import type { GateServices } from './services.ts';
 
@@ -27,6 +27,8 @@ export interface FastLaneOptions {
   readonly checkEveryMs: number;
 }
 
+const none = Buffer.alloc(0);
+
 /** Answers to requests that came together are written together, up to about so many bytes. */
 const mostTogether = 16 * 1024;
 
@@ -37,6 +39,8 @@ interface LaneConnection {
   hasAsked: boolean;
   /** Requests wait until the client reads its answers. */
   isWaiting: boolean;
+  /** Answers that are sent once the other connections have been read. */
+  unsent: Buffer | null;
   readonly onData: (bytes: Buffer) => void;
   readonly onEnd: () => void;
 }
@@ -54,6 +58,8 @@ export class FastLane {
   readonly #options: FastLaneOptions;
   readonly #open = new Map<Socket, LaneConnection>();
   readonly #prepared: PreparedAnswers;
+  /** The connections with answers that are not sent yet. */
+  #unsent: LaneConnection[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   /** Takes each connection of the server, whose listeners have been taken off it. */
@@ -61,6 +67,8 @@ export class FastLane {
     const { server, headersMs, idleMs, checkEveryMs } = options;
     this.#options = options;
     this.#prepared = new PreparedAnswers(options.services, headEnd(Math.floor(idleMs / 1000)));
+    // Before one that is too many makes another one end.
+    server.prependListener('connection', () => this.#sendAll());
     server.on('connection', socket => this.#opened(socket));
     const everyMs = Math.min(checkEveryMs, headersMs, idleMs);
     server.on('listening', () => {
@@ -71,6 +79,7 @@ export class FastLane {
   /** Ends the connections whose requests are answered; a connection that never asked may still do so. */
   closeIdle(): void {
     clearInterval(this.#timer);
+    this.#sendAll();
     for (const { socket, hasAsked, isWaiting } of this.#open.values()) {
       if (hasAsked && !isWaiting) socket.destroySoon();
     }
@@ -78,6 +87,7 @@ export class FastLane {
 
   /** Ends all connections of the lane. */
   closeAll(): void {
+    this.#sendAll();
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
@@ -87,6 +97,7 @@ export class FastLane {
       since: performance.now(),
       hasAsked: false,
       isWaiting: false,
+      unsent: null,
       onData: bytes => this.#read(connection, bytes),
       // The client is done speaking, and has been answered.
       onEnd: () => socket.end(),
@@ -99,57 +110,73 @@ export class FastLane {
   #read(connection: LaneConnection, bytes: Buffer): void {
     const { socket } = connection;
     const text = bytes.toString('latin1');
-    let answers: Buffer | null = null;
+    let answers = connection.unsent;
     let at = 0;
+    connection.unsent = null;
     connection.since = performance.now();
     while (at < text.length) {
-      const request = plainRequestAt(text, at);
-      const answer = request === null ? null : this.#answerTo(request);
-      if (request === null || answer === null) {
+      const answered = this.#answerAt(text, at);
+      if (answered === null) {
         if (answers !== null) socket.write(answers);
         this.#handOver(connection, bytes.subarray(at));
         return;
       }
       connection.hasAsked = true;
+      const isLast = !answered.keepsAlive || this.#options.connections.isDraining;
+      const answer = isLast ? lastAnswerNow(answered.answer) : answerNow(answered.answer);
       answers = answers === null ? answer : Buffer.concat([answers, answer]);
-      at = request.end;
-      if (this.#isLast(request)) {
+      at += answered.length;
+      if (isLast) {
         socket.off('data', connection.onData);
         // A tick later: Node makes an error with its stack where a stream ends within its own callback.
         socket.write(answers, () => process.nextTick(() => socket.destroy()));
         return;
       }
-      if (answers.length < mostTogether && at < text.length) continue;
+      if (answers.length < mostTogether || at === text.length) continue;
       if (!socket.write(answers)) {
         this.#waitUntilRead(connection, bytes.subarray(at));
         return;
       }
       answers = null;
     }
+    if (answers !== null) this.#sendSoon(connection, answers);
     this.#options.connections.asked(socket);
   }
 
-  /** Null: `node:http` answers that. */
-  #answerTo(request: PlainRequest): Buffer | null {
-    const { metrics } = this.#options.services;
-    const since = metrics === null ? 0 : performance.now();
-    const answer = this.#preparedTo(request);
-    if (answer !== null) metrics?.took(performance.now() - since);
-    return answer;
+  /**
+   * Each answer wakes a client. So all requests that have come are read first: one who asks over several
+   * connections then finds several answers.
+   */
+  #sendSoon(connection: LaneConnection, answers: Buffer): void {
+    connection.unsent = answers;
+    if (this.#unsent.push(connection) === 1) setImmediate(() => this.#sendAll());
   }
 
-  #preparedTo(request: PlainRequest): Buffer | null {
+  /** Sends the answers that were to be sent soon. */
+  #sendAll(): void {
+    const connections = this.#unsent;
+    if (connections.length === 0) return;
+    this.#unsent = [];
+    for (const connection of connections) {
+      const { socket, unsent } = connection;
+      if (unsent === null) continue;
+      connection.unsent = null;
+      if (!socket.write(unsent)) this.#waitUntilRead(connection, none);
+    }
+  }
+
+  /** Null: `node:http` answers that. */
+  #answerAt(text: string, start: number): AnsweredRequest | null {
+    const { metrics } = this.#options.services;
+    const since = metrics === null ? 0 : performance.now();
     try {
-      const answer = this.#prepared.answerTo(request);
-      return answer && (this.#isLast(request) ? lastAnswerNow(answer) : answerNow(answer));
+      const answered = this.#prepared.answerAt(text, start);
+      if (answered !== null) metrics?.took(performance.now() - since);
+      return answered;
     } catch {
       // It fails there as well, and has words.
       return null;
     }
-  }
-
-  #isLast({ keepsAlive }: PlainRequest): boolean {
-    return !keepsAlive || this.#options.connections.isDraining;
   }
 
   /** Reads nothing more until the client has read its answers. */

@@ -12,13 +12,18 @@
 import type { Ledger, OwnerUsage, UsageMark } from '../ledger/index.ts';
 import type { Reply } from './answer.ts';
 import { answerKnownCheck, type KnownCheck } from './check.ts';
-import { type PlainAnswer, type PlainRequest, plainAnswer } from './plain-request.ts';
+import { type PlainAnswer, type PlainRequest, plainAnswer, plainRequestAt } from './plain-request.ts';
 import { parseForm } from './request.ts';
 import type { GateServices } from './services.ts';
 
-interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'> {
+/** The answer to one request. */
+export interface AnsweredRequest extends Pick<PlainRequest, 'keepsAlive'> {
   readonly answer: PlainAnswer;
-  readonly isText: boolean;
+  /** Of the request. */
+  readonly length: number;
+}
+
+interface Prepared extends AnsweredRequest, Pick<KnownCheck, 'path' | 'question' | 'owner'> {
   readonly policy: Ledger['policy'];
   readonly settings: Ledger['settings'];
   /** The mark of the time when all was compared and found to be the same. */
@@ -26,18 +31,21 @@ interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'> {
   unitsVersion: number;
 }
 
-/** Twice as many are kept at most, which takes some 23 MB. */
+/** Twice as many are kept at most, which takes some 25 MB. */
 export const mostRecent = 10_000;
 
-/** A longer query is answered without being kept. */
-const longestKept = 256;
+/** A longer request is answered without being kept. */
+const longestKept = 384;
 
 export class PreparedAnswers {
   readonly #services: GateServices;
   readonly #keptEnd: string;
   /** Most hooks are told the same: nothing. */
   #silentAnswer: PlainAnswer | null = null;
-  /** By query. When there are too many recent ones, they become the older ones, and those are forgotten. */
+  /**
+   * By the whole request, as clients send the same each time: a request that is here needs no reading. When
+   * there are too many recent ones, they become the older ones, and those are forgotten.
+   */
   #recent = new Map<string, Prepared>();
   #older = new Map<string, Prepared>();
 
@@ -47,16 +55,24 @@ export class PreparedAnswers {
     this.#keptEnd = keptEnd;
   }
 
-  /** The answer to a check; null: a path has to be looked up. Throws `SoftquotaError`. */
-  answerTo({ query, wantsText }: PlainRequest): PlainAnswer | null {
-    const known = this.#recent.get(query) ?? this.#older.get(query);
-    if (known === undefined || known.isText !== wantsText || !this.#isCurrent(known)) {
-      return this.#prepare(query, wantsText);
+  /**
+   * The answer to the request that begins there; null: it is no plain one, or a path has to be looked up.
+   * Throws `SoftquotaError`.
+   */
+  answerAt(text: string, start: number): AnsweredRequest | null {
+    // Most requests come alone.
+    const known = start === 0 ? (this.#recent.get(text) ?? this.#older.get(text)) : undefined;
+    if (known !== undefined && this.#isCurrent(known)) {
+      const { unit, subject } = known.question;
+      this.#services.metrics?.decided('allowed', subject, known.settings);
+      if (unit !== null) this.#services.letThrough(unit.path);
+      return known;
     }
-    const { unit, subject } = known.question;
-    this.#services.metrics?.decided('allowed', subject, known.settings);
-    if (unit !== null) this.#services.letThrough(unit.path);
-    return known.answer;
+    const request = plainRequestAt(text, start);
+    if (request === null) return null;
+    if (start === 0 && request.end === text.length) return this.#prepare(text, request);
+    // A part of a longer text would keep all of it in memory.
+    return this.answerAt(Buffer.from(text.slice(start, request.end), 'latin1').toString('latin1'), 0);
   }
 
   #isCurrent(prepared: Prepared): boolean {
@@ -82,36 +98,28 @@ export class PreparedAnswers {
     return true;
   }
 
-  #prepare(query: string, isText: boolean): PlainAnswer | null {
-    // A part of a longer text would keep all of it in memory.
-    const own = Buffer.from(query, 'latin1').toString('latin1');
+  #prepare(text: string, { query, wantsText, keepsAlive }: PlainRequest): AnsweredRequest | null {
+    const { length } = text;
     const { ledger } = this.#services;
     const { policy, settings, units } = ledger;
     const { unitsVersion } = units;
-    const found = answerKnownCheck(this.#services, parseForm(own));
+    const found = answerKnownCheck(this.#services, parseForm(query));
     if (found === null) return null;
     const { path, question, owner, decision, reply } = found;
-    const answer = this.#answerOf(reply, isText);
+    const answer = this.#answerOf(reply, wantsText);
+    const answered = { answer, keepsAlive, length };
     // No two pushes ask the same, and each of them is to be kept in mind.
-    if (!decision.allowed || question.push !== null || own.length > longestKept) return answer;
+    if (!decision.allowed || question.push !== null || length > longestKept) return answered;
     // It depends on the time, or each time is recorded.
-    if (decision.grace !== undefined || decision.reported !== undefined) return answer;
+    if (decision.grace !== undefined || decision.reported !== undefined) return answered;
     if (this.#recent.size >= mostRecent) {
       this.#older = this.#recent;
       this.#recent = new Map();
     }
-    this.#recent.set(own, {
-      path,
-      question,
-      owner,
-      policy,
-      settings,
-      mark: ledger.markOf(owner),
-      unitsVersion,
-      isText,
-      answer,
-    });
-    return answer;
+    const mark = ledger.markOf(owner);
+    const prepared = { ...answered, path, question, owner, policy, settings, mark, unitsVersion };
+    this.#recent.set(text, prepared);
+    return prepared;
   }
 
   #answerOf(reply: Reply, isText: boolean): PlainAnswer {

@@ -82,6 +82,20 @@ inBothLanes(
   },
 );
 
+inBothLanes(
+  'who has to make room for one that comes behind the question is answered before',
+  async (t, open) => {
+    const world = await open(t, {}, { mostConnections: 1 });
+    const { socket, until, ended } = await bare(t, world.sockets.gate);
+    socket.write(question);
+    await until(all => answers(all, 200) === 1);
+    socket.write(question);
+    // Both are there when the gate looks: the question first.
+    await bare(t, world.sockets.gate);
+    t.equal(answers(await ended, 200), 2);
+  },
+);
+
 inBothLanes('a connection with a question under way does not make room', async (t, open) => {
   const world = await open(t, {}, { mostConnections: 3 });
   const lookups = hangingLookups(world);
