@@ -3,15 +3,20 @@
 /** The row of nothing; V8 keeps small numbers, negative ones among them, in the place of the field. */
 export const noRow = -1;
 
-type Column = Float64Array | Int32Array | Uint8Array;
+type Column = Float64Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>;
 
-/** The same column with room for so many rows; it grows by half, so that growing costs each row little. */
+/**
+ * The same column with room for so many rows; it grows by half, so that growing costs each row little. The
+ * one before is empty then: its memory is given back at once, for V8 would only do so when it collects all
+ * garbage.
+ */
 export function grown<C extends Column>(column: C, rows: number): C;
 export function grown(column: Column, rows: number): Column {
   if (rows <= column.length) return column;
   const length = Math.max(rows, Math.ceil(column.length * 1.5), 64);
   const wider = emptyLike(column, length);
   wider.set(column);
+  column.buffer.transfer(0);
   return wider;
 }
 

@@ -1,12 +1,16 @@
 /**
- * Every owner by key, name and id.
+ * Every owner by key, name and id, in columns: a record is made when somebody asks for it.
  *
  * Only memory: nothing here knows the store, a clock, or what an owner stores.
  */
 
 import { randomInt } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { grown, noRow } from '../columns.ts';
+import { HashedRows, mixed } from '../hashed-rows.ts';
 import { ownerKey } from '../quota/index.ts';
 import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
+import { OwnerKeys } from './owner-keys.ts';
 
 /**
  * How many owners are remembered who were expected and of whom nothing came, as after a report that was
@@ -15,12 +19,22 @@ import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
 export const mostExpected = 10_000;
 
 /** The registry, to look owners up. */
-export type Owners = Pick<OwnerRegistry, 'all' | 'byId' | 'byKey' | 'keyOf' | 'named'>;
+export type Owners = Pick<OwnerRegistry, 'all' | 'byId' | 'byKey' | 'keyOf' | 'keys' | 'named'>;
+
+/** In the column of types; 0: there is no owner. */
+const types = [null, 'user', 'organization'] as const satisfies readonly (OwnerRecord['type'] | null)[];
 
 export class OwnerRegistry {
+  /** The rows of owners, which others use as well for what they know of owners. */
+  readonly keys = new OwnerKeys();
   readonly #foldCase: boolean;
-  readonly #byKey = new Map<string, OwnerRecord>();
-  readonly #byId = new Map<number, OwnerRecord>();
+  #ids = new Float64Array(0);
+  #since = new Float64Array(0);
+  #types = new Uint8Array(0);
+  /** Names that are not the keys, by row. */
+  readonly #names = new Map<number, string>();
+  /** By the hashes of ids. */
+  readonly #byId = new HashedRows();
   /** Owners who are about to be put on record, by key. */
   readonly #expected = new Map<string, OwnerRecord>();
   #version = 0;
@@ -32,7 +46,7 @@ export class OwnerRegistry {
 
   /** Every owner, in no order; may be gone through without haste, and more than once. */
   get all(): Iterable<OwnerRecord> {
-    return { [Symbol.iterator]: () => this.#byKey.values() };
+    return { [Symbol.iterator]: () => this.#records() };
   }
 
   /** Another number after each change of who the owners are. */
@@ -46,16 +60,22 @@ export class OwnerRegistry {
 
   /** Undefined: never heard of. */
   named(ownerName: string): OwnerRecord | undefined {
-    return this.#byKey.get(this.keyOf(ownerName));
+    return this.byKey(this.keyOf(ownerName));
   }
 
   byKey(key: string): OwnerRecord | undefined {
-    return this.#byKey.get(key);
+    const row = this.keys.find(key);
+    return this.#has(row) ? this.#record(row, key) : undefined;
+  }
+
+  /** Tells whether there is an owner of this key. */
+  has(key: string): boolean {
+    return this.#has(this.keys.find(key));
   }
 
   /** Finds an owner whatever the name is now. */
   byId(id: number): OwnerRecord | undefined {
-    return this.#byId.get(id);
+    return this.#atRow(this.#rowOf(id));
   }
 
   /**
@@ -74,24 +94,33 @@ export class OwnerRegistry {
     return owner;
   }
 
+  /** Prepares for about so many owners. */
+  expectMany(owners: number): void {
+    this.keys.expect(owners);
+    this.#byId.expect(owners);
+    this.#makeRoomFor(owners - 1);
+  }
+
   /** Puts an owner on record unless there is one of this key; gives the one on record. */
   add(owner: OwnerRecord): OwnerRecord {
-    const known = this.#byKey.get(owner.key);
-    if (known !== undefined) return known;
-    this.set(owner);
-    return owner;
+    const row = this.keys.hold(owner.key);
+    if (!this.#has(row)) {
+      this.#put(row, owner);
+      return owner;
+    }
+    this.keys.release(row);
+    return this.#record(row, owner.key);
   }
 
   /** Puts an owner on record, in place of the one of this key. */
   set(owner: OwnerRecord): void {
-    this.#expected.delete(owner.key);
-    const before = this.#byKey.get(owner.key);
-    if (before === owner) return;
-    this.#version += 1;
-    // One that was renamed is found under its id elsewhere already.
-    if (before !== undefined && this.#byId.get(before.id)?.key === owner.key) this.#byId.delete(before.id);
-    this.#byKey.set(owner.key, owner);
-    this.#byId.set(owner.id, owner);
+    const row = this.keys.hold(owner.key);
+    if (this.#has(row)) {
+      this.keys.release(row);
+      if (isDeepStrictEqual(this.#record(row, owner.key), owner)) return;
+      this.#leaveId(row);
+    }
+    this.#put(row, owner);
   }
 
   /**
@@ -105,19 +134,89 @@ export class OwnerRegistry {
   ): readonly OwnerRecord[] {
     const anew: OwnerRecord[] = [];
     for (const key of gone) {
-      const known = this.#byKey.get(key);
-      if (known === undefined) continue;
+      const row = this.keys.find(key);
+      if (!this.#has(row)) continue;
       if (hasUsage(key)) {
-        const owner = this.expect(known.name, now);
+        const owner = this.expect(this.#names.get(row) ?? key, now);
         this.set(owner);
         anew.push(owner);
       } else {
-        this.#version += 1;
-        this.#byKey.delete(key);
-        if (this.#byId.get(known.id) === known) this.#byId.delete(known.id);
+        this.#remove(row);
       }
     }
     for (const owner of present) this.set(owner);
     return anew;
   }
+
+  /** Undefined: there is no owner in this row. */
+  #atRow(row: number): OwnerRecord | undefined {
+    return this.#has(row) ? this.#record(row, this.keys.key(row)) : undefined;
+  }
+
+  *#records(): Generator<OwnerRecord> {
+    for (let row = 0; row < this.keys.end; row += 1) {
+      const owner = this.#atRow(row);
+      if (owner !== undefined) yield owner;
+    }
+  }
+
+  /** Fills a row whose owner is not found by an id. */
+  #put(row: number, { key, id, name, type, since }: OwnerRecord): void {
+    this.#expected.delete(key);
+    this.#version += 1;
+    // Of an owner who is being renamed, the later record is found.
+    this.#leaveId(this.#rowOf(id));
+    this.#makeRoomFor(row);
+    this.#ids[row] = id;
+    this.#since[row] = since;
+    this.#types[row] = types.indexOf(type);
+    if (name === key) this.#names.delete(row);
+    else this.#names.set(row, name);
+    this.#byId.add(row, hashOf(id));
+  }
+
+  #makeRoomFor(row: number): void {
+    this.#ids = grown(this.#ids, row + 1);
+    this.#since = grown(this.#since, row + 1);
+    this.#types = grown(this.#types, row + 1);
+  }
+
+  #has(row: number): boolean {
+    return (this.#types[row] ?? 0) > 0;
+  }
+
+  #record(row: number, key: string): OwnerRecord {
+    return {
+      key,
+      id: this.#ids[row] ?? 0,
+      name: this.#names.get(row) ?? key,
+      type: types[this.#types[row] ?? 0] ?? 'user',
+      since: this.#since[row] ?? 0,
+    };
+  }
+
+  #rowOf(id: number): number {
+    const hash = hashOf(id);
+    let row = this.#byId.first(hash);
+    while (row !== noRow && this.#ids[row] !== id) row = this.#byId.after(row, hash);
+    return row;
+  }
+
+  /** The owner in this row is found by the id no more. */
+  #leaveId(row: number): void {
+    if (row !== noRow && this.#rowOf(this.#ids[row] ?? 0) === row) this.#byId.remove(row);
+  }
+
+  #remove(row: number): void {
+    this.#version += 1;
+    this.#leaveId(row);
+    this.#types[row] = 0;
+    this.#names.delete(row);
+    this.keys.release(row);
+  }
+}
+
+/** Ids have more bits than a hash. */
+function hashOf(id: number): number {
+  return mixed((id % 2 ** 32) ^ Math.imul(Math.floor(id / 2 ** 32), 0x9e3779b1));
 }

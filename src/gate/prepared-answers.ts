@@ -132,9 +132,8 @@ export class PreparedAnswers {
 
 function isSame(before: OwnerUsage, now: OwnerUsage): boolean {
   return (
-    // The sums of an owner are another list after each change.
-    before.usage === now.usage &&
-    before.unreachable === now.unreachable &&
+    isSameList(before.usage, now.usage) &&
+    isSameList(before.unreachable, now.unreachable) &&
     before.reserved === now.reserved &&
     before.id === now.id &&
     before.name === now.name &&
@@ -144,4 +143,9 @@ function isSame(before: OwnerUsage, now: OwnerUsage): boolean {
     // The allowances of an owner are another object when one has come or ended.
     before.allowance === now.allowance
   );
+}
+
+function isSameList(before: OwnerUsage['unreachable'], now: OwnerUsage['unreachable']): boolean {
+  if (before === null || now === null) return before === now;
+  return before.every((bytes, index) => bytes === now[index]);
 }

@@ -1,32 +1,24 @@
 /**
  * One owner's usage: the units, what is reported on top of them, what other hosts say, and the sums.
  *
- * Sums are kept up to date with each change, so that asking for them costs nothing. Where a sum
- * would pass 2^53 - 1 it is not kept, and asking for it is an error until it fits again.
+ * Sums are kept up to date with each change, so that asking for them costs nothing. Where a sum would pass
+ * 2^53 - 1 it is not kept, and asking for it is an error until it fits again.
+ *
+ * All of it is in the columns of `AccountTable`: an account is only a way to them, which is made when
+ * somebody asks for one.
  */
 
-import { noRow } from '../columns.ts';
 import { SoftquotaError } from '../errors.ts';
 import { addBytes, type Leaf, leaves, noUsage, type Usage } from '../quota/index.ts';
 import type { DeltaRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
+import type { AccountTable } from './account-table.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 import { fitsExactly } from './must-fit.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
-import type { UnitTable } from './unit-table.ts';
-import { addTo, UnreachableSum, unreachableIn } from './unreachable.ts';
+import { addTo, unreachableIn } from './unreachable.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
-
-/** The part that all accounts have in common. */
-export interface AccountBook {
-  /** The units of all accounts. */
-  readonly table: UnitTable;
-  /** An owner's name, as it is now. */
-  nameOf(ownerKey: string): string;
-  /** Called when what an owner stores, or what is reported on top, has changed. */
-  onChange(ownerKey: string): void;
-}
 
 /** Most owners have none: these stand for theirs. */
 const noShares: ReadonlyMap<string, ShareRecord> = new Map();
@@ -34,57 +26,42 @@ const noSources: readonly SourceShare[] = [];
 const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 
 export class Account {
-  readonly ownerKey: string;
-  readonly #book: AccountBook;
-  /** Its number among the accounts, which its units are marked with. */
-  readonly #number: number;
-  /** The first of its units in the table. */
-  #firstUnit = noRow;
-  #units = 0;
-  /** The sets of sources; most owners have none. */
-  #sources = noSources;
-  /** The shares of other hosts, by host. */
-  #shares = noShares;
-  /** Only leaves that have any. */
-  #deltas = noDeltas;
-  /** The sum of the units, without deltas; null if it has to be added up again. */
-  #unitBytes: Usage | null = noUsage;
-  #usage: Usage | null = null;
-  #ownUsage: Usage | null = null;
-  #fits: boolean | null = null;
-  /** Undefined where it has to be looked for. */
-  #measuredAt: number | null | undefined = null;
-  #partialUnits = 0;
-  /** Null: none of its units has anything that no ref reaches, and no share of another host has come. */
-  #unreachable: UnreachableSum | null = null;
+  readonly #table: AccountTable;
+  readonly #row: number;
+  readonly #life: number;
 
-  constructor(ownerKey: string, number: number, book: AccountBook) {
-    this.ownerKey = ownerKey;
-    this.#number = number;
-    this.#book = book;
+  /** The account that is open in this row. */
+  constructor(table: AccountTable, row: number) {
+    this.#table = table;
+    this.#row = row;
+    this.#life = table.lifeOf(row);
+  }
+
+  get ownerKey(): string {
+    return this.#table.keyOf(this.#row);
+  }
+
+  /** Another number after each change. */
+  get changes(): number {
+    return this.#table.changesOf(this.#row);
   }
 
   /** May be gone through more than once. */
   get units(): Iterable<UnitRecord> {
-    return { [Symbol.iterator]: () => this.#book.table.recordsOf(this.#firstUnit, this.#number) };
+    return { [Symbol.iterator]: () => this.#records() };
   }
 
   /** The owner's name as directories and reports spell it. */
   get spellings(): ReadonlySet<string> {
     const spelled = new Set<string>();
-    let last: string | null = null;
-    for (const row of this.#book.table.chain(this.#firstUnit)) {
-      const name = this.#book.table.owner(row);
-      if (name !== null && name !== last) spelled.add(name);
-      last = name;
-    }
+    const { units } = this.#table;
+    const key = this.ownerKey;
+    for (const unit of units.chain(this.#firstUnit)) spelled.add(units.spelling(unit) ?? key);
     return spelled;
   }
 
   get isEmpty(): boolean {
-    return (
-      this.#units === 0 && this.#deltas.size === 0 && this.#shares.size === 0 && this.#sources.length === 0
-    );
+    return this.#unitCount === 0 && !this.hasDeltas && !this.hasShares && this.sources.length === 0;
   }
 
   /** On all hosts. */
@@ -94,12 +71,12 @@ export class Account {
 
   /** On this host. */
   get ownUnitCount(): number {
-    return this.#sources.reduce((sum, share) => sum + unitCountIn(share), this.#units);
+    return this.sources.reduce((sum, share) => sum + unitCountIn(share), this.#unitCount);
   }
 
   /** The units that programs report in whole sets. They are not among `units`. */
   get sources(): readonly SourceShare[] {
-    return this.#sources;
+    return this.#table.extras(this.#row)?.sources ?? noSources;
   }
 
   /** The shares of other hosts. */
@@ -117,39 +94,38 @@ export class Account {
 
   /** Some of its bytes are last known ones. */
   get partial(): boolean {
-    return (
-      this.ownPartial || (this.#shares.size > 0 && [...this.#shares.values()].some(({ partial }) => partial))
-    );
+    return this.ownPartial || (this.hasShares && [...this.#shares.values()].some(({ partial }) => partial));
   }
 
   /** Tells whether all of `usage` can be added up exactly. */
   get fits(): boolean {
-    this.#fits ??= fitsExactly(() => this.usage);
-    return this.#fits;
+    return fitsExactly(() => this.usage);
   }
 
   /** Bytes per leaf; throws `sum_too_large`. */
   get usage(): Usage {
-    this.#usage ??= this.#withShares(this.ownUsage);
-    return this.#usage;
+    const extras = this.#table.extras(this.#row);
+    if (extras === undefined) return this.#sumOfUnits();
+    extras.usage ??= this.#withShares(this.ownUsage);
+    return extras.usage;
   }
 
   /** The same without what other hosts say. */
   get ownUsage(): Usage {
-    this.#ownUsage ??= this.#withDeltas(this.#withSources(this.#sumOfUnits()));
-    return this.#ownUsage;
+    const extras = this.#table.extras(this.#row);
+    if (extras === undefined) return this.#sumOfUnits();
+    extras.ownUsage ??= this.#withDeltas(this.#withSources(this.#sumOfUnits()));
+    return extras.ownUsage;
   }
 
-  /** Those of `usage` that no ref reaches; null: none. The same list until they are others. */
+  /** Those of `usage` that no ref reaches; null: none. */
   get unreachable(): Usage | null {
-    if (this.#unreachable === null && this.#shares.size === 0) return null;
-    this.#unreachable ??= new UnreachableSum();
-    return this.#unreachable.with(this.#shares);
+    return this.#table.extras(this.#row)?.unreachable.with(this.#shares) ?? null;
   }
 
   /** The same without what other hosts say. */
   get ownUnreachable(): Usage {
-    return this.#unreachable?.own ?? noUsage;
+    return this.#table.extras(this.#row)?.unreachable.own ?? noUsage;
   }
 
   /**
@@ -157,7 +133,6 @@ export class Account {
    * unit is as its program last said, however long ago that is, and makes nothing old.
    */
   get measuredAt(): number | null {
-    if (this.#shares.size === 0) return this.ownMeasuredAt;
     let oldest = this.ownMeasuredAt;
     for (const { measuredAt } of this.#shares.values()) oldest = older(oldest, measuredAt);
     return oldest;
@@ -165,79 +140,70 @@ export class Account {
 
   /** The same of the units of this host. */
   get ownMeasuredAt(): number | null {
-    if (this.#measuredAt === undefined) this.#measuredAt = this.#oldestWalk();
-    return this.#measuredAt;
+    return this.#table.measuredAt(this.#row);
   }
 
   /** Some bytes of this host's units are last known ones. */
   get ownPartial(): boolean {
-    return this.#partialUnits > 0;
+    return this.#table.isPartial(this.#row);
   }
 
   /** Takes what the owner has in a source's set in place of what there was in the one before. */
   putSource(share: SourceShare): void {
+    const extras = this.#table.openExtras(this.#row);
     const before = this.sourceShare(share.source.name);
-    this.#sources = [...this.#sources.filter(one => one !== before), share];
+    extras.sources = [...extras.sources.filter(one => one !== before), share];
+    this.#table.changed(this.#row);
     if (before !== undefined && hasSameFigures(before, share)) return;
     this.#recount();
-    this.#book.onChange(this.ownerKey);
+    this.#table.tell(this.#row);
   }
 
   /** Nothing of the owner's is in that source's set any more. */
   takeSource(share: SourceShare): void {
-    if (!this.#sources.includes(share)) return;
-    this.#sources = this.#sources.filter(one => one !== share);
+    if (!this.sources.includes(share)) return;
+    const extras = this.#table.openExtras(this.#row);
+    extras.sources = extras.sources.filter(one => one !== share);
     this.#recount();
-    this.#book.onChange(this.ownerKey);
+    this.#table.closeExtras(this.#row);
+    this.#table.tell(this.#row);
   }
 
   sourceShare(source: string): SourceShare | undefined {
-    return this.#sources.find(share => share.source.name === source);
+    return this.sources.find(share => share.source.name === source);
   }
 
   /** Takes what another host says in place of what it said before. */
   putShare(share: ShareRecord): void {
-    this.#shares = new Map(this.#shares).set(share.host, share);
-    this.#forgetSum();
-    this.#book.onChange(this.ownerKey);
+    const extras = this.#table.openExtras(this.#row);
+    extras.shares = new Map(extras.shares).set(share.host, share);
+    this.#recount();
+    this.#table.tell(this.#row);
   }
 
   takeShare(host: string): void {
-    if (!this.#shares.has(host)) return;
-    this.#shares = without(this.#shares, host, noShares);
-    this.#forgetSum();
-    this.#book.onChange(this.ownerKey);
-  }
-
-  /**
-   * The same unit with a text of the owner's name that is here already: those that come from a thread or the
-   * store each have their own.
-   */
-  withOwnSpelling(unit: UnitRecord): UnitRecord {
-    const first = this.#firstUnit === noRow ? null : this.#book.table.owner(this.#firstUnit);
-    const known = [this.ownerKey, first].find(name => name === unit.owner);
-    return known === undefined || known === null ? unit : { ...unit, owner: known };
+    const extras = this.#table.extras(this.#row);
+    if (!extras?.shares.has(host)) return;
+    extras.shares = without(extras.shares, host, noShares);
+    this.#recount();
+    this.#table.closeExtras(this.#row);
+    this.#table.tell(this.#row);
   }
 
   /** Takes a unit in, which is in no account. */
   put(row: number, unit: UnitRecord): void {
-    this.#book.table.link(row, this.#firstUnit, this.#number);
-    this.#firstUnit = row;
-    this.#units += 1;
+    this.#table.link(this.#row, row);
     this.#changed(undefined, unit);
   }
 
   /** Takes a unit in as it comes from the store: before anything of the owner's was asked for or reported. */
   load(row: number): void {
-    const { table } = this.#book;
-    table.link(row, this.#firstUnit, this.#number);
-    this.#firstUnit = row;
-    this.#units += 1;
-    if (table.isPartial(row)) this.#partialUnits += 1;
-    if (table.hasUnreachable(row)) this.#changeUnreachable(undefined, table.record(row));
-    this.#measuredAt = undefined;
-    this.#unitBytes = null;
-    this.#recount();
+    const table = this.#table;
+    table.link(this.#row, row);
+    if (table.units.isPartial(row)) table.addPartial(this.#row, 1);
+    if (table.units.hasUnreachable(row)) this.#changeUnreachable(undefined, table.units.record(row));
+    table.forgetMeasuredAt(this.#row);
+    table.putSums(this.#row, null);
   }
 
   /** One of its units has become another. */
@@ -247,98 +213,118 @@ export class Account {
 
   /** Lets one of its units go. */
   take(row: number, unit: UnitRecord): void {
-    this.#firstUnit = this.#book.table.unlink(row, this.#firstUnit);
-    this.#units -= 1;
+    this.#table.unlink(this.#row, row);
     this.#changed(unit, undefined);
   }
 
   /** Takes a delta that is later than all that are here. */
   addDelta(delta: Delta): void {
     const { leaf } = delta.record;
-    const deltas = this.#deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
-    if (!this.#deltas.has(leaf)) this.#deltas = new Map(this.#deltas).set(leaf, deltas);
+    const extras = this.#table.openExtras(this.#row);
+    const deltas = extras.deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
+    if (!extras.deltas.has(leaf)) extras.deltas = new Map(extras.deltas).set(leaf, deltas);
     deltas.add(delta, this.units);
     this.#recount();
-    this.#book.onChange(this.ownerKey);
+    this.#table.tell(this.#row);
   }
 
   /** Drops the deltas that walks have overtaken, or that have lapsed; gives the dropped. */
   settleDeltas(monotonicNow: number): readonly DeltaRecord[] {
+    const extras = this.#table.extras(this.#row);
+    if (extras === undefined) return [];
     const dropped: DeltaRecord[] = [];
-    for (const [leaf, deltas] of this.#deltas) {
+    for (const [leaf, deltas] of extras.deltas) {
       const over = deltas.settle(this.units, monotonicNow);
       if (over.length === 0) continue;
       dropped.push(...over);
-      if (deltas.isEmpty) this.#deltas = without(this.#deltas, leaf, noDeltas);
+      if (deltas.isEmpty) extras.deltas = without(extras.deltas, leaf, noDeltas);
       this.#recount();
     }
-    if (dropped.length > 0) this.#book.onChange(this.ownerKey);
+    this.#table.closeExtras(this.#row);
+    if (dropped.length > 0) this.#table.tell(this.#row);
     return dropped;
   }
 
+  get #firstUnit(): number {
+    return this.#table.firstUnit(this.#row);
+  }
+
+  get #unitCount(): number {
+    return this.#table.unitCount(this.#row);
+  }
+
+  get #shares(): ReadonlyMap<string, ShareRecord> {
+    return this.#table.extras(this.#row)?.shares ?? noShares;
+  }
+
+  get #deltas(): ReadonlyMap<Leaf, LeafDeltas> {
+    return this.#table.extras(this.#row)?.deltas ?? noDeltas;
+  }
+
+  /** The records of its units; others may change meanwhile, and the account may be closed. */
+  *#records(): Generator<UnitRecord> {
+    const table = this.#table;
+    if (table.lifeOf(this.#row) !== this.#life) return;
+    for (const unit of [...table.units.chain(this.#firstUnit)]) {
+      if (table.lifeOf(this.#row) !== this.#life) return;
+      if (table.units.accountOf(unit) === this.#row) yield table.units.record(unit);
+    }
+  }
+
   #changed(before: UnitRecord | undefined, after: UnitRecord | undefined): void {
+    const table = this.#table;
     for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
-    this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
-    this.#measuredAt = undefined;
+    table.addPartial(this.#row, Number(after?.partial ?? false) - Number(before?.partial ?? false));
+    table.forgetMeasuredAt(this.#row);
+    table.changed(this.#row);
     const isOtherwise = this.#changeUnreachable(before, after);
     if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) {
-      if (isOtherwise) this.#book.onChange(this.ownerKey);
+      if (isOtherwise) table.tell(this.#row);
       return;
     }
     this.#recount();
-    if (this.#unitBytes !== null) {
-      const next = [...this.#unitBytes];
+    const next = table.sums(this.#row);
+    if (next !== undefined) {
       if (before !== undefined) addTo(next, before.leaf, -before.bytes);
       if (after !== undefined) addTo(next, after.leaf, after.bytes);
-      this.#unitBytes = next.every(Number.isSafeInteger) ? next : null;
+      table.putSums(this.#row, next.every(Number.isSafeInteger) ? next : null);
     }
-    this.#book.onChange(this.ownerKey);
+    table.tell(this.#row);
   }
 
   #changeUnreachable(before: UnitRecord | undefined, after: UnitRecord | undefined): boolean {
-    if (this.#unreachable === null && unreachableIn(after) === 0) return false;
-    this.#unreachable ??= new UnreachableSum();
-    return this.#unreachable.unitChanged(before, after);
+    if (this.#table.extras(this.#row) === undefined && unreachableIn(after) === 0) return false;
+    const isOtherwise = this.#table.openExtras(this.#row).unreachable.unitChanged(before, after);
+    this.#table.closeExtras(this.#row);
+    return isOtherwise;
   }
 
   #recount(): void {
-    this.#forgetSum();
-    this.#ownUsage = null;
-  }
-
-  #forgetSum(): void {
-    this.#usage = null;
-    this.#fits = null;
-  }
-
-  #oldestWalk(): number | null {
-    const { table } = this.#book;
-    let oldest: number | null = null;
-    for (const row of table.chain(this.#firstUnit)) {
-      if (table.isWalked(row)) oldest = older(oldest, table.measuredAt(row));
-    }
-    return oldest;
+    this.#table.changed(this.#row);
+    const extras = this.#table.extras(this.#row);
+    if (extras !== undefined) [extras.usage, extras.ownUsage] = [null, null];
   }
 
   #sumOfUnits(): Usage {
-    if (this.#unitBytes !== null) return this.#unitBytes;
+    const known = this.#table.sums(this.#row);
+    if (known !== undefined) return known;
     const sums = [...noUsage];
     try {
-      const { table } = this.#book;
-      for (const row of table.chain(this.#firstUnit)) {
-        const index = table.leafIndex(row);
-        sums[index] = addBytes(sums[index] ?? 0, table.bytes(row));
+      const { units } = this.#table;
+      for (const unit of units.chain(this.#firstUnit)) {
+        const index = units.leafIndex(unit);
+        sums[index] = addBytes(sums[index] ?? 0, units.bytes(unit));
       }
     } catch (cause) {
       throw this.#tooLarge(cause);
     }
-    this.#unitBytes = sums;
+    this.#table.putSums(this.#row, sums);
     return sums;
   }
 
   #withSources(unitBytes: Usage): Usage {
-    if (this.#sources.length === 0) return unitBytes;
-    return this.#sum([unitBytes, ...this.#sources.map(({ bytes }) => bytes)]);
+    if (this.sources.length === 0) return unitBytes;
+    return this.#sum([unitBytes, ...this.sources.map(({ bytes }) => bytes)]);
   }
 
   /** Deltas may say that more went than was there: a sum is never below 0. */
@@ -369,7 +355,7 @@ export class Account {
   }
 
   #tooLarge(cause?: unknown): SoftquotaError {
-    const name = printable(this.#book.nameOf(this.ownerKey));
+    const name = printable(this.#table.nameOf(this.#row));
     return new SoftquotaError('sum_too_large', `the sum of ${name}'s units exceeds 2^53 - 1 bytes`, {
       cause,
     });

@@ -29,7 +29,6 @@ import { Loading } from './loading.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 import { affectedBy } from './policy-changes.ts';
 import { Reach } from './reach.ts';
-import { rekeyedOwners } from './rekeyed.ts';
 import { Reports } from './reports.ts';
 import { Reservations } from './reservations.ts';
 import { UsageShares } from './shares.ts';
@@ -41,6 +40,9 @@ import { type Watcher, Watchers } from './watchers.ts';
 /** See `Ledger.markOf`. */
 export interface UsageMark {
   readonly account: Account | undefined;
+  /** The account's. */
+  readonly changes: number | undefined;
+  readonly lastSweep: Walks['lastSweep'];
   readonly isLasting: boolean;
   readonly version: number;
 }
@@ -217,22 +219,17 @@ export class Ledger {
   markOf({ name, allowance, reserved }: OwnerUsage): UsageMark {
     const account = this.#usage.account(name);
     const isLasting = allowance === null && reserved === null && !account?.sources.length;
-    return { account, isLasting, version: this.#version };
+    const { lastSweep } = this.walks;
+    return { account, changes: account?.changes, lastSweep, isLasting, version: this.#version };
   }
 
   /**
    * Tells without looking the owner up that the usage is still this. False: it may be another, for something
    * in it ends or grows old by itself, or something besides units has changed somewhere.
    */
-  isStill(owner: OwnerUsage, { account, isLasting, version }: UsageMark): boolean {
-    if (!isLasting || version !== this.#version || owner.stale !== this.shares.isStale) return false;
-    const now = this.#figuresOf(account);
-    return (
-      owner.usage === now.usage &&
-      owner.unreachable === now.unreachable &&
-      owner.measuredAt === now.measuredAt &&
-      owner.partial === now.partial
-    );
+  isStill({ stale }: OwnerUsage, { account, changes, lastSweep, isLasting, version }: UsageMark): boolean {
+    if (!isLasting || version !== this.#version || stale !== this.shares.isStale) return false;
+    return account?.changes === changes && lastSweep === this.walks.lastSweep;
   }
 
   /**
@@ -267,16 +264,14 @@ export class Ledger {
   }
 
   async #load({ kinds = [] }: LedgerOptions): Promise<void> {
-    const kept = await this.#store.load();
+    const loading = new Loading({ usage: this.#usage, walks: this.walks, writeBehind: this.#writeBehind });
+    const kept = await this.#store.load(loading);
     const { owners } = this.#usage;
     this.documents.load([...policyKinds, graceKind, ...kinds], kept.documents, kept.replicated);
     this.#policy = new Policy(this.documents.snapshot);
-    const found = rekeyedOwners(kept.owners, name => owners.keyOf(name));
-    for (const key of found.gone) this.#writeBehind.ownerGone(key);
-    for (const owner of found.changed) this.#writeBehind.owner(owner);
-    for (const owner of found.owners) owners.add(owner);
+    loading.takeOwners(kept.owners);
+    loading.endOwners();
     this.walks.load(kept.roots, kept.sweep);
-    const loading = new Loading({ usage: this.#usage, walks: this.walks, writeBehind: this.#writeBehind });
     await this.#store.units(units => loading.take(units));
     await loading.end();
     this.#seq = Math.max(this.#seq, loading.seq);

@@ -1,7 +1,7 @@
-/** Takes the units of an earlier process from the store, some at a time. */
+/** Takes the owners and units of an earlier process from the store, some at a time. */
 
-import type { PackedUnits, UnitRecord, WriteBehind } from '../store/index.ts';
-import { rekeyedUnit } from './rekeyed.ts';
+import type { Loader, OwnerRecord, PackedUnits, UnitRecord, WriteBehind } from '../store/index.ts';
+import { rekeyedOwners, rekeyedUnit } from './rekeyed.ts';
 import type { UsageIndex } from './usage-index.ts';
 import type { Walks } from './walks.ts';
 
@@ -11,8 +11,13 @@ export interface LoadingOptions {
   readonly writeBehind: WriteBehind;
 }
 
-export class Loading {
+/** Room for some more than there are, so that the first who comes need not wait until all are moved. */
+const roomFactor = 1.25;
+
+export class Loading implements Loader {
   readonly #options: LoadingOptions;
+  /** Some owners with keys by which names do not compare any more, and all who came after them. */
+  #rekeyed: OwnerRecord[] = [];
   /** The ids of units that have another one by now, with that. */
   readonly #renamed = new Map<string, string>();
   #seq = 0;
@@ -24,6 +29,31 @@ export class Loading {
   /** The last place in the order of walks and reports that a unit has. */
   get seq(): number {
     return this.#seq;
+  }
+
+  expect(owners: number, units: number): void {
+    this.#options.usage.expect(Math.ceil(roomFactor * owners), Math.ceil(roomFactor * units));
+  }
+
+  /** Takes owners whose keys are those by which names compare; see `endOwners`. */
+  takeOwners(some: readonly OwnerRecord[]): void {
+    const { owners } = this.#options.usage;
+    const haveTheirKeys = some.every(({ key, name }) => owners.keyOf(name) === key);
+    if (!haveTheirKeys || this.#rekeyed.length > 0) this.#rekeyed.push(...some);
+    else for (const owner of some) owners.add(owner);
+  }
+
+  /** Takes all others, once all are there: two of them may be the same one by now. */
+  endOwners(): void {
+    if (this.#rekeyed.length === 0) return;
+    const { usage, writeBehind } = this.#options;
+    const { owners, gone, changed } = rekeyedOwners([...usage.owners.all, ...this.#rekeyed], name =>
+      usage.owners.keyOf(name),
+    );
+    for (const key of gone) writeBehind.ownerGone(key);
+    for (const owner of changed) writeBehind.owner(owner);
+    for (const owner of owners) usage.owners.set(owner);
+    this.#rekeyed = [];
   }
 
   /** Takes units as they lie; one by one where one of them may have another id by now. */

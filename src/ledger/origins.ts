@@ -1,5 +1,6 @@
 /** How the bytes of owners are known: found on a disk, reported, from the forge, or stored on other hosts. */
 
+import { noRow } from '../columns.ts';
 import { leaves, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type { Account } from './account.ts';
@@ -19,7 +20,7 @@ export interface Origins {
 export async function originsOf(table: UnitTable, accounts: Iterable<Account>): Promise<Origins> {
   const origins = { reported: zeros(), forge: zeros(), otherHosts: zeros() };
   await inSlices(table.rows(), row => {
-    if (table.isWalked(row) || table.owner(row) === null) return;
+    if (table.isWalked(row) || table.accountOf(row) === noRow) return;
     add(origins.reported, table.leafIndex(row), table.bytes(row));
   });
   await inSlices(accounts, ({ sources, shares }) => {

@@ -85,7 +85,8 @@ export class Reach {
 
   /** Takes back every word: nobody can be asked any more. Gives how many there were. */
   forget(): number {
-    const known = [...this.#options.usage.units].filter(({ reach }) => reach !== undefined);
+    const known: UnitRecord[] = [];
+    for (const unit of this.#options.usage.units) if (unit.reach !== undefined) known.push(unit);
     for (const unit of known) this.#put(unit, null);
     this.#doubts.clear();
     return known.length;

@@ -15,7 +15,7 @@ export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
 
 export interface RekeyedOwners {
   readonly owners: readonly OwnerRecord[];
-  /** The changes for the store; both empty if names compare as before. */
+  /** The changes for the store. */
   readonly gone: readonly string[];
   readonly changed: readonly OwnerRecord[];
 }
@@ -24,8 +24,6 @@ export function rekeyedOwners(
   kept: readonly OwnerRecord[],
   keyOf: (ownerName: string) => string,
 ): RekeyedOwners {
-  // Nearly always, and a start with many owners waits for it.
-  if (kept.every(({ key, name }) => keyOf(name) === key)) return { owners: kept, gone: [], changed: [] };
   const byKey = new Map<string, OwnerRecord>();
   for (const owner of kept) {
     const key = keyOf(owner.name);

@@ -27,8 +27,8 @@ export interface ReportsOptions {
 
 export class Reports {
   readonly #options: ReportsOptions;
-  /** Accounts with deltas. */
-  readonly #unsettled = new Set<Account>();
+  /** The keys of owners with deltas. */
+  readonly #unsettled = new Set<string>();
   readonly #lapse: NodeJS.Timeout;
 
   constructor(options: ReportsOptions) {
@@ -50,8 +50,8 @@ export class Reports {
     await writeBehind.now({ deltas: [record], owners: [owner] });
     const account = usage.open(owner);
     account.addDelta({ record, lapsesAt: clock.monotonic() + deltaLapseMs });
-    this.#unsettled.add(account);
-    this.#settle([account]);
+    this.#unsettled.add(owner.key);
+    this.#settle([owner.key]);
   }
 
   /**
@@ -89,7 +89,7 @@ export class Reports {
   /** Takes a delta that the store kept; `settle` follows once all of them are here. */
   load(account: Account, record: DeltaRecord): void {
     account.addDelta({ record, lapsesAt: this.#lapsesAt(record) });
-    this.#unsettled.add(account);
+    this.#unsettled.add(account.ownerKey);
   }
 
   /** Drops the deltas that have lapsed, or that walks have overtaken. */
@@ -101,8 +101,7 @@ export class Reports {
   settleOwnersOf(...units: readonly (UnitRecord | undefined)[]): void {
     if (this.#unsettled.size === 0) return;
     const { usage } = this.#options;
-    const accounts = units.map(unit => (unit?.owner == null ? undefined : usage.account(unit.owner)));
-    this.#settle(accounts.filter(account => account !== undefined));
+    this.#settle(units.flatMap(unit => (unit?.owner == null ? [] : usage.owners.keyOf(unit.owner))));
   }
 
   close(): void {
@@ -124,12 +123,13 @@ export class Reports {
     return clock.monotonic() + deltaLapseMs - passedMs;
   }
 
-  #settle(accounts: Iterable<Account>): void {
-    const { clock, writeBehind } = this.#options;
+  #settle(ownerKeys: Iterable<string>): void {
+    const { clock, usage, writeBehind } = this.#options;
     const now = clock.monotonic();
-    for (const account of accounts) {
-      for (const delta of account.settleDeltas(now)) writeBehind.deltaGone(delta.seq);
-      if (!account.hasDeltas) this.#unsettled.delete(account);
+    for (const key of ownerKeys) {
+      const account = usage.accountByKey(key);
+      for (const delta of account?.settleDeltas(now) ?? []) writeBehind.deltaGone(delta.seq);
+      if (!account?.hasDeltas) this.#unsettled.delete(key);
     }
   }
 }

@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import { type Leaf, leaves, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import type { LargeUnit, ShareRecord, WriteBehind } from '../store/index.ts';
+import type { LargeUnit, ShareRecord, UnitRecord, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
 import { unitCountIn } from './source-share.ts';
 import type { SourceUnit } from './unit-sources.ts';
@@ -69,8 +69,8 @@ export class UsageShares {
 
   /** This host has its quota for itself: what is stored on others counts no more. */
   standAlone(): void {
-    const told = [...this.#options.usage.accounts].filter(({ hasShares }) => hasShares);
-    for (const { ownerKey } of told) this.takeShares(ownerKey, [], () => false);
+    const told = [...this.#options.usage.accountsWithMore].map(({ ownerKey }) => ownerKey);
+    for (const ownerKey of told) this.takeShares(ownerKey, [], () => false);
   }
 
   get isStale(): boolean {
@@ -129,6 +129,7 @@ export class UsageShares {
     const { usage, host, sourceUnits } = this.#options;
     const account = usage.account(ownerName);
     if (account === undefined) return { units: [], more: 0 };
+    const { shares, sources } = account;
     const reported = (await sourceUnits(account, of, most)).map(({ source, ...unit }) => ({
       ...unit,
       host,
@@ -137,8 +138,11 @@ export class UsageShares {
       partial: false,
       measuredAt: source.reportedAt,
     }));
-    const beyond = account.sources.map(share => Math.max(0, unitCountIn(share, of) - most));
-    return { units: ofLeaves(account, reported, of), more: beyond.reduce((sum, units) => sum + units, 0) };
+    const beyond = sources.map(share => Math.max(0, unitCountIn(share, of) - most));
+    return {
+      units: ofLeaves(account.units, reported, shares, of),
+      more: beyond.reduce((sum, units) => sum + units, 0),
+    };
   }
 
   /** The same, largest first. */
@@ -175,13 +179,14 @@ export class UsageShares {
   }
 
   *everyShareOfOthers(): Generator<ShareRecord> {
-    for (const { shares } of this.#options.usage.accounts) yield* shares;
+    for (const { shares } of this.#options.usage.accountsWithMore) yield* shares;
   }
 
   /** The other hosts that count here. */
   get others(): ReadonlySet<string> {
     const hosts = new Set<string>();
-    for (const { shares } of this.#options.usage.accounts) for (const { host } of shares) hosts.add(host);
+    for (const { shares } of this.#options.usage.accountsWithMore)
+      for (const { host } of shares) hosts.add(host);
     return hosts;
   }
 
@@ -237,13 +242,14 @@ function largestOf(units: readonly LargeUnit[]): readonly LargeUnit[] {
 
 /** `reported` are of these leaves; all others are looked at. */
 function* ofLeaves(
-  account: Account,
+  units: Iterable<UnitRecord>,
   reported: readonly KnownUnit[],
+  shares: Iterable<ShareRecord>,
   of: readonly Leaf[],
 ): Generator<KnownUnit> {
-  for (const unit of account.units) if (of.includes(unit.leaf)) yield { ...unit, source: null };
+  for (const unit of units) if (of.includes(unit.leaf)) yield { ...unit, source: null };
   yield* reported;
-  for (const { host, largest, partial, measuredAt } of account.shares) {
+  for (const { host, largest, partial, measuredAt } of shares) {
     for (const unit of largest) {
       if (of.includes(unit.leaf)) yield { ...unit, host, source: null, files: null, partial, measuredAt };
     }

@@ -8,7 +8,7 @@
 import { grown, noRow } from '../columns.ts';
 import { leafIndex, leaves } from '../quota/index.ts';
 import { kindFlags, nameIn, reachOf, type UnitColumns, type UnitRecord } from '../store/index.ts';
-import { TextTable } from './text-table.ts';
+import { TextTable } from '../text-table.ts';
 
 export class UnitTable {
   readonly #host: string;
@@ -21,23 +21,32 @@ export class UnitTable {
   #unreachable = new Float64Array(0);
   #leaves = new Uint8Array(0);
   #flags = new Uint8Array(0);
-  /** The number of the account in whose chain it is, or `noRow`. */
+  /** The row of the account in whose chain it is, or `noRow`. */
   #chains = new Int32Array(0);
   #next = new Int32Array(0);
   #previous = new Int32Array(0);
-  /** Names of owners as found; undefined where there is no unit. */
-  readonly #owners: (string | null | undefined)[] = [];
+  /** Names of owners as found, where they are not the keys. */
+  readonly #spellings: (string | undefined)[] = [];
   /** The hosts of units that an earlier life of this daemon, under another name, has left. */
   readonly #otherHosts = new Map<number, string>();
   readonly #free: number[] = [];
+  #end = 0;
+  readonly #keyOf: (account: number) => string;
 
-  /** Most units are those of `host`. */
-  constructor(host: string) {
+  /** Most units are those of `host`; `keyOf` gives the key of an account's owner. */
+  constructor(host: string, keyOf: (account: number) => string) {
     this.#host = host;
+    this.#keyOf = keyOf;
   }
 
   get size(): number {
     return this.#ids.size;
+  }
+
+  /** Prepares for about so many units. */
+  expect(units: number): void {
+    this.#ids.expect(units);
+    this.#makeRoomFor(units - 1);
   }
 
   /** Gives the row of the unit with this id, or `noRow`. */
@@ -52,7 +61,7 @@ export class UnitTable {
 
   /** Every row, in no order; those that come meanwhile may be among them. */
   *rows(): Generator<number> {
-    for (let row = 0; row < this.#owners.length; row += 1) if (this.#owners[row] !== undefined) yield row;
+    for (let row = 0; row < this.#end; row += 1) if (this.#ids.has(row)) yield row;
   }
 
   record(row: number): UnitRecord {
@@ -80,7 +89,23 @@ export class UnitTable {
   }
 
   owner(row: number): string | null {
-    return this.#owners[row] ?? null;
+    const account = this.accountOf(row);
+    return account === noRow ? null : (this.spelling(row) ?? this.#keyOf(account));
+  }
+
+  /** The owner's name as found; undefined where it is the key. */
+  spelling(row: number): string | undefined {
+    return this.#spellings[row];
+  }
+
+  /** The rows of units whose owners' names are not the keys. */
+  *spelledRows(): Generator<number> {
+    for (const [row, name] of this.#spellings.entries()) if (name !== undefined) yield row;
+  }
+
+  /** The account in whose chain it is, or `noRow`. */
+  accountOf(row: number): number {
+    return this.#chains[row] ?? noRow;
   }
 
   bytes(row: number): number {
@@ -110,23 +135,24 @@ export class UnitTable {
 
   readonly isWalked = (row: number) => !this.#has(row, kindFlags.reported);
 
-  /** Puts in a unit of which there is none with this id, in no chain. */
-  add(unit: UnitRecord): number {
-    const row = this.#free.pop() ?? this.#owners.length;
+  /** Puts in a unit of which there is none with this id, in no chain. `ownerKey`: see `set`. */
+  add(unit: UnitRecord, ownerKey: string | null): number {
+    const row = this.#free.pop() ?? this.#end++;
     if (row >= this.#bytes.length) this.#makeRoomFor(row);
     this.#ids.add(row, unit.id);
     this.#chains[row] = noRow;
-    this.set(row, unit);
+    this.set(row, unit, ownerKey);
     return row;
   }
 
   /**
    * Puts in units whose ids are not there, in no chain; gives the row of the first, which the others follow.
-   * `owners`: the names to keep for those in the columns.
+   * `spellings`: the names of the owners in the columns that are not their keys.
    */
-  append(units: UnitColumns, owners: readonly string[]): number {
-    const first = this.#owners.length;
+  append(units: UnitColumns, spellings: readonly (string | undefined)[]): number {
+    const first = this.#end;
     const count = units.ends.length;
+    this.#end += count;
     if (first + count > this.#bytes.length) this.#makeRoomFor(first + count - 1);
     this.#ids.append(first, units.ids, units.ends);
     this.#chains.fill(noRow, first, first + count);
@@ -135,7 +161,7 @@ export class UnitTable {
     this.#measuredAt.set(units.measuredAt, first);
     this.#seq.set(units.seq, first);
     for (let at = 0; at < count; at += 1) {
-      this.#owners.push(owners[units.ownersAt[at] ?? noRow] ?? null);
+      this.#spell(first + at, spellings[units.ownersAt[at] ?? noRow]);
       this.#setReach(first + at, units.reachable[at] ?? 0, units.unreachable[at] ?? 0);
       const kind = units.kinds[at] ?? 0;
       this.#leaves[first + at] = kind >> 2;
@@ -146,9 +172,9 @@ export class UnitTable {
     return first;
   }
 
-  /** Puts a unit in the place of the one with its id. */
-  set(row: number, unit: UnitRecord): void {
-    this.#owners[row] = unit.owner;
+  /** Puts a unit in the place of the one with its id. `ownerKey`: its owner's key. */
+  set(row: number, unit: UnitRecord, ownerKey: string | null): void {
+    this.#spell(row, unit.owner === null || unit.owner === ownerKey ? undefined : unit.owner);
     this.#bytes[row] = unit.bytes;
     this.#files[row] = unit.files;
     this.#measuredAt[row] = unit.measuredAt;
@@ -164,7 +190,7 @@ export class UnitTable {
   /** Takes a unit out that is in no chain. */
   remove(row: number): void {
     this.#ids.remove(row);
-    this.#owners[row] = undefined;
+    this.#spell(row, undefined);
     this.#otherHosts.delete(row);
     this.#free.push(row);
   }
@@ -191,13 +217,15 @@ export class UnitTable {
     for (let row = first; row !== noRow; row = this.#next[row] ?? noRow) yield row;
   }
 
-  /** The records of those who are in the chain; others may change meanwhile. */
-  *recordsOf(first: number, chain: number): Generator<UnitRecord> {
-    for (const row of [...this.chain(first)]) if (this.#chains[row] === chain) yield this.record(row);
-  }
-
   #has(row: number, flag: number): boolean {
     return ((this.#flags[row] ?? 0) & flag) !== 0;
+  }
+
+  /** Where all names are keys there is no such column. */
+  #spell(row: number, name: string | undefined): void {
+    if (name === undefined && row >= this.#spellings.length) return;
+    while (this.#spellings.length < row) this.#spellings.push(undefined);
+    this.#spellings[row] = name;
   }
 
   /** Where nobody has said of any unit what is unreachable in it, there are no such columns. */

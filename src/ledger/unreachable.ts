@@ -23,6 +23,11 @@ export class UnreachableSum {
     return this.#own;
   }
 
+  /** None of the units has any. */
+  get isNothing(): boolean {
+    return this.#own.every(bytes => bytes === 0);
+  }
+
   /** One of the units has become another, come or gone; true where this changes the sum. */
   unitChanged(before: UnitRecord | undefined, after: UnitRecord | undefined): boolean {
     const [was, is] = [unreachableIn(before), unreachableIn(after)];

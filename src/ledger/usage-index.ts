@@ -8,7 +8,8 @@ import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
 import type { Subject } from '../quota/index.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
-import { Account, type AccountBook } from './account.ts';
+import { Account } from './account.ts';
+import { AccountTable } from './account-table.ts';
 import { type Origins, originsOf } from './origins.ts';
 import { UnitTable } from './unit-table.ts';
 
@@ -20,10 +21,10 @@ export interface UnitSize {
 
 export class UsageIndex {
   readonly owners: OwnerRegistry;
-  readonly #book: AccountBook;
-  /** By owner's key; an owner without one has no usage. */
-  readonly #accounts = new Map<string, Account>();
+  /** By the rows of the owners' keys; an owner without one has no usage. */
+  readonly #accounts: AccountTable;
   readonly #units: UnitTable;
+  readonly #onChange: (ownerKey: string) => void;
   #accountsOpened = 0;
   #unitsVersion = 0;
   #accountsClosed = 0;
@@ -36,12 +37,25 @@ export class UsageIndex {
    */
   constructor(owners: OwnerRegistry, host: string, onChange: (ownerKey: string) => void) {
     this.owners = owners;
-    this.#units = new UnitTable(host);
-    this.#book = { table: this.#units, nameOf: ownerKey => this.#nameOf(ownerKey), onChange };
+    this.#units = new UnitTable(host, row => owners.keys.key(row));
+    this.#accounts = new AccountTable(owners, this.#units, onChange);
+    this.#onChange = onChange;
+  }
+
+  /** Prepares for about so many of them. */
+  expect(owners: number, units: number): void {
+    this.owners.expectMany(owners);
+    this.#accounts.expect(owners);
+    this.#units.expect(units);
   }
 
   get accounts(): Iterable<Account> {
-    return this.#accounts.values();
+    return { [Symbol.iterator]: () => this.#accountsIn(this.#accounts.rows()) };
+  }
+
+  /** The accounts that may have more than units: shares of other hosts, sets of sources, deltas. */
+  get accountsWithMore(): Iterable<Account> {
+    return { [Symbol.iterator]: () => this.#accountsIn(this.#accounts.rowsWithExtras()) };
   }
 
   get units(): Iterable<UnitRecord> {
@@ -64,42 +78,30 @@ export class UsageIndex {
 
   /** Goes through all units and accounts, in slices. */
   origins(): Promise<Origins> {
-    return originsOf(this.#units, this.accounts);
+    return originsOf(this.#units, this.accountsWithMore);
   }
 
-  /**
-   * Every owner, with the account where there is one. Accounts are mostly opened in the order in which owners
-   * come, so the next account is mostly the next owner's and need not be looked up.
-   */
+  /** Every owner, with the account where there is one. */
   *ownersWithAccounts(): Generator<readonly [OwnerRecord, Account | undefined]> {
-    const accounts = this.#accounts.values();
-    let next = accounts.next().value;
-    // The caller may pause at each owner: an account that was passed over can be closed by then.
-    let isPassedOver = false;
-    for (const owner of this.owners.all) {
-      const isNext = next?.ownerKey === owner.key;
-      yield [owner, isNext && !isPassedOver ? next : this.#accounts.get(owner.key)];
-      isPassedOver = !isNext;
-      if (isNext) next = accounts.next().value;
-    }
+    for (const owner of this.owners.all) yield [owner, this.accountByKey(owner.key)];
   }
 
   account(ownerName: string): Account | undefined {
-    return this.#accounts.get(this.owners.keyOf(ownerName));
+    return this.accountByKey(this.owners.keyOf(ownerName));
   }
 
   accountByKey(ownerKey: string): Account | undefined {
-    return this.#accounts.get(ownerKey);
+    return this.#accountAt(this.owners.keys.find(ownerKey));
   }
 
   /** Tells whether anything is stored or reported of an owner. */
   hasUsage(ownerKey: string): boolean {
-    return this.#accounts.get(ownerKey)?.isEmpty === false;
+    return this.accountByKey(ownerKey)?.isEmpty === false;
   }
 
   /** How many units an owner has, on all hosts. */
   unitCountOf(ownerKey: string): number {
-    return this.#accounts.get(ownerKey)?.unitCount ?? 0;
+    return this.accountByKey(ownerKey)?.unitCount ?? 0;
   }
 
   unit(id: string): UnitRecord | undefined {
@@ -152,21 +154,28 @@ export class UsageIndex {
 
   /** The units that were measured after this time, in milliseconds since 1970. */
   measuredAfter(time: number): readonly UnitRecord[] {
-    const rows = [...this.#units.rows()].filter(row => this.#units.measuredAt(row) > time);
-    return rows.map(row => this.#units.record(row));
+    const found: UnitRecord[] = [];
+    for (const row of this.#units.rows()) {
+      if (this.#units.measuredAt(row) > time) found.push(this.#units.record(row));
+    }
+    return found;
   }
 
   /** The owners whose units together pass 2^53 - 1 bytes. */
   ownersTooLarge(): readonly string[] {
-    return [...this.#accounts.values()]
-      .filter(account => !account.fits)
-      .map(({ ownerKey }) => this.#nameOf(ownerKey));
+    const found: string[] = [];
+    for (const row of this.#accounts.rows()) {
+      if (!new Account(this.#accounts, row).fits) found.push(this.#accounts.nameOf(row));
+    }
+    return found;
   }
 
   /** Names that are the same owner's, though directories spell them differently. */
   spellings(): readonly (readonly string[])[] {
-    return [...this.#accounts.values()]
-      .map(({ spellings }) => spellings)
+    const rows = new Set<number>();
+    for (const unit of this.#units.spelledRows()) rows.add(this.#units.accountOf(unit));
+    return [...rows]
+      .map(row => new Account(this.#accounts, row).spellings)
       .filter(({ size }) => size > 1)
       .map(names => [...names].sort());
   }
@@ -174,19 +183,18 @@ export class UsageIndex {
   /** The owner's account, opened if there is none; the owner is put on record unless one of that key is. */
   open(owner: OwnerRecord): Account {
     const { key } = this.owners.add(owner);
-    return this.#accounts.get(key) ?? this.openFirst(key);
+    return this.accountByKey(key) ?? this.openFirst(key);
   }
 
   /** Opens the account of an owner on record who has none. */
   openFirst(ownerKey: string): Account {
-    const account = new Account(ownerKey, ++this.#accountsOpened, this.#book);
-    this.#accounts.set(ownerKey, account);
-    return account;
+    this.#accountsOpened += 1;
+    return new Account(this.#accounts, this.#accounts.open(ownerKey));
   }
 
   /** Tells that an owner has come of whom there is nothing else to tell. */
   announce(ownerKey: string): void {
-    this.#book.onChange(ownerKey);
+    this.#onChange(ownerKey);
   }
 
   /** The units that have no owner. */
@@ -196,26 +204,27 @@ export class UsageIndex {
 
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
-    if (this.hasUsage(ownerKey)) return;
+    const row = this.owners.keys.find(ownerKey);
+    if (this.#accountAt(row)?.isEmpty !== true) return;
     this.#accountsClosed += 1;
-    this.#accounts.delete(ownerKey);
+    this.#accounts.close(row);
   }
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
-  put(record: UnitRecord): void {
-    const account = this.#accountOf(record);
-    const unit = account === undefined ? record : account.withOwnSpelling(record);
+  put(unit: UnitRecord): void {
+    const account = this.#accountOf(unit);
+    const ownerKey = unit.owner === null ? null : this.owners.keyOf(unit.owner);
     const row = this.#units.find(unit.id);
     const before = this.#recordAt(row);
     if (before?.owner !== unit.owner || before.leaf !== unit.leaf) this.#unitsVersion += 1;
     if (before !== undefined && before.owner === unit.owner) {
-      this.#units.set(row, unit);
+      this.#units.set(row, unit, ownerKey);
       account?.replaced(before, unit);
       if (unit.owner === null) this.#unowned.bytes += unit.bytes - before.bytes;
       return;
     }
     if (before !== undefined) this.#remove(row, before);
-    const added = this.#units.add(unit);
+    const added = this.#units.add(unit, ownerKey);
     account?.put(added, unit);
     if (unit.owner === null) this.#countUnowned(1, unit.bytes);
   }
@@ -224,9 +233,8 @@ export class UsageIndex {
   append({ columns }: PackedUnits, accountFor: (ownerName: string) => Account): void {
     const { owners, ownersAt, bytes } = columns;
     const accounts = owners.map(accountFor);
-    // The texts that came from the store are others for each of them.
-    const names = owners.map((name, at) => (accounts[at]?.ownerKey === name ? accounts[at].ownerKey : name));
-    let row = this.#units.append(columns, names);
+    const spellings = owners.map(name => (this.owners.keyOf(name) === name ? undefined : name));
+    let row = this.#units.append(columns, spellings);
     this.#unitsVersion += 1;
     for (let at = 0; at < ownersAt.length; at += 1, row += 1) {
       const account = accounts[ownersAt[at] ?? noRow];
@@ -256,6 +264,14 @@ export class UsageIndex {
     }
   }
 
+  *#accountsIn(rows: Iterable<number>): Generator<Account> {
+    for (const row of rows) yield new Account(this.#accounts, row);
+  }
+
+  #accountAt(row: number): Account | undefined {
+    return this.#accounts.isOpen(row) ? new Account(this.#accounts, row) : undefined;
+  }
+
   *#records(): Generator<UnitRecord> {
     for (const row of this.#units.rows()) yield this.#units.record(row);
   }
@@ -274,10 +290,6 @@ export class UsageIndex {
   #countUnowned(count: number, bytes: number): void {
     this.#unowned.count += count;
     this.#unowned.bytes += bytes;
-  }
-
-  #nameOf(ownerKey: string): string {
-    return this.owners.byKey(ownerKey)?.name ?? ownerKey;
   }
 
   #accountOf(unit: UnitRecord): Account | undefined {

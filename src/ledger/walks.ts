@@ -132,10 +132,9 @@ export class Walks {
    */
   async drop(leaves: ReadonlySet<Leaf>): Promise<void> {
     const seq = this.nextSeq();
-    const dropped = [...this.#options.usage.units].filter(
-      ({ kind, leaf }) => kind === 'walked' && leaves.has(leaf),
-    );
-    await inSlices(dropped, ({ name }) => this.recordGone(name, seq));
+    await inSlices(this.#options.usage.units, ({ kind, leaf, name }) => {
+      if (kind === 'walked' && leaves.has(leaf)) this.recordGone(name, seq);
+    });
   }
 
   /** A unit could not be measured: what is known of it goes on counting, and is marked. */
@@ -181,8 +180,7 @@ export class Walks {
     const key = usage.owners.keyOf(ownerName);
     const known = usage.accountByKey(key);
     if (known !== undefined) return known;
-    const owner = usage.owners.byKey(key);
-    if (owner !== undefined) return usage.openFirst(owner.key);
+    if (usage.owners.has(key)) return usage.openFirst(key);
     const added = usage.owners.expect(ownerName, now());
     writeBehind.owner(added);
     return usage.open(added);

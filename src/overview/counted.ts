@@ -1,10 +1,12 @@
 /**
- * The figures by which owners are counted, in columns: with an object each, a million owners take 80 MB
- * more.
+ * The figures by which owners are counted, in columns by the rows of their keys: with an object for each, a
+ * million owners would take 200 MB more.
  */
 
-import { grown } from '../columns.ts';
-import { noUsage, type Usage } from '../quota/index.ts';
+import { grown, noRow } from '../columns.ts';
+import type { Owners } from '../documents/index.ts';
+import { PackedNumbers } from '../packed-numbers.ts';
+import { leaves, type Usage } from '../quota/index.ts';
 import type { OwnerState } from '../wire/index.ts';
 
 /** How near an owner is to a limit, with the kind of data that is nearest. */
@@ -25,58 +27,79 @@ export interface CountedOwner extends Nearness {
 const states: readonly OwnerState[] = ['ok', 'near', 'grace', 'over'];
 
 export class CountedOwners {
-  readonly #rows = new Map<string, number>();
-  readonly #free: number[] = [];
-  readonly #usages: Usage[] = [];
+  readonly #keys: Owners['keys'];
+  #size = 0;
+  readonly #usages = new PackedNumbers(leaves.length);
   #ids = new Float64Array(0);
   #fullness = new Float64Array(0);
   #limits = new Float64Array(0);
   #states = new Uint8Array(0);
 
+  constructor(keys: Owners['keys']) {
+    this.#keys = keys;
+  }
+
   get size(): number {
-    return this.#rows.size;
+    return this.#size;
   }
 
   /** The keys of all owners; may be gone through while owners come and go. */
-  keys(): Iterable<string> {
-    return this.#rows.keys();
+  *keys(): Generator<string> {
+    for (let row = 0; row < this.#ids.length; row += 1) if (this.#usages.has(row)) yield this.#keys.key(row);
+  }
+
+  /** The row of an owner who is counted, or `noRow`. */
+  rowOf(ownerKey: string): number {
+    const row = this.#keys.find(ownerKey);
+    return this.#usages.has(row) ? row : noRow;
   }
 
   get(ownerKey: string): CountedOwner | undefined {
-    const row = this.#rows.get(ownerKey);
-    if (row === undefined) return undefined;
+    const row = this.#keys.find(ownerKey);
+    const usage = this.#usages.get(row);
+    if (usage === undefined) return undefined;
     return {
       id: this.#ids[row] ?? 0,
-      usage: this.#usages[row] ?? noUsage,
+      usage,
       state: states[this.#states[row] ?? 0] ?? 'ok',
       fullness: this.#fullness[row] ?? 0,
       limit: this.#limits[row] ?? 0,
     };
   }
 
-  set(ownerKey: string, { id, usage, state, fullness, limit }: CountedOwner): void {
-    const row = this.#rows.get(ownerKey) ?? this.#free.pop() ?? this.#rows.size;
-    if (row >= this.#ids.length) this.#makeRoomFor(row);
-    this.#rows.set(ownerKey, row);
-    this.#usages[row] = usage;
+  /** The id of the owner in a row; undefined where nobody is counted there. */
+  idIn(row: number): number | undefined {
+    return this.#usages.has(row) ? this.#ids[row] : undefined;
+  }
+
+  /** Gives the owner's row. */
+  set(ownerKey: string, { id, usage, state, fullness, limit }: CountedOwner): number {
+    const row = this.#rowFor(ownerKey);
+    this.#usages.set(row, usage);
     this.#ids[row] = id;
     this.#fullness[row] = fullness;
     this.#limits[row] = limit;
     this.#states[row] = states.indexOf(state);
+    return row;
   }
 
   delete(ownerKey: string): void {
-    const row = this.#rows.get(ownerKey);
-    if (row === undefined) return;
-    this.#rows.delete(ownerKey);
-    this.#usages[row] = noUsage;
-    this.#free.push(row);
+    const row = this.rowOf(ownerKey);
+    if (row === noRow) return;
+    this.#size -= 1;
+    this.#usages.delete(row);
+    this.#keys.release(row);
   }
 
-  #makeRoomFor(row: number): void {
+  #rowFor(ownerKey: string): number {
+    const known = this.rowOf(ownerKey);
+    if (known !== noRow) return known;
+    const row = this.#keys.hold(ownerKey);
+    this.#size += 1;
     this.#ids = grown(this.#ids, row + 1);
     this.#fullness = grown(this.#fullness, row + 1);
     this.#limits = grown(this.#limits, row + 1);
     this.#states = grown(this.#states, row + 1);
+    return row;
   }
 }

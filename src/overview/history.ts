@@ -145,7 +145,7 @@ export class History {
   }
 }
 
-function* slicesOf(usage: ReadonlyMap<number, Usage>): Generator<OwnerUsageRecord[]> {
+function* slicesOf(usage: Iterable<readonly [number, Usage]>): Generator<OwnerUsageRecord[]> {
   let slice: OwnerUsageRecord[] = [];
   for (const [ownerId, used] of usage) {
     if (slice.push({ ownerId, usage: used }) < ownersAtOnce) continue;

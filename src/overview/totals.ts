@@ -8,6 +8,7 @@ import { inSlices } from '../slices.ts';
 import type { OwnerState } from '../wire/index.ts';
 import { within } from '../within.ts';
 import { type CountedOwner, CountedOwners, type Nearness } from './counted.ts';
+import { MovedOwners } from './moved.ts';
 import { worstKind } from './states.ts';
 
 export interface TotalsOptions {
@@ -35,8 +36,8 @@ export interface TotalFigures {
 
 /** Owners who have become others since this was asked for last. */
 export interface Moved {
-  /** The present usage of each owner, by id. */
-  readonly usage: ReadonlyMap<number, Usage>;
+  /** With their present usage. */
+  readonly usage: MovedOwners;
   /** The ids of owners who are no more. */
   readonly gone: readonly number[];
 }
@@ -49,7 +50,7 @@ export class Totals {
   readonly #ledger: TotalsOptions['ledger'];
   readonly #loop: ReconcileLoop;
   /** By key. */
-  readonly #counted = new CountedOwners();
+  readonly #counted: CountedOwners;
   #promised = 0n;
   #unlimited = 0;
   readonly #states: Record<OwnerState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
@@ -57,11 +58,12 @@ export class Totals {
   readonly #sums = leaves.map(() => 0n);
   /** Tells whether all have been counted in this life. */
   #isCounted = false;
-  #moved = new Map<number, Usage>();
+  #moved = new MovedOwners();
   #gone = new Set<number>();
 
   constructor({ ledger, log }: TotalsOptions) {
     this.#ledger = ledger;
+    this.#counted = new CountedOwners(ledger.documents.owners.keys);
     this.#loop = new ReconcileLoop({
       ledger,
       reconcile: ownerKey => this.#reconcile(ownerKey),
@@ -107,14 +109,14 @@ export class Totals {
   /** To be asked by one only, and given back with `putBack` where it came to nothing. */
   takeMoved(): Moved {
     const moved = { usage: this.#moved, gone: [...this.#gone] };
-    this.#moved = new Map();
+    this.#moved = new MovedOwners();
     this.#gone = new Set();
     return moved;
   }
 
   /** Owners that have changed again since are left alone. */
   putBack({ usage, gone }: Moved): void {
-    for (const [id, used] of usage) if (!this.#moved.has(id)) this.#moved.set(id, used);
+    this.#moved.putBack(usage, (row, id) => this.#counted.idIn(row) === id);
     for (const id of gone) this.#gone.add(id);
   }
 
@@ -125,13 +127,17 @@ export class Totals {
   #reconcile(ownerKey: string): void {
     const before = this.#counted.get(ownerKey);
     const now = this.#countedNow(ownerKey, before);
-    if (now === undefined) this.#counted.delete(ownerKey);
-    else this.#counted.set(ownerKey, now);
+    const isSame = before !== undefined && before.usage === now?.usage;
     this.#count(before, -1);
     this.#count(now, 1);
-    const isSame = before?.usage === now?.usage;
     if (!isSame) this.#add(before?.usage ?? noUsage, now?.usage ?? noUsage);
-    if (now !== undefined && (!isSame || before?.id !== now.id)) this.#moved.set(now.id, now.usage);
+    if (now === undefined) {
+      this.#moved.delete(this.#counted.rowOf(ownerKey));
+      this.#counted.delete(ownerKey);
+    } else {
+      const row = this.#counted.set(ownerKey, now);
+      if (!isSame || before.id !== now.id) this.#moved.set(row, now.id, now.usage);
+    }
     if (before !== undefined && before.id !== now?.id) this.#leave(before.id);
   }
 
@@ -178,7 +184,6 @@ export class Totals {
   /** A renamed owner has another key. */
   #leave(id: number): void {
     if (this.#ledger.documents.owners.byId(id) !== undefined) return;
-    this.#moved.delete(id);
     this.#gone.add(id);
   }
 

@@ -67,6 +67,7 @@ export { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 export type {
   Changes,
   DeltaRecord,
+  Loader,
   ReplicatedPosition,
   RootRecord,
   Store,
@@ -87,7 +88,6 @@ export type {
 export { mostUnitsInSet } from './unit-sources.ts';
 export { openUnitSources } from './units/store.ts';
 export { WriteBehind } from './write-behind.ts';
-export { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 

@@ -5,8 +5,8 @@
  */
 
 import { type Leaf, leafIndex, leaves } from '../quota/index.ts';
+import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 import { reachOf, type UnitRecord } from './unit.ts';
-import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 /** The flags in `kinds`, which are added to 4 times the leaf's index. */
 export const kindFlags = { reported: 1, partial: 2 } as const;

@@ -82,8 +82,19 @@ export interface Changes extends RecordChanges {
   readonly replicated?: ReplicatedPosition;
 }
 
+/** Takes owners some at a time, so that nobody has to hold all of them. */
+export interface Loader {
+  /** Called first: there are so many owners and units. */
+  expect(owners: number, units: number): void;
+  takeOwners(owners: readonly OwnerRecord[]): void;
+}
+
 export interface Store extends RecordStore {
-  load(): Promise<StoredRecords>;
+  /**
+   * The owners that the loader does not take are in what is loaded. Where it rejects, some may have been
+   * handed over.
+   */
+  load(loader?: Loader): Promise<StoredRecords>;
   /**
    * Hands over every unit, some at a time and in no order, so that nobody has to hold all of them. Rejects as
    * `load` does, where some may have been handed over.

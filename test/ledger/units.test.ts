@@ -40,6 +40,20 @@ t.test('who is deleted and comes anew while all are listed is listed with what t
   t.equal(bob?.usage[leaves.indexOf(repos)], 7);
 });
 
+t.test('whoever lists the units of an owner who goes is not told those of the next who comes', async t => {
+  const ledger = await new World(t).open();
+  for (const name of ['one', 'two', 'three']) await ledger.reports.reportUnit('alice', lfs, name, 5);
+  const { units } = await ledger.shares.someUnitsOf('alice', { most: 10 });
+  const listed = units[Symbol.iterator]();
+  t.match(listed.next().value, { name: 'three' });
+  for (const name of ['one', 'two', 'three']) await ledger.reports.reportUnit('alice', lfs, name, 0);
+  await ledger.documents.transact(transaction => transaction.deleteOwner('alice'));
+  for (const name of ['four', 'five', 'six']) await ledger.reports.reportUnit('bob', lfs, name, 5);
+  t.equal(listed.next().done, true);
+  t.equal([...units].length, 0);
+  t.equal(ledger.units.unitsOf('bob').length, 3);
+});
+
 t.test('the result of an earlier walk that comes late is not taken', async t => {
   const ledger = await new World(t).open();
   const earlier = ledger.walks.nextSeq();

@@ -77,6 +77,23 @@ t.test('owners come out as they went in, whatever is among them', async t => {
   t.strictSame((await store.load()).owners.toSorted(byKey), more.toSorted(byKey), 'odd ones among them');
 });
 
+t.test('whoever takes owners is told first how many there are, and gets them some at a time', async t => {
+  const { store } = await open(t);
+  const owners = Array.from({ length: many }, (_, at) => owner(`owner-${at}`));
+  await store.write({ owners, units: [unit('/a'), unit('/b')] });
+  const told: (string | number)[] = [];
+  const taken: OwnerRecord[] = [];
+  const kept = await store.load({
+    expect: (ownerCount, unitCount) => told.push(ownerCount, unitCount),
+    takeOwners: some => {
+      told.push('some');
+      taken.push(...some);
+    },
+  });
+  t.strictSame(told.slice(0, 4), [many, 2, 'some', 'some']);
+  t.strictSame([kept.owners, taken.toSorted(byKey)], [[], owners.toSorted(byKey)]);
+});
+
 const damages: Readonly<Record<string, { readonly sql: string; readonly says: RegExp }>> = {
   'two ids that are a text only together': {
     sql: "UPDATE units SET id = x'2fc3' WHERE id = x'2f61'; UPDATE units SET id = x'a9' WHERE id = x'2f62'",

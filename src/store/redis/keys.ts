@@ -44,7 +44,7 @@
  */
 
 import { Command } from 'ioredis';
-import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
+import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
 
 export type Keys = Readonly<ReturnType<typeof redisKeys>>;
 

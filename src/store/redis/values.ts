@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import { issueLines, printable } from '../../text/index.ts';
+import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
 import type {
   DocumentRecord,
   EventRecord,
@@ -16,7 +17,6 @@ import type {
   RecordChanges,
 } from '../record-store.ts';
 import { documentShape, eventShape, levelShape, ownerShape, whole } from '../shapes.ts';
-import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 import { damaged } from './faults.ts';
 import { fieldName, textIn } from './keys.ts';
 

@@ -15,6 +15,7 @@ import type {
 import type {
   Changes,
   DeltaRecord,
+  Loader,
   ReplicatedPosition,
   RootRecord,
   StoredRecords,
@@ -88,7 +89,7 @@ export class Connection {
     return this.#answered(id);
   }
 
-  async load(): Promise<StoredRecords> {
+  async load(loader?: Loader): Promise<StoredRecords> {
     const deltas: DeltaRecord[] = [];
     const owners: OwnerRecord[] = [];
     const documents: DocumentRecord[] = [];
@@ -99,7 +100,12 @@ export class Connection {
     const versions: VersionRecord[] = [];
     await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
       deltas.push(...(chunk.deltas ?? []));
-      if (chunk.owners !== undefined) owners.push(...ownersFrom(chunk.owners));
+      if (chunk.counts !== undefined) loader?.expect(chunk.counts.owners, chunk.counts.units);
+      if (chunk.owners !== undefined) {
+        const some = [...ownersFrom(chunk.owners)];
+        if (loader === undefined) owners.push(...some);
+        else loader.takeOwners(some);
+      }
       documents.push(...(chunk.documents ?? []));
       roots.push(...(chunk.roots ?? []));
       shares.push(...(chunk.shares ?? []));

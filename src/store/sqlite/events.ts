@@ -1,8 +1,8 @@
 /** Finding events: newest first, each question answered along an index. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { encodeWtf8 } from '../../wtf8.ts';
 import type { EventQuery } from '../record-store.ts';
-import { encodeWtf8 } from '../wtf8.ts';
 
 const columns = 'id, kind, at, owner_id, owner_key, text';
 const newestFirst = 'ORDER BY at DESC, id DESC LIMIT :limit';

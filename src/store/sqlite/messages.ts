@@ -48,6 +48,7 @@ export type Request = Question | { readonly ask: 'close' };
 
 /** Some of what was asked for. */
 export interface Chunk extends Partial<Omit<StoredRecords, 'owners'>> {
+  readonly counts?: { readonly owners: number; readonly units: number };
   readonly owners?: OwnerColumns;
   readonly units?: UnitColumns;
   readonly versions?: readonly VersionRecord[];

@@ -1,9 +1,9 @@
 /** Reading owners, some at a time, as columns; see unit-rows.ts. */
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { encodeWtf8 } from '../../wtf8.ts';
 import type { OwnerRecord } from '../record-store.ts';
 import { choiceValue, wholeValue } from '../untrusted.ts';
-import { encodeWtf8 } from '../wtf8.ts';
 import { unreadable } from './faults.ts';
 import { asText, textValue } from './values.ts';
 

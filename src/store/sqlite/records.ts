@@ -9,12 +9,12 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
+import { encodeWtf8 } from '../../wtf8.ts';
 import type { UnitColumns } from '../packed-units.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, Position, ShareRecord } from '../record-store.ts';
 import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, VersionRecord } from '../store.ts';
 import { checkedFields, checkedList, checkedText, leafValue, wholeValue } from '../untrusted.ts';
-import { encodeWtf8 } from '../wtf8.ts';
 import { eventStatements } from './events.ts';
 import { unreadable } from './faults.ts';
 import type { Chunk, Reading } from './messages.ts';
@@ -139,6 +139,9 @@ export function reader(db: DatabaseSync, file: string): Read {
   const units = unitReader(db, file);
   const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
   const owners = ownerReader(db, file);
+  const counts = db.prepare(
+    'SELECT (SELECT count(*) FROM owners) AS owners, (SELECT count(*) FROM units) AS units',
+  );
   const documents = db.prepare('SELECT kind, key, text FROM documents');
   const shares = db.prepare('SELECT owner_key, host, text FROM shares');
   const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
@@ -170,6 +173,7 @@ export function reader(db: DatabaseSync, file: string): Read {
   }
 
   const load = (emit: (chunk: Chunk) => void) => {
+    for (const [one] of chunks('owners', counts, countsOf)) if (one) emit({ counts: one });
     for (const chunk of chunks('deltas', deltas, deltaOf)) emit({ deltas: chunk });
     for (const chunk of owners()) emit({ owners: chunk });
     for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
@@ -202,6 +206,11 @@ function emitUnits(units: UnitColumns, emit: Parameters<Read>[1]): void {
 }
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
+
+const countsOf = (row: Row) => ({
+  owners: wholeValue(row.owners, 'owners'),
+  units: wholeValue(row.units, 'units'),
+});
 
 const deltaOf = (row: Row): DeltaRecord => ({
   seq: wholeValue(row.seq, 'seq'),

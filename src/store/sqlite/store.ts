@@ -21,7 +21,7 @@ import type {
 } from '../history.ts';
 import type { PackedUnits } from '../packed-units.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
-import type { Changes, Store, StoredRecords } from '../store.ts';
+import type { Changes, Loader, Store, StoredRecords } from '../store.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 
@@ -80,9 +80,9 @@ class SqliteStore implements Store, HistoryStore {
     return store;
   }
 
-  async load(): Promise<StoredRecords> {
+  async load(loader?: Loader): Promise<StoredRecords> {
     const connection = await this.#connected();
-    return connection.load();
+    return connection.load(loader);
   }
 
   async units(take: (units: PackedUnits) => void): Promise<void> {

@@ -1,7 +1,7 @@
 /** Values of rows. They are not trusted: what no record can have made is damage, and throws. */
 
 import type { SQLOutputValue } from 'node:sqlite';
-import { decodeWtf8 } from '../wtf8.ts';
+import { decodeWtf8 } from '../../wtf8.ts';
 
 type Value = SQLOutputValue | undefined;
 

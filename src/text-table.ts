@@ -2,15 +2,17 @@
  * Texts by the numbers of rows, and the rows by their texts, packed: a million paths are a few blocks of
  * bytes and not a million objects that a collection of garbage looks at.
  *
- * Rows are found by linear hashing, which grows by one bucket with each text, so that no addition ever waits
- * for a new table to be laid out. The hash is seeded: whoever chooses names cannot choose where they collide.
+ * The hash is seeded: whoever chooses names cannot choose where they collide.
  */
 
 import { randomInt } from 'node:crypto';
-import { grown, noRow } from '../columns.ts';
-import { decodeWtf8, encodeWtf8 } from '../store/index.ts';
+import { grown, noRow } from './columns.ts';
+import { HashedRows, mixed } from './hashed-rows.ts';
+import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 const blockBytes = 2 ** 20;
+/** Up to so many bytes it takes longer to call what is quicker for long texts. */
+const short = 64;
 /** How many rows are moved out of sparse blocks with each text that is added. */
 const movedAtOnce = 8;
 
@@ -23,23 +25,14 @@ interface Block {
 
 export class TextTable {
   readonly #seed = randomInt(2 ** 32);
-  #size = 0;
+  /** By the hashes of their texts. */
+  readonly #rows = new HashedRows();
   /** The bytes of the text that was asked for last. */
   #asked = Buffer.allocUnsafeSlow(4096);
-  /**
-   * Row by row: the text's hash, its block and place in it, its length and 1 (0: none), the next of its
-   * bucket.
-   */
-  #hashes = new Int32Array(0);
+  /** Row by row: the block of the text and its place in it, its length and 1 (0: none). */
   #blockOf = new Int32Array(0);
   #places = new Int32Array(0);
   #sizes = new Int32Array(0);
-  #next = new Int32Array(0);
-  /** The first row of each bucket. */
-  #buckets = new Int32Array(1).fill(noRow);
-  /** There are so many buckets: `#round` of them, and `#split` that were split in this round. */
-  #round = 1;
-  #split = 0;
   #blocks: (Block | null)[] = [];
   #freeBlocks: number[] = [];
   #filling = noRow;
@@ -49,7 +42,17 @@ export class TextTable {
   #cursor = 0;
 
   get size(): number {
-    return this.#size;
+    return this.#rows.size;
+  }
+
+  /** Prepares for about so many texts, in the rows from 0 on. */
+  expect(texts: number): void {
+    this.#rows.expect(texts);
+    this.#roomFor(texts - 1);
+  }
+
+  has(row: number): boolean {
+    return (this.#sizes[row] ?? 0) > 0;
   }
 
   /** How many bytes its blocks take. */
@@ -61,6 +64,19 @@ export class TextTable {
   find(text: string): number {
     const length = this.#encode(text);
     return this.#find(length, this.#hashOf(length));
+  }
+
+  /** Tells whether a row has this text, without the effort of `find`; false for all that is not ASCII. */
+  isAscii(row: number, text: string): boolean {
+    if (this.#sizes[row] !== text.length + 1) return false;
+    const bytes = this.#blocks[this.#blockOf[row] ?? 0]?.bytes;
+    const place = this.#places[row] ?? 0;
+    if (bytes === undefined) return false;
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code > 0x7f || bytes[place + at] !== code) return false;
+    }
+    return true;
   }
 
   /**
@@ -91,21 +107,21 @@ export class TextTable {
 
   /** The text of a row that has one. */
   text(row: number): string {
-    const bytes = this.#bytesOf(row);
-    const text = decodeWtf8(bytes);
-    if (text === null) throw new Error(`row ${row} holds no text`);
-    return text;
+    const bytes = this.#blocks[this.#blockOf[row] ?? 0]?.bytes;
+    const place = this.#places[row] ?? 0;
+    const text = bytes?.toString('utf8', place, place + this.#lengthOf(row));
+    // That stands for what UTF-8 has no bytes for, too.
+    const whole = text?.includes('\ufffd') ? decodeWtf8(this.#bytesOf(row)) : text;
+    if (whole === null || whole === undefined) throw new Error(`row ${row} holds no text`);
+    return whole;
   }
 
   /** Gives a text to a row that has none; no row has that text. */
   add(row: number, text: string): void {
     const length = this.#encode(text);
     this.#roomFor(row);
-    this.#hashes[row] = this.#hashOf(length);
     this.#keep(row, this.#asked.subarray(0, length));
-    this.#link(row);
-    this.#size += 1;
-    if (this.#size > this.#round + this.#split) this.#splitNext();
+    this.#rows.add(row, this.#hashOf(length));
     this.#tidy();
   }
 
@@ -121,21 +137,17 @@ export class TextTable {
     let begin = 0;
     let row = first;
     for (const end of ends) {
-      this.#hashes[row] = this.#hashIn(texts, begin, end);
       this.#blockOf[row] = index;
       this.#places[row] = place + begin;
       this.#sizes[row] = end - begin + 1;
-      this.#link(row);
-      this.#size += 1;
-      if (this.#size > this.#round + this.#split) this.#splitNext();
+      this.#rows.add(row, this.#hashIn(texts, begin, end));
       begin = end;
       row += 1;
     }
   }
 
   remove(row: number): void {
-    this.#unlink(row);
-    this.#size -= 1;
+    this.#rows.remove(row);
     this.#release(row);
     this.#sizes[row] = 0;
   }
@@ -144,10 +156,21 @@ export class TextTable {
   #encode(text: string): number {
     const most = 3 * text.length;
     if (most > this.#asked.length) this.#asked = Buffer.allocUnsafeSlow(2 * most);
+    if (text.length <= short && this.#encodeAscii(text)) return text.length;
     if (text.isWellFormed()) return this.#asked.write(text);
     const bytes = encodeWtf8(text);
     this.#asked.set(bytes);
     return bytes.length;
+  }
+
+  /** False: it has other characters. */
+  #encodeAscii(text: string): boolean {
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code > 0x7f) return false;
+      this.#asked[at] = code;
+    }
+    return true;
   }
 
   #hashOf(length: number): number {
@@ -162,21 +185,19 @@ export class TextTable {
 
   /** Finds the first bytes of those that are asked for. */
   #find(length: number, hash: number): number {
-    for (
-      let row = this.#buckets[this.#bucketOf(hash)] ?? noRow;
-      row !== noRow;
-      row = this.#next[row] ?? noRow
-    ) {
-      if (this.#hashes[row] === hash && this.#sizes[row] === length + 1 && this.#isText(row, length))
-        return row;
-    }
-    return noRow;
+    let row = this.#rows.first(hash);
+    while (row !== noRow && !this.#isText(row, length)) row = this.#rows.after(row, hash);
+    return row;
   }
 
   #isText(row: number, length: number): boolean {
+    if (this.#sizes[row] !== length + 1) return false;
     const block = this.#blocks[this.#blockOf[row] ?? 0]?.bytes;
     const place = this.#places[row] ?? 0;
-    return block !== undefined && block.compare(this.#asked, 0, length, place, place + length) === 0;
+    if (block === undefined) return false;
+    if (length > short) return block.compare(this.#asked, 0, length, place, place + length) === 0;
+    for (let at = 0; at < length; at += 1) if (block[place + at] !== this.#asked[at]) return false;
+    return true;
   }
 
   #bytesOf(row: number): Buffer {
@@ -189,49 +210,11 @@ export class TextTable {
     return Math.max((this.#sizes[row] ?? 0) - 1, 0);
   }
 
-  #bucketOf(hash: number): number {
-    const bucket = hash & (this.#round - 1);
-    return bucket < this.#split ? hash & (2 * this.#round - 1) : bucket;
-  }
-
-  #link(row: number): void {
-    const bucket = this.#bucketOf(this.#hashes[row] ?? 0);
-    this.#next[row] = this.#buckets[bucket] ?? noRow;
-    this.#buckets[bucket] = row;
-  }
-
-  #unlink(row: number): void {
-    const bucket = this.#bucketOf(this.#hashes[row] ?? 0);
-    const after = this.#next[row] ?? noRow;
-    let at = this.#buckets[bucket] ?? noRow;
-    if (at === row) this.#buckets[bucket] = after;
-    while (at !== noRow && this.#next[at] !== row) at = this.#next[at] ?? noRow;
-    if (at !== noRow) this.#next[at] = after;
-  }
-
-  /** One more bucket takes its part of the rows of the one that is split. */
-  #splitNext(): void {
-    const from = this.#split;
-    let row = this.#buckets[from] ?? noRow;
-    this.#buckets = grown(this.#buckets, this.#round + from + 1);
-    this.#buckets[from] = noRow;
-    this.#buckets[this.#round + from] = noRow;
-    this.#split += 1;
-    if (this.#split === this.#round) [this.#round, this.#split] = [2 * this.#round, 0];
-    while (row !== noRow) {
-      const after = this.#next[row] ?? noRow;
-      this.#link(row);
-      row = after;
-    }
-  }
-
   #roomFor(row: number): void {
-    if (row < this.#hashes.length) return;
-    this.#hashes = grown(this.#hashes, row + 1);
+    if (row < this.#sizes.length) return;
     this.#blockOf = grown(this.#blockOf, row + 1);
     this.#places = grown(this.#places, row + 1);
     this.#sizes = grown(this.#sizes, row + 1);
-    this.#next = grown(this.#next, row + 1);
   }
 
   #keep(row: number, bytes: Uint8Array): void {
@@ -306,12 +289,4 @@ const slash = 0x2f;
 /** FNV-1a's step. */
 function stepped(state: number, byte: number): number {
   return Math.imul(state ^ byte, 0x01000193);
-}
-
-/** Lets every bit of the state tell in every bit of the hash. */
-function mixed(state: number): number {
-  let hash = state;
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
 }

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import { noRow } from '../../src/columns.ts';
-import { TextTable } from '../../src/ledger/text-table.ts';
-import { isLong } from '../run-length.ts';
+import { noRow } from '../src/columns.ts';
+import { TextTable } from '../src/text-table.ts';
+import { isLong } from './run-length.ts';
 
 /** Few enough that the same texts come and go again and again. */
 const texts = [
@@ -78,4 +78,30 @@ t.test('the room of texts that went is given up, though some between them stay',
   }
   t.ok(table.blockBytes < 4_000_000, `${table.blockBytes} bytes`);
   t.ok(Array.from({ length: 3000 }, (_, at) => 20 * at).every(row => table.find(text(row)) === row));
+});
+
+t.test('it finds texts that were expected, as many as there are, fewer and more', async t => {
+  for (const expected of [0, 1, 2, 500, 1000, 1300]) {
+    const table = new TextTable();
+    table.expect(expected);
+    for (let row = 0; row < 1000; row += 1) table.add(row, `${row}`);
+    t.ok(
+      Array.from({ length: 1000 }, (_, row) => table.find(`${row}`)).every((found, row) => found === row),
+      `${expected} were expected`,
+    );
+    t.equal(table.find('1000'), noRow);
+  }
+});
+
+t.test('it tells whether a row has a text, of ASCII alone', async t => {
+  const table = new TextTable();
+  for (const [row, text] of ['alice', 'ü', ''].entries()) table.add(row, text);
+  t.ok(table.isAscii(0, 'alice'));
+  t.ok(table.isAscii(2, ''));
+  t.notOk(table.isAscii(0, 'alicf'));
+  t.notOk(table.isAscii(0, 'alic'));
+  t.notOk(table.isAscii(1, 'ü'));
+  t.notOk(table.isAscii(1, '\u00c3\u00bc'), 'the bytes of another text');
+  t.notOk(table.isAscii(-1, ''), 'no row');
+  t.notOk(table.isAscii(3, ''), 'a row without a text');
 });

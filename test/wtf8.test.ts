@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { decodeWtf8, encodeWtf8 } from '../../src/store/wtf8.ts';
-import { oddStrings } from './records.ts';
+import { decodeWtf8, encodeWtf8 } from '../src/wtf8.ts';
+import { oddStrings } from './store/records.ts';
 
 const anyCodes = fc.array(
   fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd7f0, max: 0xe010 })),

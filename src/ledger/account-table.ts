@@ -1,0 +1,215 @@
+/**
+ * What all accounts have, in columns by the rows of the owners' keys; and what only some have, such as
+ * reports between two walks, in an object for each of them.
+ */
+
+import { grown } from '../columns.ts';
+import type { OwnerRegistry } from '../documents/index.ts';
+import { PackedNumbers } from '../packed-numbers.ts';
+import { type Leaf, leaves, type Usage } from '../quota/index.ts';
+import type { ShareRecord } from '../store/index.ts';
+import type { LeafDeltas } from './deltas.ts';
+import type { SourceShare } from './source-share.ts';
+import type { UnitTable } from './unit-table.ts';
+import { UnreachableSum } from './unreachable.ts';
+
+/** What only some accounts have. */
+export class AccountExtras {
+  /** The sets of sources. */
+  sources: readonly SourceShare[] = [];
+  /** The shares of other hosts, by host. */
+  shares: ReadonlyMap<string, ShareRecord> = new Map();
+  /** Only leaves that have any. */
+  deltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
+  readonly unreachable = new UnreachableSum();
+  /** The sums with all of these; null: they have to be added up again. */
+  usage: Usage | null = null;
+  ownUsage: Usage | null = null;
+}
+
+/** Where it has to be looked for when the oldest of the units was walked. */
+const unknown = Number.NaN;
+/** None of them was walked. */
+const never = Number.POSITIVE_INFINITY;
+
+export class AccountTable {
+  /** The units of all accounts. */
+  readonly units: UnitTable;
+  readonly #owners: Pick<OwnerRegistry, 'byKey' | 'keys'>;
+  readonly #onChange: (ownerKey: string) => void;
+  /** The first unit of each and 1, or 0; for how many units there are and how many of them are partial. */
+  #firstUnits = new Int32Array(0);
+  #unitCounts = new Int32Array(0);
+  #partialUnits = new Int32Array(0);
+  #measuredAt = new Float64Array(0);
+  /** How often each has changed, and how often one was opened or closed in each row: odd while it is open. */
+  #changes = new Int32Array(0);
+  #lives = new Int32Array(0);
+  /** The sums of units, without deltas; none where they have to be added up again. */
+  readonly #sums = new PackedNumbers(leaves.length);
+  readonly #extras = new Map<number, AccountExtras>();
+
+  /** `onChange` is called when what an owner stores, or what is reported on top, has changed. */
+  constructor(
+    owners: Pick<OwnerRegistry, 'byKey' | 'keys'>,
+    units: UnitTable,
+    onChange: (ownerKey: string) => void,
+  ) {
+    this.#owners = owners;
+    this.units = units;
+    this.#onChange = onChange;
+  }
+
+  /** The rows of all accounts, in no order. */
+  *rows(): Generator<number> {
+    for (let row = 0; row < this.#lives.length; row += 1) if (this.isOpen(row)) yield row;
+  }
+
+  isOpen(row: number): boolean {
+    return ((this.#lives[row] ?? 0) & 1) === 1;
+  }
+
+  /** Another number for each account that has been in this row. */
+  lifeOf(row: number): number {
+    return this.#lives[row] ?? 0;
+  }
+
+  /** Prepares for about so many accounts. */
+  expect(accounts: number): void {
+    this.#makeRoomFor(accounts - 1);
+  }
+
+  /** Opens the account of an owner who has none. */
+  open(ownerKey: string): number {
+    const row = this.#owners.keys.hold(ownerKey);
+    if (row >= this.#lives.length) this.#makeRoomFor(row);
+    this.#lives[row] = (this.#lives[row] ?? 0) + 1;
+    this.#measuredAt[row] = never;
+    return row;
+  }
+
+  /** Closes an account that has nothing. */
+  close(row: number): void {
+    this.#lives[row] = (this.#lives[row] ?? 0) + 1;
+    this.#sums.delete(row);
+    this.#extras.delete(row);
+    this.#owners.keys.release(row);
+  }
+
+  keyOf(row: number): string {
+    return this.#owners.keys.key(row);
+  }
+
+  /** An owner's name, as it is now. */
+  nameOf(row: number): string {
+    const key = this.keyOf(row);
+    return this.#owners.byKey(key)?.name ?? key;
+  }
+
+  /** Another number after each change. */
+  changesOf(row: number): number {
+    return this.#changes[row] ?? 0;
+  }
+
+  /** Something of it is another, though not for those who watch. */
+  changed(row: number): void {
+    this.#changes[row] = (this.#changes[row] ?? 0) + 1;
+  }
+
+  tell(row: number): void {
+    this.#onChange(this.keyOf(row));
+  }
+
+  firstUnit(row: number): number {
+    return (this.#firstUnits[row] ?? 0) - 1;
+  }
+
+  unitCount(row: number): number {
+    return this.#unitCounts[row] ?? 0;
+  }
+
+  isPartial(row: number): boolean {
+    return (this.#partialUnits[row] ?? 0) > 0;
+  }
+
+  addPartial(row: number, step: number): void {
+    if (step !== 0) this.#partialUnits[row] = (this.#partialUnits[row] ?? 0) + step;
+  }
+
+  link(row: number, unit: number): void {
+    this.units.link(unit, this.firstUnit(row), row);
+    this.#firstUnits[row] = unit + 1;
+    this.#unitCounts[row] = this.unitCount(row) + 1;
+  }
+
+  unlink(row: number, unit: number): void {
+    this.#firstUnits[row] = this.units.unlink(unit, this.firstUnit(row)) + 1;
+    this.#unitCounts[row] = this.unitCount(row) - 1;
+  }
+
+  /** When the oldest walk of the account's units began; null where none was walked. */
+  measuredAt(row: number): number | null {
+    if (Number.isNaN(this.#measuredAt[row])) this.#measuredAt[row] = this.#oldestWalk(row);
+    const oldest = this.#measuredAt[row] ?? never;
+    return oldest === never ? null : oldest;
+  }
+
+  forgetMeasuredAt(row: number): void {
+    this.#measuredAt[row] = unknown;
+  }
+
+  /** Undefined: the sums have to be added up again. */
+  sums(row: number): number[] | undefined {
+    return this.#sums.get(row);
+  }
+
+  /** Null: they have to be added up again. */
+  putSums(row: number, sums: Usage | null): void {
+    if (sums === null) this.#sums.delete(row);
+    else this.#sums.set(row, sums);
+  }
+
+  /** The rows of accounts that have any; some may come and go meanwhile. */
+  rowsWithExtras(): Iterable<number> {
+    return this.#extras.keys();
+  }
+
+  extras(row: number): AccountExtras | undefined {
+    // Mostly nobody has any, and every check asks several times.
+    return this.#extras.size === 0 ? undefined : this.#extras.get(row);
+  }
+
+  /** The same, made where there are none yet. */
+  openExtras(row: number): AccountExtras {
+    const extras = this.#extras.get(row) ?? new AccountExtras();
+    this.#extras.set(row, extras);
+    return extras;
+  }
+
+  /** Gives up what has nothing in it any more. */
+  closeExtras(row: number): void {
+    const extras = this.#extras.get(row);
+    if (extras === undefined) return;
+    const { sources, shares, deltas, unreachable } = extras;
+    if (sources.length === 0 && shares.size === 0 && deltas.size === 0 && unreachable.isNothing)
+      this.#extras.delete(row);
+  }
+
+  #oldestWalk(row: number): number {
+    let oldest = never;
+    for (const unit of this.units.chain(this.firstUnit(row))) {
+      if (this.units.isWalked(unit)) oldest = Math.min(oldest, this.units.measuredAt(unit));
+    }
+    return oldest;
+  }
+
+  #makeRoomFor(row: number): void {
+    const rows = row + 1;
+    this.#firstUnits = grown(this.#firstUnits, rows);
+    this.#unitCounts = grown(this.#unitCounts, rows);
+    this.#partialUnits = grown(this.#partialUnits, rows);
+    this.#measuredAt = grown(this.#measuredAt, rows);
+    this.#changes = grown(this.#changes, rows);
+    this.#lives = grown(this.#lives, rows);
+  }
+}
