@@ -39,6 +39,8 @@ interface LaneConnection {
   hasAsked: boolean;
   /** Requests wait until the client reads its answers. */
   isWaiting: boolean;
+  /** The client sends nothing more. */
+  isDone: boolean;
   /** Answers that are sent once the other connections have been read. */
   unsent: Buffer | null;
   readonly onData: (bytes: Buffer) => void;
@@ -97,10 +99,13 @@ export class FastLane {
       since: performance.now(),
       hasAsked: false,
       isWaiting: false,
+      isDone: false,
       unsent: null,
       onData: bytes => this.#read(connection, bytes),
-      // The client is done speaking, and has been answered.
-      onEnd: () => socket.end(),
+      onEnd: () => {
+        connection.isDone = true;
+        this.#endIfDone(connection);
+      },
     };
     this.#open.set(socket, connection);
     socket.on('data', connection.onData).on('end', connection.onEnd).on('error', ignore);
@@ -157,12 +162,14 @@ export class FastLane {
     const connections = this.#unsent;
     if (connections.length === 0) return;
     this.#unsent = [];
-    for (const connection of connections) {
-      const { socket, unsent } = connection;
-      if (unsent === null) continue;
-      connection.unsent = null;
-      if (!socket.write(unsent)) this.#waitUntilRead(connection, none);
-    }
+    for (const connection of connections) this.#send(connection);
+  }
+
+  #send(connection: LaneConnection): void {
+    const { socket, unsent } = connection;
+    if (unsent === null) return;
+    connection.unsent = null;
+    if (!socket.write(unsent)) this.#waitUntilRead(connection, none);
   }
 
   /** Null: `node:http` answers that. */
@@ -188,7 +195,16 @@ export class FastLane {
       connection.isWaiting = false;
       socket.resume();
       this.#read(connection, rest);
+      if (this.#open.has(socket)) this.#endIfDone(connection);
     });
+  }
+
+  /** Ends a connection on which all is asked and answered. */
+  #endIfDone(connection: LaneConnection): void {
+    const { socket, isDone, isWaiting } = connection;
+    if (!isDone || isWaiting) return;
+    this.#send(connection);
+    socket.end();
   }
 
   #handOver({ socket, onData, onEnd }: LaneConnection, rest: Buffer): void {

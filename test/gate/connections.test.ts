@@ -96,6 +96,20 @@ inBothLanes(
   },
 );
 
+inBothLanes('who asks and is done speaking at once is answered', async (t, open) => {
+  const world = await open(t);
+  // As much as is read at a time: the end comes in the same turn.
+  const count = Math.floor(65_536 / question.length);
+  const longer = question.replace('alice', `alice${'0'.repeat(65_536 % question.length)}`);
+  const whole = longer + question.repeat(count - 1);
+  for (const text of [question, question.repeat(3), whole]) {
+    const { socket, ended } = await bare(t, world.sockets.gate);
+    socket.end(text);
+    t.equal(answers(await ended, 200), text.split('GET ').length - 1);
+  }
+  await stillAnswers(t, world);
+});
+
 inBothLanes('a connection with a question under way does not make room', async (t, open) => {
   const world = await open(t, {}, { mostConnections: 3 });
   const lookups = hangingLookups(world);
