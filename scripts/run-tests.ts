@@ -18,9 +18,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
-import { scratchDirectory } from './scratch.ts';
 import { inOrder } from './test-order.ts';
 import { coverageDirectory, forgetCoverage, unitCoverage, unitTests } from './unit-tests.ts';
 
@@ -51,7 +49,6 @@ interface Result {
   readonly cpu: string;
 }
 
-const scratch = scratchDirectory();
 const results = new Map<string, Result>();
 let runs = 0;
 
@@ -60,7 +57,7 @@ const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     for (const test of running) end(test);
-    process.exit(128 + constants.signals[signal]);
+    process.kill(process.pid, signal);
   });
 }
 
@@ -122,7 +119,6 @@ async function runOne(path: string, isCovered: boolean): Promise<void> {
     env: {
       ...process.env,
       TAP: '1',
-      TMPDIR: scratch,
       TAP_TIMEOUT: `${timeout}`,
       ...(isCovered ? { NODE_V8_COVERAGE: coverageDirectory } : {}),
     },

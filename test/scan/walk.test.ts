@@ -197,8 +197,8 @@ t.test(`a directory of ${crowd} files is walked, and read in pieces`, { timeout:
   const walker = new Worker(new URL('small-walker.ts', import.meta.url), {
     workerData: root,
     execArgv: [],
-    // All their names together would take more.
-    resourceLimits: { maxOldGenerationSizeMb: 16 },
+    // All their names together would take more. What is new has little room whatever the process was started with.
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 },
   });
   const [outcome] = await once(walker, 'message');
   t.match(outcome, { bytes: 2 * crowd, files: crowd, partial: false, unreadCount: 0 });
