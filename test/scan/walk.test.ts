@@ -197,7 +197,8 @@ t.test(`a directory of ${crowd} files is walked, and read in pieces`, { timeout:
   const walker = new Worker(new URL('small-walker.ts', import.meta.url), {
     workerData: root,
     execArgv: [],
-    // All their names together would take more. What is new has little room whatever the process was started with.
+    // All their names together would take more; and what is new gets no more than this, whatever this process
+    // was started with.
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 },
   });
   const [outcome] = await once(walker, 'message');
