@@ -23,6 +23,9 @@ export interface Server {
 
 const readyWithinMs = 120_000;
 
+/** As systemd/softquota.service and the image start the daemon; what stands beside it is started alike. */
+const ofService = { MALLOC_ARENA_MAX: '2' } as const;
+
 /** Resolves once the daemon answers; its first answer is that to `question`. */
 export function startDaemon(config: string, question = '/healthz'): Promise<Server> {
   const directory = dirname(config);
@@ -44,7 +47,7 @@ export async function startProgram(
   const logFile = `${socket}.log`.replace('/data/', '/');
   const log = openSync(logFile, 'a');
   const begun = performance.now();
-  const child = spawn(program, args, { stdio: ['ignore', log, log], env: environment });
+  const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...ofService } });
   closeSync(log);
   const kill = () => child.kill('SIGKILL');
   process.on('exit', kill);
