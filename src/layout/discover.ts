@@ -32,7 +32,7 @@ export type Discovered =
   | { readonly type: 'listed'; readonly path: string };
 
 export interface DiscoverOptions {
-  /** Whoever walks a unit is to look whether it holds a repository, where nothing else depends on that. */
+  /** Leaves the look for a repository to the walker, where nothing else depends on it. */
   readonly assumes?: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface Directory {
   readonly states: readonly State[];
 }
 
-/** What of all that is found at these directories or below them. */
+/** Gives the same for these directories, and for all below them. */
 export function* discoverAt(layout: Layout, paths: readonly string[]): Generator<Discovered, void> {
   for (const path of paths) yield* walk(layout, path, {});
 }

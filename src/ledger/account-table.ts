@@ -1,6 +1,6 @@
 /**
- * What all accounts have, in columns by the rows of the owners' keys; and what only some have, such as
- * reports between two walks, in an object for each of them.
+ * The data of accounts. Each has a place in columns, by the row of its owner's key; the few with more, such as
+ * reports between two walks, have an object besides.
  */
 
 import { grown } from '../columns.ts';
@@ -13,7 +13,7 @@ import type { SourceShare } from './source-share.ts';
 import type { UnitTable } from './unit-table.ts';
 import { UnreachableSum } from './unreachable.ts';
 
-/** What only some accounts have. */
+/** The data that few accounts have. */
 export class AccountExtras {
   /** The sets of sources. */
   sources: readonly SourceShare[] = [];
@@ -175,7 +175,7 @@ export class AccountTable {
   }
 
   extras(row: number): AccountExtras | undefined {
-    // Mostly nobody has any, and every check asks several times.
+    // Few servers have any, and every check asks several times.
     return this.#extras.size === 0 ? undefined : this.#extras.get(row);
   }
 

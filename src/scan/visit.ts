@@ -103,7 +103,7 @@ export interface Walk extends WalkTally {
 }
 
 class Stopped extends Error {}
-/** What was read may lie elsewhere. */
+/** The directories that were read may lie elsewhere. */
 class Replaced extends Error {}
 
 /** A walk with the unit's directory as its first step; only a repository has `arrivals`. */

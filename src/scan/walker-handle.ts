@@ -105,7 +105,7 @@ export function takeResults<Entry>(
   return taken;
 }
 
-/** What units are known with. */
+/** The figures that the ledger has of units. */
 export interface KnownUnits {
   readonly knownBytes: (path: string) => number | undefined;
   /** The number of their files, where the times of changes can be relied on. */
