@@ -1,6 +1,6 @@
 /**
- * The data of accounts. Each has a place in columns, by the row of its owner's key; the few with more, such as
- * reports between two walks, have an object besides.
+ * The data of accounts. Each has a place in columns, by the row of its owner's key; the few with more, such
+ * as reports between two walks, have an object besides.
  */
 
 import { grown } from '../columns.ts';
