@@ -59,9 +59,15 @@ const small = {
 const client = 'client/index';
 
 /** The entries that together need every package, and the files that their licenses go into. */
+const licenses: Partial<Record<Entry | typeof client, string>> = {
+  bin: 'licenses.txt',
+  'forge/worker': 'licenses-forge.txt',
+  'commands/width': 'licenses-width.txt',
+};
+
 function licensesOf(entry: Entry | typeof client): { readonly license?: { readonly fileName: string } } {
-  if (entry === 'bin') return { license: { fileName: 'licenses.txt' } };
-  return entry === 'forge/worker' ? { license: { fileName: 'licenses-forge.txt' } } : {};
+  const fileName = licenses[entry];
+  return fileName === undefined ? {} : { license: { fileName } };
 }
 
 await mkdir(outDir, { recursive: true });

@@ -15,7 +15,12 @@ import { z } from 'zod';
 const auditMs = 60_000;
 const [file = 'package-lock.json'] = process.argv.slice(2);
 /** What the builds say of the packages that they bundled: a heading for each. */
-const licenses = ['dist/licenses.txt', 'dist/licenses-forge.txt', 'dist/web/licenses.txt'];
+const licenses = [
+  'dist/licenses.txt',
+  'dist/licenses-forge.txt',
+  'dist/licenses-width.txt',
+  'dist/web/licenses.txt',
+];
 
 const lock = z.object({
   packages: z.record(

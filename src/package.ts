@@ -9,9 +9,13 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Files that a thread or a process of its own starts from; in dist/, each is a file with `-` for `/`. */
+/**
+ * Files that a thread or a process of its own starts from, or that are loaded only where they are needed; in
+ * dist/, each is a file with `-` for `/`.
+ */
 export const entries = [
   'commands/job-worker',
+  'commands/width',
   'doctor/impersonator',
   'forge/worker',
   'scan/io-worker',

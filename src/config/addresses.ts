@@ -9,7 +9,7 @@ const hostName =
 
 /** Dots and digits alone are a mistyped address, never a name. */
 function isHost(text: string): boolean {
-  return isIP(text) !== 0 || (hostName.test(text) && !/^[\d.]+$/.test(text));
+  return (hostName.test(text) && !/^[\d.]+$/.test(text)) || isIP(text) !== 0;
 }
 
 /** Where to listen: an address, or a name of this host. */

@@ -50,7 +50,7 @@ t.test('a branch named like a repository or a store is neither', async t => {
 t.test('a link from one owner’s storage to another’s bills nobody, wherever it leads', async t => {
   const server = await Server.open(t, {
     ini: { 'quota.default': { TOTAL: '-1' } },
-    repositories: ['alice/app', 'mallory/own'],
+    repositories: ['alice/app', 'mallory/own', '日本/app'],
   });
   const [alice, mallory] = [server.path('alice/app'), server.path('mallory/own')];
   const clone = await Clone.of(server, alice);
@@ -66,6 +66,9 @@ t.test('a link from one owner’s storage to another’s bills nobody, wherever 
   t.equal(await server.usage('alice'), await counted(alice));
   t.equal(await server.usage('mallory'), await counted(mallory));
   t.equal(await server.usage('eve'), 0);
+  const shown = (await server.softquota(['usage'])).stdout.split('\n');
+  const widthOf = (name: string) => (shown.find(line => line.startsWith(name)) ?? '').length;
+  t.equal(widthOf('日本'), widthOf('mallory') - 2, 'two characters take four columns');
   const links = await server.ask('gate', `/v1/check?path=${server.path('mallory/app')}/objects/x`);
   t.match(JSON.parse(links.text), { owner: 'alice' }, 'who asks through a link asks about where it leads');
 });

@@ -60,7 +60,7 @@ async function checked(
   await mkdir(join(folder, 'dist/web'), { recursive: true });
   const licenses = ['# Licenses', ...bundled.map(name => `## ${name} - 1.0.0 (MIT)`)].join('\n');
   await writeFile(join(folder, 'dist/licenses.txt'), licenses);
-  for (const name of ['licenses-forge.txt', 'web/licenses.txt']) {
+  for (const name of ['licenses-forge.txt', 'licenses-width.txt', 'web/licenses.txt']) {
     await writeFile(join(folder, 'dist', name), '# Licenses\n');
   }
   return run(process.execPath, [script, file], {
