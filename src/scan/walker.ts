@@ -10,6 +10,7 @@ import { systemCode } from '../errors.ts';
 import { holdsRepository, inspect, type Layout, resolveLayout } from '../layout/index.ts';
 import { noCache, openCache } from './cache.ts';
 import { gathering } from './gathering.ts';
+import { giveWay } from './give-way.ts';
 import type {
   NumberedResult,
   NumberedTask,
@@ -45,6 +46,7 @@ const fewFiles = 50_000;
 let pending: NumberedResult[] = [];
 let unchanged = new UnchangedResults();
 let sentAt = 0;
+let hasGivenWay = false;
 
 port.on('message', (request: WalkerRequest) => {
   if (request.type === 'close') {
@@ -53,6 +55,12 @@ port.on('message', (request: WalkerRequest) => {
     return;
   }
   avoided = request.avoided;
+  const isAsked = request.tasks.some(({ task }) => !('unit' in task));
+  // For a sweep nobody waits, but checks would wait for it.
+  if (!isAsked && !hasGivenWay) {
+    giveWay();
+    hasGivenWay = true;
+  }
   const last = request.tasks.at(-1);
   const attributes = new BatchAttributes(request.tasks.flatMap(({ task }) => ('unit' in task ? [task] : [])));
   cache.readAhead(
@@ -71,7 +79,7 @@ port.on('message', (request: WalkerRequest) => {
   counts[count.task] = 0;
   rest(view);
   // For a unit that is asked for somebody may wait; what a sweep writes is there for the next one.
-  if (request.tasks.some(({ task }) => !('unit' in task))) sendResults(false);
+  if (isAsked) sendResults(false);
   cache.flush();
   sendResults(true);
 });
