@@ -112,8 +112,9 @@ export function* look(
     let here: Units | null;
     try {
       const assumed = assumes ? unitIfRepository(layout, path, states) : null;
-      if (assumed !== null) {
-        if (isWalked(layout, assumed)) yield { type: 'unit', unit: assumed, inner: [], isAssumed: true };
+      // Of one that another host walks, no walker looks what it is.
+      if (assumed !== null && isWalked(layout, assumed)) {
+        yield { type: 'unit', unit: assumed, inner: [], isAssumed: true };
         return;
       }
       here = unitsAt(layout, path, states);

@@ -57,6 +57,20 @@ t.test('a repository may lie several directories deep, and a group may be named 
   ]);
 });
 
+t.test('below the name of a repository that another host walks, what this one walks is found', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/alice/a`);
+  makeRepository(`${at}/alice/wikis/a`);
+  const layout = layoutOf(
+    storage({ templates: [`${at}/{owner}/{repo}`], isWalked: false }),
+    storage({ kind: 'wiki', templates: [`${at}/{owner}/wikis/{repo}`] }),
+  );
+  for (const assumes of [false, true]) {
+    const units = [...discover(layout, { assumes })].flatMap(one => (one.type === 'unit' ? [one.unit] : []));
+    matchEach(t, units, [{ path: `${at}/alice/wikis/a`, kind: 'wiki', owner: 'alice' }]);
+  }
+});
+
 t.test('text before and after a placeholder belongs to the template, not to the owner', async t => {
   const at = emptyDirectory(t);
   makeRepository(`${at}/u-alice-x/p-group/b/r.git/store`);
