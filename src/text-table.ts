@@ -18,9 +18,9 @@ const movedAtOnce = 8;
 
 interface Block {
   readonly bytes: Buffer;
-  /** How much of it was given out, and how much of that is still used. */
+  /** How much of it was given out, and how many texts are still in it. */
   end: number;
-  live: number;
+  texts: number;
 }
 
 export class TextTable {
@@ -133,7 +133,7 @@ export class TextTable {
     if (ends.length === 0) return;
     this.#roomFor(first + ends.length - 1);
     const index = this.#blockWith(texts.length);
-    const place = this.#fill(index, texts);
+    const place = this.#fill(index, texts, ends.length);
     let begin = 0;
     let row = first;
     for (const end of ends) {
@@ -220,18 +220,18 @@ export class TextTable {
   #keep(row: number, bytes: Uint8Array): void {
     const index = this.#blockWith(bytes.length);
     this.#blockOf[row] = index;
-    this.#places[row] = this.#fill(index, bytes);
+    this.#places[row] = this.#fill(index, bytes, 1);
     this.#sizes[row] = bytes.length + 1;
   }
 
-  /** Puts bytes into a block that has room for them; gives their place. */
-  #fill(index: number, bytes: Uint8Array): number {
+  /** Puts the bytes of so many texts into a block that has room for them; gives their place. */
+  #fill(index: number, bytes: Uint8Array, texts: number): number {
     const block = this.#blocks[index];
     if (block === undefined || block === null) throw new Error('there is no such block');
     const place = block.end;
     block.bytes.set(bytes, place);
     block.end += bytes.length;
-    block.live += bytes.length;
+    block.texts += texts;
     this.#liveBytes += bytes.length;
     this.#usedBytes += bytes.length;
     return place;
@@ -243,7 +243,7 @@ export class TextTable {
     if (filling && filling.end + bytes <= filling.bytes.length) return this.#filling;
     const before = this.#filling;
     this.#filling = this.#freeBlocks.pop() ?? this.#blocks.length;
-    const block = { bytes: Buffer.allocUnsafeSlow(Math.max(bytes, blockBytes)), end: 0, live: 0 };
+    const block = { bytes: Buffer.allocUnsafeSlow(Math.max(bytes, blockBytes)), end: 0, texts: 0 };
     this.#blocks[this.#filling] = block;
     this.#dropIfEmpty(before);
     return this.#filling;
@@ -254,14 +254,14 @@ export class TextTable {
     const block = this.#blocks[index];
     const bytes = this.#lengthOf(row);
     if (!block) return;
-    block.live -= bytes;
+    block.texts -= 1;
     this.#liveBytes -= bytes;
     this.#dropIfEmpty(index);
   }
 
   #dropIfEmpty(index: number): void {
     const block = this.#blocks[index];
-    if (!block || block.live > 0 || index === this.#filling) return;
+    if (!block || block.texts > 0 || index === this.#filling) return;
     this.#usedBytes -= block.end;
     this.#blocks[index] = null;
     this.#freeBlocks.push(index);

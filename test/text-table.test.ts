@@ -80,6 +80,15 @@ t.test('the room of texts that went is given up, though some between them stay',
   t.ok(Array.from({ length: 3000 }, (_, at) => 20 * at).every(row => table.find(text(row)) === row));
 });
 
+t.test('a text without bytes stays when all beside it have gone', async t => {
+  const table = new TextTable();
+  table.add(0, '');
+  for (let row = 1; row < 2000; row += 1) table.add(row, `${row}`.padStart(1000, '/'));
+  for (let row = 1; row < 2000; row += 1) table.remove(row);
+  t.equal(table.find(''), 0);
+  t.equal(table.text(0), '');
+});
+
 t.test('it finds texts that were expected, as many as there are, fewer and more', async t => {
   for (const expected of [0, 1, 2, 500, 1000, 1300]) {
     const table = new TextTable();
