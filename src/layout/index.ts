@@ -31,7 +31,7 @@ export { type Parts, work } from './in-time/worker.ts';
 export { isUnchanged, type Layout, type Root, resolveLayout, underRoots, walkedRoots } from './layout.ts';
 export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
-export { isOfNetwork, type Mount, type MountTable, mountsIn, mountTable } from './mounts.ts';
+export { hasOwnTimes, isOfNetwork, type Mount, type MountTable, mountsIn, mountTable } from './mounts.ts';
 export { below, decodePath, encodePath, isUtf8, isWithin } from './path.ts';
 export { type ParsedTemplate, parseTemplate, type Segment, type Template } from './template.ts';
 export {

@@ -64,6 +64,14 @@ export function isOfNetwork({ type }: Mount): boolean {
   return networkTypes.has(type);
 }
 
+/** Types that begin so leave the times of changes to a program, or to the host of a virtual machine. */
+const foreignTimes = ['fuse', 'prl_fs', 'vboxsf', 'virtiofs'];
+
+/** Tells whether this system itself gives the times of changes there, and no other host or program. */
+export function hasOwnTimes(mount: Mount): boolean {
+  return !isOfNetwork(mount) && !foreignTimes.some(type => mount.type.startsWith(type));
+}
+
 /** Space, tab, line feed and backslash stand there in octal. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));

@@ -1,7 +1,7 @@
 /** Which file system a path lies on, told from the system's list of mounts, without asking the disk. */
 
 import { readFile } from 'node:fs/promises';
-import { decodePath, isOfNetwork, type MountTable, mountsIn, mountTable } from '../layout/index.ts';
+import { decodePath, hasOwnTimes, type MountTable, mountsIn, mountTable } from '../layout/index.ts';
 
 export class Mounts {
   #table: MountTable = mountTable([]);
@@ -23,7 +23,7 @@ export class Mounts {
   /** Tells whether this system itself gives the times of changes there, and no other host or program. */
   isLocal(path: string): boolean {
     const mount = this.#table(path);
-    return mount !== null && !isOfNetwork(mount) && !mount.type.startsWith('fuse');
+    return mount !== null && hasOwnTimes(mount);
   }
 
   /** The directory at which its file system is mounted. */

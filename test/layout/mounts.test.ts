@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isOfNetwork, mountsIn, mountTable } from '../../src/layout/index.ts';
+import { hasOwnTimes, isOfNetwork, mountsIn, mountTable } from '../../src/layout/index.ts';
 
 const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
 30 22 0:25 / /srv rw,relatime shared:5 - nfs4 nas:/export rw,vers=4.2
@@ -34,4 +34,11 @@ t.test('a directory is on the innermost file system around it, and the one mount
 t.test('where the system lists nothing, nothing is said', async t => {
   t.equal(mountTable(mountsIn(''))('/srv'), null);
   t.equal(mountTable(mountsIn('what is no line of it\n'))('/srv'), null);
+});
+
+t.test('it tells where somebody else gives the times of changes', async t => {
+  const typed = (type: string) => hasOwnTimes({ at: '/srv', device: '0:1', type, source: 'none' });
+  for (const type of ['ext4', 'xfs', 'btrfs', 'zfs', 'tmpfs', 'overlay']) t.ok(typed(type), type);
+  for (const type of ['nfs4', 'cifs', '9p', 'fuse', 'fuse.bindfs', 'fuseblk', 'virtiofs', 'vboxsf', 'prl_fs'])
+    t.notOk(typed(type), type);
 });
