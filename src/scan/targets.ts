@@ -87,12 +87,11 @@ export class Targets {
     const now = monotonic();
     const restsUntil = Math.max(now, this.#rests.get(path) ?? 0) + restPerWalk * (now - begunMs);
     this.#rests.set(path, restsUntil);
-    setTimeout(
-      () => {
-        if ((this.#rests.get(path) ?? 0) <= monotonic()) this.#rests.delete(path);
-      },
-      restsUntil - now + 1,
-    ).unref();
+    const forget = () => {
+      // Not by the time: a timer may be early by a part of a millisecond.
+      if (this.#rests.get(path) === restsUntil) this.#rests.delete(path);
+    };
+    setTimeout(forget, restsUntil - now).unref();
   }
 
   #add(target: Target): void {

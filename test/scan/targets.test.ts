@@ -65,3 +65,25 @@ t.test('a unit that rests keeps no other waiting', async t => {
   const [first = 0, second = 0] = endedMs;
   t.ok(second - first < 4 * walkMs - putOffMs, 'another unit does not wait for it');
 });
+
+t.test('when a unit has rested nothing is kept of it, though its timer is early', async t => {
+  const made: Map<unknown, unknown>[] = [];
+  const NativeMap = Map;
+  class ListedMap extends NativeMap<unknown, unknown> {
+    constructor() {
+      super();
+      made.push(this);
+    }
+  }
+  t.intercept(globalThis, 'Map', { value: ListedMap });
+  const targets = new Targets(poolOf(200), async () => 'stopped');
+  t.intercept(globalThis, 'Map', { value: NativeMap });
+  const early = (act: () => void) => setImmediate(act);
+  t.intercept(globalThis, 'setTimeout', { value: early });
+  await targets.measure(path, 'change');
+  await new Promise(resolve => setImmediate(resolve));
+  t.same(
+    made.map(({ size }) => size),
+    [0, 0],
+  );
+});
