@@ -114,6 +114,9 @@ export class History {
 
   async #recordHour(hour: number, at: number): Promise<void> {
     const { store, totals } = this.#options;
+    // Half-way through a round an owner who is renamed would be there twice.
+    await totals.settled();
+    if (this.#isClosed) return;
     // In the same turn, so that the sum is that of what is recorded.
     const moved = totals.takeMoved();
     const { usage } = totals.figures;

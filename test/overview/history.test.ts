@@ -26,6 +26,8 @@ class World {
   isAway = false;
   /** How often that was tried in vain. */
   refused = 0;
+  /** What happens while the store looks whether an hour is recorded. */
+  meanwhile: () => Promise<void> = async () => {};
   readonly #file: string;
   #open: Open | null = null;
 
@@ -73,7 +75,10 @@ class World {
     const watched: HistoryStore = {
       recordOwners: (hour, owners) => store.recordOwners(hour, owners),
       recordHour,
-      history: query => store.history(query),
+      history: async query => {
+        await this.meanwhile();
+        return store.history(query);
+      },
       thinHistory: thinning => store.thinHistory(thinning),
       forgetHistory: ids => store.forgetHistory(ids),
     };
@@ -235,6 +240,29 @@ t.test('the history follows an owner who is renamed, and goes with one who is de
   await world.recorded();
   t.strictSame(await world.points(id), []);
   t.strictSame((await world.points(null)).at(-1), [2, 0]);
+});
+
+t.test('an owner who is renamed while an hour is recorded is recorded once', async t => {
+  const world = await World.open(t);
+  const { ledger, totals } = world.now;
+  const { documents } = ledger;
+  // So many that they are not counted again in one turn, and the new name before the old one.
+  await documents.transact(transaction => transaction.createOwner('first'));
+  for (let owner = 0; owner < 2000; owner += 1) walk(ledger, `owner${owner}/app`, 1);
+  walk(ledger, 'alice/app', 10);
+  await totals.settled();
+  await documents.transact(transaction => transaction.deleteOwner('first'));
+  await totals.settled();
+  const id = world.idOf('alice');
+  world.meanwhile = async () => {
+    world.meanwhile = async () => {};
+    await documents.transact(transaction => transaction.renameOwner('alice', 'alicia', () => true));
+    void totals.settled();
+    await new Promise(resolve => setImmediate(resolve));
+  };
+  await world.recorded();
+  t.equal(world.idOf('alicia'), id);
+  t.strictSame(await world.points(id), [], 'the bytes that walks found under the old name are not theirs');
 });
 
 t.test('of an owner who went unseen the history goes when it is thinned', async t => {
