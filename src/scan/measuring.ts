@@ -93,6 +93,10 @@ export class UnitMeasuring {
     settled: (outcome: TargetOutcome) => void,
   ): void {
     const { path } = task.unit;
+    const failed = (error: unknown): void => {
+      this.#scanner.log.error({ path, err: error }, 'a measurement could not be recorded');
+      settled('unread');
+    };
     this.pool.add({
       task,
       urgency: 'sweep',
@@ -102,7 +106,7 @@ export class UnitMeasuring {
           'bytes' in result && this.#riseConfirmation.takeAtOnce(this.#candidate(result, start, 'sweep'));
         if (isCounted) settled('counted');
         else if (result.outcome === 'vanished') void this.measure(path, 'sweep').then(settled);
-        else void this.#settle(path, result, start, 'sweep').then(settled);
+        else this.#settle(path, result, start, 'sweep').then(settled, failed);
       },
     });
   }

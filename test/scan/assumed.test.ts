@@ -47,3 +47,20 @@ t.test('a repository that is none any more is gone, and is back when it is one a
   t.equal(book.bytes(repository), independentCount(repository).bytes);
   t.notOk(book.units.has(join(repository, 'inside.git')));
 });
+
+t.test('a sweep ends, also where it cannot be recorded that a repository is gone', async t => {
+  const root = temporary(t);
+  const report = (): never => {
+    throw new Error('it cannot be recorded');
+  };
+  const { scanner, book } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)], {
+    report,
+    knownBytes: () => 100,
+  });
+  mkdirSync(join(root, 'alice/none.git'), { recursive: true });
+  const run = scanner.sweep({ kind: 'sweep' });
+  await run.done;
+  t.equal(run.state, 'done');
+  t.same(book.warnings, ['a measurement could not be recorded']);
+  t.equal(book.sweeps.at(-1)?.standing(join(root, 'alice/none.git')), 'unread', 'so it stays as it is known');
+});
