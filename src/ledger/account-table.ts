@@ -13,14 +13,19 @@ import type { SourceShare } from './source-share.ts';
 import type { UnitTable } from './unit-table.ts';
 import { UnreachableSum } from './unreachable.ts';
 
+/** What accounts have who have none. */
+export const noShares: ReadonlyMap<string, ShareRecord> = new Map();
+export const noSources: readonly SourceShare[] = [];
+export const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
+
 /** The data that few accounts have. */
 export class AccountExtras {
   /** The sets of sources. */
-  sources: readonly SourceShare[] = [];
+  sources = noSources;
   /** The shares of other hosts, by host. */
-  shares: ReadonlyMap<string, ShareRecord> = new Map();
+  shares = noShares;
   /** Only leaves that have any. */
-  deltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
+  deltas = noDeltas;
   readonly unreachable = new UnreachableSum();
   /** The sums with all of these; null: they have to be added up again. */
   usage: Usage | null = null;

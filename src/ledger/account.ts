@@ -12,18 +12,13 @@ import { SoftquotaError } from '../errors.ts';
 import { addBytes, type Leaf, leaves, noUsage, type Usage } from '../quota/index.ts';
 import type { DeltaRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import type { AccountTable } from './account-table.ts';
+import { type AccountTable, noDeltas, noShares, noSources } from './account-table.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 import { fitsExactly } from './must-fit.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 import { addTo, unreachableIn } from './unreachable.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
-
-/** Most owners have none: these stand for theirs. */
-const noShares: ReadonlyMap<string, ShareRecord> = new Map();
-const noSources: readonly SourceShare[] = [];
-const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 
 export class Account {
   readonly #table: AccountTable;
