@@ -43,7 +43,8 @@ export class RootCheck {
   /** The roots as after a sweep; null where the disk does not answer in time. Never rejects. */
   roots(): Promise<readonly SweptRoot[] | null> {
     if (this.#last !== null && monotonic() - this.#last.at <= freshMs) return this.#last.roots;
-    const last = { at: Number.POSITIVE_INFINITY, roots: this.#inTime() };
+    // Such as where the system starts no thread.
+    const last = { at: Number.POSITIVE_INFINITY, roots: this.#inTime().catch(() => null) };
     void last.roots.then(() => {
       last.at = monotonic();
     });

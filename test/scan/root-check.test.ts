@@ -1,0 +1,20 @@
+import t from 'tap';
+import { RootCheck } from '../../src/scan/root-check.ts';
+import { until } from '../e2e/ask.ts';
+import { hangs } from './hanging.ts';
+
+t.test('where no thread can be started, the roots are looked at again a moment later', async t => {
+  let tries = 0;
+  const fail = (): never => {
+    tries += 1;
+    throw new Error('there is no thread');
+  };
+  const check = new RootCheck({
+    knownUnits: { rootRecord: () => undefined, knownBelow: () => [] },
+    context: fail,
+    ioWorkers: { take: fail },
+    hangs: hangs(),
+  });
+  t.equal(await check.roots(), null);
+  await until(async () => ((await check.roots()) === null && tries > 1 ? true : null));
+});
