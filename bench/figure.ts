@@ -1,20 +1,20 @@
 /** Claim: the new figure of a repository is there as soon as a push into it has ended. */
 
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { installHooks } from '../src/git/index.ts';
 import { scan, startDaemon } from './daemon.ts';
 import { count, type Figure, median, milliseconds, percentile, print, spread, tell } from './figures.ts';
 import { Made, makeBareRepository, makeGround, writeConfig } from './ground.ts';
 import { timed } from './processes.ts';
+import { figureIs } from './usage.ts';
 
-const pushes = 40;
+const pushes = 200;
 const filesEach = { 'a commit of one file': 1, 'a commit of 150 files, as a pack': 150 } as const;
 const neighbours = [10, 10_000] as const;
 const goalMs = 15;
 const mostMs = 50;
-const patienceMs = 10_000;
 
 type What = keyof typeof filesEach;
 const whats = Object.keys(filesEach) as What[]; // the keys are known where they are written
@@ -59,7 +59,7 @@ for (const others of neighbours) {
       const ended = performance.now();
       const bytes = bytesIn(target);
       const counted = performance.now();
-      await figureIs(trusted, `pusher-${at}`, bytes);
+      await figureIs(agent, trusted, `pusher-${at}`, bytes);
       // Adding up what is there is none of the daemon's time.
       times.push(Math.max(0, performance.now() - ended - (counted - ended)));
     }
@@ -99,27 +99,4 @@ function bytesIn(folder: string): number {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter(entry => entry.isFile());
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
-}
-
-async function figureIs(socket: string, owner: string, bytes: number): Promise<void> {
-  const begun = performance.now();
-  for (;;) {
-    const answer = await usageOf(socket, owner);
-    if (answer.includes(`:${bytes}`)) return;
-    if (performance.now() - begun > patienceMs) throw new Error(`${owner} has not ${bytes} bytes: ${answer}`);
-  }
-}
-
-function usageOf(socketPath: string, owner: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, agent, path: `/v1/usage?owner=${owner}` }, response => {
-      let text = '';
-      response.setEncoding('utf8').on('data', chunk => {
-        text += chunk;
-      });
-      response.on('end', () => resolve(text));
-    });
-    asked.on('error', reject);
-    asked.end();
-  });
 }

@@ -25,6 +25,7 @@ const claims = [
   'uploads',
   'start',
   'scale',
+  'growth',
   'day',
   'api',
   'web',

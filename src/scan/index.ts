@@ -21,10 +21,10 @@ export type {
 } from './measurement.ts';
 export type { ScannerOptions, ScanSettings } from './options.ts';
 export type { Leftover, Measure, UnreadInUnit } from './outcome.ts';
-export type { Busy } from './pool.ts';
 export type { Problems, WalkFault, WalkProblems } from './problems.ts';
 export type { RootIdentity } from './roots.ts';
 export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';
 export { createScanner, type Scanner, type ScannerStatus, type TemplatePlace } from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule } from './schedule.ts';
 export type { TargetOutcome } from './targets.ts';
+export type { Busy } from './walker-handle.ts';

@@ -8,10 +8,11 @@
  *
  * A walker that does not get on for a while is not counted, so that another one walks on other devices; its
  * own device gets no further walker until it answers. After `hungAfterMs` what waits for that device is told
- * so.
+ * so. Where walkers get on but mostly wait for disks, there are up to twice as many.
  */
 
 import { messageOf } from '../errors.ts';
+import { DiskWaits } from './disk-waits.ts';
 import type { Hangs } from './hangs.ts';
 import type { ScanContext, Task, TaskResult, WalkerReport } from './messages.ts';
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
@@ -19,6 +20,8 @@ import { beginTask, count, lookedAt, monotonic, signal, stuckMs } from './shared
 import { taskResult } from './unchanged.ts';
 import {
   askOneToYield,
+  type Busy,
+  busyWith,
   type Counts,
   countsOf,
   hasWalkerEnded,
@@ -61,13 +64,6 @@ export interface PoolOptions extends KnownUnits {
   readonly restMs?: number;
 }
 
-/** A walker that is at something. */
-export interface Busy {
-  readonly path: string;
-  /** How long it has been at it. */
-  readonly milliseconds: number;
-}
-
 interface Entry {
   readonly job: WalkJob;
   /** It was with a walker that died: it is tried alone. */
@@ -89,6 +85,7 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #walkers = new Set<WalkerHandle<Entry>>();
   readonly #queue = new Queue<Entry>();
+  readonly #diskWaits: DiskWaits;
   /** Looks from time to time whether walkers get on, while there are walks. */
   #watch: NodeJS.Timeout | null = null;
   /** Runs while nothing is walked. */
@@ -104,6 +101,7 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#diskWaits = new DiskWaits(options.size);
   }
 
   add(job: WalkJob): void {
@@ -146,13 +144,7 @@ export class Pool {
   }
 
   busy(): Busy[] {
-    const now = monotonic();
-    return [...this.#walkers].flatMap(({ batch, shared }) => {
-      const entry = batch.get(shared.counts[count.task] ?? 0);
-      if (entry === undefined) return [];
-      const milliseconds = Math.max(0, now - (shared.counts[count.since] ?? now));
-      return [{ path: pathOfTask(entry.job.task), milliseconds }];
-    });
+    return [...this.#walkers].flatMap(busyWith);
   }
 
   /** All that sweeps have walked, up to this moment. */
@@ -166,7 +158,7 @@ export class Pool {
     clearInterval(this.#watch ?? undefined);
     clearTimeout(this.#rest ?? undefined);
     this.#stop(urgencies);
-    if ([...this.#walkers].some(({ urgency, release }) => urgency !== null && release === null)) {
+    if (this.#busyOnes().some(({ release }) => release === null)) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#idle = resolve;
       const timer = setTimeout(resolve, withinMs);
@@ -210,8 +202,7 @@ export class Pool {
       const stuck = new Set(this.#stuck().map(walker => this.#stuckAt(walker)));
       const next = this.#queue.next(
         device => !stuck.has(device),
-        device =>
-          [...this.#walkers].filter(walker => walker.device === device && walker.urgency !== null).length,
+        device => this.#busyOnes().filter(walker => walker.device === device).length,
       );
       if (next === null) return;
       const walker = this.#idleWalker();
@@ -229,14 +220,21 @@ export class Pool {
 
   #idleWalker(): WalkerHandle<Entry> | null {
     const uncounted = Math.min(this.#stuck().length, mostUncounted);
-    const busy = [...this.#walkers].filter(({ urgency }) => urgency !== null).length;
-    if (busy - uncounted >= this.#options.size) return null;
+    if (this.#busyOnes().length - uncounted >= this.#mostWalkers()) return null;
     return [...this.#walkers].find(({ urgency }) => urgency === null) ?? this.#newWalker();
+  }
+
+  #mostWalkers(): number {
+    return this.#options.size + this.#diskWaits.more;
+  }
+
+  #busyOnes(): WalkerHandle<Entry>[] {
+    return [...this.#walkers].filter(({ urgency }) => urgency !== null);
   }
 
   /** The walkers that have not got on for a while. */
   #stuck(): WalkerHandle<Entry>[] {
-    return [...this.#walkers].filter(({ urgency, shared }) => urgency !== null && stuckMs(shared) >= slowMs);
+    return this.#busyOnes().filter(({ shared }) => stuckMs(shared) >= slowMs);
   }
 
   /** The device that a stuck walker waits for: another one may be mounted inside of a unit. */
@@ -248,6 +246,7 @@ export class Pool {
   /** Tells of the walkers that hang, and gives what they keep waiting to others. */
   #lookAfter(): void {
     const { hungAfterMs, hangs } = this.#options;
+    this.#diskWaits.look(this.#busyOnes().map(({ shared }) => shared));
     for (const walker of this.#stuck()) {
       const milliseconds = stuckMs(walker.shared);
       if (walker.release !== null || milliseconds < hungAfterMs) continue;
@@ -342,7 +341,7 @@ export class Pool {
 
   /** Ends a walker that another one was started for, since it did not get on. */
   #letGo(walker: WalkerHandle<Entry>): void {
-    if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#options.size) return;
+    if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#mostWalkers()) return;
     this.#end(walker);
   }
 
@@ -381,7 +380,7 @@ export class Pool {
     walker.release = null;
     for (const which of Object.values(signal)) Atomics.store(walker.shared.signals, which, 0);
     for (const entry of entries) each(entry);
-    if ([...this.#walkers].some(({ urgency }) => urgency !== null)) return;
+    if (this.#busyOnes().length > 0) return;
     clearInterval(this.#watch ?? undefined);
     this.#watch = null;
     this.#rest = setTimeout(() => this.#endIdle(), this.#options.restMs ?? usualRestMs).unref();
@@ -390,6 +389,7 @@ export class Pool {
 
   /** A walker keeps the memory that its largest unit took. */
   #endIdle(): void {
+    this.#diskWaits.forget();
     for (const walker of [...this.#walkers].filter(({ urgency }) => urgency === null)) this.#end(walker);
   }
 

@@ -18,12 +18,12 @@ import { UnitMeasuring } from './measuring.ts';
 import type { ScanContext } from './messages.ts';
 import { Mounts } from './mounts.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
-import type { Busy } from './pool.ts';
 import type { HeldRise } from './rise-confirmation.ts';
 import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import type { TargetOutcome } from './targets.ts';
+import type { Busy } from './walker-handle.ts';
 import { Watch } from './watch.ts';
 
 export interface ScannerStatus {

@@ -35,6 +35,8 @@ export const count = {
   since: 4,
   /** When it last got on, likewise; 0 while it has nothing to do. */
   moved: 5,
+  /** For how long the thread has had a processor so far, in milliseconds, as it last said. */
+  processorMs: 6,
 } as const;
 
 const signalsLength = Object.keys(signal).length;
@@ -58,6 +60,12 @@ export function viewOf(buffer: SharedArrayBuffer): Shared {
 /** Says that the thread gets on. */
 export function move({ counts }: Shared): void {
   counts[count.moved] = monotonic();
+}
+
+/** Says for how long this thread has had a processor. */
+export function tellProcessorTime({ counts }: Shared): void {
+  const { user, system } = process.threadCpuUsage();
+  counts[count.processorMs] = (user + system) / 1000;
 }
 
 /** Says that the thread begins with something, before its first look. */

@@ -11,7 +11,7 @@ import type {
   WalkerStart,
 } from './messages.ts';
 import type { Urgency } from './queue.ts';
-import { count, newShared, type Shared, signal } from './shared.ts';
+import { count, monotonic, newShared, type Shared, signal } from './shared.ts';
 import { endThread, startThread } from './thread.ts';
 import { unchangedResults } from './unchanged.ts';
 
@@ -136,6 +136,26 @@ export function countsOf({ counts }: Shared): Counts {
     files: counts[count.files] ?? 0,
     bytes: counts[count.bytes] ?? 0,
   };
+}
+
+/** A walker that is at something. */
+export interface Busy {
+  readonly path: string;
+  /** How long it has been at it. */
+  readonly milliseconds: number;
+}
+
+/** What a walker is at; empty where it is at nothing. */
+export function busyWith<Entry extends { readonly job: { readonly task: Task } }>({
+  batch,
+  shared: { counts },
+}: WalkerHandle<Entry>): Busy[] {
+  const now = monotonic();
+  const entry = batch.get(counts[count.task] ?? 0);
+  if (entry === undefined) return [];
+  return [
+    { path: pathOfTask(entry.job.task), milliseconds: Math.max(0, now - (counts[count.since] ?? now)) },
+  ];
 }
 
 /** The counts of a walker for its present batch of the sweep. */

@@ -22,7 +22,17 @@ import type {
   WalkerStart,
 } from './messages.ts';
 import { BatchAttributes, isRuled, measureByAttribute } from './ruler.ts';
-import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
+import {
+  beginTask,
+  count,
+  monotonic,
+  move,
+  rest,
+  shareLooks,
+  signal,
+  tellProcessorTime,
+  viewOf,
+} from './shared.ts';
 import { UnchangedResults, unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
@@ -93,8 +103,9 @@ function isSet(which: number): boolean {
 }
 
 function handOver(): void {
-  if (pending.length === 0 && unchanged.numbers.length === 0) return;
-  if (monotonic() - sentAt >= millisecondsTogether) sendResults(false);
+  if (monotonic() - sentAt < millisecondsTogether) return;
+  tellProcessorTime(view);
+  if (pending.length > 0 || unchanged.numbers.length > 0) sendResults(false);
 }
 
 function sendResults(isLast: boolean): void {

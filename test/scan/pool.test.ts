@@ -3,8 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Layout, resolveLayout } from '../../src/layout/index.ts';
+import { DiskWaits } from '../../src/scan/disk-waits.ts';
 import type { TaskResult } from '../../src/scan/messages.ts';
 import { Pool, type WalkJob } from '../../src/scan/pool.ts';
+import { count, newShared } from '../../src/scan/shared.ts';
 import { hangs } from './hanging.ts';
 import { startedThreads } from './threads.ts';
 import { fill, storage, temporary, unitAt } from './world.ts';
@@ -123,6 +125,35 @@ t.test('a sweep that is stopped leaves what is urgent alone', async t => {
   t.ok((await sweep).every(result => result.outcome === 'stopped'));
   t.match(await urgent, { outcome: 'measured' });
   t.match(await add('after'), { outcome: 'measured' });
+});
+
+t.test('where walkers mostly wait for a disk there are twice as many', async t => {
+  const started = startedThreads(t);
+  const { add } = world(t, 2);
+  const results = await Promise.all(names(40, 'slow').map(name => add(name, 'sweep', 40)));
+  t.ok(results.every(result => result.outcome === 'measured'));
+  t.equal(started.length, 4);
+});
+
+t.test('walkers that have a processor for half of the time are as many as usual', async t => {
+  const walkers = [newShared(), newShared()];
+  const waits = new DiskWaits(2);
+  /** Looks after so many milliseconds, of which each walker had a processor for a part. */
+  const look = (at: number, share: number): number => {
+    for (const { counts } of walkers)
+      counts[count.processorMs] = (counts[count.processorMs] ?? 0) + share * 1000;
+    waits.look(walkers, at);
+    return waits.more;
+  };
+  t.equal(look(1000, 0), 0, 'nothing is known at the first look');
+  t.equal(look(2000, 0.6), 0);
+  t.equal(look(3000, 0.4), 1);
+  t.equal(look(3100, 0), 1, 'looks that come quickly tell nothing');
+  t.equal(look(4000, 0.4), 2);
+  t.equal(look(5000, 0.4), 2, 'at most');
+  t.equal(look(6000, 0.9), 2, 'those who are there go on');
+  waits.forget();
+  t.equal(waits.more, 0);
 });
 
 t.test('a pool that closes stops walking and leaves no thread', async t => {

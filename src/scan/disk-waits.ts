@@ -1,0 +1,59 @@
+/**
+ * How many more walkers there may be than usual, because those that are there wait for disks.
+ *
+ * A walker that waits for a disk leaves its processor to others, and a disk answers several questions sooner
+ * than one after the other. So as long as walkers had a processor for less than half of the time, there may
+ * be one more at each look, up to twice as many.
+ */
+
+import { count, monotonic, type Shared, stuckMs } from './shared.ts';
+
+const mostProcessorShare = 0.5;
+/** Walkers say it often enough for this, and not for less. */
+const betweenLooksMs = 500;
+
+interface Look {
+  readonly at: number;
+  readonly processorMs: number;
+}
+
+export class DiskWaits {
+  readonly #most: number;
+  #more = 0;
+  #lookedAt = 0;
+  #looks = new Map<Shared, Look>();
+
+  /** `most`: so many more there may be. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get more(): number {
+    return this.#more;
+  }
+
+  /** Looks at the walkers that are at something; one that does not get on at all tells nothing of the others. */
+  look(busy: Iterable<Shared>, at: number = monotonic()): void {
+    if (at - this.#lookedAt < betweenLooksMs) return;
+    this.#lookedAt = at;
+    const before = this.#looks;
+    this.#looks = new Map();
+    let passedMs = 0;
+    let processorMs = 0;
+    for (const shared of busy) {
+      if (stuckMs(shared) >= betweenLooksMs) continue;
+      const now = { at, processorMs: shared.counts[count.processorMs] ?? 0 };
+      const last = before.get(shared) ?? now;
+      passedMs += now.at - last.at;
+      processorMs += now.processorMs - last.processorMs;
+      this.#looks.set(shared, now);
+    }
+    if (processorMs < mostProcessorShare * passedMs) this.#more = Math.min(this.#more + 1, this.#most);
+  }
+
+  /** From now on there are as many as usual. */
+  forget(): void {
+    this.#more = 0;
+    this.#looks.clear();
+  }
+}
