@@ -11,6 +11,10 @@ import { count, monotonic, type Shared, stuckMs } from './shared.ts';
 const mostProcessorShare = 0.5;
 /** Walkers say it often enough for this, and not for less. */
 const betweenLooksMs = 500;
+/** Whoever waits for one answer for so long may have met a disk that hangs, which gets no more of them. */
+const longWaitMs = 100;
+/** After so long without a look, walkers may have had nothing to do. */
+const oldMs = 2000;
 
 interface Look {
   readonly at: number;
@@ -32,16 +36,17 @@ export class DiskWaits {
     return this.#more;
   }
 
-  /** Looks at the walkers that are at something; one that does not get on at all tells nothing of the others. */
+  /** Looks at the walkers that are at something; one that does not get on tells nothing. */
   look(busy: Iterable<Shared>, at: number = monotonic()): void {
-    if (at - this.#lookedAt < betweenLooksMs) return;
+    const sinceMs = at - this.#lookedAt;
+    if (sinceMs < betweenLooksMs) return;
     this.#lookedAt = at;
-    const before = this.#looks;
+    const before = sinceMs < oldMs ? this.#looks : new Map<Shared, Look>();
     this.#looks = new Map();
     let passedMs = 0;
     let processorMs = 0;
     for (const shared of busy) {
-      if (stuckMs(shared) >= betweenLooksMs) continue;
+      if (stuckMs(shared) >= longWaitMs) continue;
       const now = { at, processorMs: shared.counts[count.processorMs] ?? 0 };
       const last = before.get(shared) ?? now;
       passedMs += now.at - last.at;

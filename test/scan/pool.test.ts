@@ -154,6 +154,8 @@ t.test('walkers that have a processor for half of the time are as many as usual'
   t.equal(look(6000, 0.9), 2, 'those who are there go on');
   waits.forget();
   t.equal(waits.more, 0);
+  t.equal(look(7000, 0), 0);
+  t.equal(look(9000, 0), 0, 'there may have been nothing to walk');
 });
 
 t.test('a pool that closes stops walking and leaves no thread', async t => {
