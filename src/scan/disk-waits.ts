@@ -1,16 +1,16 @@
 /**
- * How many more walkers there may be than usual, because those that are there wait for disks.
+ * Tells whether walkers mostly wait for disks.
  *
  * A walker that waits for a disk leaves its processor to others, and a disk answers several questions sooner
- * than one after the other. So as long as walkers had a processor for less than half of the time, there may
- * be one more at each look, up to twice as many.
+ * than one after the other. So once walkers had a processor for less than half of the time between two looks,
+ * it pays to have more of them.
  */
 
 import { count, monotonic, type Shared, stuckMs } from './shared.ts';
 
 const mostProcessorShare = 0.5;
 /** Walkers say it often enough for this, and not for less. */
-const betweenLooksMs = 500;
+const betweenLooksMs = 400;
 /** Whoever waits for one answer for so long may have met a disk that hangs, which gets no more of them. */
 const longWaitMs = 100;
 /** After so long without a look, walkers may have had nothing to do. */
@@ -22,18 +22,13 @@ interface Look {
 }
 
 export class DiskWaits {
-  readonly #most: number;
-  #more = 0;
+  #areLong = false;
   #lookedAt = 0;
   #looks = new Map<Shared, Look>();
 
-  /** `most`: so many more there may be. */
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get more(): number {
-    return this.#more;
+  /** It stays so until `forget`. */
+  get areLong(): boolean {
+    return this.#areLong;
   }
 
   /** Looks at the walkers that are at something; one that does not get on tells nothing. */
@@ -53,12 +48,11 @@ export class DiskWaits {
       processorMs += now.processorMs - last.processorMs;
       this.#looks.set(shared, now);
     }
-    if (processorMs < mostProcessorShare * passedMs) this.#more = Math.min(this.#more + 1, this.#most);
+    if (processorMs < mostProcessorShare * passedMs) this.#areLong = true;
   }
 
-  /** From now on there are as many as usual. */
   forget(): void {
-    this.#more = 0;
+    this.#areLong = false;
     this.#looks.clear();
   }
 }

@@ -8,7 +8,7 @@
  *
  * A walker that does not get on for a while is not counted, so that another one walks on other devices; its
  * own device gets no further walker until it answers. After `hungAfterMs` what waits for that device is told
- * so. Where walkers get on but mostly wait for disks, there are up to twice as many.
+ * so. Where walkers get on but mostly wait for disks, there are twice as many.
  */
 
 import { messageOf } from '../errors.ts';
@@ -85,7 +85,7 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #walkers = new Set<WalkerHandle<Entry>>();
   readonly #queue = new Queue<Entry>();
-  readonly #diskWaits: DiskWaits;
+  readonly #diskWaits = new DiskWaits();
   /** Looks from time to time whether walkers get on, while there are walks. */
   #watch: NodeJS.Timeout | null = null;
   /** Runs while nothing is walked. */
@@ -101,7 +101,6 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#diskWaits = new DiskWaits(options.size);
   }
 
   add(job: WalkJob): void {
@@ -225,7 +224,7 @@ export class Pool {
   }
 
   #mostWalkers(): number {
-    return this.#options.size + this.#diskWaits.more;
+    return this.#diskWaits.areLong ? 2 * this.#options.size : this.#options.size;
   }
 
   #busyOnes(): WalkerHandle<Entry>[] {
@@ -280,7 +279,10 @@ export class Pool {
     walker.device = device;
     beginTask(walker.shared);
     const { hungAfterMs } = this.#options;
-    this.#watch ??= setInterval(() => this.#lookAfter(), Math.min(slowMs, hungAfterMs / looksEach)).unref();
+    this.#watch ??= setInterval(
+      () => this.#lookAfter(),
+      Math.min(slowMs / 2, hungAfterMs / looksEach),
+    ).unref();
     walker.countsBefore = countsOf(walker.shared);
     const tasks = entries.map(entry => {
       this.#lastId += 1;
