@@ -32,7 +32,7 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
   const report = { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: 3_000_000 };
   t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
   await server.scan();
-  await graceBegun(server);
+  await graceBegun(server, 2);
   const everybody = ['Alice', 'bob', 'carol'];
   const all = async () => ({
     usage: await Promise.all(everybody.map(owner => server.usageByLeaf(owner))),
