@@ -46,7 +46,6 @@ const probe = '/usr/local/lib/probe';
 const install = `
 set -e
 cp /usr/bin/curl ${probe}
-install -d -m 1777 /tmp/compiled
 printf '#!/bin/sh\\nNODE_COMPILE_CACHE=/tmp/compiled exec node %s "$@"\\n' "$launcher" >/usr/local/bin/softquota
 chmod 755 /usr/local/bin/softquota
 useradd -r -d /var/lib/softquota softquota

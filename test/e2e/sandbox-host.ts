@@ -27,11 +27,12 @@ export interface SandboxOptions {
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
-/** What root finds after a login. */
+/** What root finds after a login, and where Node keeps what it compiled, so that commands start quickly. */
 const environment: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: '/root',
   LC_ALL: 'C.UTF-8',
+  NODE_COMPILE_CACHE: '/tmp/compiled',
 };
 
 /**
@@ -55,6 +56,7 @@ mount -t proc proc proc
 mount --rbind /dev dev
 mount -t tmpfs -o mode=755 run run
 mount -t tmpfs -o mode=1777 tmp tmp
+mkdir -m 1777 tmp/compiled
 mkdir -p ".$1"
 mount --bind "$1" ".$1"
 mkdir -p ".$5"
