@@ -22,6 +22,7 @@ import { gogsExpected, gogsRows, gogsTables, writeAttachments } from '../forge/g
 import { madeSql, openMade } from '../forge/made.ts';
 import { startPostgres } from '../forge/servers.ts';
 import { ask, until } from './ask.ts';
+import { softquota } from './commands.ts';
 import { anyPort, Daemon, launcher } from './daemon.ts';
 import { must, type Run, run } from './run.ts';
 
@@ -71,7 +72,7 @@ async function gitea(t: Test, sections?: string): Promise<World> {
 }
 
 function init({ folder }: Pick<World, 'folder'>, ...args: readonly string[]): Promise<Run> {
-  return run(process.execPath, [launcher, 'init', ...args], { cwd: folder });
+  return softquota(['init', ...args], { cwd: folder });
 }
 
 async function told(world: Pick<World, 'folder'>, ...args: readonly string[]): Promise<Report> {

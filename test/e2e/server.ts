@@ -12,8 +12,9 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';
 import { type Answer, ask, type Question, until } from './ask.ts';
-import { Daemon, type DaemonOptions, type Ending, launcher } from './daemon.ts';
-import { must, type Run, type RunOptions, run } from './run.ts';
+import { softquota } from './commands.ts';
+import { Daemon, type DaemonOptions, type Ending } from './daemon.ts';
+import { must, type Run, type RunOptions } from './run.ts';
 
 /** Sections with their keys; null leaves a key out. */
 export type Ini = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
@@ -180,10 +181,7 @@ export class Server {
 
   /** A command of softquota's, with this server's app.ini. */
   softquota(args: readonly string[], options: RunOptions = {}): Promise<Run> {
-    return run(process.execPath, [launcher, ...args], {
-      ...options,
-      env: { SOFTQUOTA_CONFIG: this.config, ...options.env },
-    });
+    return softquota(args, { ...options, env: { SOFTQUOTA_CONFIG: this.config, ...options.env } });
   }
 
   async installHooks(...options: readonly string[]): Promise<void> {
