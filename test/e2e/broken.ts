@@ -171,19 +171,19 @@ export const hookFaults: readonly Fault[] = [
   },
   {
     what: 'everybody can write hook.conf',
-    break: `chmod 666 ${conf}`,
+    break: withConf(`chmod 666 ${conf}`),
     found: ['hook_conf_ignored'],
     names: 'other users than its owner can write it',
   },
   {
     what: 'not all can read hook.conf',
-    break: `chmod 600 ${conf}`,
+    break: withConf(`chmod 600 ${conf}`),
     found: ['hook_conf_ignored'],
     names: 'not everybody can read it',
   },
   {
     what: 'nobody but root gets at hook.conf',
-    break: 'chmod 700 /etc/softquota',
+    break: withConf('chmod 700 /etc/softquota'),
     found: ['hook_conf_blocked'],
     names: 'git may not search /etc/softquota',
   },
@@ -195,7 +195,7 @@ export const hookFaults: readonly Fault[] = [
   },
   {
     what: 'hook.conf says what no hook can take',
-    break: `echo onError=maybe >>${conf}`,
+    break: withConf(`echo onError=maybe >>${conf}`),
     found: ['hook_conf_setting'],
     names: 'onError=maybe',
   },
@@ -216,16 +216,16 @@ export const daemonFaults: readonly Fault[] = [
     names: 'git may not search /run/softquota',
   },
   {
-    what: 'everybody may put a socket in the place of ours',
-    break: 'chmod 777 /run/softquota',
-    found: ['socket_exposed'],
-    names: 'everybody may write /run/softquota',
-  },
-  {
     what: 'the socket lost its mode',
     break: 'chmod 600 /run/softquota/gate.sock',
     found: ['gate_blocked'],
     names: '(mode 0600)',
+  },
+  {
+    what: 'everybody may put a socket in the place of ours',
+    break: 'chmod 777 /run/softquota',
+    found: ['socket_exposed'],
+    names: 'everybody may write /run/softquota',
   },
   {
     what: "the git user is not in the socket's group",

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { z } from 'zod';
 import { type Finding, finding } from '../../src/wire/index.ts';
-import { until } from './ask.ts';
+import { ask, until } from './ask.ts';
 import type { Run, RunOptions } from './run.ts';
 import { SandboxHost } from './sandbox-host.ts';
 
@@ -40,12 +40,8 @@ StateDirectory=softquota
 StateDirectoryMode=0711
 `;
 
-/** A curl that stays when the host's own goes. */
-const probe = '/usr/local/lib/probe';
-
 const install = `
 set -e
-cp /usr/bin/curl ${probe}
 printf '#!/bin/sh\\nNODE_COMPILE_CACHE=/tmp/compiled exec node %s "$@"\\n' "$launcher" >/usr/local/bin/softquota
 chmod 755 /usr/local/bin/softquota
 useradd -r -d /var/lib/softquota softquota
@@ -98,7 +94,8 @@ export class Installation {
 
   /** Resolves once a daemon answers, and knows what is stored. */
   ready(): Promise<true> {
-    const asked = ['-sf', '--unix-socket', '/run/softquota/gate.sock', 'http://localhost/readyz'];
-    return until(async () => ((await this.#sandbox.run(probe, asked)).code === 0 ? true : null));
+    const socket = this.#sandbox.outside('/run/softquota/gate.sock');
+    const isReady = () => ask(socket, '/readyz').then(({ status }) => status === 200);
+    return until(async () => ((await isReady().catch(() => false)) ? true : null));
   }
 }
