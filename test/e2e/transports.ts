@@ -58,9 +58,9 @@ async function openSsh(t: Test, server: Server, { programs }: TransportOptions =
   const key = await keyPair(folder, 'user');
   const { url, envOf } = await startSshd(t, folder, [
     `AuthorizedKeysFile ${key}.pub`,
-    ...(programs === undefined
-      ? []
-      : [`SetEnv GIT_EXEC_PATH=${programs}`, 'ForceCommand git-shell -c "$SSH_ORIGINAL_COMMAND"']),
+    // Where no shell finds what the tester has it do first.
+    `SetEnv HOME=${folder}${programs === undefined ? '' : ` GIT_EXEC_PATH=${programs}`}`,
+    ...(programs === undefined ? [] : ['ForceCommand git-shell -c "$SSH_ORIGINAL_COMMAND"']),
   ]);
   return { url, env: envOf(key) };
 }
