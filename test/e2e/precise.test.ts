@@ -18,7 +18,7 @@ import { Server } from './server.ts';
 
 t.setTimeout(600_000);
 
-const pushes = isLong ? 50 : 24;
+const pushes = isLong ? 50 : 12;
 const roomFor = 10;
 const pushBytes = 100_000;
 /** Commit, tree, the headers of the files, and the ref. */
