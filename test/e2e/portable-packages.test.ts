@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { packageHeading, readGuide } from './guide.ts';
-import { packed } from './package.ts';
 import { makePackages } from './packages.ts';
 import { must, run } from './run.ts';
 
@@ -21,8 +20,9 @@ async function emptyFolder(t: Test): Promise<string> {
 
 const story = /remote: Quota exceeded: alice uses [\s\S]*Every step went as described\.\n$/;
 
+const [tarball = '', npmFile = '', billFile = ''] = await makePackages(t, '--only', 'tar,npm');
+
 t.test('the tarball runs where it is unpacked, with the Node in it', async t => {
-  const [tarball = ''] = await makePackages(t, '--only', 'tar');
   const folder = await emptyFolder(t);
   await must('cp', [tarball, folder]);
   const [, typed] = (await readGuide()).filter(({ heading }) => heading === packageHeading);
@@ -34,9 +34,8 @@ t.test('the tarball runs where it is unpacked, with the Node in it', async t => 
 
 t.test('the npm package works in an empty folder, by npx', async t => {
   const folder = await emptyFolder(t);
-  const file = await packed(folder);
   const env = { HOME: folder, npm_config_cache: join(folder, 'cache') };
-  await must('npm', ['install', '--offline', '--no-audit', '--no-fund', file], { cwd: folder, env });
+  await must('npm', ['install', '--offline', '--no-audit', '--no-fund', npmFile], { cwd: folder, env });
   const played = await run('npx', ['softquota', 'playground', '--exit'], { cwd: folder, env });
   t.equal(played.code, 0, played.stderr);
   t.match(played.stdout, story);
@@ -48,10 +47,9 @@ const bill = z.object({
 });
 
 t.test('the npm package comes with its checksum, and with a bill of what it ships', async t => {
-  const [file = '', billFile = ''] = await makePackages(t, '--only', 'npm');
-  await must('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: dirname(file) });
+  await must('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: dirname(npmFile) });
 
-  const listed = (await must('tar', ['-tzf', file])).trim().split('\n');
+  const listed = (await must('tar', ['-tzf', npmFile])).trim().split('\n');
   const top = new Set(listed.map(path => path.split('/')[1]));
   const files = ['CHANGELOG.md', 'LICENSE', 'README.md', 'app.ini.example'];
   t.strictSame([...top].sort(), [
