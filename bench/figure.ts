@@ -10,7 +10,9 @@ import { Made, makeBareRepository, makeGround, writeConfig } from './ground.ts';
 import { timed } from './processes.ts';
 import { figureIs } from './usage.ts';
 
-const pushes = 200;
+/** They push in turn, each into a repository of its own. */
+const pushers = 5;
+const pushesEach = 40;
 const filesEach = { 'a commit of one file': 1, 'a commit of 150 files, as a pack': 150 } as const;
 const neighbours = [10, 10_000] as const;
 const goalMs = 15;
@@ -28,7 +30,7 @@ for (const others of neighbours) {
   mkdirSync(join(root, 'other'), { recursive: true });
   const made = new Made();
   for (let each = 0; each < others; each++) makeBareRepository(made, join(root, 'other', `${each}.git`));
-  for (const at of whats.keys()) {
+  for (let at = 0; at < whats.length * pushers; at++) {
     mkdirSync(join(root, `pusher-${at}`));
     await git('init', '-q', '--bare', '-b', 'main', targetOf(root, at));
     await git('-C', targetOf(root, at), 'config', 'receive.autogc', 'false');
@@ -39,25 +41,21 @@ for (const others of neighbours) {
     `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n\n[server]\nTRUSTED_SOCKET = ${trusted}\n`,
   );
   const daemon = await startDaemon(config);
-  await scan(config, others + whats.length);
-  for (const [at, what] of whats.entries()) {
-    const target = targetOf(root, at);
-    const { repositories } = await installHooks([target], { socket: daemon.socket });
-    const [result] = repositories;
-    if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
-    const work = join(folder, `work-${at}`);
-    await git('clone', '-q', target, work);
-    await git('-C', work, 'config', 'user.name', 'bench');
-    await git('-C', work, 'config', 'user.email', 'bench@git.example');
+  await scan(config, others + whats.length * pushers);
+  for (const [first, what] of whats.entries()) {
+    const numbers = Array.from({ length: pushers }, (_, each) => first * pushers + each);
+    for (const at of numbers) await beginAt(targetOf(root, at), workOf(folder, at), daemon.socket);
     const times: number[] = [];
-    for (let push = 0; push < pushes; push++) {
+    for (let push = 0; push < pushers * pushesEach; push++) {
+      const at = numbers[push % pushers] ?? 0;
+      const work = workOf(folder, at);
       for (let file = 0; file < filesEach[what]; file++)
         writeFileSync(join(work, `file-${file}`), `number ${push} of ${file}\n`);
       await git('-C', work, 'add', '-A');
       await git('-C', work, 'commit', '-q', '-m', `number ${push}`);
       await git('-C', work, 'push', '-q', 'origin', 'HEAD:main');
       const ended = performance.now();
-      const bytes = bytesIn(target);
+      const bytes = bytesIn(targetOf(root, at));
       const counted = performance.now();
       await figureIs(agent, trusted, `pusher-${at}`, bytes);
       // Adding up what is there is none of the daemon's time.
@@ -83,9 +81,23 @@ for (const others of neighbours) {
 agent.destroy();
 print({
   title: 'From the end of a push to the new figure',
-  how: `${pushes} pushes each, with both hooks; from the exit of \`git push\` until the gate answers with the bytes that are there, without the time in which the bench adds these up itself.`,
+  how: `${pushers * pushesEach} pushes each, into ${pushers} repositories in turn, with both hooks; from the exit of \`git push\` until the gate answers with the bytes that are there, without the time in which the bench adds these up itself.`,
   figures,
 });
+
+/** Installs the hooks, and makes the clone that is pushed from. */
+async function beginAt(target: string, work: string, socket: string): Promise<void> {
+  const { repositories } = await installHooks([target], { socket });
+  const [result] = repositories;
+  if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
+  await git('clone', '-q', target, work);
+  await git('-C', work, 'config', 'user.name', 'bench');
+  await git('-C', work, 'config', 'user.email', 'bench@git.example');
+}
+
+function workOf(folder: string, at: number): string {
+  return join(folder, `work-${at}`);
+}
 
 function targetOf(root: string, at: number): string {
   return join(root, `pusher-${at}`, 'project.git');

@@ -2,13 +2,13 @@
  * Tells whether walkers mostly wait for disks.
  *
  * A walker that waits for a disk leaves its processor to others, and a disk answers several questions sooner
- * than one after the other. So once walkers had a processor for less than half of the time between two looks,
- * it pays to have more of them.
+ * than one after the other. So once walkers wanted a processor for less than half of the time between two
+ * looks, it pays to have more of them.
  */
 
 import { count, monotonic, type Shared, stuckMs } from './shared.ts';
 
-const mostProcessorShare = 0.5;
+const mostWantedShare = 0.5;
 /** Walkers say it often enough for this, and not for less. */
 const betweenLooksMs = 400;
 /** Whoever waits for one answer for so long may have met a disk that hangs, which gets no more of them. */
@@ -18,7 +18,7 @@ const oldMs = 2000;
 
 interface Look {
   readonly at: number;
-  readonly processorMs: number;
+  readonly wantedMs: number;
 }
 
 export class DiskWaits {
@@ -39,16 +39,16 @@ export class DiskWaits {
     const before = sinceMs < oldMs ? this.#looks : new Map<Shared, Look>();
     this.#looks = new Map();
     let passedMs = 0;
-    let processorMs = 0;
+    let wantedMs = 0;
     for (const shared of busy) {
       if (stuckMs(shared) >= longWaitMs) continue;
-      const now = { at, processorMs: shared.counts[count.processorMs] ?? 0 };
+      const now = { at, wantedMs: shared.counts[count.wantedMs] ?? 0 };
       const last = before.get(shared) ?? now;
       passedMs += now.at - last.at;
-      processorMs += now.processorMs - last.processorMs;
+      wantedMs += now.wantedMs - last.wantedMs;
       this.#looks.set(shared, now);
     }
-    if (processorMs < mostProcessorShare * passedMs) this.#areLong = true;
+    if (wantedMs < mostWantedShare * passedMs) this.#areLong = true;
   }
 
   forget(): void {

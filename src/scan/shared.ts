@@ -6,6 +6,7 @@
  * of the last look it is decided that a disk hangs.
  */
 
+import { readFileSync } from 'node:fs';
 import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
 
 export interface Shared {
@@ -35,8 +36,8 @@ export const count = {
   since: 4,
   /** When it last got on, likewise; 0 while it has nothing to do. */
   moved: 5,
-  /** For how long the thread has had a processor so far, in milliseconds, as it last said. */
-  processorMs: 6,
+  /** For how long the thread has wanted a processor so far, had or not, in milliseconds, as it last said. */
+  wantedMs: 6,
 } as const;
 
 const signalsLength = Object.keys(signal).length;
@@ -62,10 +63,24 @@ export function move({ counts }: Shared): void {
   counts[count.moved] = monotonic();
 }
 
-/** Says for how long this thread has had a processor. */
-export function tellProcessorTime({ counts }: Shared): void {
-  const { user, system } = process.threadCpuUsage();
-  counts[count.processorMs] = (user + system) / 1000;
+/**
+ * Says for how long this thread has wanted a processor: all the rest it waited for disks. Where the system does
+ * not tell, it says that it wanted one all the time.
+ */
+export function tellWanted({ counts }: Shared): void {
+  counts[count.wantedMs] = wantedMs() ?? monotonic();
+}
+
+/** Source: `schedstat` in proc(5): the time on a processor, and the time of waiting for one, in nanoseconds. */
+function wantedMs(): number | null {
+  try {
+    const [had = Number.NaN, waited = Number.NaN] = readFileSync('/proc/thread-self/schedstat', 'latin1')
+      .split(' ')
+      .map(Number);
+    return (had + waited) / 1e6;
+  } catch {
+    return null;
+  }
 }
 
 /** Says that the thread begins with something, before its first look. */

@@ -22,17 +22,7 @@ import type {
   WalkerStart,
 } from './messages.ts';
 import { BatchAttributes, isRuled, measureByAttribute } from './ruler.ts';
-import {
-  beginTask,
-  count,
-  monotonic,
-  move,
-  rest,
-  shareLooks,
-  signal,
-  tellProcessorTime,
-  viewOf,
-} from './shared.ts';
+import { beginTask, count, monotonic, move, rest, shareLooks, signal, tellWanted, viewOf } from './shared.ts';
 import { UnchangedResults, unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
@@ -104,7 +94,7 @@ function isSet(which: number): boolean {
 
 function handOver(): void {
   if (monotonic() - sentAt < millisecondsTogether) return;
-  tellProcessorTime(view);
+  tellWanted(view);
   if (pending.length > 0 || unchanged.numbers.length > 0) sendResults(false);
 }
 

@@ -135,13 +135,12 @@ t.test('where walkers mostly wait for a disk there are twice as many', async t =
   t.equal(started.length, 4);
 });
 
-t.test('walkers that have a processor for half of the time do not wait for disks', async t => {
+t.test('walkers that want a processor for half of the time do not wait for disks', async t => {
   const walkers = [newShared(), newShared()];
   const waits = new DiskWaits();
-  /** Looks when each walker had a processor for a part of the time. */
+  /** Looks when each walker wanted a processor for a part of the time. */
   const look = (at: number, share: number): boolean => {
-    for (const { counts } of walkers)
-      counts[count.processorMs] = (counts[count.processorMs] ?? 0) + share * 1000;
+    for (const { counts } of walkers) counts[count.wantedMs] = (counts[count.wantedMs] ?? 0) + share * 1000;
     waits.look(walkers, at);
     return waits.areLong;
   };
