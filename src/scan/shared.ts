@@ -6,7 +6,6 @@
  * of the last look it is decided that a disk hangs.
  */
 
-import { readFileSync } from 'node:fs';
 import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
 
 export interface Shared {
@@ -61,26 +60,6 @@ export function viewOf(buffer: SharedArrayBuffer): Shared {
 /** Says that the thread gets on. */
 export function move({ counts }: Shared): void {
   counts[count.moved] = monotonic();
-}
-
-/**
- * Says for how long this thread has wanted a processor: all the rest it waited for disks. Where the system does
- * not tell, it says that it wanted one all the time.
- */
-export function tellWanted({ counts }: Shared): void {
-  counts[count.wantedMs] = wantedMs() ?? monotonic();
-}
-
-/** Source: `schedstat` in proc(5): the time on a processor, and the time of waiting for one, in nanoseconds. */
-function wantedMs(): number | null {
-  try {
-    const [had = Number.NaN, waited = Number.NaN] = readFileSync('/proc/thread-self/schedstat', 'latin1')
-      .split(' ')
-      .map(Number);
-    return (had + waited) / 1e6;
-  } catch {
-    return null;
-  }
 }
 
 /** Says that the thread begins with something, before its first look. */

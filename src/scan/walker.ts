@@ -22,10 +22,11 @@ import type {
   WalkerStart,
 } from './messages.ts';
 import { BatchAttributes, isRuled, measureByAttribute } from './ruler.ts';
-import { beginTask, count, monotonic, move, rest, shareLooks, signal, tellWanted, viewOf } from './shared.ts';
+import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
 import { UnchangedResults, unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
+import { tellWanted } from './wanted-time.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('walker.ts is run as a worker thread');

@@ -106,6 +106,7 @@ t.test(
       'scan/io-worker.ts': '/proc',
       'scan/mounts.ts': '/proc',
       'scan/visit.ts': 'directories',
+      'scan/wanted-time.ts': '/proc',
       'service/descriptors.ts': '/proc and /dev/null',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
       'store/units/files.ts': "the daemon's own, in DATA_PATH",

@@ -12,7 +12,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Redis } from 'ioredis';
 import type { Test } from 'tap';
 import { until } from '../e2e/ask.ts';
 import { certificateIn } from '../e2e/certificate.ts';
@@ -23,7 +22,7 @@ import { freePort } from '../e2e/transports.ts';
 export interface Server {
   readonly port: number;
   readonly directory: string;
-  /** What redis-cli prints; an error that the server answers with is printed, too. */
+  /** What redis-cli prints. */
   cli(...words: readonly string[]): Promise<string>;
   /**
    * Starts it where it does not run, with more settings where there are any; resolves when it takes
@@ -62,8 +61,7 @@ export async function comes(what: string, isSo: () => Promise<boolean>): Promise
 interface Options {
   readonly directory: string;
   readonly settings?: readonly string[];
-  readonly password?: string | undefined;
-  /** What redis-cli needs besides the port, where it is to be asked rather than a client in this process. */
+  /** What redis-cli needs besides the port. */
   readonly cli?: readonly string[];
   readonly port?: number;
   /** Runs a Sentinel with this file, which it writes to. */
@@ -133,42 +131,12 @@ async function startAt(t: Test, port: number, options: Options): Promise<Server>
     port,
     directory,
     cli: (...words) =>
-      options.cli === undefined && words[0]?.startsWith('-') === false
-        ? said(port, options.password, words)
-        : must('redis-cli', ['-h', '127.0.0.1', '-p', String(port), ...(options.cli ?? []), ...words]),
+      must('redis-cli', ['-h', '127.0.0.1', '-p', String(port), ...(options.cli ?? []), ...words]),
     start,
     end,
     halt: () => child?.kill('SIGSTOP'),
     go: () => child?.kill('SIGCONT'),
   };
-}
-
-/** Says what redis-cli would, without starting it: many tests ask again and again until something is so. */
-async function said(port: number, password: string | undefined, words: readonly string[]): Promise<string> {
-  const [command = '', ...rest] = words;
-  const client = new Redis({
-    host: '127.0.0.1',
-    port,
-    ...(password === undefined ? {} : { password }),
-    lazyConnect: true,
-    enableReadyCheck: false,
-    retryStrategy: () => null,
-  });
-  // Whoever asks is told by what the question comes to.
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return printed(await client.call(command, ...rest)).trim();
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ReplyError') return error.message;
-    throw error;
-  } finally {
-    client.disconnect();
-  }
-}
-
-function printed(answer: unknown): string {
-  return Array.isArray(answer) ? answer.map(printed).join('\n') : String(answer ?? '');
 }
 
 function listening(settings: readonly string[] = [], port: number): readonly string[] {
@@ -228,7 +196,8 @@ export interface Watched extends Servers {
 export async function startSentinels(t: Test, password?: string): Promise<Watched> {
   const directory = folder(t);
   const secret = password === undefined ? [] : ['--requirepass', password, '--masterauth', password];
-  const master = await startServer(t, { directory, settings: secret, password });
+  const cli = password === undefined ? [] : ['-a', password, '--no-auth-warning'];
+  const master = await startServer(t, { directory, settings: secret, cli });
   const settings = [
     '--replicaof',
     '127.0.0.1',
@@ -237,7 +206,7 @@ export async function startSentinels(t: Test, password?: string): Promise<Watche
     '0',
     ...secret,
   ];
-  const replicas = await Promise.all([1, 2].map(() => startServer(t, { directory, settings, password })));
+  const replicas = await Promise.all([1, 2].map(() => startServer(t, { directory, settings, cli })));
   const servers: Servers['servers'] = [master, ...replicas];
   await comes('both replicas', async () => {
     return (await master.cli('info', 'replication')).match(/state=online/g)?.length === 2;
@@ -253,7 +222,7 @@ export async function startSentinels(t: Test, password?: string): Promise<Watche
             ? ''
             : `requirepass ${password}\nsentinel sentinel-pass ${password}\nsentinel auth-pass quota ${password}\n`),
       );
-      return startServer(t, { directory, sentinel: file, password });
+      return startServer(t, { directory, sentinel: file, cli });
     }),
   );
   const isComplete = async (sentinel: Server) => {
