@@ -13,7 +13,7 @@ import type { SourceShare } from './source-share.ts';
 import type { UnitTable } from './unit-table.ts';
 import { UnreachableSum } from './unreachable.ts';
 
-/** What accounts have who have none. */
+/** Stand for what an account has none of. */
 export const noShares: ReadonlyMap<string, ShareRecord> = new Map();
 export const noSources: readonly SourceShare[] = [];
 export const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();

@@ -23,7 +23,7 @@ export class UnreachableSum {
     return this.#own;
   }
 
-  /** None of the units has any. */
+  /** Tells that no unit has unreachable bytes. */
   get isNothing(): boolean {
     return this.#own.every(bytes => bytes === 0);
   }

@@ -11,7 +11,7 @@ import { count, monotonic, type Shared, stuckMs } from './shared.ts';
 const mostWantedShare = 0.5;
 /** Walkers say it often enough for this, and not for less. */
 const betweenLooksMs = 400;
-/** Whoever waits for one answer for so long may have met a disk that hangs, which gets no more of them. */
+/** A walker that waits so long for one answer may have met a disk that hangs, which gets no more walkers. */
 const longWaitMs = 100;
 /** After so long without a look, walkers may have had nothing to do. */
 const oldMs = 2000;

@@ -279,10 +279,8 @@ export class Pool {
     walker.device = device;
     beginTask(walker.shared);
     const { hungAfterMs } = this.#options;
-    this.#watch ??= setInterval(
-      () => this.#lookAfter(),
-      Math.min(slowMs / 2, hungAfterMs / looksEach),
-    ).unref();
+    const everyMs = Math.min(slowMs / 2, hungAfterMs / looksEach);
+    this.#watch ??= setInterval(() => this.#lookAfter(), everyMs).unref();
     walker.countsBefore = countsOf(walker.shared);
     const tasks = entries.map(entry => {
       this.#lastId += 1;

@@ -145,7 +145,7 @@ export interface Busy {
   readonly milliseconds: number;
 }
 
-/** What a walker is at; empty where it is at nothing. */
+/** Gives the unit that a walker is at, if there is one. */
 export function busyWith<Entry extends { readonly job: { readonly task: Task } }>({
   batch,
   shared: { counts },

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs';
 import { count, monotonic, type Shared } from './shared.ts';
 
 /**
- * Says for how long this thread has wanted a processor: all the rest it waited for disks. Where the system does
- * not tell, it says that it wanted one all the time.
+ * Says for how long this thread has wanted a processor: all the rest it waited for disks. Where the system
+ * does not tell, it says that it wanted one all the time.
  */
 export function tellWanted({ counts }: Shared): void {
   counts[count.wantedMs] = wantedMs() ?? monotonic();
 }
 
-/** Source: `schedstat` in proc(5), the time on a processor, and the time of waiting for one, in nanoseconds. */
+/** Source: `schedstat` in proc(5), times on a processor and of waiting for one, in nanoseconds. */
 function wantedMs(): number | null {
   try {
     const [had = Number.NaN, waited = Number.NaN] = readFileSync('/proc/thread-self/schedstat', 'latin1')
