@@ -6,7 +6,7 @@
  * hooks stay off: such an error belongs to the whole file, which fails all the same.
  *
  * Threads of softquota's start from dist/, where each is one file, instead of from the forty that Node would
- * strip types from; only where Node notes what is covered they start from src/.
+ * strip types from. Where SOFTQUOTA_COVERAGE names a directory, what the test covers is noted there.
  *
  * Closes with a line `# cpu=…ms`: for so long it, and the programs that it started and that have ended, had a
  * processor.
@@ -21,6 +21,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import threads from 'node:worker_threads';
 import { bundledName, entries } from '../src/package.ts';
+import { noteCoverage } from './coverage.ts';
 
 const off: asyncHooks.AsyncHook = { enable: () => off, disable: () => off };
 asyncHooks.createHook = () => off;
@@ -32,14 +33,12 @@ const built = new Map(
     new URL(`dist/${bundledName(entry)}.js`, root),
   ]),
 );
-if (process.env.NODE_V8_COVERAGE === undefined) {
-  const { Worker } = threads;
-  threads.Worker = class extends Worker {
-    constructor(code: string | URL, options?: threads.WorkerOptions) {
-      super(built.get(String(code)) ?? code, options);
-    }
-  };
-}
+const { Worker } = threads;
+threads.Worker = class extends Worker {
+  constructor(code: string | URL, options?: threads.WorkerOptions) {
+    super(built.get(String(code)) ?? code, options);
+  }
+};
 syncBuiltinESMExports();
 
 /** Of the four figures in /proc, each in hundredths of a second. */
@@ -51,6 +50,8 @@ process.on('exit', () => {
   writeSync(1, `\n# cpu=${ticks * millisecondsPerTick}ms\n`);
 });
 
+const coverageDirectory = process.env.SOFTQUOTA_COVERAGE;
+if (coverageDirectory !== undefined) noteCoverage(coverageDirectory);
 process.argv.splice(1, 1);
 const [, file = ''] = process.argv;
 await import(pathToFileURL(resolve(file)).href);

@@ -12,7 +12,7 @@
  *
  * Each file runs in a process of its own, without tap's runner: that would load its own modules into every
  * program that the tests start, and would measure coverage in a way that makes the unit tests four times as
- * slow. Node itself writes down what the unit tests cover.
+ * slow.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -86,7 +86,7 @@ process.exitCode = passed > 0 && failed === 0 ? 0 : 1;
 
 /**
  * Runs each file by itself, some at a time, the long ones first, so that none of them is left alone at the
- * end. Node notes what those in `covered` cover.
+ * end. What those in `covered` cover is noted.
  */
 async function runAll(paths: readonly string[], covered: ReadonlySet<string>): Promise<void> {
   const { busy, waiting } = inOrder(paths);
@@ -120,7 +120,7 @@ async function runOne(path: string, isCovered: boolean): Promise<void> {
       ...process.env,
       TAP: '1',
       TAP_TIMEOUT: `${timeout}`,
-      ...(isCovered ? { NODE_V8_COVERAGE: coverageDirectory } : {}),
+      ...(isCovered ? { SOFTQUOTA_COVERAGE: coverageDirectory } : {}),
     },
   });
   const overdue = setTimeout(() => end(test), longest * 1000);

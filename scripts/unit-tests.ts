@@ -6,7 +6,7 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -44,7 +44,7 @@ interface Lines {
 }
 
 /**
- * Where Node writes down what a test covers, if it finds this in NODE_V8_COVERAGE, and where tap reads it.
+ * Where test files write down what they cover, and tap reads it.
  */
 export const coverageDirectory = fileURLToPath(new URL('.tap/coverage', root));
 const summary = fileURLToPath(new URL('.tap/report/coverage-summary.json', root));
@@ -52,6 +52,7 @@ const summary = fileURLToPath(new URL('.tap/report/coverage-summary.json', root)
 /** Removes what earlier runs covered. */
 export function forgetCoverage(): void {
   rmSync(coverageDirectory, { recursive: true, force: true });
+  mkdirSync(coverageDirectory, { recursive: true });
   rmSync(summary, { force: true });
 }
 

@@ -52,6 +52,20 @@ export class PackedNumbers {
     return list;
   }
 
+  /** The sum of the numbers whose places are in the mask; undefined where the row has no list. */
+  sum(row: number, places: number): number | undefined {
+    const place = this.#places[row] ?? 0;
+    if (place === 0) return undefined;
+    const mask = this.#masks[row] ?? 0;
+    const { values } = this.#poolOf(mask);
+    let sum = 0;
+    let next = place - 1;
+    for (let left = mask; left !== 0; left &= left - 1, next += 1) {
+      if ((left & -left & places) !== 0) sum += values[next] ?? 0;
+    }
+    return sum;
+  }
+
   set(row: number, list: readonly number[]): void {
     const mask = maskOf(list);
     if (!this.has(row) || this.#masks[row] !== mask) {

@@ -116,6 +116,20 @@ export class TextTable {
     return whole;
   }
 
+  /** Tells whether the text of a row contains this one, in UTF-8, without making it. */
+  contains(row: number, part: Uint8Array): boolean {
+    const bytes = this.#blocks[this.#blockOf[row] ?? 0]?.bytes;
+    const place = this.#places[row] ?? 0;
+    const last = place + this.#lengthOf(row) - part.length;
+    if (bytes === undefined) return false;
+    for (let from = place; from <= last; from += 1) {
+      let same = 0;
+      while (same < part.length && bytes[from + same] === part[same]) same += 1;
+      if (same === part.length) return true;
+    }
+    return false;
+  }
+
   /** Gives a text to a row that has none; no row has that text. */
   add(row: number, text: string): void {
     const length = this.#encode(text);

@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { inSlices, workInSlices } from '../slices.ts';
+import { type Compare, firstOf, sorted } from '../sorting.ts';
 import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
-import { sorted } from './sorting.ts';
 
 export interface Page {
   /** From 1. */
@@ -43,8 +43,6 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
 /** A page that ends behind so many, from either end of the list, is found by sorting all entries. */
 const mostPicked = 2000;
 
-type Compare<Entry> = (a: Entry, b: Entry) => number;
-
 /**
  * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of
  * 100,000 entries the first fifty take one look at each, and so do the last. Pushes get their turn meanwhile;
@@ -57,8 +55,8 @@ export async function pageOf<Entry extends object>(
 ): Promise<{ readonly entries: readonly Entry[]; readonly total: number }> {
   const end = page * limit;
   if (end <= mostPicked) {
-    const { picked, total } = await pick(entries, end, compare);
-    return { entries: picked.slice(end - limit), total };
+    const { first, total } = await firstOf(entries, end, compare);
+    return { entries: first.slice(end - limit), total };
   }
   const all: Entry[] = [];
   await inSlices(entries, entry => all.push(entry));
@@ -70,29 +68,8 @@ export async function pageOf<Entry extends object>(
     return { entries: inOrder.slice(end - limit, end), total };
   }
   // Backwards in both ways, so that equal entries stay in their order.
-  const { picked } = await pick(all.reverse(), fromEnd, (a, b) => compare(b, a));
-  return { entries: picked.toReversed().slice(0, limit), total };
-}
-
-/** The first so many entries in this order, and how many there are in all. */
-async function pick<Entry extends object>(
-  entries: Iterable<Entry>,
-  count: number,
-  compare: Compare<Entry>,
-): Promise<{ readonly picked: readonly Entry[]; readonly total: number }> {
-  let kept: Entry[] = [];
-  let last: Entry | undefined;
-  let total = 0;
-  await inSlices(entries, entry => {
-    total += 1;
-    if (last !== undefined && compare(entry, last) >= 0) return;
-    kept.push(entry);
-    if (kept.length < 2 * count) return;
-    kept = kept.sort(compare).slice(0, count);
-    last = kept[count - 1];
-  });
-  const inOrder = await workInSlices(sorted(kept, compare));
-  return { picked: inOrder.slice(0, count), total };
+  const { first } = await firstOf(all.reverse(), fromEnd, (a, b) => compare(b, a));
+  return { entries: first.toReversed().slice(0, limit), total };
 }
 
 export const pagingHeaders = {

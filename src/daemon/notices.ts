@@ -11,7 +11,7 @@ import type { Events, History, Totals } from '../overview/index.ts';
 import { everyRequest } from '../policy/index.ts';
 import { bytesUnder, fullDiskWords, leafMask } from '../quota/index.ts';
 import type { Logger } from '../service/index.ts';
-import { inSlices } from '../slices.ts';
+import { firstOf } from '../sorting.ts';
 import type { Current } from './current.ts';
 import { outlookOf } from './outlook.ts';
 
@@ -113,10 +113,18 @@ async function summaryOf(parts: NoticesParts, since: number): Promise<Summary> {
 }
 
 async function worstOf({ ledger, totals }: NoticesParts): Promise<Summary['worst']> {
-  const found: Summary['worst'][number][] = [];
-  await inSlices(ledger.owners(), ({ name }) => {
-    const { state, fullness } = totals.nearnessOf(ledger.documents.owners.keyOf(name));
-    if (state !== 'ok') found.push({ name, state, fullness });
-  });
-  return found.sort((a, b) => b.fullness - a.fullness || (a.name < b.name ? -1 : 1)).slice(0, mostWorst);
+  const { owners } = ledger.documents;
+  const near = function* (): Generator<Summary['worst'][number]> {
+    for (const row of owners.rows()) {
+      const nearness = totals.nearnessAt(row);
+      const owner = nearness.state === 'ok' ? undefined : owners.atRow(row);
+      if (owner !== undefined) yield { name: owner.name, ...nearness };
+    }
+  };
+  const { first } = await firstOf(
+    near(),
+    mostWorst,
+    (a, b) => b.fullness - a.fullness || (a.name < b.name ? -1 : 1),
+  );
+  return first;
 }

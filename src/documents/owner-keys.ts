@@ -42,6 +42,11 @@ export class OwnerKeys {
     return this.#texts.text(row);
   }
 
+  /** Tells whether the key of a row contains this text, in UTF-8. */
+  contains(row: number, part: Uint8Array): boolean {
+    return this.#texts.contains(row, part);
+  }
+
   /** Gives the row of a key, which stays its row until it was released as often. */
   hold(key: string): number {
     const known = this.find(key);

@@ -19,7 +19,10 @@ import { OwnerKeys } from './owner-keys.ts';
 export const mostExpected = 10_000;
 
 /** The registry, to look owners up. */
-export type Owners = Pick<OwnerRegistry, 'all' | 'byId' | 'byKey' | 'keyOf' | 'keys' | 'named'>;
+export type Owners = Pick<
+  OwnerRegistry,
+  'all' | 'atRow' | 'byId' | 'byKey' | 'keyOf' | 'keys' | 'named' | 'rows'
+>;
 
 /** In the column of types; 0: there is no owner. */
 const types = [null, 'user', 'organization'] as const satisfies readonly (OwnerRecord['type'] | null)[];
@@ -75,7 +78,7 @@ export class OwnerRegistry {
 
   /** Finds an owner whatever the name is now. */
   byId(id: number): OwnerRecord | undefined {
-    return this.#atRow(this.#rowOf(id));
+    return this.atRow(this.#rowOf(id));
   }
 
   /**
@@ -148,16 +151,18 @@ export class OwnerRegistry {
     return anew;
   }
 
+  /** The rows of all owners, in no order; may be gone through without haste. */
+  *rows(): Generator<number> {
+    for (let row = 0; row < this.keys.end; row += 1) if (this.#has(row)) yield row;
+  }
+
   /** Undefined: there is no owner in this row. */
-  #atRow(row: number): OwnerRecord | undefined {
+  atRow(row: number): OwnerRecord | undefined {
     return this.#has(row) ? this.#record(row, this.keys.key(row)) : undefined;
   }
 
   *#records(): Generator<OwnerRecord> {
-    for (let row = 0; row < this.keys.end; row += 1) {
-      const owner = this.#atRow(row);
-      if (owner !== undefined) yield owner;
-    }
+    for (const row of this.rows()) yield this.#record(row, this.keys.key(row));
   }
 
   /** Fills a row whose owner is not found by an id. */

@@ -6,7 +6,7 @@
 import { grown } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
 import { PackedNumbers } from '../packed-numbers.ts';
-import { type Leaf, leaves, type Usage } from '../quota/index.ts';
+import { type Leaf, leafMask, leaves, type Usage } from '../quota/index.ts';
 import type { ShareRecord } from '../store/index.ts';
 import type { LeafDeltas } from './deltas.ts';
 import type { SourceShare } from './source-share.ts';
@@ -31,6 +31,8 @@ export class AccountExtras {
   usage: Usage | null = null;
   ownUsage: Usage | null = null;
 }
+
+const everything = leafMask('size:all');
 
 /** Where it has to be looked for when the oldest of the units was walked. */
 const unknown = Number.NaN;
@@ -166,6 +168,13 @@ export class AccountTable {
   /** Undefined: the sums have to be added up again. */
   sums(row: number): number[] | undefined {
     return this.#sums.get(row);
+  }
+
+  /** The bytes below a mask of leaves; undefined where the sums that are kept do not tell them exactly. */
+  bytesUnder(row: number, mask: number): number | undefined {
+    const total = this.extras(row) === undefined ? this.#sums.sum(row, everything) : undefined;
+    if (total === undefined || total > Number.MAX_SAFE_INTEGER) return undefined;
+    return mask === everything ? total : this.#sums.sum(row, mask);
   }
 
   /** Null: they have to be added up again. */

@@ -33,7 +33,7 @@ import { Reports } from './reports.ts';
 import { Reservations } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
-import { UsageIndex } from './usage-index.ts';
+import { type OwnerSize, UsageIndex } from './usage-index.ts';
 import { Walks } from './walks.ts';
 import { type Watcher, Watchers } from './watchers.ts';
 
@@ -232,16 +232,28 @@ export class Ledger {
     return account?.changes === changes && lastSweep === this.walks.lastSweep;
   }
 
-  /**
-   * Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly;
-   * without what is reserved.
-   */
-  *owners(keyPart = ''): Generator<OwnerUsage> {
-    for (const [owner, account] of this.#usage.ownersWithAccounts()) {
-      const { key, name } = owner;
-      if (!key.includes(keyPart)) continue;
-      if (account?.fits !== false) yield this.#usageOf(owner, name, account, null);
+  /** Every owner, in no order, as `ownerAt` gives them. */
+  *owners(): Generator<OwnerUsage> {
+    for (const row of this.#usage.owners.rows()) {
+      const owner = this.ownerAt(row);
+      if (owner !== undefined) yield owner;
     }
+  }
+
+  /**
+   * The owner whose key is in this row, without what is reserved; undefined where there is none, and where the
+   * bytes cannot be added up exactly.
+   */
+  ownerAt(row: number): OwnerUsage | undefined {
+    const owner = this.#usage.owners.atRow(row);
+    const account = owner && this.#usage.accountByKey(owner.key);
+    if (owner === undefined || account?.fits === false) return undefined;
+    return this.#usageOf(owner, owner.name, account, null);
+  }
+
+  /** The rows of these owners, and only their bytes below a mask of leaves. `keyPart`: a part of their keys. */
+  ownerSizes(mask: number, keyPart: string): Iterable<OwnerSize> {
+    return this.#usage.ownerSizes(mask, keyPart);
   }
 
   /** Resolves with whether all that was recorded by now is in the store; false: the store is away. */

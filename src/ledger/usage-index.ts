@@ -6,7 +6,7 @@
 
 import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
-import type { Subject } from '../quota/index.ts';
+import { bytesUnder, type Subject } from '../quota/index.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 import { AccountTable } from './account-table.ts';
@@ -15,6 +15,12 @@ import { UnitTable } from './unit-table.ts';
 
 /** The place of a unit in the table, and its bytes. */
 export interface UnitSize {
+  readonly row: number;
+  readonly bytes: number;
+}
+
+/** The row of an owner's key, and the owner's bytes. */
+export interface OwnerSize {
   readonly row: number;
   readonly bytes: number;
 }
@@ -81,9 +87,17 @@ export class UsageIndex {
     return originsOf(this.#units, this.accountsWithMore);
   }
 
-  /** Every owner, with the account where there is one. */
-  *ownersWithAccounts(): Generator<readonly [OwnerRecord, Account | undefined]> {
-    for (const owner of this.owners.all) yield [owner, this.accountByKey(owner.key)];
+  /**
+   * The bytes of every owner below a mask of leaves, in no order, but of those whose bytes cannot be added up
+   * exactly. `keyPart`: a part of their keys.
+   */
+  *ownerSizes(mask: number, keyPart: string): Generator<OwnerSize> {
+    const part = Buffer.from(keyPart);
+    for (const row of this.owners.rows()) {
+      if (part.length > 0 && !this.owners.keys.contains(row, part)) continue;
+      const bytes = this.#accounts.isOpen(row) ? this.#bytesUnder(row, mask) : 0;
+      if (bytes !== null) yield { row, bytes };
+    }
   }
 
   account(ownerName: string): Account | undefined {
@@ -262,6 +276,14 @@ export class UsageIndex {
       const path = this.#units.id(row);
       if (path === directory || path.startsWith(prefix)) yield path;
     }
+  }
+
+  /** Null: they cannot be added up exactly. */
+  #bytesUnder(row: number, mask: number): number | null {
+    const bytes = this.#accounts.bytesUnder(row, mask);
+    if (bytes !== undefined) return bytes;
+    const account = new Account(this.#accounts, row);
+    return account.fits ? bytesUnder(account.usage, mask) : null;
   }
 
   *#accountsIn(rows: Iterable<number>): Generator<Account> {

@@ -57,14 +57,15 @@ export class CountedOwners {
   get(ownerKey: string): CountedOwner | undefined {
     const row = this.#keys.find(ownerKey);
     const usage = this.#usages.get(row);
-    if (usage === undefined) return undefined;
-    return {
-      id: this.#ids[row] ?? 0,
-      usage,
-      state: states[this.#states[row] ?? 0] ?? 'ok',
-      fullness: this.#fullness[row] ?? 0,
-      limit: this.#limits[row] ?? 0,
-    };
+    const nearness = this.nearnessAt(row);
+    if (usage === undefined || nearness === undefined) return undefined;
+    return { ...nearness, id: this.#ids[row] ?? 0, usage, limit: this.#limits[row] ?? 0 };
+  }
+
+  /** Undefined where nobody is counted in a row. */
+  nearnessAt(row: number): Nearness | undefined {
+    if (!this.#usages.has(row)) return undefined;
+    return { state: states[this.#states[row] ?? 0] ?? 'ok', fullness: this.#fullness[row] ?? 0 };
   }
 
   /** The id of the owner in a row; undefined where nobody is counted there. */

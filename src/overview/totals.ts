@@ -101,9 +101,9 @@ export class Totals {
     return { owners: this.#counted.size, over, grace, near, usage, promised, unlimited: this.#unlimited };
   }
 
-  /** As of when the owner was last counted. */
-  nearnessOf(ownerKey: string): Nearness {
-    return this.#counted.get(ownerKey) ?? noLimit;
+  /** As of when the owner whose key is in this row was last counted. */
+  nearnessAt(row: number): Nearness {
+    return this.#counted.nearnessAt(row) ?? noLimit;
   }
 
   /** To be asked by one only, and given back with `putBack` where it came to nothing. */

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import { isLong, writeJson } from '../../src/api/json-text.ts';
 import { pageOf } from '../../src/api/pages.ts';
-import { sorted } from '../../src/api/sorting.ts';
 import { runToEnd } from '../../src/slices.ts';
+import { sorted } from '../../src/sorting.ts';
 
 interface Numbered {
   readonly rank: number;

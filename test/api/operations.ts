@@ -97,6 +97,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
 
   createGroup: post(groups, { name: 'free', rules: [{ name: 'total' }, { name: 'spare', limit: -1 }] }),
   listGroups: get(groups),
+  listGroupNames: get('/admin/quota/group-names'),
   getGroup: get(`${groups}/free`),
   setGroupMode: put(`${groups}/free/mode`, { mode: 'enforce' }),
   removeRuleFromGroup: remove(`${groups}/free/rules/spare`),

@@ -39,6 +39,16 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       handle: () => groupsIn(documents.snapshot).map(groupShown),
     }),
     route({
+      id: 'listGroupNames',
+      method: 'get',
+      path: '/admin/quota/group-names',
+      tag: 'policy',
+      summary: 'Only the names of all groups, in the order of creation',
+      access: administrators.read,
+      answer: { status: 200, description: 'Names', schema: z.array(z.string()) },
+      handle: () => groupsIn(documents.snapshot).map(({ name }) => name),
+    }),
+    route({
       id: 'createGroup',
       method: 'post',
       path: '/admin/quota/groups',

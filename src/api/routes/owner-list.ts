@@ -1,12 +1,11 @@
 /** Owners as a list is asked for: those who are meant, in an order. */
 
 import { z } from 'zod';
-import type { OwnerUsage } from '../../ledger/index.ts';
+import type { Owners } from '../../documents/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
-import { leafIndex, leaves } from '../../quota/index.ts';
+import { leafMask, leaves } from '../../quota/index.ts';
 import { knownName, type OwnerState, ownerStates, ownerType, text } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
-import { reportTotal } from './reports.ts';
 
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const orders = ['asc', 'desc'] as const;
@@ -50,9 +49,24 @@ const asked = z.object(ownersQuery);
 
 export type OwnersQuery = z.output<typeof asked>;
 
-export interface RankedOwner {
-  readonly owner: OwnerUsage;
+/** The place of an owner in the list; the record is made of it where it is shown. */
+export class RankedOwner {
+  readonly row: number;
   readonly rank: number;
+  readonly #owners: Owners;
+  #name: string | null = null;
+
+  constructor(owners: Owners, row: number, rank: number) {
+    this.#owners = owners;
+    this.row = row;
+    this.rank = rank;
+  }
+
+  /** Made when it is asked for first: of most owners in a long list nobody asks. */
+  get name(): string {
+    this.#name ??= this.#owners.atRow(this.row)?.name ?? '';
+    return this.#name;
+  }
 }
 
 export interface OwnerList {
@@ -92,13 +106,17 @@ function* chosen(
   isIn: ((ownerId: number) => boolean) | null,
 ): Generator<RankedOwner> {
   const { owners } = ledger.documents;
-  const nearness = ({ name }: OwnerUsage) => totals.nearnessOf(owners.keyOf(name));
-  const rank = ranking(sort, nearness);
-  for (const owner of ledger.owners(owners.keyOf(q))) {
-    if (type !== undefined && owner.type !== type) continue;
-    if (isIn !== null && (owner.id === null || !isIn(owner.id))) continue;
-    if (state !== undefined && !state.includes(nearness(owner).state)) continue;
-    yield { owner, rank: rank(owner) };
+  const counts = sort === 'name' || sort === 'percent' || sort === 'total' ? 'size:all' : sort;
+  for (const { row, bytes } of ledger.ownerSizes(leafMask(counts), owners.keyOf(q))) {
+    if (state !== undefined && !state.includes(totals.nearnessAt(row).state)) continue;
+    if (type !== undefined || isIn !== null) {
+      const owner = owners.atRow(row);
+      if (owner === undefined || (type !== undefined && owner.type !== type)) continue;
+      if (isIn !== null && !isIn(owner.id)) continue;
+    }
+    // Those of one rank stand by name.
+    const rank = sort === 'name' ? 0 : sort === 'percent' ? totals.nearnessAt(row).fullness : bytes;
+    yield new RankedOwner(owners, row, rank);
   }
 }
 
@@ -113,25 +131,6 @@ function membership(
   return id => members.has(id) || assignedGroups(snapshot, id).length === 0;
 }
 
-/** The number that owners are sorted by; equal ones stand by name. */
-function ranking(
-  sort: OwnersQuery['sort'],
-  nearness: (owner: OwnerUsage) => { readonly fullness: number },
-): (owner: OwnerUsage) => number {
-  switch (sort) {
-    case 'name':
-      return () => 0;
-    case 'total':
-      return reportTotal;
-    case 'percent':
-      return owner => nearness(owner).fullness;
-    default: {
-      const at = leafIndex(sort);
-      return ({ usage }) => usage[at] ?? 0;
-    }
-  }
-}
-
 function byName(a: RankedOwner, b: RankedOwner): number {
-  return a.owner.name < b.owner.name ? -1 : Number(a.owner.name > b.owner.name);
+  return a.name < b.name ? -1 : Number(a.name > b.name);
 }

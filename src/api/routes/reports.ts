@@ -17,7 +17,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
     name: owner.name,
     type: owner.type,
     tree: asTree(owner.usage),
-    total: reportTotal(owner),
+    total: bytesUnder(owner.usage, leafMask('size:all')),
     state,
     subject,
     ...verdictShown(decision),
@@ -66,10 +66,6 @@ export async function reportOf(
     allowances:
       owner.id === null ? [] : allowancesOf(documents.snapshot, owner.id, now()).map(allowanceShown),
   };
-}
-
-export function reportTotal({ usage }: OwnerUsage): number {
-  return usage.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 function percentOf({ used, limit }: Pick<OwnerRow, 'used' | 'limit'>): number | null {

@@ -53,7 +53,10 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         address.search = new URLSearchParams(parameters).toString();
         tellPages(call, query, total, address);
         const rows: OwnerRow[] = [];
-        await inSlices(entries, ({ owner }) => rows.push(rowOf(ledger, owner)));
+        await inSlices(entries, ({ row }) => {
+          const owner = ledger.ownerAt(row);
+          if (owner !== undefined) rows.push(rowOf(ledger, owner));
+        });
         return rows;
       },
     }),
@@ -126,7 +129,9 @@ async function* csvLines(
   yield csvLine(columns);
   for (let from = 0; from < entries.length; from += linesAtOnce) {
     let lines = '';
-    await inSlices(entries.slice(from, from + linesAtOnce), ({ owner }) => {
+    await inSlices(entries.slice(from, from + linesAtOnce), entry => {
+      const owner = ledger.ownerAt(entry.row);
+      if (owner === undefined) return;
       const row = rowOf(ledger, owner);
       lines += csvLine([
         row.name,

@@ -7,8 +7,8 @@ import type { Ledger } from '../../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../../measuring/index.ts';
 import type { Notices } from '../../notices/index.ts';
 import type { Totals } from '../../overview/index.ts';
-import { bytesUnder, leafMask } from '../../quota/index.ts';
-import { inSlices } from '../../slices.ts';
+import { leafMask } from '../../quota/index.ts';
+import { firstOf } from '../../sorting.ts';
 import { version } from '../../version.ts';
 import type { OfflineDecisions } from '../offline-decisions.ts';
 import type { DaemonWorker } from '../worker-state.ts';
@@ -87,11 +87,13 @@ async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<Metrics
   };
 }
 
-async function largestOwners(ledger: Pick<Ledger, 'owners'>): Promise<MetricsState['largest']> {
-  const found: { readonly name: string; readonly bytes: number }[] = [];
-  const everything = leafMask('size:all');
-  await inSlices(ledger.owners(), ({ name, usage }) => {
-    found.push({ name, bytes: bytesUnder(usage, everything) });
+async function largestOwners(
+  ledger: Pick<Ledger, 'documents' | 'ownerSizes'>,
+): Promise<MetricsState['largest']> {
+  const sizes = ledger.ownerSizes(leafMask('size:all'), '');
+  const { first } = await firstOf(sizes, mostOwners, (a, b) => b.bytes - a.bytes);
+  return first.flatMap(({ row, bytes }) => {
+    const owner = ledger.documents.owners.atRow(row);
+    return owner === undefined ? [] : [{ name: owner.name, bytes }];
   });
-  return found.sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1)).slice(0, mostOwners);
 }

@@ -13,7 +13,6 @@ import type {
   Explanation,
   Finding,
   FleetHost,
-  Group,
   LintFault,
   Member,
   Overview,
@@ -146,9 +145,10 @@ export const largestQuery = (asked: PageAsked & { readonly subject: string | und
     refetchInterval: live(15_000),
   });
 
-export const groupsQuery = queryOptions({
-  queryKey: ['groups'],
-  queryFn: ({ signal }) => ask<readonly Group[]>(['admin', 'quota', 'groups'], { signal }),
+/** With their rules, the groups of a large server are a megabyte. */
+export const groupNamesQuery = queryOptions({
+  queryKey: ['group-names'],
+  queryFn: ({ signal }) => ask<readonly string[]>(['admin', 'quota', 'group-names'], { signal }),
   refetchInterval: live(15_000),
 });
 

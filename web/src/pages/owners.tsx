@@ -8,7 +8,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { OwnerRow, OwnerState } from '../../../src/wire/index.ts';
 import { apiUrl } from '../api/ask.ts';
-import { groupsQuery, type OwnersAsked, ownersQuery } from '../api/queries.ts';
+import { groupNamesQuery, type OwnersAsked, ownersQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Choice, Field } from '../parts/field.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
@@ -131,8 +131,7 @@ interface FiltersProps {
 }
 
 function Filters({ asked, onChange }: FiltersProps) {
-  const groups = useQuery(groupsQuery);
-  const names = (groups.data ?? []).map(({ name }) => name);
+  const names = useQuery(groupNamesQuery).data ?? [];
   // That of the address is there before the others have come, and where it has gone.
   const known = asked.group === undefined || names.includes(asked.group) ? names : [asked.group, ...names];
   return (

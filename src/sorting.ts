@@ -1,11 +1,32 @@
 /** Sorting long lists a slice at a time. */
 
-import type { Work } from '../slices.ts';
+import { inSlices, type Work, workInSlices } from './slices.ts';
 
 /** So many are sorted, or merged, in one step. */
 const atOnce = 128;
 
-type Compare<Entry> = (a: Entry, b: Entry) => number;
+export type Compare<Entry> = (a: Entry, b: Entry) => number;
+
+/** The first so many entries in this order, of which only so many are kept, and how many there are in all. */
+export async function firstOf<Entry extends object>(
+  entries: Iterable<Entry>,
+  count: number,
+  compare: Compare<Entry>,
+): Promise<{ readonly first: readonly Entry[]; readonly total: number }> {
+  let kept: Entry[] = [];
+  let last: Entry | undefined;
+  let total = 0;
+  await inSlices(entries, entry => {
+    total += 1;
+    if (last !== undefined && compare(entry, last) >= 0) return;
+    kept.push(entry);
+    if (kept.length < 2 * count) return;
+    kept = kept.sort(compare).slice(0, count);
+    last = kept[count - 1];
+  });
+  const inOrder = await workInSlices(sorted(kept, compare));
+  return { first: inOrder.slice(0, count), total };
+}
 
 /** Returns the entries in this order; equal ones stay in the order in which they were. */
 export function* sorted<Entry extends object>(
