@@ -7,7 +7,7 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import { Session } from 'node:inspector';
+import { type Profiler, Session } from 'node:inspector';
 import { join } from 'node:path';
 
 const sources = new URL('../src/', import.meta.url).href;
@@ -18,11 +18,16 @@ export function noteCoverage(directory: string): void {
   session.connect();
   session.post('Profiler.enable');
   session.post('Profiler.startPreciseCoverage', { callCount: false, detailed: true });
-  process.on('exit', () =>
+  process.on('exit', () => {
+    let covered: readonly Profiler.ScriptCoverage[] = [];
+    let fault: Error | null = null;
+    // Called before `post` returns; what is thrown in it goes unheard.
     session.post('Profiler.takePreciseCoverage', (error, coverage) => {
-      if (error !== null) throw error;
-      const result = coverage.result.filter(({ url }) => url.startsWith(sources));
-      writeFileSync(join(directory, `coverage-${process.pid}.json`), JSON.stringify({ result }));
-    }),
-  );
+      fault = error;
+      covered = coverage.result;
+    });
+    if (fault !== null) throw fault;
+    const result = covered.filter(({ url }) => url.startsWith(sources));
+    writeFileSync(join(directory, `coverage-${process.pid}-${Date.now()}.json`), JSON.stringify({ result }));
+  });
 }

@@ -2,8 +2,8 @@
  * Runs the tests and closes with one line, `N passed, N failed`.
  *
  * In: paths of test files; `--again` and paths; `--unit` for those that need neither root nor packages; or
- * nothing for all. Exit: 0 all passed, 1 not. A run in which no test was counted has failed, and one in which
- * the unit tests cover too little.
+ * nothing for all. What is built has to be current, as scripts/test sees to it. Exit: 0 all passed, 1 not.
+ * A run in which no test was counted has failed, and one in which the unit tests cover too little.
  *
  * Files run beside each other, on fewer processors than they ask for, and with real servers that have
  * deadlines. So where all tests run, and with `--again`, a few files that failed run once more, by themselves:

@@ -7,9 +7,15 @@ const atOnce = 128;
 
 export type Compare<Entry> = (a: Entry, b: Entry) => number;
 
-/** The first so many entries in this order, of which only so many are kept, and how many there are in all. */
+/** Looked for with more than so many, the first ones are found by sorting all entries. */
+export const mostPicked = 1000;
+
+/**
+ * The first so many entries in this order, and how many there are in all; what comes and goes meanwhile is
+ * among them or not. null: an entry that is not meant, so that a long list of which few are meant rests, too.
+ */
 export async function firstOf<Entry extends object>(
-  entries: Iterable<Entry>,
+  entries: Iterable<Entry | null>,
   count: number,
   compare: Compare<Entry>,
 ): Promise<{ readonly first: readonly Entry[]; readonly total: number }> {
@@ -17,10 +23,11 @@ export async function firstOf<Entry extends object>(
   let last: Entry | undefined;
   let total = 0;
   await inSlices(entries, entry => {
+    if (entry === null) return;
     total += 1;
     if (last !== undefined && compare(entry, last) >= 0) return;
     kept.push(entry);
-    if (kept.length < 2 * count) return;
+    if (count > mostPicked || kept.length < 2 * count) return;
     kept = kept.sort(compare).slice(0, count);
     last = kept[count - 1];
   });

@@ -121,7 +121,7 @@ export class TextTable {
     const bytes = this.#blocks[this.#blockOf[row] ?? 0]?.bytes;
     const place = this.#places[row] ?? 0;
     const last = place + this.#lengthOf(row) - part.length;
-    if (bytes === undefined) return false;
+    if (bytes === undefined || !this.has(row)) return false;
     for (let from = place; from <= last; from += 1) {
       let same = 0;
       while (same < part.length && bytes[from + same] === part[same]) same += 1;

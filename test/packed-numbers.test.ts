@@ -25,6 +25,8 @@ t.test('it holds what a map would hold, whatever comes and goes', async t => {
         for (let each = 0; each <= 30; each += 1) {
           const [is, shall] = [packed.get(each), lists.get(each)];
           if (is?.join() !== shall?.join() || packed.has(each) !== lists.has(each)) return false;
+          const odd = shall && (shall[1] ?? 0) + (shall[3] ?? 0) + (shall[5] ?? 0) + (shall[7] ?? 0);
+          if (packed.sum(each, 0b10101010) !== odd) return false;
         }
       }
       return true;

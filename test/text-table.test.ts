@@ -50,6 +50,20 @@ t.test('it holds what a map would hold, whatever comes and goes', async t => {
   t.ok([...rows].every(([text, row]) => table.text(row) === text && table.find(text) === row));
 });
 
+t.test('a part is found where the text has it, whatever characters it has', async t => {
+  const table = new TextTable();
+  const whole = ['alice', '', 'zoë/ü', '\ud800x', `${'a'.repeat(200)}b`];
+  for (const [row, text] of whole.entries()) table.add(row, text);
+  for (const part of ['', 'a', 'lic', 'alice', 'alices', 'e', 'ë/', 'ü', 'x', 'ab', 'b', 'zoe']) {
+    t.strictSame(
+      whole.map((_, row) => table.contains(row, Buffer.from(part))),
+      whole.map(text => text.includes(part)),
+      JSON.stringify(part),
+    );
+  }
+  t.notOk(table.contains(whole.length, Buffer.from('')), 'a row without a text');
+});
+
 t.test('it finds the innermost text that a path is or lies in', async t => {
   const table = new TextTable();
   for (const [row, text] of ['/a', '/a/b/c', '/ü/\udcff', 'a'].entries()) table.add(row, text);

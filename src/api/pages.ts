@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { inSlices, workInSlices } from '../slices.ts';
-import { type Compare, firstOf, sorted } from '../sorting.ts';
+import { type Compare, firstOf, mostPicked, sorted } from '../sorting.ts';
 import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
 
@@ -40,16 +40,13 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
   };
 }
 
-/** A page that ends behind so many, from either end of the list, is found by sorting all entries. */
-const mostPicked = 2000;
-
 /**
  * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of
  * 100,000 entries the first fifty take one look at each, and so do the last. Pushes get their turn meanwhile;
- * what changes then may be seen as it was or as it is.
+ * what changes then may be seen as it was or as it is. null: an entry that is not meant.
  */
 export async function pageOf<Entry extends object>(
-  entries: Iterable<Entry>,
+  entries: Iterable<Entry | null>,
   { page, limit }: Page,
   compare: Compare<Entry>,
 ): Promise<{ readonly entries: readonly Entry[]; readonly total: number }> {
@@ -59,7 +56,9 @@ export async function pageOf<Entry extends object>(
     return { entries: first.slice(end - limit), total };
   }
   const all: Entry[] = [];
-  await inSlices(entries, entry => all.push(entry));
+  await inSlices(entries, entry => {
+    if (entry !== null) all.push(entry);
+  });
   const total = all.length;
   const fromEnd = total - (end - limit);
   if (fromEnd <= 0) return { entries: [], total };

@@ -114,11 +114,11 @@ async function summaryOf(parts: NoticesParts, since: number): Promise<Summary> {
 
 async function worstOf({ ledger, totals }: NoticesParts): Promise<Summary['worst']> {
   const { owners } = ledger.documents;
-  const near = function* (): Generator<Summary['worst'][number]> {
+  const near = function* (): Generator<Summary['worst'][number] | null> {
     for (const row of owners.rows()) {
       const nearness = totals.nearnessAt(row);
       const owner = nearness.state === 'ok' ? undefined : owners.atRow(row);
-      if (owner !== undefined) yield { name: owner.name, ...nearness };
+      yield owner === undefined ? null : { name: owner.name, ...nearness };
     }
   };
   const { first } = await firstOf(

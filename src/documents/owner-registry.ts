@@ -156,6 +156,11 @@ export class OwnerRegistry {
     for (let row = 0; row < this.keys.end; row += 1) if (this.#has(row)) yield row;
   }
 
+  /** The id of the owner in this row, who has one. */
+  idAt(row: number): number {
+    return this.#ids[row] ?? 0;
+  }
+
   /** Undefined: there is no owner in this row. */
   atRow(row: number): OwnerRecord | undefined {
     return this.#has(row) ? this.#record(row, this.keys.key(row)) : undefined;

@@ -24,5 +24,6 @@ export type { KeptReservation, Reservation, Reservations } from './reservations.
 export type { KnownUnit, UsageShares } from './shares.ts';
 export { forgeSource } from './source-share.ts';
 export type { SourceReport } from './unit-sources.ts';
+export type { OwnerSize } from './usage-index.ts';
 export type { WalkedRecord, Walks } from './walks.ts';
 export type { Watcher } from './watchers.ts';

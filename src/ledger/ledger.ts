@@ -232,27 +232,24 @@ export class Ledger {
     return account?.changes === changes && lastSweep === this.walks.lastSweep;
   }
 
-  /** Every owner, in no order, as `ownerAt` gives them. */
+  /**
+   * Every owner, in no order, but for those whose bytes cannot be added up exactly; without what is reserved.
+   */
   *owners(): Generator<OwnerUsage> {
-    for (const row of this.#usage.owners.rows()) {
-      const owner = this.ownerAt(row);
-      if (owner !== undefined) yield owner;
+    for (const owner of this.#usage.owners.all) {
+      const found = this.#listed(owner);
+      if (found !== undefined) yield found;
     }
   }
 
-  /**
-   * The owner whose key is in this row, without what is reserved; undefined where there is none, and where the
-   * bytes cannot be added up exactly.
-   */
-  ownerAt(row: number): OwnerUsage | undefined {
-    const owner = this.#usage.owners.atRow(row);
-    const account = owner && this.#usage.accountByKey(owner.key);
-    if (owner === undefined || account?.fits === false) return undefined;
-    return this.#usageOf(owner, owner.name, account, null);
+  /** One of `owners`, whatever the name is now; undefined: gone. */
+  ownerById(id: number): OwnerUsage | undefined {
+    const owner = this.#usage.owners.byId(id);
+    return owner && this.#listed(owner);
   }
 
-  /** The rows of these owners, and only their bytes below a mask of leaves. `keyPart`: a part of their keys. */
-  ownerSizes(mask: number, keyPart: string): Iterable<OwnerSize> {
+  /** Only the bytes of owners, as `UsageIndex` gives them: `ownerById` tells the rest. */
+  ownerSizes(mask: number, keyPart: string): Iterable<OwnerSize | null> {
     return this.#usage.ownerSizes(mask, keyPart);
   }
 
@@ -324,6 +321,11 @@ export class Ledger {
       stale: this.shares.isStale || (account !== undefined && this.sources.makesStale(account)),
       allowance: this.#policy.allowanceOf(owner?.id ?? null, this.#now),
     };
+  }
+
+  #listed(owner: OwnerRecord): OwnerUsage | undefined {
+    const account = this.#usage.accountByKey(owner.key);
+    return account?.fits === false ? undefined : this.#usageOf(owner, owner.name, account, null);
   }
 
   /** The figures that an account and the last sweep give. */

@@ -19,9 +19,10 @@ export interface UnitSize {
   readonly bytes: number;
 }
 
-/** The row of an owner's key, and the owner's bytes. */
+/** The bytes of an owner, whose key is in this row now. */
 export interface OwnerSize {
   readonly row: number;
+  readonly id: number;
   readonly bytes: number;
 }
 
@@ -88,15 +89,15 @@ export class UsageIndex {
   }
 
   /**
-   * The bytes of every owner below a mask of leaves, in no order, but of those whose bytes cannot be added up
-   * exactly. `keyPart`: a part of their keys.
+   * The bytes of every owner with this part in the key, below a mask of leaves, in no order; null for any
+   * other, and for one whose bytes cannot be added up exactly.
    */
-  *ownerSizes(mask: number, keyPart: string): Generator<OwnerSize> {
+  *ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
     const part = Buffer.from(keyPart);
     for (const row of this.owners.rows()) {
-      if (part.length > 0 && !this.owners.keys.contains(row, part)) continue;
-      const bytes = this.#accounts.isOpen(row) ? this.#bytesUnder(row, mask) : 0;
-      if (bytes !== null) yield { row, bytes };
+      const isMeant = part.length === 0 || this.owners.keys.contains(row, part);
+      const bytes = isMeant ? this.#bytesUnder(row, mask) : null;
+      yield bytes === null ? null : { row, id: this.owners.idAt(row), bytes };
     }
   }
 
@@ -145,13 +146,15 @@ export class UsageIndex {
   }
 
   /**
-   * The sizes of all units, whose records `unitAtRow` makes while they are there. `q`: a part of their
-   * paths.
+   * The sizes of all units below a mask of leaves with this part in their paths, whose records `unitAtRow`
+   * makes while they are there; null for any other.
    */
-  *sizes(mask: number, q: string): Generator<UnitSize> {
+  *sizes(mask: number, q: string): Generator<UnitSize | null> {
     for (const row of this.#units.rows()) {
-      if ((mask & (1 << this.#units.leafIndex(row))) === 0) continue;
-      if (q === '' || this.#units.id(row).includes(q)) yield { row, bytes: this.#units.bytes(row) };
+      const isMeant = (mask & (1 << this.#units.leafIndex(row))) !== 0;
+      yield isMeant && (q === '' || this.#units.id(row).includes(q))
+        ? { row, bytes: this.#units.bytes(row) }
+        : null;
     }
   }
 
@@ -280,6 +283,7 @@ export class UsageIndex {
 
   /** Null: they cannot be added up exactly. */
   #bytesUnder(row: number, mask: number): number | null {
+    if (!this.#accounts.isOpen(row)) return 0;
     const bytes = this.#accounts.bytesUnder(row, mask);
     if (bytes !== undefined) return bytes;
     const account = new Account(this.#accounts, row);

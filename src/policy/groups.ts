@@ -22,6 +22,11 @@ export function groupsIn(snapshot: Snapshot): readonly Group[] {
   return inOrder(snapshot.all(groupKind)).map(([name, document]) => groupOf(snapshot, name, document));
 }
 
+/** Only their names, in the same order. */
+export function groupNamesIn(snapshot: Snapshot): string[] {
+  return inOrder(snapshot.all(groupKind)).map(([name]) => name);
+}
+
 export function groupNamed(snapshot: Snapshot, name: string): Group | undefined {
   const found = snapshot.get(groupKind, name);
   return found === undefined ? undefined : groupOf(snapshot, name, found);

@@ -26,6 +26,7 @@ export {
   createGroup,
   deleteGroup,
   groupNamed,
+  groupNamesIn,
   groupsIn,
   groupWithRules,
   type NewGroup,

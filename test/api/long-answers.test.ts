@@ -45,6 +45,33 @@ t.test('a page is that part of the sorted list, near its beginning and far from 
   }
 });
 
+t.test('what is not meant is on no page, and is not counted', async t => {
+  const all = Array.from({ length: 10_000 }, (_, index) =>
+    index % 3 === 0 ? { rank: (index * 7919) % 10_007, index } : null,
+  );
+  const meant = all.filter(entry => entry !== null).toSorted(byRank);
+  for (const page of [1, 30, 67, 68]) {
+    const found = await pageOf(all, { page, limit: 50 }, byRank);
+    t.strictSame(found, { entries: meant.slice((page - 1) * 50, page * 50), total: meant.length });
+  }
+});
+
+t.test('a long list of which nothing is meant gives way to others', async t => {
+  let turns = 0;
+  const takeTurn = () => {
+    turns += 1;
+    next = setImmediate(takeTurn);
+  };
+  let next = setImmediate(takeTurn);
+  const end = performance.now() + 10_000;
+  const nothing = function* (): Generator<Numbered | null> {
+    while (turns < 5 && performance.now() < end) yield null;
+  };
+  t.strictSame(await pageOf(nothing(), { page: 1, limit: 50 }, byRank), { entries: [], total: 0 });
+  clearImmediate(next);
+  t.ok(turns >= 5, `${turns} turns`);
+});
+
 t.test('equal entries stay in their order on every page', async t => {
   const all = Array.from({ length: 6000 }, (_, index) => ({ rank: index % 3, index }));
   const pages = Array.from({ length: 60 }, (_, index) => index + 1);

@@ -5,23 +5,13 @@ import { join } from 'node:path';
 import t from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
 import type { Question } from './ask.ts';
-import { launcher } from './daemon.ts';
 import { graceBegun } from './graces.ts';
-import { type Run, type RunOptions, run } from './run.ts';
 import { Server } from './server.ts';
 import { statusWith } from './token-status.ts';
 
 t.setTimeout(120_000);
 
 const nobody = 65534;
-
-/**
- * Not by way of `softquota()`: what tap puts into a process of Node's cannot bear that it changes its user.
- */
-function untapped(server: Server, args: readonly string[], options: RunOptions = {}): Promise<Run> {
-  const command = ['-u', 'NODE_OPTIONS', process.execPath, launcher, ...args];
-  return run('env', command, { ...options, env: { SOFTQUOTA_CONFIG: server.config } });
-}
 
 t.test('after a lost DATA_PATH a restore gives the same usage and decisions, once measured', async t => {
   const server = await Server.open(t, {
@@ -75,7 +65,7 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
   for (const name of await readdir(data)) {
     t.equal((await stat(join(data, name))).uid, nobody, `${name} is the daemon's own user's`);
   }
-  t.match(await untapped(server, ['restore', '-'], { input: text }), { code: 1, stderr: /--replace/ });
+  t.match(await server.softquota(['restore', '-'], { input: text }), { code: 1, stderr: /--replace/ });
   await chown(data, 0, 0);
   await server.start();
   await server.scan();

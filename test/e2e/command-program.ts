@@ -1,5 +1,5 @@
 /**
- * Runs one command line after another in one process, each as scripts/built.js would.
+ * Runs one command line after another in one process, by the same function as scripts/built.js.
  *
  * In: messages of its parent, each with a command line, and where and with what environment it runs. Out: a
  * message with its exit status and what it wrote. Ends with its parent.

@@ -1,6 +1,7 @@
 /** Commands of softquota's, run to their end. */
 
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { isLong } from '../run-length.ts';
@@ -37,7 +38,7 @@ export async function softquota(args: readonly string[], options: RunOptions = {
   if (isLong || !isPlain || args.some(word => ofTheirOwn.includes(word)))
     return run(process.execPath, [launcher, ...args], options);
   const startedAt = performance.now();
-  const commands = idle.pop() ?? (await another());
+  const commands = idle.pop() ?? (await nextFree());
   const ended = await commands.run({ args, cwd, env: { ...plainEnvironment, ...env } });
   const next = waiting.shift();
   if (next === undefined) idle.push(commands);
@@ -45,41 +46,67 @@ export async function softquota(args: readonly string[], options: RunOptions = {
   return { ...ended, elapsedMs: performance.now() - startedAt };
 }
 
-async function another(): Promise<Commands> {
+/** A process of its own, or the next that has nothing to do. */
+async function nextFree(): Promise<Commands> {
   if (started === most) return new Promise(resolve => waiting.push(resolve));
   started += 1;
   return new Commands();
 }
 
-/** A process that runs one command line at a time. It does not keep the tests from their end. */
+/**
+ * A process that runs one command line at a time. It does not keep the tests from their end, and ends with
+ * them; if it ends before, the test file fails.
+ */
 class Commands {
   readonly #child: ChildProcess;
+  /** What was not written by way of the command's own streams, as by a program that it started. */
+  #strays = { stdout: '', stderr: '' };
+  #line = '';
+  #isOver = false;
 
   constructor() {
-    // Not files, which commands would write past what takes their words.
+    // Pipes: what goes to a file, a command writes without the streams that the process listens at.
     const child = fork(program, {
       env: { ...plainEnvironment },
       execArgv: ['--no-warnings'],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    for (const stream of [child.stdout, child.stderr])
-      if (stream instanceof Socket) stream.unref().on('data', chunk => process.stderr.write(chunk));
+    for (const name of ['stdout', 'stderr'] as const) {
+      const stream = child[name];
+      if (stream instanceof Socket)
+        stream
+          .unref()
+          .setEncoding('utf8')
+          .on('data', (text: string) => {
+            this.#strays[name] += text;
+          });
+    }
+    child.on('exit', (code, signal) => {
+      if (!this.#isOver) throw new Error(`softquota ${this.#line}: the process ended: ${code ?? signal}`);
+    });
+    // Waited for, so that its time counts as that of the test file.
+    process.once('beforeExit', () => {
+      this.#isOver = true;
+      child.ref();
+      if (child.connected) child.disconnect();
+    });
     this.#child = child;
   }
 
-  run(line: CommandLine): Promise<Ended> {
+  async run(line: CommandLine): Promise<Ended> {
     const child = this.#child;
+    this.#line = line.args.join(' ');
+    this.#strays = { stdout: '', stderr: '' };
     child.ref();
     child.channel?.ref();
-    return new Promise((resolve, reject) => {
-      const onExit = () => reject(new Error(`the process ended at softquota ${line.args.join(' ')}`));
-      child.once('exit', onExit).once('message', message => {
-        child.off('exit', onExit).unref();
-        child.channel?.unref();
-        // As the program writes it.
-        resolve(message as Ended);
-      });
-      child.send(line);
-    });
+    child.send(line);
+    // As the program writes it.
+    const [ended] = (await once(child, 'message')) as [Ended];
+    // What came by the pipes before it is there once the loop has looked at them.
+    for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve));
+    child.unref();
+    child.channel?.unref();
+    const { stdout, stderr } = this.#strays;
+    return { ...ended, stdout: ended.stdout + stdout, stderr: ended.stderr + stderr };
   }
 }

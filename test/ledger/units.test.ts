@@ -1,7 +1,7 @@
 /** What walks and programs say of units, and whose bytes they are. */
 
 import t from 'tap';
-import { type Leaf, leaves } from '../../src/quota/index.ts';
+import { type Leaf, leafMask, leaves, type Subject } from '../../src/quota/index.ts';
 import type { Changes } from '../../src/store/index.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 import { lfs, openOn, repos, SetClock, used, World, walk } from './world.ts';
@@ -275,6 +275,10 @@ t.test('a sum past 2^53 - 1 is an error for its owner only, until it fits again'
     [...ledger.owners()].map(({ name }) => name),
     ['bob'],
   );
+  const sizes = (subject: Subject) =>
+    [...ledger.ownerSizes(leafMask(subject), '')].map(size => size?.bytes ?? null);
+  t.strictSame(sizes('size:all'), [null, null, 3]);
+  t.strictSame(sizes('size:assets:wiki'), [null, null, 0], 'though that fits by itself');
   walk(ledger, 'alice/a', Number.MAX_SAFE_INTEGER - 1);
   t.equal(used(ledger, 'alice'), Number.MAX_SAFE_INTEGER, 'exact to the last byte');
   await t.rejects(ledger.reports.reportUnit('alice', 'size:assets:artifacts', 'ci', 1), {
@@ -282,6 +286,35 @@ t.test('a sum past 2^53 - 1 is an error for its owner only, until it fits again'
   });
   await t.rejects(ledger.reports.addDelta('alice', repos, 1), { code: 'sum_too_large' });
   t.equal(used(ledger, 'alice', 'size:assets:artifacts'), 0);
+});
+
+t.test('sizes of owners count reports, and those without any are 0', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/a', 5);
+  walk(ledger, 'alice/b', 7, { leaf: 'size:assets:wiki' });
+  await ledger.reports.reportUnit('alice', 'size:git:lfs', 'store', 100);
+  walk(ledger, 'zoë/a', 2);
+  await ledger.reports.addDelta('zoë', 'size:assets:wiki', 40);
+  walk(ledger, 'bob/a', 1);
+  await ledger.reports.reportUnit('carol', 'size:git:lfs', 'store', 0);
+  const sizes = (subject: Subject, keyPart = '') =>
+    [...ledger.ownerSizes(leafMask(subject), keyPart)].map(
+      size => size && [ledger.ownerById(size.id)?.name, size.bytes],
+    );
+  t.strictSame(sizes('size:all'), [
+    ['alice', 112],
+    ['zoë', 42],
+    ['bob', 1],
+    ['carol', 0],
+  ]);
+  t.strictSame(sizes('size:assets:all'), [
+    ['alice', 7],
+    ['zoë', 40],
+    ['bob', 0],
+    ['carol', 0],
+  ]);
+  t.strictSame(sizes('size:git:lfs', 'ë'), [null, ['zoë', 0], null, null]);
+  t.equal(ledger.ownerById(4), undefined, 'nobody has this id');
 });
 
 t.test('the unit of a path is the innermost that holds it', async t => {

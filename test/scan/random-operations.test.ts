@@ -27,7 +27,7 @@ import { type Catcher, operations } from './git-operations.ts';
 import { passTick } from './late.ts';
 import { type Book, fill, independentCount, scanning, storage, temporary } from './world.ts';
 
-const rounds = isLong ? 400 : 6;
+const rounds = isLong ? 400 : 8;
 const stepsEach = 4;
 /** Of so many rounds the last one ends with a verify. */
 const roundsPerVerify = 4;

@@ -8,6 +8,7 @@ import {
   createGroup,
   deleteGroup,
   groupNamed,
+  groupNamesIn,
   groupsIn,
   groupWithRules,
   mustBeGroup,
@@ -46,7 +47,7 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       summary: 'Only the names of all groups, in the order of creation',
       access: administrators.read,
       answer: { status: 200, description: 'Names', schema: z.array(z.string()) },
-      handle: () => groupsIn(documents.snapshot).map(({ name }) => name),
+      handle: () => groupNamesIn(documents.snapshot),
     }),
     route({
       id: 'createGroup',

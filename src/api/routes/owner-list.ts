@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { Owners } from '../../documents/index.ts';
+import type { OwnerSize } from '../../ledger/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
 import { knownName, type OwnerState, ownerStates, ownerType, text } from '../../wire/index.ts';
@@ -49,28 +50,29 @@ const asked = z.object(ownersQuery);
 
 export type OwnersQuery = z.output<typeof asked>;
 
-/** The place of an owner in the list; the record is made of it where it is shown. */
+/** An owner's place in the list; what is shown is read when it is shown. */
 export class RankedOwner {
-  readonly row: number;
+  readonly id: number;
   readonly rank: number;
   readonly #owners: Owners;
   #name: string | null = null;
 
-  constructor(owners: Owners, row: number, rank: number) {
+  constructor(owners: Owners, id: number, rank: number) {
     this.#owners = owners;
-    this.row = row;
+    this.id = id;
     this.rank = rank;
   }
 
   /** Made when it is asked for first: of most owners in a long list nobody asks. */
   get name(): string {
-    this.#name ??= this.#owners.atRow(this.row)?.name ?? '';
+    this.#name ??= this.#owners.byId(this.id)?.name ?? '';
     return this.#name;
   }
 }
 
 export interface OwnerList {
-  readonly owners: Iterable<RankedOwner>;
+  /** null: somebody who is not meant. */
+  readonly owners: Iterable<RankedOwner | null>;
   readonly order: (a: RankedOwner, b: RankedOwner) => number;
   /** The parameters as they are in an address. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -104,19 +106,22 @@ function* chosen(
   { ledger, totals }: Pick<ApiServices, 'ledger' | 'totals'>,
   { sort, q, state, type }: OwnersQuery,
   isIn: ((ownerId: number) => boolean) | null,
-): Generator<RankedOwner> {
+): Generator<RankedOwner | null> {
   const { owners } = ledger.documents;
+  const isMeant = ({ row, id }: OwnerSize) =>
+    (state === undefined || state.includes(totals.nearnessAt(row).state)) &&
+    (type === undefined || owners.atRow(row)?.type === type) &&
+    (isIn === null || isIn(id));
   const counts = sort === 'name' || sort === 'percent' || sort === 'total' ? 'size:all' : sort;
-  for (const { row, bytes } of ledger.ownerSizes(leafMask(counts), owners.keyOf(q))) {
-    if (state !== undefined && !state.includes(totals.nearnessAt(row).state)) continue;
-    if (type !== undefined || isIn !== null) {
-      const owner = owners.atRow(row);
-      if (owner === undefined || (type !== undefined && owner.type !== type)) continue;
-      if (isIn !== null && !isIn(owner.id)) continue;
+  for (const size of ledger.ownerSizes(leafMask(counts), owners.keyOf(q))) {
+    if (size === null || !isMeant(size)) {
+      yield null;
+      continue;
     }
+    const { row, id, bytes } = size;
     // Those of one rank stand by name.
     const rank = sort === 'name' ? 0 : sort === 'percent' ? totals.nearnessAt(row).fullness : bytes;
-    yield new RankedOwner(owners, row, rank);
+    yield new RankedOwner(owners, id, rank);
   }
 }
 

@@ -116,8 +116,10 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-function* inState(snapshot: Snapshot, state: SpaceRequest['state'] | undefined): Generator<RequestEntry> {
-  for (const entry of everyRequest(snapshot)) {
-    if (state === undefined || entry[1].state === state) yield entry;
-  }
+function* inState(
+  snapshot: Snapshot,
+  state: SpaceRequest['state'] | undefined,
+): Generator<RequestEntry | null> {
+  for (const entry of everyRequest(snapshot))
+    yield state === undefined || entry[1].state === state ? entry : null;
 }

@@ -186,7 +186,7 @@ export function sessionRoutes({
         const found = function* () {
           for (const known of identity.everySession()) {
             const user = owners.byId(known.document.owner);
-            if (user?.key.includes(wanted)) yield { known, user: user.name };
+            yield user?.key.includes(wanted) ? { known, user: user.name } : null;
           }
         };
         const { entries, total } = await pageOf(found(), query, (a, b) =>

@@ -70,7 +70,7 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
         const found = function* () {
           for (const token of identity.everyToken()) {
             const user = owners.byId(token.owner);
-            if (user?.key.includes(wanted)) yield { token, user: user.name };
+            yield user?.key.includes(wanted) ? { token, user: user.name } : null;
           }
         };
         const { entries, total } = await pageOf(found(), query, (a, b) => newestFirst(a.token, b.token));

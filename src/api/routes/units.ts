@@ -51,12 +51,12 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
   ];
 }
 
-function* unitsIn(ledger: Ledger, mask: number, q: string): Generator<Found> {
+function* unitsIn(ledger: Ledger, mask: number, q: string): Generator<Found | null> {
   yield* ledger.units.sizes(mask, q);
   for (const { ownerKey: owner, host, largest } of ledger.shares.everyShareOfOthers()) {
     for (const unit of largest) {
       const isMeant = (leafMask(unit.leaf) & mask) !== 0 && unit.name.includes(q);
-      if (isMeant) yield { bytes: unit.bytes, other: { owner, host, unit } };
+      yield isMeant ? { bytes: unit.bytes, other: { owner, host, unit } } : null;
     }
   }
 }

@@ -53,8 +53,8 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         address.search = new URLSearchParams(parameters).toString();
         tellPages(call, query, total, address);
         const rows: OwnerRow[] = [];
-        await inSlices(entries, ({ row }) => {
-          const owner = ledger.ownerAt(row);
+        await inSlices(entries, ({ id }) => {
+          const owner = ledger.ownerById(id);
           if (owner !== undefined) rows.push(rowOf(ledger, owner));
         });
         return rows;
@@ -67,7 +67,8 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       summary: 'The same list as CSV, without pages',
       description:
         'The columns are named in the first line; sizes are bytes. A name that a spreadsheet would take for a formula ' +
-        'has an apostrophe before it, and characters that cannot be seen are written out.',
+        'has an apostrophe before it, and characters that cannot be seen are written out. Each line has the figures of ' +
+        'the moment at which it is written.',
       access: administrators.read,
       query: z.strictObject(ownersQuery),
       faults: [404, 503],
@@ -130,7 +131,7 @@ async function* csvLines(
   for (let from = 0; from < entries.length; from += linesAtOnce) {
     let lines = '';
     await inSlices(entries.slice(from, from + linesAtOnce), entry => {
-      const owner = ledger.ownerAt(entry.row);
+      const owner = ledger.ownerById(entry.id);
       if (owner === undefined) return;
       const row = rowOf(ledger, owner);
       lines += csvLine([

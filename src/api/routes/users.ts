@@ -133,10 +133,11 @@ function* found(
   owners: Owners,
   wanted: string,
   type: OwnerRecord['type'] | undefined,
-): Generator<OwnerRecord> {
-  const part = owners.keyOf(wanted);
-  for (const owner of owners.all) {
-    if (owner.key.includes(part) && (type === undefined || owner.type === type)) yield owner;
+): Generator<OwnerRecord | null> {
+  const part = Buffer.from(owners.keyOf(wanted));
+  for (const row of owners.rows()) {
+    const owner = owners.keys.contains(row, part) ? owners.atRow(row) : undefined;
+    yield owner !== undefined && (type === undefined || owner.type === type) ? owner : null;
   }
 }
 

@@ -91,9 +91,10 @@ async function largestOwners(
   ledger: Pick<Ledger, 'documents' | 'ownerSizes'>,
 ): Promise<MetricsState['largest']> {
   const sizes = ledger.ownerSizes(leafMask('size:all'), '');
-  const { first } = await firstOf(sizes, mostOwners, (a, b) => b.bytes - a.bytes);
-  return first.flatMap(({ row, bytes }) => {
-    const owner = ledger.documents.owners.atRow(row);
+  // Ids are the same on all hosts that share a quota.
+  const { first } = await firstOf(sizes, mostOwners, (a, b) => b.bytes - a.bytes || a.id - b.id);
+  return first.flatMap(({ id, bytes }) => {
+    const owner = ledger.documents.owners.byId(id);
     return owner === undefined ? [] : [{ name: owner.name, bytes }];
   });
 }
