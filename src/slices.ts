@@ -16,6 +16,12 @@ const itemsAtOnce = 8;
 /** Goes on until then, on the monotonic clock; true: it has ended. */
 type Task = (until: number) => boolean;
 
+/**
+ * A list of which few are meant gives a null for so many others that it looked at: between two of its items
+ * there may be a rest.
+ */
+export const restEvery = 64;
+
 /** Tasks that go on in the next turn, one after the other. */
 const waiting: Task[] = [];
 let isSliceOpen = false;

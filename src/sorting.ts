@@ -12,7 +12,7 @@ export const mostPicked = 1000;
 
 /**
  * The first so many entries in this order, and how many there are in all; what comes and goes meanwhile is
- * among them or not. null: an entry that is not meant, so that a long list of which few are meant rests, too.
+ * among them or not. null is no entry (`restEvery`).
  */
 export async function firstOf<Entry extends object>(
   entries: Iterable<Entry | null>,

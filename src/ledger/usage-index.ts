@@ -7,6 +7,7 @@
 import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
 import { bytesUnder, type Subject } from '../quota/index.ts';
+import { restEvery } from '../slices.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 import { AccountTable } from './account-table.ts';
@@ -89,15 +90,17 @@ export class UsageIndex {
   }
 
   /**
-   * The bytes of every owner with this part in the key, below a mask of leaves, in no order; null for any
-   * other, and for one whose bytes cannot be added up exactly.
+   * The bytes of every owner with this part in the key, below a mask of leaves, in no order, but of those
+   * whose bytes cannot be added up exactly. null: many others were looked at, and there may be a rest.
    */
   *ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
     const part = Buffer.from(keyPart);
+    let others = 0;
     for (const row of this.owners.rows()) {
       const isMeant = part.length === 0 || this.owners.keys.contains(row, part);
       const bytes = isMeant ? this.#bytesUnder(row, mask) : null;
-      yield bytes === null ? null : { row, id: this.owners.idAt(row), bytes };
+      if (bytes !== null) yield { row, id: this.owners.idAt(row), bytes };
+      else if (++others % restEvery === 0) yield null;
     }
   }
 
@@ -147,14 +150,15 @@ export class UsageIndex {
 
   /**
    * The sizes of all units below a mask of leaves with this part in their paths, whose records `unitAtRow`
-   * makes while they are there; null for any other.
+   * makes while they are there. null: many others were looked at, and there may be a rest.
    */
   *sizes(mask: number, q: string): Generator<UnitSize | null> {
+    let others = 0;
     for (const row of this.#units.rows()) {
       const isMeant = (mask & (1 << this.#units.leafIndex(row))) !== 0;
-      yield isMeant && (q === '' || this.#units.id(row).includes(q))
-        ? { row, bytes: this.#units.bytes(row) }
-        : null;
+      if (isMeant && (q === '' || this.#units.id(row).includes(q)))
+        yield { row, bytes: this.#units.bytes(row) };
+      else if (++others % restEvery === 0) yield null;
     }
   }
 

@@ -17,9 +17,9 @@ import { isLong } from '../run-length.ts';
 import { growth, Inspector, inspected } from './inspector.ts';
 import { MixedLoad } from './mixed-load.ts';
 
-const minutes = isLong ? 240 : 12;
+const minutes = isLong ? 240 : 8;
 /** Between two looks at the heap. */
-const apart = isLong ? 10 : 3;
+const apart = isLong ? 10 : 2;
 /**
  * The bytes that the second half of the time may add: some lists are still filling up to their bounds in a
  * short run.

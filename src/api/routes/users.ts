@@ -5,6 +5,7 @@ import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { createUser, deleteUser, editUser, type UserFields } from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
+import { restEvery } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text/index.ts';
 import {
@@ -135,9 +136,11 @@ function* found(
   type: OwnerRecord['type'] | undefined,
 ): Generator<OwnerRecord | null> {
   const part = Buffer.from(owners.keyOf(wanted));
+  let others = 0;
   for (const row of owners.rows()) {
     const owner = owners.keys.contains(row, part) ? owners.atRow(row) : undefined;
-    yield owner !== undefined && (type === undefined || owner.type === type) ? owner : null;
+    if (owner !== undefined && (type === undefined || owner.type === type)) yield owner;
+    else if (++others % restEvery === 0) yield null;
   }
 }
 
