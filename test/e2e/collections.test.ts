@@ -62,9 +62,10 @@ async function commit(clone: string, name: string, bytes: number): Promise<void>
   await git(clone, 'commit', '-q', '-m', name);
 }
 
-/** Makes everything so old that what is unreachable is deleted, and what a killed git left. */
+/** Makes everything so old that what is unreachable is deleted, and what a killed git or worker left. */
 async function age(repository: string): Promise<void> {
   const old = new Date(Date.now() - 86_400_000);
+  await utimes(join(repository, 'gc.pid.lock'), old, old).catch(() => {}); // mostly there is none
   const entries = await readdir(join(repository, 'objects'), { recursive: true, withFileTypes: true });
   for (const entry of entries) if (entry.isFile()) await utimes(join(entry.parentPath, entry.name), old, old);
 }

@@ -8,6 +8,8 @@ import { encodePath } from '../../../layout/index.ts';
 
 /** What a process holds is believed for so long, as git does. */
 export const staleMs = 12 * 3_600_000;
+/** Whoever makes a lock writes into it at once: one that stays empty is of a process that was killed then. */
+const emptyMs = 10_000;
 
 /** Takes `gc.pid`; gives what lets it go, or null where another collection is under way. */
 export async function lockForGc(path: string): Promise<(() => Promise<void>) | null> {
@@ -39,7 +41,8 @@ async function isHeld(path: string): Promise<boolean> {
   const text = textOf(path);
   if (text === null) return false;
   const { mtimeMs } = await lstat(encodePath(path));
-  if (Date.now() - mtimeMs > staleMs) return false;
+  const ageMs = Date.now() - mtimeMs;
+  if (ageMs > (text === '' ? emptyMs : staleMs)) return false;
   const [, pid = '', host = ''] = /^(\d+) (\S+)/.exec(text) ?? [];
   if (pid === '' || host !== hostname()) return true;
   return isAlive(Number(pid));

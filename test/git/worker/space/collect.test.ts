@@ -1,6 +1,6 @@
 /** What is reachable is measured exactly, and what is not goes only when nothing can need it any more. */
 
-import { access, copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, copyFile, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -96,6 +96,13 @@ t.test('nothing is deleted where the repository says so, or another collection r
   await writeFile(lock, `4194305 ${hostname()}`);
   await collect(view, options);
   await t.rejects(access(lock), { code: 'ENOENT' }, 'one of a process that is gone is replaced');
+  const making = `${lock}.lock`;
+  await writeFile(making, '');
+  await t.rejects(collect(view, options), /another gc/, 'somebody is about to write who has it');
+  const before = new Date(Date.now() - 11_000);
+  await utimes(making, before, before);
+  await collect(view, options);
+  await t.rejects(access(making), { code: 'ENOENT' }, 'whoever made it was killed');
   for (const [key, value] of [
     ['extensions.preciousObjects', 'true'],
     ['gc.pruneExpire', 'never'],
