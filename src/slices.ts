@@ -16,11 +16,8 @@ const itemsAtOnce = 8;
 /** Goes on until then, on the monotonic clock; true: it has ended. */
 type Task = (until: number) => boolean;
 
-/**
- * A list of which few are meant gives a null for so many others that it looked at: between two of its items
- * there may be a rest.
- */
-export const restEvery = 64;
+/** `foundIn` gives a null after so many entries in which it finds nothing. */
+const restEvery = 64;
 
 /** Tasks that go on in the next turn, one after the other. */
 const waiting: Task[] = [];
@@ -69,6 +66,22 @@ function stepsInSlices<T>(every: number, next: () => IteratorResult<unknown, T>)
       }
     });
   });
+}
+
+/**
+ * Gives what is found in each entry; undefined: nothing. In between it gives a null now and then, so that
+ * long lists in which little is found can rest there.
+ */
+export function* foundIn<Entry, Found>(
+  entries: Iterable<Entry>,
+  find: (entry: Entry) => Found | undefined,
+): Generator<Found | null> {
+  let others = 0;
+  for (const entry of entries) {
+    const found = find(entry);
+    if (found !== undefined) yield found;
+    else if (++others % restEvery === 0) yield null;
+  }
 }
 
 /** Begins at once where the slice of this turn has time left. */

@@ -12,7 +12,7 @@ export const mostPicked = 1000;
 
 /**
  * The first so many entries in this order, and how many there are in all; what comes and goes meanwhile is
- * among them or not. null is no entry (`restEvery`).
+ * among them or not. null is no entry (`foundIn`).
  */
 export async function firstOf<Entry extends object>(
   entries: Iterable<Entry | null>,

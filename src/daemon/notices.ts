@@ -11,6 +11,7 @@ import type { Events, History, Totals } from '../overview/index.ts';
 import { everyRequest } from '../policy/index.ts';
 import { bytesUnder, fullDiskWords, leafMask } from '../quota/index.ts';
 import type { Logger } from '../service/index.ts';
+import { foundIn } from '../slices.ts';
 import { firstOf } from '../sorting.ts';
 import type { Current } from './current.ts';
 import { outlookOf } from './outlook.ts';
@@ -114,15 +115,13 @@ async function summaryOf(parts: NoticesParts, since: number): Promise<Summary> {
 
 async function worstOf({ ledger, totals }: NoticesParts): Promise<Summary['worst']> {
   const { owners } = ledger.documents;
-  const near = function* (): Generator<Summary['worst'][number] | null> {
-    for (const row of owners.rows()) {
-      const nearness = totals.nearnessAt(row);
-      const owner = nearness.state === 'ok' ? undefined : owners.atRow(row);
-      yield owner === undefined ? null : { name: owner.name, ...nearness };
-    }
-  };
+  const near = foundIn(owners.rows(), row => {
+    const nearness = totals.nearnessAt(row);
+    const owner = nearness.state === 'ok' ? undefined : owners.atRow(row);
+    return owner && { name: owner.name, ...nearness };
+  });
   const { first } = await firstOf(
-    near(),
+    near,
     mostWorst,
     (a, b) => b.fullness - a.fullness || (a.name < b.name ? -1 : 1),
   );

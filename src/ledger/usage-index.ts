@@ -7,7 +7,7 @@
 import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
 import { bytesUnder, type Subject } from '../quota/index.ts';
-import { restEvery } from '../slices.ts';
+import { foundIn } from '../slices.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 import { AccountTable } from './account-table.ts';
@@ -91,17 +91,15 @@ export class UsageIndex {
 
   /**
    * The bytes of every owner with this part in the key, below a mask of leaves, in no order, but of those
-   * whose bytes cannot be added up exactly. null: many others were looked at, and there may be a rest.
+   * whose bytes cannot be added up exactly. null: see `foundIn`.
    */
-  *ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
+  ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
     const part = Buffer.from(keyPart);
-    let others = 0;
-    for (const row of this.owners.rows()) {
-      const isMeant = part.length === 0 || this.owners.keys.contains(row, part);
-      const bytes = isMeant ? this.#bytesUnder(row, mask) : null;
-      if (bytes !== null) yield { row, id: this.owners.idAt(row), bytes };
-      else if (++others % restEvery === 0) yield null;
-    }
+    return foundIn(this.owners.rows(), row => {
+      if (part.length > 0 && !this.owners.keys.contains(row, part)) return undefined;
+      const bytes = this.#bytesUnder(row, mask);
+      return bytes === null ? undefined : { row, id: this.owners.idAt(row), bytes };
+    });
   }
 
   account(ownerName: string): Account | undefined {
@@ -150,16 +148,14 @@ export class UsageIndex {
 
   /**
    * The sizes of all units below a mask of leaves with this part in their paths, whose records `unitAtRow`
-   * makes while they are there. null: many others were looked at, and there may be a rest.
+   * makes while they are there. null: see `foundIn`.
    */
-  *sizes(mask: number, q: string): Generator<UnitSize | null> {
-    let others = 0;
-    for (const row of this.#units.rows()) {
-      const isMeant = (mask & (1 << this.#units.leafIndex(row))) !== 0;
-      if (isMeant && (q === '' || this.#units.id(row).includes(q)))
-        yield { row, bytes: this.#units.bytes(row) };
-      else if (++others % restEvery === 0) yield null;
-    }
+  sizes(mask: number, q: string): Generator<UnitSize | null> {
+    return foundIn(this.#units.rows(), row => {
+      if ((mask & (1 << this.#units.leafIndex(row))) === 0) return undefined;
+      if (q !== '' && !this.#units.id(row).includes(q)) return undefined;
+      return { row, bytes: this.#units.bytes(row) };
+    });
   }
 
   unitAtRow(row: number): UnitRecord | undefined {

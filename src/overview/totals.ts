@@ -101,7 +101,7 @@ export class Totals {
     return { owners: this.#counted.size, over, grace, near, usage, promised, unlimited: this.#unlimited };
   }
 
-  /** As of when the owner whose key is in this row was last counted. */
+  /** The owner's whose key is in this row, from the last count. */
   nearnessAt(row: number): Nearness {
     return this.#counted.nearnessAt(row) ?? noLimit;
   }

@@ -59,7 +59,7 @@ async function nextFree(): Promise<Commands> {
  */
 class Commands {
   readonly #child: ChildProcess;
-  /** What was not written by way of the command's own streams, as by a program that it started. */
+  /** Words past the command's own streams, such as those of a program that it started. */
   #strays = { stdout: '', stderr: '' };
   #line = '';
   #isOver = false;
@@ -100,9 +100,9 @@ class Commands {
     child.ref();
     child.channel?.ref();
     child.send(line);
-    // As the program writes it.
+    // The program sends it in this form.
     const [ended] = (await once(child, 'message')) as [Ended];
-    // What came by the pipes before it is there once the loop has looked at them.
+    // Words that the pipes brought before it are read once the loop has looked at them.
     for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve));
     child.unref();
     child.channel?.unref();

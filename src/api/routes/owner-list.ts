@@ -5,7 +5,7 @@ import type { Owners } from '../../documents/index.ts';
 import type { OwnerSize } from '../../ledger/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
-import { restEvery } from '../../slices.ts';
+import { foundIn } from '../../slices.ts';
 import { knownName, type OwnerState, ownerStates, ownerType, text } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -72,7 +72,7 @@ export class RankedOwner {
 }
 
 export interface OwnerList {
-  /** null: many who are not meant were looked at. */
+  /** null: see `foundIn`. */
   readonly owners: Iterable<RankedOwner | null>;
   readonly order: (a: RankedOwner, b: RankedOwner) => number;
   /** The parameters as they are in an address. */
@@ -103,7 +103,7 @@ export async function ownerList(
   };
 }
 
-function* chosen(
+function chosen(
   { ledger, totals }: Pick<ApiServices, 'ledger' | 'totals'>,
   { sort, q, state, type }: OwnersQuery,
   isIn: ((ownerId: number) => boolean) | null,
@@ -114,17 +114,14 @@ function* chosen(
     (type === undefined || owners.atRow(row)?.type === type) &&
     (isIn === null || isIn(id));
   const counts = sort === 'name' || sort === 'percent' || sort === 'total' ? 'size:all' : sort;
-  let others = 0;
-  for (const size of ledger.ownerSizes(leafMask(counts), owners.keyOf(q))) {
-    if (size === null || !isMeant(size)) {
-      if (size === null || ++others % restEvery === 0) yield null;
-      continue;
-    }
+  return foundIn(ledger.ownerSizes(leafMask(counts), owners.keyOf(q)), size => {
+    if (size === null) return null;
+    if (!isMeant(size)) return undefined;
     const { row, id, bytes } = size;
     // Those of one rank stand by name.
     const rank = sort === 'name' ? 0 : sort === 'percent' ? totals.nearnessAt(row).fullness : bytes;
-    yield new RankedOwner(owners, id, rank);
-  }
+    return new RankedOwner(owners, id, rank);
+  });
 }
 
 function membership(

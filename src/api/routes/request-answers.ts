@@ -10,6 +10,7 @@ import {
   mustBeRequest,
   type RequestEntry,
 } from '../../policy/index.ts';
+import { foundIn } from '../../slices.ts';
 import {
   declineOrder,
   givenId,
@@ -116,10 +117,11 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-function* inState(
+function inState(
   snapshot: Snapshot,
   state: SpaceRequest['state'] | undefined,
 ): Generator<RequestEntry | null> {
-  for (const entry of everyRequest(snapshot))
-    yield state === undefined || entry[1].state === state ? entry : null;
+  return foundIn(everyRequest(snapshot), entry =>
+    state === undefined || entry[1].state === state ? entry : undefined,
+  );
 }

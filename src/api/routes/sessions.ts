@@ -14,6 +14,7 @@ import {
   roleIn,
   type SignIn,
 } from '../../identity/index.ts';
+import { foundIn } from '../../slices.ts';
 import { printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
@@ -183,13 +184,11 @@ export function sessionRoutes({
       handle: async ({ query }, call) => {
         const { owners } = documents;
         const wanted = owners.keyOf(query.q);
-        const found = function* () {
-          for (const known of identity.everySession()) {
-            const user = owners.byId(known.document.owner);
-            yield user?.key.includes(wanted) ? { known, user: user.name } : null;
-          }
-        };
-        const { entries, total } = await pageOf(found(), query, (a, b) =>
+        const found = foundIn(identity.everySession(), known => {
+          const user = owners.byId(known.document.owner);
+          return user?.key.includes(wanted) ? { known, user: user.name } : undefined;
+        });
+        const { entries, total } = await pageOf(found, query, (a, b) =>
           newestFirst(a.known.document, b.known.document),
         );
         const address = new URL('api/v1/admin/sessions', baseUrl());

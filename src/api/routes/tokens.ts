@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { type Caller, createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
+import { foundIn } from '../../slices.ts';
 import {
   anyToken,
   createdToken,
@@ -67,13 +68,11 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       handle: async ({ query }, call) => {
         const { owners } = documents;
         const wanted = owners.keyOf(query.q);
-        const found = function* () {
-          for (const token of identity.everyToken()) {
-            const user = owners.byId(token.owner);
-            yield user?.key.includes(wanted) ? { token, user: user.name } : null;
-          }
-        };
-        const { entries, total } = await pageOf(found(), query, (a, b) => newestFirst(a.token, b.token));
+        const found = foundIn(identity.everyToken(), token => {
+          const user = owners.byId(token.owner);
+          return user?.key.includes(wanted) ? { token, user: user.name } : undefined;
+        });
+        const { entries, total } = await pageOf(found, query, (a, b) => newestFirst(a.token, b.token));
         const address = new URL('api/v1/admin/tokens', baseUrl());
         if (query.q !== '') address.searchParams.set('q', query.q);
         tellPages(call, query, total, address);

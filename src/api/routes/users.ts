@@ -5,7 +5,7 @@ import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { createUser, deleteUser, editUser, type UserFields } from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
-import { restEvery } from '../../slices.ts';
+import { foundIn } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text/index.ts';
 import {
@@ -130,18 +130,16 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
   ];
 }
 
-function* found(
+function found(
   owners: Owners,
   wanted: string,
   type: OwnerRecord['type'] | undefined,
 ): Generator<OwnerRecord | null> {
   const part = Buffer.from(owners.keyOf(wanted));
-  let others = 0;
-  for (const row of owners.rows()) {
+  return foundIn(owners.rows(), row => {
     const owner = owners.keys.contains(row, part) ? owners.atRow(row) : undefined;
-    if (owner !== undefined && (type === undefined || owner.type === type)) yield owner;
-    else if (++others % restEvery === 0) yield null;
-  }
+    return type === undefined || owner?.type === type ? owner : undefined;
+  });
 }
 
 function byName(a: OwnerRecord, b: OwnerRecord): number {

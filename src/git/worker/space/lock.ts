@@ -6,9 +6,9 @@ import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
 
-/** What a process holds is believed for so long, as git does. */
+/** A lock is believed for so long, as git does. */
 export const staleMs = 12 * 3_600_000;
-/** Whoever makes a lock writes into it at once: one that stays empty is of a process that was killed then. */
+/** A lock gets its text at once: one that is empty for longer is left from a process that was killed. */
 const emptyMs = 10_000;
 
 /** Takes `gc.pid`; gives what lets it go, or null where another collection is under way. */
