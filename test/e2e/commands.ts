@@ -65,7 +65,7 @@ class Commands {
   #isOver = false;
 
   constructor() {
-    // Pipes: what goes to a file, a command writes without the streams that the process listens at.
+    // Pipes, since into a file a command writes past the streams that the process listens at.
     const child = fork(program, {
       env: { ...plainEnvironment },
       execArgv: ['--no-warnings'],
