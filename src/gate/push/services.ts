@@ -1,0 +1,83 @@
+/** The parts of the daemon that a push needs: its quarantine, the book of pushes, and the worker's judgement. */
+
+import type { Quarantine } from '../../layout/index.ts';
+import type { LocatedUnit } from '../services.ts';
+
+export type QuarantineLook =
+  | { readonly is: 'seen'; readonly quarantine: Quarantine }
+  | { readonly is: 'absent' }
+  /** Neither the daemon nor the worker may read it, or neither did in time. */
+  | { readonly is: 'unreadable' };
+
+/** A push that may go on. */
+export interface AllowedPush {
+  readonly unit: LocatedUnit;
+  /** Null: nobody could read it, or git made none. */
+  readonly quarantine: Quarantine | null;
+  /** The name of the quarantine; null: git made none. */
+  readonly name: string | null;
+  /** git's lines `OLD NEW REF`. */
+  readonly lines: string;
+}
+
+/** The pushes under way. */
+export interface PushServices {
+  /** Looks at a quarantine in the objects of this unit, on a thread or by the git user's worker. Never rejects. */
+  look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook>;
+  /** Counts a push from now on until a walk that began after its end; in place of an earlier one of this name. */
+  begin(push: AllowedPush): void;
+  /** Takes a push back that was allowed before and is decided anew. */
+  withdraw(unit: string, name: string): void;
+  /** post-receive ran: these refs were written. The unit is walked soon. */
+  arrived(unit: string, lines: string): void;
+  /** Walks a unit at once, whose push has nothing that could be watched. */
+  measure(unit: string): void;
+  /**
+   * The unit that is this very directory under another path, as with a bind mount, by device and inode; null:
+   * none is.
+   */
+  sameDirectory(path: string): Promise<string | null>;
+  /**
+   * Which of these names exist in the unit, each a ref (loose or packed) or a directory or file below it; for
+   * refs that would make a folder a repository. Rejects with `not_ready` where the disk does not answer.
+   */
+  existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]>;
+}
+
+/** What the worker is asked about a refused push. */
+export interface JudgeTask {
+  readonly unit: string;
+  /** The name of the quarantine; null: the push brings no object. */
+  readonly quarantine: string | null;
+  readonly lines: string;
+  /** `less`: it must not bring more bytes than it frees. */
+  readonly manner: 'any' | 'less';
+  /** Beginnings of the names of refs that the server hides, besides those of git's configuration. */
+  readonly hidden: readonly string[];
+  /** GIT_EXEC_PATH as the hook had it: chooses among the gits that the administrator named. Empty: none. */
+  readonly execPath: string;
+}
+
+export type Judgement =
+  /** It makes the repository smaller: it goes on, and `words` say so. */
+  | { readonly is: 'smaller'; readonly words: string }
+  /** It does not, or nobody can tell: `words` say why, behind the refusal. */
+  | { readonly is: 'refused'; readonly words: string };
+
+export interface PushWorker {
+  /** Tells whether a worker is connected. */
+  readonly isHere: boolean;
+  /** Judges a refused push. Never rejects: without a worker, or where its connection breaks, it stays refused. */
+  judge(task: JudgeTask, signal: AbortSignal): Promise<Judgement>;
+  /**
+   * A judged push was let through: the worker looks, once its quarantine is gone, whether all its lines were
+   * done. `isUnderWay` is true until then.
+   */
+  isUnderWay(unit: string): boolean;
+  /** Measures a quarantine by the git user's rights; null: it cannot. */
+  quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null>;
+  /** The lines that tell what takes the space in this unit, for whoever may read it; empty: nothing is known. */
+  spaceLines(unit: string): readonly string[];
+  /** Tells whether refs written to these objects bring back what nothing reached (GARBAGE = forgive); null: no worker. */
+  bringsBack(task: JudgeTask, signal: AbortSignal): Promise<boolean | null>;
+}
