@@ -260,8 +260,6 @@ async function writePast(): Promise<void> {
       subjects: ['size:all'],
       reserved: 0,
       incoming: 0,
-      underWay: 0,
-      burst: null,
       warnPercent: null,
     } as const;
     for (let count = 0; count < times; count++) {

@@ -60,7 +60,7 @@ complete -c softquota -n '__softquota_is "softquota init"' -F
 complete -c softquota -n '__softquota_is "softquota check"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota check"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota check"' -l subject -x -d 'a kind of data, such as size:git:lfs; default: with a path the unit'\''s kind, with an owner every kind that has no other kinds below it'
-complete -c softquota -n '__softquota_is "softquota check"' -l size -x -d 'the size of the data to add, such as 500M; it counts with [quota] PRECISE or BURST'
+complete -c softquota -n '__softquota_is "softquota check"' -l size -x -d 'the size of the data to add, such as 500M; it counts with [quota] PRECISE'
 complete -c softquota -n '__softquota_is "softquota check"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota usage"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota usage"' -l json -d 'print JSON, for programs'

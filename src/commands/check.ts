@@ -42,10 +42,7 @@ export function addCheck(program: Command, exit: Exit): void {
       '--subject <subject>',
       `a kind of data, such as size:git:lfs; default: with a path the unit's kind, with an owner every kind that has no other kinds below it`,
     )
-    .option(
-      '--size <size>',
-      'the size of the data to add, such as 500M; it counts with [quota] PRECISE or BURST',
-    )
+    .option('--size <size>', 'the size of the data to add, such as 500M; it counts with [quota] PRECISE')
     .addHelpText(
       'after',
       wrapped(

@@ -13,7 +13,6 @@ const defaults: LintSettings = {
   refuseWhen: 'exceeded',
   uncovered: 'default',
   precise: false,
-  burstBytes: null,
   mode: 'enforce',
   warnAt: [],
   totalBytes: -1,

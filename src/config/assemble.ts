@@ -55,7 +55,6 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       refuseWhen: take(quota.refuseWhen),
       uncovered: take(quota.uncovered),
       precise: take(quota.precise),
-      burstBytes: take(quota.burst),
       garbage: take(quota.garbage),
       garbageMostBytes: take(quota.garbageMost),
       graceMs: take(quota.grace),

@@ -40,16 +40,9 @@ export const quota = {
   }),
   precise: quotaKey('PRECISE', kind.flag, {
     text: 'false',
-    doc: '`true` counts the size of what is about to come: a push or an upload starts only if it fits below the limit, and its bytes are reserved until they are measured. With `false`, only what is stored already counts.',
+    doc: '`true` counts the size of what is about to come: a push or an upload starts only if it fits below the limit. With `false`, one that starts below the limit finishes, however large it is.',
     reloads: true,
     of: config => config.quota.precise,
-  }),
-  burst: quotaKey('BURST', kind.optional(kind.someBytes), {
-    words: 'none',
-    doc: 'The most that pushes and uploads under way may together add beyond a limit, where PRECISE is off. One of unknown size counts as that many bytes.',
-    example: '1G',
-    reloads: true,
-    of: config => config.quota.burstBytes,
   }),
   garbage: quotaKey('GARBAGE', kind.oneOf(['bill', 'forgive']), {
     text: 'bill',

@@ -10,6 +10,11 @@ export interface KnownEntries {
   readonly faults: readonly ConfigFault[];
 }
 
+/** Keys of earlier versions, as `section KEY`, each with what to do about it. */
+const removedKeys: ReadonlyMap<string, string> = new Map([
+  ['quota BURST', 'this key is gone, since what an allowed push brings counts at once. Remove it.'],
+]);
+
 /**
  * An unknown section is one fault, whatever stands in it. What stands at unknown keys is not repeated: it may
  * be a secret.
@@ -58,6 +63,8 @@ function homelessMessage(name: string): string {
 }
 
 function unknownKeyMessage(section: Section, name: string): string {
+  const removed = removedKeys.get(`${section.name} ${name}`);
+  if (removed !== undefined) return removed;
   const home = homesOf(name);
   if (home !== '') return `this key does not belong here. It belongs to ${home}.`;
   const names = section.keys.map(key => key.name);

@@ -14,7 +14,6 @@ import type { Events, History, Totals } from '../overview/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
 import type { Current } from './current.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import type { OfflineDecisions } from './offline-decisions.ts';
 import { outlookOf } from './outlook.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
@@ -35,7 +34,6 @@ export interface ServedParts {
   readonly refusals: Refusals;
   readonly totals: Totals;
   readonly secretKeys: SecretKeys;
-  readonly offlineDecisions: OfflineDecisions;
   readonly worker: DaemonWorker;
   /** Null: they are off. */
   readonly metrics: Metrics | null;
@@ -84,7 +82,7 @@ export async function openApi(
 const deadlineMs = 1000;
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const { current, forge, measuring, metrics, refusals, offlineDecisions, worker, ...asked } = parts;
+  const { current, forge, measuring, metrics, refusals, worker, ...asked } = parts;
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
@@ -111,7 +109,6 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
-        offlineDecisions: offlineDecisions.tally,
         worker: worker.observed(config),
         notices: asked.notices.places(),
         configWrittenAt: await file.writtenSince(),

@@ -31,13 +31,10 @@ import { prepareDataPath, sourcesDirectory, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
 import { forgetForge, openForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
-import { KeptReservations } from './kept-reservations.ts';
 import { openMetrics } from './metrics/open-metrics.ts';
 import { openNotices } from './notices.ts';
-import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
-import { tellHooks } from './sizes.ts';
 import { spacePage } from './space-page.ts';
 import { DaemonWorker } from './worker-state.ts';
 
@@ -88,7 +85,6 @@ export class Daemon {
     try {
       const { ledger, store } = await openLedger(config, host, log);
       opened.push(ledger);
-      opened.push(new KeptReservations({ reservations: ledger.reservations, dataPath, log }));
       const fleet = await joinFleet({ config, host, ledger, log });
       if (fleet !== null) opened.push(fleet);
       const refusals = new Refusals({
@@ -141,7 +137,6 @@ export class Daemon {
       opened.push(measuring);
       if (forge === null) await forgetForge(ledger, log);
       else opened.push(forge);
-      const offlineDecisions = new OfflineDecisions({ log, now: Date.now });
       const identity = new Identity({ documents: ledger.documents, now: Date.now, log });
       opened.push(identity);
       const events = await Events.open({
@@ -171,7 +166,6 @@ export class Daemon {
         log,
       });
       opened.push(notices);
-      tellHooks(socket, ledger, log);
       const metrics = await openMetrics(config, {
         ledger,
         totals,
@@ -179,7 +173,6 @@ export class Daemon {
         fleet,
         forge,
         worker,
-        offlineDecisions,
         notices,
         isReady: () => reasonsAgainst({ ledger, measuring, fleet, forge }).length === 0,
       });
@@ -198,7 +191,6 @@ export class Daemon {
         refusals,
         totals,
         secretKeys,
-        offlineDecisions,
         worker,
         metrics,
         log,
@@ -254,7 +246,6 @@ export class Daemon {
     this.#current.config = next;
     const { ledger, measuring, events, notices, fleet, forge } = this.#parts;
     ledger.settings = next.quota;
-    tellHooks(next.server.socket, ledger, this.#log);
     fleet?.walkers.configure(mountedIn(next));
     measuring.reconfigure(next);
     forge?.reconfigure(patternsOf(next.scan));

@@ -152,7 +152,6 @@ function gateServices({
   ledger,
   measuring,
   notices,
-  offlineDecisions,
   worker,
   metrics,
   log,
@@ -190,7 +189,6 @@ function gateServices({
       const what = record.mode === 'report' ? 'would be refused' : 'refused';
       log.info({ ...record, used, limit, group, rule }, what);
     },
-    recordOfflineDecisions: report => offlineDecisions.record(report),
     worker,
     health: () => ({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),

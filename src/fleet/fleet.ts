@@ -25,7 +25,6 @@ import type { FleetMessage } from './messages.ts';
 import type { NameTaken } from './name.ts';
 import { Outbox } from './outbox.ts';
 import { repair } from './repair.ts';
-import { FleetReservations } from './reservations.ts';
 import { UsageReplica } from './usage-replica.ts';
 import { VolatileDocuments } from './volatile.ts';
 import type { Mounted, Walkers } from './walkers.ts';
@@ -78,7 +77,6 @@ export class Fleet implements SharedDocuments {
   readonly #volatile: VolatileDocuments;
   readonly #usage: UsageReplica;
   readonly #outbox: Outbox;
-  readonly #reservations: FleetReservations;
   readonly #marks: Marks;
   readonly #following: LogFollower;
   readonly #adviceWatch: AdviceWatch;
@@ -122,7 +120,6 @@ export class Fleet implements SharedDocuments {
     this.#usage = usage;
     const outbox = new Outbox({ ledger, store, host, membership, tell });
     this.#outbox = outbox;
-    this.#reservations = new FleetReservations({ store, host, outbox });
     this.#following = new LogFollower({ documents, usage, store, membership });
     this.#adviceWatch = new AdviceWatch({ store, log, everyMs: adviceEveryMs });
   }
@@ -178,10 +175,9 @@ export class Fleet implements SharedDocuments {
    */
   static async open(options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(options);
-    const { admissions, documents, eventLog, shares } = options.ledger;
+    const { documents, eventLog, shares } = options.ledger;
     documents.shareWith(fleet);
     eventLog.shareWith(fleet.#events());
-    admissions.shareWith(fleet.#reservations);
     shares.shareWith({ isStale: () => fleet.#away.current !== null || !fleet.#following.isComplete });
     try {
       await fleet.#membership.begin();
@@ -295,7 +291,6 @@ export class Fleet implements SharedDocuments {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#membership.stopKeeping();
     await this.#syncing;
-    await this.#reservations.close();
     await this.#outbox.close();
     this.walkers.close();
     await this.#options.ledger.eventLog.close();

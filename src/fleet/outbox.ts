@@ -128,12 +128,6 @@ export class Outbox {
     return this.#tellAll();
   }
 
-  /** Tells whether the store has what this host says of the owner now. */
-  isTold(ownerKey: string): boolean {
-    const isDue = this.#isAllDue || this.#changed.has(ownerKey) || this.#others.has(ownerKey);
-    return !isDue && this.#told.get(ownerKey) !== unsure;
-  }
-
   /** Ends after a last try. */
   async close(): Promise<void> {
     await this.settled();

@@ -1,7 +1,6 @@
 /** `/v1/check`: may this owner start something that grows this kind of data now? */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Action, OwnerDecision } from '../ledger/index.ts';
 import {
   isRepository,
   type QuotaSettings,
@@ -28,16 +27,13 @@ export interface Question {
   readonly unit: LocatedUnit | null;
   readonly sizeBytes: number;
   readonly actor: string;
-  /** The push that starts if it is allowed; null: it is only asked. */
+  /** The push that starts if it is allowed, as hooks of the release before name it; null: it is only asked. */
   readonly push: string | null;
   /** Who asks judges a refused push, and asks again where it stays refused. */
   readonly judges?: boolean;
 }
 
-/**
- * Answers at once, unless a path that is not known yet has to be looked up on the disk, or several hosts have
- * to agree on what a push may bring.
- */
+/** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
 export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
   const asked = askedIn(services, parameters);
   if (asked.question !== null) return answerQuestion(services, asked.question);
@@ -57,17 +53,11 @@ export interface KnownCheck extends AnsweredCheck {
   readonly question: Question;
 }
 
-/**
- * Does the same from memory alone; null: a path has to be looked up, or others to be asked, and nothing has
- * been done yet.
- */
+/** Does the same from memory alone; null: a path has to be looked up, and nothing has been done yet. */
 export function answerKnownCheck(services: GateServices, parameters: Parameters): KnownCheck | null {
   const { path, question } = askedIn(services, parameters);
-  if (question === null || (actionOf(services, question) !== null && services.ledger.admissions.isShared)) {
-    return null;
-  }
-  const decided = decideOn(services, question);
-  return decided instanceof Promise ? null : { path, question, ...answered(services, question, decided) };
+  if (question === null) return null;
+  return { path, question, ...answered(services, question, decideOn(services, question)) };
 }
 
 type AskedCheck =
@@ -112,36 +102,23 @@ function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit
   );
 }
 
-/** For how long a push is waited for that never says that it is over. */
-const pushSeconds = 600;
+/** How long the bytes of such a push count that is never said to be over. */
+const pushSeconds = 60;
 
-/** The action that a question begins; null: none that has to be kept in mind. */
-function actionOf({ ledger }: GateServices, question: Question): Action | null {
-  const { ownerName, subject, unit, push, sizeBytes } = question;
-  if (push === null || !ledger.admissions.isTracking) return null;
-  return {
-    ownerName,
-    subject,
-    parts: [{ id: pushId(push), bytes: sizeBytes === 0 ? ledger.admissions.unknownBytes : sizeBytes }],
-    // This host sees only the growth of units that it does not walk.
-    ...(unit === null || unit.isElsewhere === true
-      ? { end: 'grown', unit: null }
-      : { end: 'landed', unit: unit.path }),
-    seconds: pushSeconds,
-  };
+/** The id of the reservation of such a push. */
+export function pushId(unit: string | null, push: string): string {
+  return `push ${unit} ${push}`;
 }
 
-/** The name of a push's reservation. */
-export function pushId(push: string): string {
-  return `push ${push}`;
-}
-
-function decideOn(services: GateServices, question: Question): Decided | Promise<OwnerDecision> {
+function decideOn(services: GateServices, question: Question): Decided {
   const { ledger } = services;
-  const { ownerName, subject, unit, sizeBytes } = question;
-  return decidedFirstByDisk(services, { ownerName, subject, path: unit?.path ?? null }, () => {
-    const action = actionOf(services, question);
-    return action === null ? ledger.decide(ownerName, subject, sizeBytes) : ledger.admissions.admit(action);
+  const { ownerName, subject, unit, push, sizeBytes: bytes } = question;
+  const path = unit?.path ?? null;
+  return decidedFirstByDisk(services, { ownerName, subject, path }, () => {
+    if (push === null) return ledger.decide(ownerName, subject, bytes);
+    const parts = [{ id: pushId(path, push), bytes }];
+    const action = { ownerName, subject, parts, isReported: false, unit: path, seconds: pushSeconds };
+    return ledger.admissions.admit(action);
   });
 }
 
@@ -149,11 +126,8 @@ interface AnsweredCheck extends Decided {
   readonly reply: Reply;
 }
 
-function answerQuestion(services: GateServices, question: Question): Reply | Promise<Reply> {
-  const decided = decideOn(services, question);
-  return decided instanceof Promise
-    ? decided.then(answer => answered(services, question, answer).reply)
-    : answered(services, question, decided).reply;
+function answerQuestion(services: GateServices, question: Question): Reply {
+  return answered(services, question, decideOn(services, question)).reply;
 }
 
 /** Puts a decision into words, on record, and into effect. */
@@ -214,11 +188,10 @@ function isOnlyReported(decision: Decided['decision'], mode: QuotaSettings['mode
 /** The bytes that count besides the stored ones; left out where they are 0. */
 function onItsWay(decision: Decided['decision']): object {
   if (decision.by !== 'rule') return {};
-  const { reserved, incoming, underWay } = decision;
+  const { reserved, incoming } = decision;
   return {
     ...(reserved === 0 ? {} : { reserved }),
     ...(incoming === 0 ? {} : { incoming }),
-    ...(underWay === 0 ? {} : { under_way: underWay }),
   };
 }
 

@@ -21,7 +21,7 @@ interface Place {
  * Decides by the disk that the unit lies on, or, without one, by all disks with such data; and by `byLimits`
  * where the disk has enough free space. Where quotas are off, nothing is refused.
  */
-export function decidedFirstByDisk<Found extends OwnerDecision | Promise<OwnerDecision>>(
+export function decidedFirstByDisk<Found extends OwnerDecision>(
   { ledger, fullDisk }: Pick<GateServices, 'fullDisk' | 'ledger'>,
   { ownerName, subject, path }: Place,
   byLimits: () => Found,

@@ -10,7 +10,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Upload, uploadsOf } from '../layout/index.ts';
-import type { OwnerDecision } from '../ledger/index.ts';
 import { type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { type Decided, decidedFirstByDisk } from './decided.ts';
@@ -28,9 +27,6 @@ const headerNames = {
   original: ['x-original-uri', 'x-original-method', 'x-original-content-length'],
   forwarded: ['x-forwarded-uri', 'x-forwarded-method', 'x-forwarded-content-length'],
 } as const;
-
-/** For how long an upload is waited for. */
-const uploadSeconds = 600;
 
 /** Answers; never rejects. The body of the request, which a proxy should not send, is not read. */
 export async function answerForwardAuth(
@@ -50,7 +46,7 @@ export async function answerForwardAuth(
     }
     const uploads = uploadsOf(routes, asked.method, asked.target);
     for (const upload of uploads) {
-      const refused = await refusalOf(services, upload, asked, isPage);
+      const refused = refusalOf(services, upload, asked, isPage);
       if (refused === null) continue;
       refuse(services, response, upload, refused);
       return;
@@ -99,22 +95,14 @@ function decideOn(
   path: string | null,
   asked: Asked,
   isPage: boolean,
-): Decided | Promise<OwnerDecision> {
+): Decided {
   const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
   if (client === 'git' || isPage) {
     return decidedFirstByDisk(services, { ownerName, subject, path }, () =>
       services.ledger.decide(ownerName, subject, bytes),
     );
   }
-  const parts = [{ id: partId(asked), bytes }];
-  return startUpload(services, {
-    ownerName,
-    subject,
-    parts,
-    end: 'grown',
-    unit: null,
-    seconds: uploadSeconds,
-  });
+  return startUpload(services, { ownerName, subject, parts: [{ id: partId(asked), bytes }] });
 }
 
 /** An upload to the same address again takes its own place, as an LFS object of a batch does. */
@@ -124,12 +112,7 @@ function partId({ target, method }: Asked): string {
 }
 
 /** Null: let through. A refusal is recorded, as that of a check is, but not with its page once more. */
-async function refusalOf(
-  services: GateServices,
-  upload: Upload,
-  asked: Asked,
-  isPage: boolean,
-): Promise<Refused | null> {
+function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage: boolean): Refused | null {
   const { ledger } = services;
   const path = services
     .uploads()
@@ -137,12 +120,10 @@ async function refusalOf(
     .find(each => ledger.units.unitAt(each) !== null);
   const unit = path === undefined ? null : ledger.units.unitAt(path);
   const subjects = subjectsOf(upload, unit?.leaf ?? null);
-  const answers = await Promise.all(
-    subjects.map(async subject => ({
-      subject,
-      ...(await decideOn(services, upload, subject, path ?? null, asked, isPage)),
-    })),
-  );
+  const answers = subjects.map(subject => ({
+    subject,
+    ...decideOn(services, upload, subject, path ?? null, asked, isPage),
+  }));
   // A repository that is not known may become public or private.
   const refused = answers.flatMap(({ decision, ...answer }) =>
     decision.allowed ? [] : [{ ...answer, decision }],

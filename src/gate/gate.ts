@@ -23,7 +23,6 @@ import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { FastLane, takeConnections } from './fast-lane.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, lfsPrefix } from './lfs-batch.ts';
-import { recordOfflineDecisions } from './offline-decisions.ts';
 import { ownerQuota } from './quota.ts';
 import { OverdueError, rejectClient } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
@@ -72,7 +71,6 @@ const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/quota', { methods: ['GET', 'HEAD'], handle: ownerQuota }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
   [reservationsAddress, { methods: ['POST'], handle: reserve }],
-  ['/v1/offline-decisions', { methods: ['POST'], handle: recordOfflineDecisions }],
   ['/healthz', { methods: ['GET', 'HEAD'], handle: () => healthReply({ reasons: [], notes: [] }) }],
   ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health()) }],
 ]);
@@ -303,7 +301,7 @@ function routeOf(
     }
     throw new SoftquotaError(
       'not_found',
-      'no such address; the addresses are /v1/check, /v1/changed, /v1/reservations, /v1/forward-auth, /v1/offline-decisions, /healthz and /readyz',
+      'no such address; the addresses are /v1/check, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz',
     );
   }
   const method = request.method ?? '';

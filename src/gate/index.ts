@@ -16,7 +16,6 @@ export type {
   GateServices,
   Health,
   LocatedUnit,
-  OfflineReport,
   RefusalRecord,
   ReportedRepository,
   TaskOutcome,
@@ -26,4 +25,3 @@ export type {
   WorkerTask,
   WorkerTasks,
 } from './services.ts';
-export { publishSizes, sizesFile } from './sizes-file.ts';

@@ -32,8 +32,6 @@ const longestBatchBytes = 1024 * 1024;
 const longestAnswerBytes = 16 * 1024 * 1024;
 const answerMs = 30_000;
 const longestOid = 200;
-/** For how long an object is waited for. */
-const uploadSeconds = 600;
 const lfsType = 'application/vnd.git-lfs+json';
 
 const offered = z.object({ objects: z.array(z.unknown()) });
@@ -70,7 +68,7 @@ export async function answerLfsBatch(
     const objects = objectsToUpload(passed);
     const owners = objects.length === 0 ? [] : uploads.map(({ owner }) => owner);
     let refused: string | undefined;
-    for (const owner of owners) refused ??= (await refusalOf(services, owner, objects)) ?? undefined;
+    for (const owner of owners) refused ??= refusalOf(services, owner, objects) ?? undefined;
     if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
     else fail(response, 507, refused);
   } catch (error) {
@@ -96,17 +94,12 @@ function objectsToUpload({ status, body }: Passed): readonly LfsObject[] {
 }
 
 /** Null: let through, and the room for it is kept. A refusal is on record, as that of a check is. */
-async function refusalOf(
-  services: GateServices,
-  ownerName: string,
-  objects: readonly LfsObject[],
-): Promise<string | null> {
+function refusalOf(services: GateServices, ownerName: string, objects: readonly LfsObject[]): string | null {
   const subject = 'size:git:lfs';
   const { mode } = services.ledger.settings;
   // An object that is asked for again takes its own place.
   const parts = objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
-  const upload = { ownerName, subject, parts, end: 'grown', unit: null, seconds: uploadSeconds } as const;
-  const { owner, decision } = await startUpload(services, upload);
+  const { owner, decision } = startUpload(services, { ownerName, subject, parts });
   recordDecision(services, { owner: owner.name, subject, actor: '', decision });
   if (decision.allowed || mode === 'report') return null;
   const contact = services.contact();

@@ -21,6 +21,7 @@ import {
   unitNameIn,
 } from './parameters.ts';
 import type { Parameters } from './request.ts';
+import { reportedReservation } from './reservations.ts';
 import type { GateServices } from './services.ts';
 
 /**
@@ -40,8 +41,8 @@ export async function changed(services: GateServices, parameters: Parameters): P
   const unit = await existing(services, pathIn(text));
   const { reservations, walks } = services.ledger;
   const push = pushIn(parameters);
-  const ended = push === null ? reservation : reservations.ofPush(unit, pushId(push));
-  if (ended !== null) reservations.landed(ended, unit, walks.nextSeq());
+  const ended = push === null ? reservation : reservations.byId(pushId(unit, push));
+  if (ended !== null) reservations.replace(ended, { unit, landedSeq: ended.landedSeq ?? walks.nextSeq() });
   services.measureSoon(unit);
   return reply(202, { unit }, `${printable(unit)} is measured again soon`);
 }
@@ -49,7 +50,7 @@ export async function changed(services: GateServices, parameters: Parameters): P
 /** The reservation that is reported; null: none, or its time has ended, and what came counts all the same. */
 function reservationIn({ ledger }: GateServices, parameters: Parameters): Reservation | null {
   const id = parameters.get('reservation') ?? '';
-  return id === '' ? null : ledger.reservations.claim(id);
+  return id === '' ? null : reportedReservation(ledger, id);
 }
 
 /** The path of the unit that is or was there. */
@@ -69,7 +70,7 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
   const delta = deltaIn(parameters);
   const reservation = reservationIn(services, parameters);
   await services.ledger.reports.addDelta(owner, subject, delta);
-  if (reservation !== null) services.ledger.reservations.release([reservation]);
+  if (reservation !== null) services.ledger.reservations.release(reservation);
   return reply(202, { owner, subject, delta }, 'counted');
 }
 

@@ -38,12 +38,12 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   const question = await askedQuestion(services, parameters);
   const { ownerName, subject, unit, sizeBytes } = question;
   const path = unit?.path ?? null;
-  const admission = await decidedFirstByDisk(services, { ownerName, subject, path }, () =>
+  const admission = decidedFirstByDisk(services, { ownerName, subject, path }, () =>
     services.ledger.admissions.admit({
       ownerName,
       subject,
       parts: [{ id: randomBytes(idBytes).toString('base64url'), bytes: sizeBytes }],
-      end: 'reported',
+      isReported: true,
       unit: path,
       seconds,
     }),
@@ -51,6 +51,15 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   const { reply } = answered(services, question, admission);
   const [reservation] = 'reservations' in admission ? admission.reservations : [];
   return reservation === undefined ? reply : { ...shown(services, reservation, 201), decision: 'allowed' };
+}
+
+/** The reservation of this id, if whoever took it was told the id; null: there is none, or its time has ended. */
+export function reportedReservation(
+  { reservations }: Pick<GateServices['ledger'], 'reservations'>,
+  id: string,
+): Reservation | null {
+  const found = reservations.byId(id);
+  return found?.isReported === true ? found : null;
 }
 
 /** `DELETE` and `PUT /v1/reservations/ID`: releases it, or gives it another end of its time. */
@@ -62,7 +71,7 @@ export async function changeReservation(
 ): Promise<Reply> {
   const { admissions, reservations } = services.ledger;
   const id = address.slice(beginning.length);
-  const reservation = reservations.claim(id);
+  const reservation = reportedReservation(services.ledger, id);
   if (reservation === null) {
     const name = printable(id.slice(0, longestShown));
     throw new SoftquotaError(
@@ -72,9 +81,9 @@ export async function changeReservation(
   }
   if (method === 'PUT') {
     const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
-    return shown(services, await admissions.renew(reservation, seconds), 200);
+    return shown(services, admissions.renew(reservation, seconds), 200);
   }
-  reservations.release([reservation]);
+  reservations.release(reservation);
   return { status: 204, json: () => ({}), text: () => '' };
 }
 

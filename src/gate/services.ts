@@ -26,27 +26,6 @@ export interface RefusalRecord {
   readonly mode: QuotaSettings['mode'];
 }
 
-/** A hook's report of its offline decisions about a unit. Anybody can forge one. */
-export interface OfflineReport {
-  /** The path of the unit. */
-  readonly unit: string;
-  readonly decisions: readonly OfflineDecision[];
-  /** The number of lines that no hook writes. */
-  readonly notUnderstood: number;
-  /** The number of lines beyond those that are read. */
-  readonly passedOver: number;
-}
-
-export interface OfflineDecision {
-  /** The time by the hook's clock, in milliseconds since 1970. */
-  readonly at: number;
-  readonly allowed: boolean;
-  /** Why the daemon was not asked, in plain ASCII. */
-  readonly reason: string;
-  /** Empty where nobody said. */
-  readonly actor: string;
-}
-
 export interface Health {
   /** Empty: ready. Each says what is wrong, in words for an administrator. */
   readonly reasons: readonly string[];
@@ -213,10 +192,6 @@ export interface GateServices {
   notUnderstood(why: string): void;
   /** For the record. `unitPath`: the repository of a push. */
   refused(record: RefusalRecord, unitPath?: string): void;
-  /**
-   * Records a report; false if it is not accepted because that unit, or too many units, sent one just now.
-   */
-  recordOfflineDecisions(report: OfflineReport): boolean;
   readonly worker: WorkerLink;
   health(): Health;
   /** A mistake of ours. */

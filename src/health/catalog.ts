@@ -188,12 +188,6 @@ export const daemonFindings = {
       'Another program took hooks out or replaced them, and the worker put them back. The count begins when the worker starts.',
     mend: 'nothing, if a forge did this; see [forges/hooks.md](forges/hooks.md)',
   },
-  offline_decisions: {
-    severity: 'notice',
-    meaning:
-      'Hooks reported offline decisions: they decided about pushes while the daemon did not answer. The count begins when the daemon starts.',
-    mend: 'nothing, if the daemon was stopped on purpose; the log has each decision',
-  },
   notices_dead: {
     severity: 'notice',
     meaning: 'Notices to a webhook or by mail could not be delivered, and are not tried again by themselves.',

@@ -242,30 +242,16 @@ function sources({ ledger, trustedSocket }: Observed): Finding[] {
   ];
 }
 
-function hooks({ unpublished, offlineDecisions }: Observed): Finding[] {
-  const found: Finding[] = [];
-  if (unpublished !== null) {
-    const { since, reason } = unpublished;
-    found.push(
-      makeFinding(
-        'unpublished',
-        `the list of refused owners for hooks has not been written since ${new Date(since).toISOString()}: ${printable(reason)}`,
-        'give only the daemon write permission for the directory of [server] SOCKET, then reload the daemon',
-      ),
-    );
-  }
-  if (offlineDecisions !== null) {
-    const { letThrough, refused, lastAt } = offlineDecisions;
-    found.push(
-      makeFinding(
-        'offline_decisions',
-        `${counted(letThrough + refused, 'push was', 'pushes were')} decided without the daemon, ` +
-          `the last at ${new Date(lastAt).toISOString()}: ${letThrough} allowed, ${refused} refused`,
-        'see the log for each decision, and why the daemon did not answer',
-      ),
-    );
-  }
-  return found;
+function hooks({ unpublished }: Observed): Finding[] {
+  if (unpublished === null) return [];
+  const { since, reason } = unpublished;
+  return [
+    makeFinding(
+      'unpublished',
+      `the list of refused owners for hooks has not been written since ${new Date(since).toISOString()}: ${printable(reason)}`,
+      'give only the daemon write permission for the directory of [server] SOCKET, then reload the daemon',
+    ),
+  ];
 }
 
 function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed): Finding[] {

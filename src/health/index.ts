@@ -19,7 +19,6 @@ export {
   type ObservedForge,
   type ObservedRename,
   type ObservedWorker,
-  type OfflineTally,
   type TroubledPlace,
   type WaitedFor,
 } from './observed.ts';

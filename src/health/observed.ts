@@ -129,8 +129,6 @@ export interface Observed {
   readonly worker: ObservedWorker;
   /** The places that notices go to. */
   readonly notices: readonly ObservedPlace[];
-  /** Null if there was none. */
-  readonly offlineDecisions: OfflineTally | null;
   /** Why the last sweep failed; null if it did not. */
   readonly sweepError: string | null;
   /**
@@ -181,14 +179,6 @@ export interface ObservedPlace {
   readonly dead: number;
   /** Why the newest one was not taken; null: there is none. */
   readonly lastFault: string | null;
-}
-
-/** The offline decisions that hooks have reported since the daemon started. */
-export interface OfflineTally {
-  readonly letThrough: number;
-  readonly refused: number;
-  /** The time of the last one, in milliseconds since 1970. */
-  readonly lastAt: number;
 }
 
 /** Returns the reasons why answers are unreliable at the moment; empty if they are reliable. */

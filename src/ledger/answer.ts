@@ -1,6 +1,6 @@
 /** The answers of the ledger. */
 
-import type { ActiveAllowance, Decision, Reserved, Usage } from '../quota/index.ts';
+import type { ActiveAllowance, Decision, ReservedBytes, Usage } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 
 /** The usage of one owner. */
@@ -16,8 +16,8 @@ export interface OwnerUsage {
    * Those of `usage` that no ref reaches, where they are forgiven; another list after each change. Null: none.
    */
   readonly unreachable: Usage | null;
-  /** The bytes on their way besides; null: none, or nobody asked for them. */
-  readonly reserved: Reserved | null;
+  /** The bytes that are reserved besides; null: none, or nobody asked for them. */
+  readonly reserved: readonly ReservedBytes[] | null;
   /**
    * When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was
    * measured.

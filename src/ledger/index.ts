@@ -6,13 +6,7 @@
  * counting, keeps the unwritten data, and reports it.
  */
 
-export type {
-  Action,
-  Admission,
-  Admissions,
-  SharedRequest,
-  SharedReservations,
-} from './admissions.ts';
+export type { Action, Admission, Admissions } from './admissions.ts';
 export type { OwnerDecision, OwnerUsage } from './answer.ts';
 export type { Clock } from './clock.ts';
 export { Ledger, type UsageMark } from './ledger.ts';
@@ -20,7 +14,7 @@ export type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts'
 export type { Origins } from './origins.ts';
 export type { Reach } from './reach.ts';
 export { ReconcileLoop, type ReconcileLoopOptions } from './reconcile-loop.ts';
-export type { KeptReservation, Reservation, Reservations } from './reservations.ts';
+export type { Reservation, Reservations } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
 export { forgeSource } from './source-share.ts';
 export type { SourceReport } from './unit-sources.ts';

@@ -14,7 +14,7 @@ import {
   type Explanation,
   explain,
   noUsage,
-  type Reserved,
+  type ReservedBytes,
   type Standing,
   type Subject,
 } from '../quota/index.ts';
@@ -70,9 +70,9 @@ export class Ledger {
   readonly shares: UsageShares;
   /** What of repositories no ref reaches. */
   readonly reach: Reach;
-  /** The bytes that are promised to actions. */
+  /** The bytes that are promised to uploads. */
   readonly reservations: Reservations;
-  /** Lets actions start, and reserves what they bring. */
+  /** Lets uploads start, and reserves what they bring. */
   readonly admissions: Admissions;
   readonly #store: Store;
   readonly #writeBehind: WriteBehind;
@@ -122,7 +122,7 @@ export class Ledger {
     const { reports, reservations } = this;
     const onSwept = () => this.#watchers.tell(null);
     this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq, onSwept });
-    this.admissions = new Admissions({ ledger: this, usage, reservations, clock });
+    this.admissions = new Admissions({ ledger: this, owners, reservations, clock });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
     this.sources = new UnitSources({ usage, store: options.unitSources, clock, log, accountFor });
     this.shares = new UsageShares({
@@ -310,7 +310,7 @@ export class Ledger {
     owner: OwnerRecord | undefined,
     askedName: string,
     account: Account | undefined,
-    reserved: Reserved | null,
+    reserved: readonly ReservedBytes[] | null,
   ): OwnerUsage {
     return {
       id: owner?.id ?? null,

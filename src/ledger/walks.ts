@@ -89,8 +89,9 @@ export class Walks {
     this.put(unit);
     if (before === undefined || !foundTheSame(before, unit)) writeBehind.unit(unit);
     reports.settleOwnersOf(before, unit);
-    const grown = before === undefined || before.owner !== unit.owner ? 0 : unit.bytes - before.bytes;
-    reservations.measured(path, unit.seq, grown, isHeld);
+    if (unit.owner === null || isHeld) return;
+    const account = this.accountFor(unit.owner);
+    reservations.measured(account.ownerKey, path, unit.seq, account);
   }
 
   /**

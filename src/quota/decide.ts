@@ -12,19 +12,18 @@
  */
 
 import { raisedGroup } from './allowance.ts';
-import { countedAdding, headroom, isBurst, refuses } from './counted.ts';
+import { countedAdding } from './counted.ts';
 import type { Garbage } from './garbage.ts';
-import { type Grace, type Graces, graceOf } from './grace.ts';
+import type { Grace, Graces } from './grace.ts';
 import { type DecidingRule, decidingAmong, decidingRule } from './judged.ts';
 import {
   type ActiveAllowance,
   type BuiltinGroup,
   builtinGroup,
   type CompiledGroup,
-  type CompiledRule,
   subjectBit,
 } from './policy.ts';
-import type { Load, Reserved } from './reserved.ts';
+import type { Load, ReservedBytes } from './reserved.ts';
 import type { QuotaSettings } from './settings.ts';
 import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';
@@ -86,8 +85,6 @@ interface Ruled {
   readonly reserved: number;
   /** The bytes about to be added, as far as they count. */
   readonly incoming: number;
-  /** Where `burstBytes` counts: those that actions under way are expected to add. */
-  readonly underWay: number;
   /** The deciding rule's, with the allowance; -1: unlimited. */
   readonly limit: number;
   /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
@@ -116,8 +113,6 @@ interface RuledAllowed extends Ruled {
 
 interface RuledRefused extends Ruled {
   readonly allowed: false;
-  /** Null, or `burstBytes`: alone it might start, but not beside what is under way. */
-  readonly burst: number | null;
   readonly warnPercent: null;
   readonly reported?: never;
 }
@@ -144,8 +139,8 @@ export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
 
 /**
  * Decides. The answer depends neither on the order of groups nor on that of rules. `addingBytes`, 0 or more,
- * count only where `settings.precise` or `settings.burstBytes` says so. Throws `sum_too_large` where the
- * bytes that a covering rule counts pass 2^53 - 1.
+ * count only where `settings.precise` says so. Throws `sum_too_large` where the bytes that a covering rule
+ * counts pass 2^53 - 1.
  */
 export function decide(
   settings: QuotaSettings,
@@ -153,7 +148,7 @@ export function decide(
   usage: Usage,
   subject: Subject,
   addingBytes = 0,
-  reserved: Reserved | null = null,
+  reserved: readonly ReservedBytes[] | null = null,
   unreachable: Usage | null = null,
 ): Decision {
   if (!settings.enabled) return disabled(usage);
@@ -196,49 +191,6 @@ export function decideFrom(
   return noMatch('builtin');
 }
 
-/** A rule as far as somebody else needs it who adds up the bytes. */
-export interface CountedLimit {
-  /** -1: unlimited; 0 always refuses. */
-  readonly limitBytes: number;
-  /** The leaves whose bytes count. */
-  readonly counts: number;
-}
-
-interface ReachedLimit extends CountedLimit {
-  /** As far as usage may come now: the limit, or more where a grace runs. */
-  readonly atMostBytes: number;
-}
-
-/**
- * The limits that decide about a subject, by group: it is allowed if all limits of one of the groups leave
- * enough. Null: it is decided without looking at bytes.
- */
-export function limitsFor(
-  settings: QuotaSettings,
-  standing: Standing,
-  subject: Subject,
-): readonly (readonly ReachedLimit[])[] | null {
-  if (!settings.enabled) return null;
-  const asked = subjectBit(subject);
-  for (const step of precedence) {
-    const groups = groupsAt(step, settings, standing);
-    const covering = groups
-      .map(({ rules }) => rules.filter(rule => (rule.covers & asked) !== 0))
-      .filter(rules => rules.length > 0)
-      .map(rules => rules.map(rule => ({ ...rule, atMostBytes: atMost(settings, rule, standing.graces) })));
-    if (covering.length > 0) return covering;
-    if (groups.length > 0 && settings.uncovered === 'deny') return null;
-  }
-  return null;
-}
-
-/** The limit, or as far as its grace reaches. */
-function atMost(settings: QuotaSettings, rule: CompiledRule, graces: Graces | undefined): number {
-  const grace = graceOf(settings, rule, graces, isEnforced(settings));
-  if (graces === undefined || grace === null || graces.now >= grace.until) return rule.limitBytes;
-  return settings.refuseWhen === 'reached' ? grace.below : grace.below - 1;
-}
-
 /** The groups of a step, with allowances on top of their limits; a step without groups is passed over. */
 export function groupsAt(
   step: PrecedenceStep,
@@ -273,7 +225,7 @@ function decisionBy(
   deciding: DecidingRule,
   { addingBytes }: Load,
 ): Decision {
-  const { group, rule, used, reserved, underWay, garbage, verdict, grace } = deciding;
+  const { group, rule, used, reserved, garbage, verdict, grace } = deciding;
   const limit = rule.limitBytes;
   const plain = {
     by: 'rule',
@@ -284,19 +236,13 @@ function decisionBy(
     rule: rule.name,
     subjects: rule.subjects,
     reserved,
-    incoming: settings.precise || isBurst(settings) ? addingBytes : 0,
-    underWay,
+    incoming: countedAdding(settings, addingBytes),
   } as const;
   const raised = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
   const forgiven = garbage === null ? raised : { ...raised, garbage };
   const common = grace === null ? forgiven : { ...forgiven, grace };
   // What is common first: an object that begins with a copy is made in one step.
-  if (verdict === 'refuses') {
-    const adding = countedAdding(settings, addingBytes);
-    const isAloneRefused = refuses(settings, headroom(limit, used), adding);
-    const burst = isAloneRefused ? null : settings.burstBytes;
-    return { ...common, allowed: false, burst, warnPercent: null };
-  }
+  if (verdict === 'refuses') return { ...common, allowed: false, warnPercent: null };
   return { ...common, allowed: true, warnPercent: limit > 0 ? reached(settings.warnAt, used, limit) : null };
 }
 

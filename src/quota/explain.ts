@@ -26,7 +26,7 @@ import {
   type CompiledRule,
   subjectBit,
 } from './policy.ts';
-import type { Load, Reserved } from './reserved.ts';
+import type { Load, ReservedBytes } from './reserved.ts';
 import type { QuotaSettings } from './settings.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
 import type { Usage } from './usage.ts';
@@ -84,9 +84,9 @@ export interface Explanation {
   /** The settings that affect the answer. */
   readonly settings: Pick<
     QuotaSettings,
-    'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'burstBytes' | 'mode' | 'totalBytes'
+    'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'mode' | 'totalBytes'
   >;
-  /** Bytes about to be added, as far as they count: 0 unless `precise` or `burstBytes`. */
+  /** Bytes about to be added, as far as they count: 0 unless `precise`. */
   readonly addingBytes: number;
   /** In the order in which they were asked; none when quotas are switched off. */
   readonly steps: readonly ExplainedStep[];
@@ -102,10 +102,10 @@ export function explain(
   usage: Usage,
   subject: Subject,
   addingBytes = 0,
-  reserved: Reserved | null = null,
+  reserved: readonly ReservedBytes[] | null = null,
   unreachable: Usage | null = null,
 ): Explanation {
-  const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
+  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   const load = { usage, reserved, unreachable, addingBytes };
   const decision = decide(settings, standing, usage, subject, addingBytes, reserved, unreachable);
   const asIf = reportingStanding(standing);
@@ -114,8 +114,8 @@ export function explain(
     explainedSteps({ settings, standing: of, subject, load, isTold }, by);
   return {
     subject,
-    settings: { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes },
-    addingBytes: precise || burstBytes !== null ? addingBytes : 0,
+    settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
+    addingBytes: precise ? addingBytes : 0,
     steps: stepsOf(standing, decision, isEnforced(settings)),
     decision,
     ...(standing.reporting === undefined || !enabled

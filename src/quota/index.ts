@@ -7,10 +7,8 @@
  */
 
 export {
-  type CountedLimit,
   type Decision,
   decide,
-  limitsFor,
   type PrecedenceStep,
   type Standing,
 } from './decide.ts';
@@ -36,7 +34,7 @@ export {
   type Group,
   type Rule,
 } from './policy.ts';
-export { type Reserved, type ReservedBytes, reservedUnder } from './reserved.ts';
+export { type ReservedBytes, reservedUnder } from './reserved.ts';
 export type { QuotaSettings } from './settings.ts';
 export {
   isLeaf,

@@ -5,7 +5,7 @@
  * rule that refuses has less than any that allows.
  */
 
-import { type Counted, countedAdding, countedBy, headroom, refuses } from './counted.ts';
+import { type Counted, countedAdding, countedBy, refuses } from './counted.ts';
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
 import type { BuiltinGroup, CompiledGroup, CompiledRule } from './policy.ts';
 import type { Load } from './reserved.ts';
@@ -36,8 +36,7 @@ export function judgedBy(
   const adding = countedAdding(settings, load.addingBytes);
   if (!refuses(settings, counted.headroom, adding))
     return { ...counted, rule, verdict: 'allows', grace: null };
-  const isPassed = refuses(settings, headroom(rule.limitBytes, counted.used), adding);
-  const grace = isPassed ? graceOf(settings, rule, graces, isTold) : null;
+  const grace = graceOf(settings, rule, graces, isTold);
   const isGraced =
     grace !== null &&
     graces !== undefined &&

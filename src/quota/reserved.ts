@@ -1,9 +1,4 @@
-/**
- * Bytes of an owner that are on their way and not measured yet.
- *
- * Some were reserved: they count as used from the start. Others are only expected, of an action that was let
- * through: with `precise` they count as used as well, and otherwise against `burstBytes`.
- */
+/** Bytes of an owner that are promised to uploads and not measured yet: they count as used. */
 
 import type { Usage } from './usage.ts';
 
@@ -13,17 +8,11 @@ export interface ReservedBytes {
   readonly bytes: number;
 }
 
-/** A sum for each mask; another object after each change. */
-export interface Reserved {
-  readonly claimed: readonly ReservedBytes[];
-  readonly expected: readonly ReservedBytes[];
-}
-
-/** All bytes that bear on an action: those stored, those on their way, and those that it brings. */
+/** All bytes that bear on an action: those stored, those reserved, and those that it brings. */
 export interface Load {
   readonly usage: Usage;
   /** Null: none, which is the usual case. */
-  readonly reserved: Reserved | null;
+  readonly reserved: readonly ReservedBytes[] | null;
   /** Those of `usage` that no ref reaches; null: none, or they are not forgiven. */
   readonly unreachable: Usage | null;
   /** 0 or more. */

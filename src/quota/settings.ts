@@ -12,8 +12,6 @@ export interface QuotaSettings extends ForgivingSettings, GraceSettings {
   readonly uncovered: 'default' | 'deny';
   /** Tells whether the bytes about to be added count. */
   readonly precise: boolean;
-  /** The bytes that actions under way may add beyond a limit if `precise` is false; null: any amount. */
-  readonly burstBytes: number | null;
   /** With `report` the asker lets everything through; it is decided the same. */
   readonly mode: 'enforce' | 'report';
   /** Whole percents of a limit, ascending. */

@@ -55,13 +55,6 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   const brings =
     decision.incoming > 0 ? `this ${action(subject)} brings ${formatBytes(decision.incoming)}` : '';
   const stands = `${use(owner, decision)}${promised}`;
-  if (decision.burst !== null) {
-    const running =
-      decision.underWay > 0 ? `; running pushes and uploads bring ${formatBytes(decision.underWay)}` : '';
-    const own = brings === '' ? '' : `${running === '' ? '; ' : ', '}${brings}`;
-    const most = `together they may exceed the limit by ${formatBytes(decision.burst)} at most`;
-    return `Too much at once: ${stands}${running}${own}; ${most}. Try again later.${extra(decision)}`;
-  }
   const isTold = brings !== '' && decision.used <= decision.limit;
   return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.${graceGone(decision)}${extra(decision)}`;
 }

@@ -5,7 +5,6 @@
  * has a number in a log that is followed. What is published besides only makes following quicker.
  */
 
-import type { CountedLimit, ReservedBytes, Usage } from '../quota/index.ts';
 import type {
   DocumentRecord,
   OwnerRecord,
@@ -135,38 +134,6 @@ export interface SharesPage {
   readonly isLast: boolean;
 }
 
-/** A limit, with what the host that asks counts against it. */
-export interface SharedLimit extends CountedLimit {
-  readonly ownBytes: number;
-  /** Those of them that no ref reaches. */
-  readonly ownUnreachable: number;
-  /** The most of such bytes, of all hosts together, that does not count. */
-  readonly forgivesBytes: number;
-}
-
-/** The bytes that a host wants to reserve. */
-export interface ReserveRequest {
-  readonly host: string;
-  readonly ownerKey: string;
-  /** The leaves that the bytes may come under, as in `leafMask`. */
-  readonly mask: number;
-  /** Instead of the host's earlier ones with the same ids. */
-  readonly parts: readonly { readonly id: string; readonly bytes: number }[];
-  readonly milliseconds: number;
-  /** All limits of one of these groups have to leave enough; null: it is reserved whatever counts. */
-  readonly limits: readonly (readonly SharedLimit[])[] | null;
-  /** Reaching a limit refuses. */
-  readonly refusesReached: boolean;
-}
-
-/** The bytes of an owner on the other hosts, stored and reserved. */
-export interface OthersReserved {
-  readonly usage: Usage;
-  /** Those of `usage` that no ref reaches. */
-  readonly unreachable: Usage;
-  readonly reserved: readonly ReservedBytes[];
-}
-
 export interface SharedStore extends RecordStore {
   state(): Promise<SharedState>;
   /** The policy, and how the store stands with it. */
@@ -247,10 +214,6 @@ export interface SharedStore extends RecordStore {
   takeWalk(name: string, host: string): Promise<string>;
   /** Gives it up, where the host has it. */
   leaveWalk(name: string, host: string): Promise<void>;
-  /** In one step, so that many at once cannot together pass a limit. Null: reserved. */
-  reserve(request: ReserveRequest): Promise<OthersReserved | null>;
-  /** Takes out what this host had reserved. */
-  endReserved(host: string, ownerKey: string, ids: readonly string[]): Promise<void>;
   /** Calls all that listen at this moment, this host too; nobody keeps what was said. */
   say(text: string): Promise<void>;
   /** Calls with what is said, as far as it arrives, until what it gives is called. */

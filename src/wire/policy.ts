@@ -65,7 +65,7 @@ export const askedSubject = text
 
 /** The bytes about to be added, as a query has them. */
 export const askedSize = queryNumber(0, Number.MAX_SAFE_INTEGER, 0).meta({
-  description: 'Bytes about to be added; they count with `[quota] PRECISE` or `BURST`.',
+  description: 'Bytes about to be added; they count with `[quota] PRECISE`.',
 });
 
 /** Null is as good as left out, as clients of other languages write it. */

@@ -52,9 +52,6 @@ const explainedDecision = verdict.extend({
   step: step.nullable(),
   subjects: named,
   reserved: bytes.meta({ description: 'The bytes of `used` that are reserved and not measured yet.' }),
-  under_way: bytes.meta({
-    description: 'With `[quota] BURST`: the bytes that pushes and uploads under way are expected to add.',
-  }),
   warn_percent: z.number().nullable().meta({ description: 'The highest threshold that usage reaches.' }),
 });
 
@@ -71,7 +68,6 @@ export const explanation = z
       refuse_when: z.enum(['exceeded', 'reached']),
       uncovered: z.enum(['default', 'deny']),
       precise: z.boolean(),
-      burst_bytes: bytes.nullable().meta({ description: '`[quota] BURST`; null: none.' }),
       mode: z.enum(['enforce', 'report']),
       total_bytes: bytes,
     }),

@@ -72,9 +72,9 @@ t.test('where sizes count, the size that is asked about does, and so do reservat
     return json;
   };
   t.match(await asked('10'), {
-    settings: { precise: true, burst_bytes: null },
+    settings: { precise: true },
     adding_bytes: 10,
-    decision: { allowed: true, used: 90, reserved: 30, under_way: 0 },
+    decision: { allowed: true, used: 90, reserved: 30 },
   });
   const rules = [{ used: 90, reserved: 30, headroom: 10, verdict: 'allows' }];
   t.match(explanation.parse(await asked('10')).steps.at(-1), { groups: [{ rules }] });

@@ -93,15 +93,10 @@ t.test('what a later version has is not known to this one', async t => {
   t.match(message('[later]\nENABLED = true\n'), /^app\.ini:1: \[later\]: this version does not know/);
 });
 
-t.test('BURST is a size above 0, or nothing', async t => {
-  t.match(configOf(t, '[quota]\nBURST = 1.5GiB\nPRECISE = true\n').quota, {
-    burstBytes: 1.5 * 1024 ** 3,
-    precise: true,
-  });
-  t.match(configOf(t, '[quota]\nBURST =\n').quota, { burstBytes: null, precise: false });
-  t.match(faultsOf(t, '[quota]\nBURST = 0\n').join(), /BURST = "0": not above 0\. Write a number and a unit/);
-  t.match(faultsOf(t, '[quota]\nBURST = -1\n').join(), /BURST = "-1": not above 0/);
-  t.match(faultsOf(t, '[quota]\nBURST = lots\n').join(), /BURST = "lots": not a size/);
+t.test('a key that is gone stops the start, and says what to do', async t => {
+  t.same(faultsOf(t, '[quota]\nBURST = 2G\n'), [
+    'app.ini:2: [quota] BURST: this key is gone, since what an allowed push brings counts at once. Remove it.',
+  ]);
 });
 
 t.test('GRACE is a time, or nothing, and GRACE_MOST a percentage or a size', async t => {

@@ -29,24 +29,6 @@ export interface DaemonOptions {
 /** For a configuration that is left as it was written: others may have its port. */
 export const anyPort = { SOFTQUOTA__SERVER__HTTP_PORT: '0' } as const;
 
-/** A push that a hook decided without the daemon, as the log has it. */
-interface DecidedAlone {
-  readonly unit: string;
-  readonly allowed: boolean;
-  readonly reason: string;
-  readonly actor: string;
-}
-
-/** All of them that hooks told this daemon of. */
-export function decidedAlone({ lines }: Daemon): readonly DecidedAlone[] {
-  return lines
-    .filter(({ msg }) => msg === 'pushes were decided without the daemon')
-    .flatMap(({ unit, decisions }) =>
-      // As src/daemon/offline-decisions.ts writes them.
-      (decisions as readonly Omit<DecidedAlone, 'unit'>[]).map(each => ({ ...each, unit: String(unit) })),
-    );
-}
-
 export class Daemon {
   readonly child: ChildProcess;
   readonly ended: Promise<Ending>;

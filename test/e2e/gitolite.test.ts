@@ -6,7 +6,6 @@ import { chmod, lstat, readFile, readlink, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { until } from './ask.ts';
-import { decidedAlone } from './daemon.ts';
 import { Gitolite } from './gitolite.ts';
 import { Server } from './server.ts';
 
@@ -75,17 +74,6 @@ t.test('a push is allowed, warned about, refused; deleting passes, also without 
   t.match(await own.push(), { code: 0, said: /according to the list of .*, this push is allowed\.$/m });
   await alice.git('push', '-q', 'origin', 'HEAD~1:refs/heads/old');
   t.match(await alice.push([':old']), { code: 0 });
-
-  const again = await server.start();
-  await bob.push();
-  await own.commit(10);
-  await own.push();
-  const told = () => decidedAlone(again);
-  await until(() => (told().length === 2 ? true : null));
-  t.same(
-    new Set(told().map(({ actor, unit }) => `${actor} ${unit}`)),
-    new Set([`bob ${gitolite.path('alice/app')}`, `bob ${gitolite.path('bob/app')}`]),
-  );
 });
 
 t.test('a wild repository is its creator’s, another one whose its configuration says', async t => {

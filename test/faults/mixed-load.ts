@@ -99,10 +99,6 @@ export class MixedLoad {
   async #changed(): Promise<void> {
     await this.#ask('gate', '/v1/changed', { body: { path: this.#server.path('alice/app') } });
     await this.#ask('gate', '/v1/changed', { body: { path: this.#server.path(`${this.#name('no')}/such`) } });
-    const lines = `${new Date().toISOString().slice(0, 19)}Z\tlet through\tthe daemon does not answer\t${this.#name('actor')}`;
-    await this.#ask('gate', '/v1/offline-decisions', {
-      body: { path: this.#server.path('alice/app'), lines },
-    });
   }
 
   async #reports(): Promise<void> {

@@ -204,8 +204,6 @@ export function storeOn(server: () => MemoryServer, waitReplicas: number): Share
     walkers: async () => new Map(),
     takeWalk: async (_, host) => host,
     leaveWalk: async () => {},
-    reserve: async () => null,
-    endReserved: async () => {},
     say: async () => {},
     listen: () => () => {},
     hosts: async () => [],

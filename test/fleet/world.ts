@@ -128,8 +128,6 @@ function methodsOf(store: SharedStore): SharedStore {
     walkers: () => store.walkers(),
     takeWalk: (name, host) => store.takeWalk(name, host),
     leaveWalk: (name, host) => store.leaveWalk(name, host),
-    reserve: request => store.reserve(request),
-    endReserved: (...all) => store.endReserved(...all),
     say: text => store.say(text),
     listen: heard => store.listen(heard),
     hosts: () => store.hosts(),

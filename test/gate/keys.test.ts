@@ -16,14 +16,12 @@ t.test('every key of every answer is in snake_case', async t => {
   await ledger.documents.transact(({ changes }) => createGroup(changes, { name: 'free', rules }));
   told.reasons = ['the policy was never loaded'];
   told.notes = ['a note'];
-  const lines = '2026-11-21T09:14:03Z\tlet through\tthe daemon does not answer\talice';
   const unit = { owner: 'alice', subject, unit: 'npm/left-pad' };
   const set = { method: 'PUT', body: `${JSON.stringify({ ...unit, bytes: 1 })}\n` };
   const asked: readonly (readonly [what: string, status: number, answer: () => Promise<Answer>])[] = [
     ['a check that is allowed', 200, () => ask('/v1/check?owner=bob&subject=size:all')],
     ['a check that would be refused', 200, () => ask(`/v1/check?path=${path}`)],
     ['a unit that changed', 202, () => ask('/v1/changed', form({ path }))],
-    ['offline decisions', 202, () => ask('/v1/offline-decisions', form({ path, lines }))],
     ['alive', 200, () => ask('/healthz')],
     ['not ready', 503, () => ask('/readyz')],
     ['a delta', 202, () => askTrusted('/v1/changed', json({ owner: 'alice', subject, delta: 5 }))],

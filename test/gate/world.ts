@@ -12,7 +12,6 @@ import {
   Gate,
   type GateLimits,
   type GateServices,
-  type OfflineReport,
   type RefusalRecord,
   type UploadSettings,
   type WorkerState,
@@ -44,9 +43,6 @@ export interface Told {
   notes: readonly string[];
   locate: GateServices['locate'];
   readonly refused: RefusalRecord[];
-  readonly offlineDecisions: OfflineReport[];
-  /** Whether what hooks decided alone is taken. */
-  takesOffline: boolean;
   readonly measured: string[];
   readonly letThrough: string[];
   readonly workers: WorkerState[];
@@ -93,8 +89,6 @@ export async function openWorld(
       throw new SoftquotaError('unknown_path', `${path} is under no storage template`);
     },
     refused: [],
-    offlineDecisions: [],
-    takesOffline: true,
     measured: [],
     letThrough: [],
     workers: [],
@@ -123,10 +117,6 @@ export async function openWorld(
     uploads: () => told.uploads,
     notUnderstood: why => told.notUnderstood.push(why),
     refused: record => told.refused.push(record),
-    recordOfflineDecisions: report => {
-      if (told.takesOffline) told.offlineDecisions.push(report);
-      return told.takesOffline;
-    },
     worker: {
       reported: state => {
         told.workers.push(state);

@@ -211,17 +211,6 @@ t.test('what cannot be published for hooks is told, with since when and why', as
   t.strictSame(notReady(seen), [], 'its answers are as good as ever');
 });
 
-t.test('what hooks decided without the daemon is a notice', async t => {
-  const lastAt = Date.parse('2026-11-21T09:14:03Z');
-  const message = async (letThrough: number, refused: number) => {
-    const found = findings(await observed(t, { offlineDecisions: { letThrough, refused, lastAt } }));
-    return found.find(({ code, severity }) => code === 'offline_decisions' && severity === 'notice')?.message;
-  };
-  const at = 'the last at 2026-11-21T09:14:03.000Z';
-  t.equal(await message(2, 1), `3 pushes were decided without the daemon, ${at}: 2 allowed, 1 refused`);
-  t.equal(await message(0, 1), `1 push was decided without the daemon, ${at}: 0 allowed, 1 refused`);
-});
-
 t.test('a name that another daemon has is told with the way out, and usage may be behind', async t => {
   const nameTaken = {
     since: Date.parse('2026-11-21T09:14:03Z'),

@@ -37,7 +37,6 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     unpublished: null,
     worker: { isWanted: false, ...idle, state: null, silentMs: 0 },
     notices: [],
-    offlineDecisions: null,
     sweepError: null,
     configWrittenAt: null,
     restartKeys: [],

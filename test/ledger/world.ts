@@ -15,7 +15,6 @@ export const settings: LedgerSettings = {
   refuseWhen: 'exceeded',
   uncovered: 'default',
   precise: false,
-  burstBytes: null,
   mode: 'enforce',
   warnAt: [80, 90],
   totalBytes: 10_000,

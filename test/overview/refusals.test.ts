@@ -249,8 +249,6 @@ const over: Decision = {
   subjects: ['size:all'],
   reserved: 0,
   incoming: 0,
-  underWay: 0,
-  burst: null,
   warnPercent: null,
 };
 

@@ -49,7 +49,6 @@ export const settings: fc.Arbitrary<QuotaSettings> = fc.record({
   refuseWhen: fc.constantFrom('exceeded', 'reached'),
   uncovered: fc.constantFrom('default', 'deny'),
   precise: fc.boolean(),
-  burstBytes: fc.constant(null),
   mode: fc.constant('enforce'),
   warnAt: fc
     .uniqueArray(fc.integer({ min: 1, max: 100 }), { maxLength: 3 })
@@ -74,7 +73,6 @@ export const plainSettings: QuotaSettings = {
   refuseWhen: 'exceeded',
   uncovered: 'default',
   precise: false,
-  burstBytes: null,
   mode: 'enforce',
   warnAt: [80, 90],
   totalBytes: -1,

@@ -76,8 +76,6 @@ t.test('an owner without any group is held to the built-in limit', async t => {
     subjects: ['size:all'],
     reserved: 0,
     incoming: 0,
-    underWay: 0,
-    burst: null,
     warnPercent: null,
   });
 });

@@ -152,7 +152,6 @@ t.test(
         refuseWhen: 'exceeded',
         uncovered: 'default',
         precise: false,
-        burstBytes: null,
         mode: 'enforce',
         totalBytes: 1,
       },

@@ -11,7 +11,6 @@ import {
   graceMostText,
   leafIndex,
   leaves,
-  limitsFor,
   parseGraceMost,
   passedLimits,
   type QuotaSettings,
@@ -88,19 +87,13 @@ t.test('with REFUSE_WHEN = reached it begins at the limit', async t => {
   t.match(decided(1100, graces(), total(1000), reached), { allowed: false });
 });
 
-t.test('with PRECISE the bytes about to come count, with BURST those under way', async t => {
+t.test('with PRECISE the bytes about to come count', async t => {
   const stored = usageOf({ 'size:git:lfs': 990 });
   const of = { ...standing([total(1000)], []), graces: graces() };
   const precise: QuotaSettings = { ...week, precise: true };
   t.match(decide(precise, of, stored, 'size:git:lfs', 10), { allowed: true, grace: undefined });
   t.match(decide(precise, of, stored, 'size:git:lfs', 109), { allowed: true, grace: { below: 1100 } });
   t.match(decide(precise, of, stored, 'size:git:lfs', 110), { allowed: false });
-  const burst: QuotaSettings = { ...week, burstBytes: 50 };
-  t.match(
-    decide(burst, of, stored, 'size:git:lfs', 61),
-    { allowed: false, burst: 50, grace: undefined },
-    'a burst that passes the limit is not what a grace is for',
-  );
 });
 
 t.test('a grace says its numbers and its end', async t => {
@@ -250,28 +243,6 @@ t.test('decisions with graces are those of the manual', async () => {
       );
     }),
     { numRuns: 5000 },
-  );
-});
-
-t.test('what a shared store is asked to reserve by is decided alike', async () => {
-  fc.assert(
-    fc.property(anyQuestion, ({ by, assigned, of, stored, asked, adding }) => {
-      const precise: QuotaSettings = { ...by, precise: true };
-      const on = { ...standing(assigned, []), graces: of };
-      const limits = limitsFor(precise, on, asked);
-      fc.pre(limits !== null);
-      const fits = (rule: { readonly atMostBytes: number; readonly counts: number }) => {
-        if (rule.atMostBytes === -1) return true;
-        const bytes = stored.reduce(
-          (sum, each, at) => sum + ((rule.counts & (1 << at)) === 0 ? 0 : each),
-          adding,
-        );
-        if (rule.atMostBytes === 0) return false;
-        return precise.refuseWhen === 'reached' ? bytes < rule.atMostBytes : bytes <= rule.atMostBytes;
-      };
-      return decide(precise, on, stored, asked, adding).allowed === limits?.some(rules => rules.every(fits));
-    }),
-    { numRuns: 3000 },
   );
 });
 

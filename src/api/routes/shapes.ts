@@ -179,7 +179,7 @@ export function explanationShown(
   { subject, settings, addingBytes, steps, decision, reporting }: Reasoning,
   rulers: ReadonlyMap<Leaf, string>,
 ): Explanation {
-  const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
+  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   return {
     subject,
     settings: {
@@ -187,7 +187,6 @@ export function explanationShown(
       refuse_when: refuseWhen,
       uncovered,
       precise,
-      burst_bytes: burstBytes,
       mode,
       total_bytes: totalBytes,
     },
@@ -219,19 +218,15 @@ function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number
 
 function decisionShown(decision: Decision): Explanation['decision'] {
   const { by, step, subjects, warnPercent } = decision;
-  const { reserved, underWay } = decision.by === 'rule' ? decision : nothingReserved;
   return {
     by,
     step,
     ...verdictShown(decision),
     subjects,
-    reserved,
-    under_way: underWay,
+    reserved: decision.by === 'rule' ? decision.reserved : 0,
     warn_percent: warnPercent,
   };
 }
-
-const nothingReserved = { reserved: 0, underWay: 0 };
 
 const mostListed = 20;
 

@@ -31,11 +31,6 @@ export const metricSpecs = {
     'histogram',
     'The time from a check that is read to its answer, without looking a new path up on the disk',
   ),
-  softquota_offline_decisions_total: spec(
-    'counter',
-    'Pushes that hooks decided without the daemon and reported later; result is allowed or refused',
-    'result',
-  ),
   softquota_owners: spec('gauge', 'Owners by their state: over, grace, near or ok', 'state'),
   softquota_promised_bytes: spec('gauge', 'The sum of the limits that owners have for everything'),
   softquota_unlimited_owners: spec('gauge', 'Owners without a limit for everything'),

@@ -43,7 +43,6 @@ export interface MetricsState {
   readonly stores: { readonly isLocalUp: boolean; readonly isSharedUp: boolean | null };
   readonly forge: { readonly isUp: boolean; readonly readAt: number | null } | null;
   readonly worker: { readonly isUp: boolean; readonly unreachableBytes: number } | null;
-  readonly offline: { readonly letThrough: number; readonly refused: number } | null;
   /** The places that notices go to. */
   readonly notices: readonly {
     readonly name: string;
@@ -146,14 +145,10 @@ export class Metrics {
   }
 
   #show(state: MetricsState): void {
-    const { owners, sweep, drift, stores, forge, worker, offline } = state;
+    const { owners, sweep, drift, stores, forge, worker } = state;
     const decisions = this.#counter('softquota_decisions_total');
     decisions.reset();
     for (const { labels, count } of this.#decisions.values()) decisions.inc(labels, count);
-    const told = this.#counter('softquota_offline_decisions_total');
-    told.reset();
-    told.inc({ result: 'allowed' }, offline?.letThrough ?? 0);
-    told.inc({ result: 'refused' }, offline?.refused ?? 0);
     this.#set('softquota_ready', Number(state.isReady));
     this.#set('softquota_enforcing', Number(state.settings.enabled && state.settings.mode === 'enforce'));
     this.#setEach('softquota_owners', 'state', [

@@ -10,7 +10,6 @@ import type { Totals } from '../../overview/index.ts';
 import { leafMask } from '../../quota/index.ts';
 import { firstOf } from '../../sorting.ts';
 import { version } from '../../version.ts';
-import type { OfflineDecisions } from '../offline-decisions.ts';
 import type { DaemonWorker } from '../worker-state.ts';
 import type { Metrics, MetricsState } from './metrics.ts';
 
@@ -21,7 +20,6 @@ export interface MetricsParts {
   readonly fleet: Fleet | null;
   readonly forge: ForgeSync | null;
   readonly worker: DaemonWorker;
-  readonly offlineDecisions: OfflineDecisions;
   readonly notices: Notices;
   /** Tells whether decisions are reliable at the moment. */
   isReady(): boolean;
@@ -39,7 +37,7 @@ export async function openMetrics({ metrics }: Config, parts: MetricsParts): Pro
 }
 
 async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<MetricsState> {
-  const { ledger, totals, measuring, fleet, forge, worker, offlineDecisions, notices } = parts;
+  const { ledger, totals, measuring, fleet, forge, worker, notices } = parts;
   const { scanner } = measuring;
   const { walks, sources, units } = ledger;
   const [figures, disks, origins] = await Promise.all([
@@ -80,7 +78,6 @@ async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<Metrics
     worker: worker.isKnown
       ? { isUp: worker.isHere, unreachableBytes: worker.space.observed().unreachableBytes }
       : null,
-    offline: offlineDecisions.tally,
     notices: notices.places(),
     disks,
     largest: hasOwners ? await largestOwners(ledger) : [],

@@ -22,13 +22,10 @@
  *     {PREFIX}:news          channel the number of each change
  *     {PREFIX}:said          channel what hosts say to one another, which nobody keeps
  *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
- *     PREFIX:share:{OWNER}:reserved
- *                            hash    HOST/ID -> when it ends, the leaves as a mask, bytes; with an expiry
  *     PREFIX:mark:{NUMBER}   hash    HOST -> its mark, in a Cluster: see marks.ts
  *
  * Anything in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
- * neither spaces nor braces, and the hash tags are what they seem: all but shares, reservations and marks lie
- * in one slot, each owner's shares and reservations in one.
+ * neither spaces nor braces, and the hash tags are what they seem: all but shares and marks lie in one slot.
  *
  * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy`,
  * `{PREFIX}:documents` and `{PREFIX}:volatile`, and reads and writes all else but `{PREFIX}:staged:*`.
@@ -71,7 +68,6 @@ export function redisKeys(prefix: string) {
     /** `spare` is never there. */
     staged: (id: string, what: 'documents' | 'owners' | 'spare') => `${common}:staged:${id}:${what}`,
     share: (ownerKey: string) => `${prefix}:share:{${fieldName(ownerKey)}}`,
-    reserved: (ownerKey: string) => `${prefix}:share:{${fieldName(ownerKey)}}:reserved`,
     mark: (tag: string) => `${prefix}:mark:{${tag}}`,
   };
 }

@@ -33,7 +33,7 @@ const toldAtOnce = 250;
 
 const about = 'about';
 /** Stands before the leaf in the fields of bytes that no ref reaches. */
-export const unreachableMark = 'unreachable:';
+const unreachableMark = 'unreachable:';
 /** In its place where the host has said that the owner stores nothing there. */
 const departed = 'gone';
 

@@ -25,9 +25,7 @@ import type {
   DocumentNames,
   HostClaim,
   HostRecord,
-  OthersReserved,
   PolicyChange,
-  ReserveRequest,
   ServerAdvice,
   SharedPolicy,
   SharedState,
@@ -46,7 +44,6 @@ import { dropMarks, hasMarks, putMarks } from './marks.ts';
 import { nextNumber } from './order.ts';
 import { readPolicy, readState, readVolatile } from './policy.ts';
 import * as changes from './policy-changes.ts';
-import { endReserved, reserveTogether } from './reservations.ts';
 import { SerialQueue } from './serial-queue.ts';
 import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './shares.ts';
 import { mustBeRecords } from './values.ts';
@@ -249,14 +246,6 @@ export class RedisStore implements SharedStore {
 
   async leaveWalk(name: string, host: string): Promise<void> {
     await leaveWalk(this.#open(), name, host);
-  }
-
-  async reserve(request: ReserveRequest): Promise<OthersReserved | null> {
-    return reserveTogether(this.#open(), request);
-  }
-
-  async endReserved(host: string, ownerKey: string, ids: readonly string[]): Promise<void> {
-    await endReserved(this.#open(), host, ownerKey, ids);
   }
 
   async say(text: string): Promise<void> {
