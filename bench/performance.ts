@@ -21,7 +21,6 @@ const claims = [
   'hook',
   'push',
   'overshoot',
-  'precise',
   'uploads',
   'start',
   'scale',

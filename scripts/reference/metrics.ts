@@ -62,11 +62,6 @@ const panels: readonly Panel[] = [
       '{{subject}}': 'sum by (subject) (increase(softquota_decisions_total{result="refused"}[1h]))',
     },
   },
-  {
-    title: 'Pushes that hooks decided alone in an hour',
-    unit: 'short',
-    queries: { '{{result}}': 'sum by (result) (increase(softquota_offline_decisions_total[1h]))' },
-  },
   { title: 'Free disk space', unit: 'decbytes', queries: { '{{path}}': 'softquota_disk_free_bytes' } },
   {
     title: 'Garbage',
