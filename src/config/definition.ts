@@ -118,3 +118,13 @@ export function sectionsIn({ gate: { routes }, webhooks }: Config): readonly Sec
 export function findKey(section: string, name: string): Key<unknown> | null {
   return findSection(section)?.keys.find(key => key.name === name) ?? null;
 }
+
+/** Keys of earlier versions, as `section KEY`, each with what to do about it. */
+const removedKeys: ReadonlyMap<string, string> = new Map([
+  ['quota BURST', 'this key is gone, since what an allowed push brings counts at once. Remove it.'],
+]);
+
+/** Says what to do about a key of an earlier version; null: no earlier version had it. */
+export function removedKeyMessage(section: string, name: string): string | null {
+  return removedKeys.get(`${section} ${name}`) ?? null;
+}

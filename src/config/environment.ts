@@ -6,7 +6,7 @@
  */
 
 import { resolve } from 'node:path';
-import { allKeys, findKey } from './definition.ts';
+import { allKeys, findKey, removedKeyMessage } from './definition.ts';
 import { type ConfigEntry, type ConfigFault, type ConfigOrigin, faultAt } from './fault.ts';
 import { nearest } from './nearest.ts';
 import { readTextFile } from './text-file.ts';
@@ -37,7 +37,8 @@ export function readEnvironment(
     if (value === undefined || !variable.startsWith(prefix)) continue;
     const { section, name, fromFile } = nameOf(variable);
     if (findKey(section, name) === null) {
-      faults.push({ variable, message: unknownMessage(variable, fromFile) });
+      const message = removedKeyMessage(section, name) ?? unknownMessage(variable, fromFile);
+      faults.push({ variable, message });
       continue;
     }
     const id = `${section}\0${name}`;

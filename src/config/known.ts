@@ -1,6 +1,6 @@
 /** Separates what means something in a file from the rest, which are faults with the name that was meant. */
 
-import { allKeys, findSection, type Section, sections } from './definition.ts';
+import { allKeys, findSection, removedKeyMessage, type Section, sections } from './definition.ts';
 import { type ConfigEntry, type ConfigFault, faultAt } from './fault.ts';
 import type { ConfigLines, Heading } from './lines.ts';
 import { nearest } from './nearest.ts';
@@ -9,11 +9,6 @@ export interface KnownEntries {
   readonly entries: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];
 }
-
-/** Keys of earlier versions, as `section KEY`, each with what to do about it. */
-const removedKeys: ReadonlyMap<string, string> = new Map([
-  ['quota BURST', 'this key is gone, since what an allowed push brings counts at once. Remove it.'],
-]);
 
 /**
  * An unknown section is one fault, whatever stands in it. What stands at unknown keys is not repeated: it may
@@ -63,8 +58,8 @@ function homelessMessage(name: string): string {
 }
 
 function unknownKeyMessage(section: Section, name: string): string {
-  const removed = removedKeys.get(`${section.name} ${name}`);
-  if (removed !== undefined) return removed;
+  const removed = removedKeyMessage(section.name, name);
+  if (removed !== null) return removed;
   const home = homesOf(name);
   if (home !== '') return `this key does not belong here. It belongs to ${home}.`;
   const names = section.keys.map(key => key.name);

@@ -97,6 +97,10 @@ t.test('a key that is gone stops the start, and says what to do', async t => {
   t.same(faultsOf(t, '[quota]\nBURST = 2G\n'), [
     'app.ini:2: [quota] BURST: this key is gone, since what an allowed push brings counts at once. Remove it.',
   ]);
+  t.match(loadText(t, '', { SOFTQUOTA__QUOTA__BURST: '2G' }), {
+    ok: false,
+    faults: [{ variable: 'SOFTQUOTA__QUOTA__BURST', message: /^this key is gone/ }],
+  });
 });
 
 t.test('GRACE is a time, or nothing, and GRACE_MOST a percentage or a size', async t => {
