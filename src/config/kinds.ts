@@ -209,7 +209,7 @@ export const sizeOrLimit: ValueType<number | null> = {
 };
 
 /** Bytes, at least one. */
-export const someBytes: ValueType<number> = valueTypeOf(
+const someBytes: ValueType<number> = valueTypeOf(
   z.string().transform((text, context) => {
     const size = parseSize(text);
     if (size.ok && size.bytes > 0) return size.bytes;

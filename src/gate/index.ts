@@ -11,7 +11,6 @@
 
 export { Gate, type GateLimits } from './gate.ts';
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
-export { publishFile } from './refused-file.ts';
 export type {
   GateServices,
   Health,

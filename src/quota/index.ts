@@ -34,7 +34,7 @@ export {
   type Group,
   type Rule,
 } from './policy.ts';
-export { type ReservedBytes, reservedUnder } from './reserved.ts';
+export type { ReservedBytes } from './reserved.ts';
 export type { QuotaSettings } from './settings.ts';
 export {
   isLeaf,
