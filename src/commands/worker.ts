@@ -20,7 +20,8 @@ export function addWorker(program: Command, exit: Exit): void {
       'Runs in the foreground as the user that git runs as, and never as root. With [hooks] KEEP = true it puts the ' +
         'hooks into each new repository in the storage, within a second, and puts them back if something removes ' +
         'them. With [reclaim] RUN it measures the unreachable data of each repository, and deletes it with RUN = gc. ' +
-        'It reports to the daemon on TRUSTED_SOCKET, and continues while the daemon does not answer. ' +
+        'For the daemon it judges refused pushes that would make a repository smaller, and it removes what broken ' +
+        'pushes leave behind. It connects to TRUSTED_SOCKET, and continues while the daemon is away. ' +
         'It reads the configuration at its start. SIGTERM and SIGINT stop it.',
     )
     .addOption(
@@ -49,14 +50,16 @@ async function work(options: WorkerCommandOptions): Promise<number> {
   const stopAsked = new Promise<string>(resolve => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
   });
-  const { storages, scan, server, hooks, forge } = config;
+  const { storages, scan, server, hooks, forge, reclaim } = config;
   const worker = new Worker({
     trustedSocket: server.trustedSocket,
     storages,
     exclude: scan.exclude,
     isForge: forge?.kind === 'gitea' || forge?.kind === 'forgejo',
     guard: hooks.keep ? await guardFor(config, options.shared) : null,
-    reclaim: await reclaimFor(config, log),
+    gits: await gitsFor(config, log),
+    isAlone: reclaim.alone,
+    reclaim: reclaim.run === 'never' ? null : { run: reclaim.run, expireMs: reclaim.expireMs },
     log,
   });
   const started = worker
@@ -68,16 +71,13 @@ async function work(options: WorkerCommandOptions): Promise<number> {
   return exitCodes.done;
 }
 
-async function reclaimFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<WorkerOptions['reclaim']> {
-  const { run, expireMs } = reclaim;
-  if (run === 'never') return null;
-  const { findGit } = await import('../git/index.ts');
-  const git = await findGit();
-  if (git.is === 'version') {
-    return { run, expireMs, gitVersion: git.version };
-  }
-  log.warn({ why: git.why }, 'unreachable objects are neither measured nor collected');
-  return null;
+async function gitsFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<WorkerOptions['gits']> {
+  const { findGits } = await import('../git/index.ts');
+  const { gits, faults } = await findGits(reclaim.gits);
+  for (const { program, why } of faults) log.warn({ git: program, why }, 'a git of [reclaim] GIT is not used');
+  if (gits.length === 0)
+    log.warn({}, 'no push is judged, and unreachable objects are neither measured nor collected');
+  return gits;
 }
 
 async function guardFor({ server }: Config, place: string | undefined): Promise<Guard> {

@@ -81,7 +81,12 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     },
     requests: { enabled: take(requests.enabled), autoGrant: take(requests.autoGrant) },
     hooks: { contact: take(hooks.contact), keep: take(hooks.keep) },
-    reclaim: { run: take(reclaim.run), expireMs: take(reclaim.expire) },
+    reclaim: {
+      run: take(reclaim.run),
+      expireMs: take(reclaim.expire),
+      gits: take(reclaim.git),
+      alone: take(reclaim.alone),
+    },
     gate: {
       presets: take(gate.preset),
       base: take(gate.base),

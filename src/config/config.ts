@@ -58,7 +58,14 @@ export interface Config {
   /** `contact` is one line. `keep`: the worker keeps repositories guarded. */
   readonly hooks: { readonly contact: string | null; readonly keep: boolean };
   /** The worker's task with unreachable objects, and how long these stay. */
-  readonly reclaim: { readonly run: 'never' | 'measure' | 'gc'; readonly expireMs: number };
+  readonly reclaim: {
+    readonly run: 'never' | 'measure' | 'gc';
+    readonly expireMs: number;
+    /** The programs of git that the worker may run. */
+    readonly gits: readonly string[];
+    /** The worker sees all of git's processes. */
+    readonly alone: boolean;
+  };
   /** What a reverse proxy asks. */
   readonly gate: {
     readonly presets: readonly PresetName[];

@@ -148,6 +148,23 @@ export const reclaim = {
     doc: 'How long something stays after nothing reaches it any more: a whole number and s, m, h, d or w, at least 10m. A push that is under way may still need it.',
     of: config => config.reclaim.expireMs,
   }),
+  git: reclaimKey(
+    'GIT',
+    kind.listOf(
+      kind.textKind(z.string().regex(/^(?:[^/]+|\/.+)$/), 'Write a name or an absolute path'),
+      'Write names or absolute paths of git, separated by commas',
+    ),
+    {
+      text: 'git',
+      doc: 'The programs of git that the worker may run: names in its PATH, or absolute paths, separated by commas. It uses the first that works (2.31 or later), and judges a push with the one that takes the push, where it is among these.',
+      of: config => config.reclaim.gits,
+    },
+  ),
+  alone: reclaimKey('ALONE', kind.flag, {
+    text: 'false',
+    doc: 'Whether every process of git that takes pushes runs where the worker sees it, although the worker runs in a container. Then it removes what a broken push leaves behind at once, and not after an hour. Where it runs directly on the host, it knows that by itself.',
+    of: config => config.reclaim.alone,
+  }),
 };
 
 const eventsKey = keysOfSection('events');

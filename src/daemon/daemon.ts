@@ -125,6 +125,7 @@ export class Daemon {
             fault,
           });
         },
+        measure: () => current.config.scan.measure,
         now: Date.now,
         monotonic: () => performance.now(),
         log,

@@ -6,8 +6,6 @@ interface Kept {
   readonly text: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Refused pushes show it. */
-  readonly isNoted: boolean;
   readonly objectBytes: number;
   readonly reachableBytes: number;
   /** The repository has changed while it was looked through. */
@@ -24,7 +22,7 @@ export class SpaceReports {
   readonly #kept = new Map<string, Kept>();
   #characters = 0;
 
-  put(path: string, report: SpaceReport, about: Pick<Kept, 'at' | 'isNoted' | 'hasMoved'>): void {
+  put(path: string, report: SpaceReport, about: Pick<Kept, 'at' | 'hasMoved'>): void {
     this.forget(path);
     const text = JSON.stringify(report);
     const { object_bytes: objectBytes, reachable_bytes: reachableBytes } = report;

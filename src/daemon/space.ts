@@ -7,24 +7,19 @@ import type { SpaceService, SpaceState } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { ReportedRepository } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
-import { type ReclaimRun, reclaimRun, spaceReport } from '../wire/index.ts';
+import { type ReclaimRun, reclaimRun, type SpaceReport, spaceReport } from '../wire/index.ts';
 import { SpaceReports } from './space-reports.ts';
-import type { WorkerQueue } from './worker-queue.ts';
+import type { WorkerTasks } from './worker-tasks.ts';
 
 const otherVersion = 'the worker is of another version than the daemon';
 const collectedShape = reclaimRun.pick({ freed_bytes: true, unreachable_bytes: true });
 
 export interface SpaceOptions {
-  readonly queue: Pick<WorkerQueue, 'ask'>;
+  readonly tasks: Pick<WorkerTasks, 'ask'>;
   /** A worker has reported lately. */
   hasWorker(): boolean;
   /** True while there is such a unit. */
   isUnit(path: string): boolean;
-  /**
-   * The address of the page about the repository, empty if there is none; null: its refused pushes show
-   * nothing of it.
-   */
-  pageToNote(path: string): string | null;
   /** The worker collected garbage, or failed to. */
   collected(figures: ReportedRepository): void;
   /** Milliseconds since 1970. */
@@ -107,7 +102,7 @@ export class Space implements SpaceService {
   }
 
   explain(path: string, newerThan: number): SpaceState {
-    const { now, hasWorker, pageToNote } = this.#options;
+    const { now, hasWorker } = this.#options;
     const known = this.#reports.of(path);
     const last = known && { at: known.at, report: known.report };
     const look = this.#looks.get(path);
@@ -122,8 +117,14 @@ export class Space implements SpaceService {
       if (last === null) throw new SoftquotaError('not_ready', noWorker);
       return { is: 'failed', message: noWorker, last };
     }
-    void this.#look(path, true, pageToNote(path));
+    void this.#look(path, true);
     return { is: 'running', last };
+  }
+
+  /** The last report, while the repository is as it was then; null: there is none. */
+  current(path: string): SpaceReport | null {
+    const known = this.#reports.of(path);
+    return known === null || known.isOld || known.hasMoved ? null : known.report();
   }
 
   /** Tells whether refused pushes into the repository should show something newer than they do. */
@@ -133,13 +134,13 @@ export class Space implements SpaceService {
     const look = this.#looks.get(path);
     if (look !== undefined && (look.is === 'running' || isWithin(now() - look.at, noteAgainMs))) return false;
     const known = this.#reports.of(path);
-    if (known === null || known.isOld || known.hasMoved || !known.isNoted) return true;
+    if (known === null || known.isOld || known.hasMoved) return true;
     return !isWithin(now() - known.at, noteEveryMs);
   }
 
   /** Has the worker look when it has nothing better to do. Never rejects. */
   async look(path: string): Promise<void> {
-    await this.#look(path, false, this.#options.pageToNote(path));
+    await this.#look(path, false);
   }
 
   reclaim(path: string, repository: string): ReclaimRun {
@@ -165,19 +166,15 @@ export class Space implements SpaceService {
     return this.#runs.map(shown);
   }
 
-  async #look(path: string, isUrgent: boolean, page: string | null): Promise<void> {
-    const { queue, now } = this.#options;
+  async #look(path: string, isUrgent: boolean): Promise<void> {
+    const { tasks, now } = this.#options;
     const look: Look = { is: 'running', hasChanged: false };
     this.#keepLook(path, look);
     try {
-      const task = { kind: 'space', path, urgent: isUrgent, page } as const;
-      const parsed = spaceReport.safeParse(await queue.ask(task, isUrgent ? explainMs : noteMs));
+      const task = { kind: 'space', path, urgent: isUrgent } as const;
+      const parsed = spaceReport.safeParse(await tasks.ask(task, isUrgent ? explainMs : noteMs));
       if (!parsed.success) throw new SoftquotaError('not_ready', otherVersion);
-      this.#reports.put(path, parsed.data, {
-        at: now(),
-        isNoted: page !== null,
-        hasMoved: look.hasChanged,
-      });
+      this.#reports.put(path, parsed.data, { at: now(), hasMoved: look.hasChanged });
       this.#looks.delete(path);
     } catch (error) {
       this.#keepLook(path, { is: 'failed', message: messageOf(error), at: now() });
@@ -198,7 +195,7 @@ export class Space implements SpaceService {
   async #reclaim(id: number, path: string): Promise<void> {
     try {
       const found = collectedShape.safeParse(
-        await this.#options.queue.ask({ kind: 'reclaim', path }, reclaimMs),
+        await this.#options.tasks.ask({ kind: 'reclaim', path }, reclaimMs),
       );
       this.#ended(
         id,

@@ -1,19 +1,32 @@
 /** The git user's worker, as the daemon knows it: its last report, its tasks, and what it found. */
 
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { Config } from '../config/index.ts';
-import type { ReportedRepository, TaskOutcome, WorkerLink, WorkerState, WorkerTasks } from '../gate/index.ts';
+import type {
+  JudgeTask,
+  Judgement,
+  ReportedRepository,
+  WorkerChannel,
+  WorkerLink,
+  WorkerPeer,
+  WorkerState,
+} from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { ForgeSync, RepositoryWatch } from '../measuring/index.ts';
+import type { Quarantine } from '../layout/index.ts';
 import type { UnitRecord } from '../store/index.ts';
+import { version } from '../version.ts';
+import { Judgements } from './judgements.ts';
 import { Space, type SpaceOptions } from './space.ts';
+import { spaceLines } from './space-lines.ts';
 import { SpaceRound, type SpaceRoundOptions } from './space-round.ts';
-import { WorkerQueue } from './worker-queue.ts';
+import { WorkerTasks } from './worker-tasks.ts';
 
 export interface DaemonWorkerOptions
-  extends Omit<SpaceOptions, 'queue' | 'hasWorker' | 'pageToNote' | 'isUnit'>,
+  extends Omit<SpaceOptions, 'tasks' | 'hasWorker' | 'isUnit'>,
     Omit<SpaceRoundOptions, 'space' | 'log'> {
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
   /** `[quota] GARBAGE = forgive`. */
@@ -24,11 +37,18 @@ export interface DaemonWorkerOptions
   monotonic(): number;
   /** The page about the space of this unit; empty where nobody said where it is. */
   pageOf(unit: UnitRecord): string;
-  readonly log: Pick<Log, 'error' | 'warn'>;
+  /** `[scan] MEASURE`. */
+  measure(): 'apparent' | 'allocated';
+  readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
 }
 
-/** It reports every five seconds. */
-const goneMs = 30_000;
+const quarantineShape = z.object({
+  id: z.string().max(200),
+  bytes: z.int().min(0),
+  has_objects: z.boolean(),
+  sample: z.string().max(4096).nullable(),
+});
+
 const lookEveryMs = 5000;
 /** After so long nobody knows any more what a silent worker said. */
 const forgottenMs = 86_400_000;
@@ -39,27 +59,30 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   readonly space: Space;
   readonly #options: DaemonWorkerOptions;
   readonly #round: SpaceRound;
-  readonly #queue = new WorkerQueue();
+  readonly #tasks = new WorkerTasks();
+  readonly #judgements: Judgements;
   readonly #id = randomUUID();
   readonly #watching: NodeJS.Timeout;
   #last: { readonly state: Omit<WorkerState, 'repositories'>; readonly at: number } | null = null;
+  /** The connected worker has reported. */
+  #isHere = false;
   readonly #startedAt: number;
 
   constructor(options: DaemonWorkerOptions) {
-    const { ledger, pageOf } = options;
+    const { ledger } = options;
     this.#options = options;
     this.#startedAt = options.monotonic();
     this.space = new Space({
       ...options,
-      queue: this.#queue,
+      tasks: this.#tasks,
       hasWorker: () => this.isHere,
       isUnit: path => ledger.units.unit(path) !== undefined,
-      pageToNote: path => {
-        const unit = ledger.units.unit(path);
-        return unit === undefined || unit.owner === null || !this.#round.isNear(unit.owner)
-          ? null
-          : pageOf(unit);
-      },
+    });
+    this.#judgements = new Judgements({
+      tasks: this.#tasks,
+      ownerOf: path => ledger.units.unit(path)?.owner ?? null,
+      isRefused: path => this.#isRefused(path),
+      monotonic: options.monotonic,
     });
     this.#round = new SpaceRound({ ...options, space: this.space });
     options.reach.onLapse = path =>
@@ -75,27 +98,43 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.#round.start();
   }
 
-  reported({ repositories, ...state }: WorkerState): string {
-    // Another one does not know what the one before was told.
-    const isSame = this.isHere && this.#last?.state.pid === state.pid;
-    this.#last = { state, at: this.#options.monotonic() };
-    this.space.take(repositories);
-    for (const figures of repositories) this.#take(figures);
-    if (!isSame) for (const path of this.#options.reach.doubted) this.#queue.pushed(path);
-    return this.#id;
+  connected(channel: WorkerChannel): WorkerPeer {
+    this.#isHere = false;
+    this.#tasks.connected(channel);
+    this.#greet(channel);
+    return {
+      reported: state => this.#reported(channel, state),
+      ended: (id, outcome) => this.#tasks.ended(id, outcome),
+      lfsObjects: async path => (await this.#options.forge?.lfsObjects(path)) ?? null,
+      closed: () => this.#closed(channel),
+    };
   }
 
-  async tasks(waitMs: number, worker: string): Promise<WorkerTasks & { readonly mark: string }> {
-    const found = await this.#queue.tasks(waitMs, worker);
-    return { ...found, mark: `${this.#id} ${this.#options.reach.number}` };
+  judge(task: JudgeTask, signal: AbortSignal): Promise<Judgement> {
+    return this.#judgements.judge(task, signal);
   }
 
-  ended(id: string, outcome: TaskOutcome): boolean {
-    return this.#queue.ended(id, outcome);
+  isUnderWay(unit: string): boolean {
+    return this.#judgements.isUnderWay(unit);
   }
 
-  async lfsObjects(path: string): ReturnType<WorkerLink['lfsObjects']> {
-    return (await this.#options.forge?.lfsObjects(path)) ?? null;
+  bringsBack(task: JudgeTask, signal: AbortSignal): Promise<boolean | null> {
+    return this.#judgements.bringsBack(task, signal);
+  }
+
+  async quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null> {
+    const task = { kind: 'quarantine', path: unit, name, measure: this.#options.measure() } as const;
+    const found = await this.#tasks.ask(task, deadlineMs).catch(() => null);
+    const parsed = quarantineShape.safeParse(found);
+    if (!parsed.success) return null;
+    const { has_objects: hasObjects, ...quarantine } = parsed.data;
+    return { name, hasObjects, ...quarantine };
+  }
+
+  spaceLines(unit: string): readonly string[] {
+    const report = this.space.current(unit);
+    const record = this.#options.ledger.units.unit(unit);
+    return report === null || record === undefined ? [] : spaceLines(report, this.#options.pageOf(record));
   }
 
   /** A hook says that something was pushed into a repository. */
@@ -103,16 +142,16 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.space.pushed(path);
     if (this.#options.isForgiving()) this.#options.reach.doubt(path);
     this.#round.want(path);
-    // Nobody would take them.
-    if (this.isHere) this.#queue.pushed(path);
+    this.#tasks.tell(path, 'pushed');
   }
 
   letThrough(path: string): void {
+    this.#tasks.tell(path, 'asked');
     if (this.#options.isForgiving()) this.#options.reach.doubt(path);
   }
 
   mayHaveChanged(path: string): void {
-    if (this.#options.isForgiving() && this.isHere) this.#queue.pushed(path);
+    if (this.#options.isForgiving()) this.#tasks.tell(path, 'pushed');
   }
 
   resized(path: string): void {
@@ -120,7 +159,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   }
 
   appeared(path: string): void {
-    if (this.#queue.pushedCount < fewTasks) this.mayHaveChanged(path);
+    if (this.#tasks.untoldCount < fewTasks) this.mayHaveChanged(path);
   }
 
   observed({ hooks, reclaim }: Pick<Config, 'hooks' | 'reclaim'>): ObservedWorker {
@@ -137,12 +176,13 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
 
   /** Somebody wants to push there and may not. */
   refused(path: string): void {
+    this.#tasks.tell(path, 'asked');
     this.#round.want(path);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#watching);
-    this.#queue.close();
+    this.#tasks.close();
     await this.#round.close();
   }
 
@@ -151,9 +191,31 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     return this.#last !== null;
   }
 
-  /** Tells whether it reported lately. */
+  /** Tells whether one is connected that has reported. */
   get isHere(): boolean {
-    return this.#last !== null && this.#options.monotonic() - this.#last.at < goneMs;
+    return this.#isHere;
+  }
+
+  #reported(channel: WorkerChannel, { repositories, ...state }: WorkerState): void {
+    const isFirst = !this.#isHere;
+    this.#isHere = true;
+    this.#last = { state, at: this.#options.monotonic() };
+    this.space.take(repositories);
+    for (const figures of repositories) this.#take(figures);
+    for (const { unit, name, bytes } of state.quarantines.removed)
+      this.#options.log.info({ path: unit, quarantine: name, bytes }, 'the worker removed what a push left behind');
+    this.#greet(channel);
+    // Another one does not know what the one before was told.
+    if (isFirst) for (const path of this.#options.reach.doubted) this.#tasks.tell(path, 'pushed');
+  }
+
+  /** What the worker measures from now on has this mark. */
+  #greet(channel: WorkerChannel): void {
+    channel.send({ daemon: this.#id, version, mark: `${this.#id} ${this.#options.reach.number}` });
+  }
+
+  #closed(channel: WorkerChannel): void {
+    this.#isHere = this.#tasks.closed(channel) ? false : this.#isHere;
   }
 
   /** What other repositories borrow from this one may be in use, whatever its own refs reach. */
@@ -163,10 +225,10 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.#options.reach.measured(path, found, /^\d{1,15}$/.test(number) ? Number(number) : 0);
   }
 
-  /** Notices that the worker is silent: what it was asked for fails, and after a day nothing is forgiven. */
+  /** Notices owners who are below their limits again, and a worker that is silent: after a day nothing is forgiven. */
   look(): void {
+    this.#judgements.look();
     if (this.isHere) return;
-    if (this.#queue.isWaitedFor) this.#queue.fail('the worker has stopped');
     const { state: _, at } = this.#last ?? { state: null, at: this.#startedAt };
     if (this.#options.monotonic() - at < forgottenMs) return;
     const words = this.#options.reach.forget();
@@ -175,5 +237,13 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
         { repositories: words },
         'no worker has reported for a day: nothing is forgiven any more',
       );
+  }
+
+  #isRefused(path: string): boolean {
+    const { ledger } = this.#options;
+    const unit = ledger.units.unit(path);
+    if (unit === undefined || unit.owner === null) return false;
+    const key = ledger.documents.owners.keyOf(unit.owner);
+    return !ledger.deciderFor(ledger.ownerUsage(key))(unit.leaf).allowed;
   }
 }

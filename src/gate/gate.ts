@@ -7,6 +7,7 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { SoftquotaError } from '../errors.ts';
 import {
   Connections,
@@ -50,8 +51,7 @@ import {
   sources,
   sourcesAddress,
 } from './unit-sources.ts';
-import { worker, workerNested } from './worker.ts';
-import { longestResultBytes, resultNested, workerLfs, workerResult, workerTasks } from './worker-tasks.ts';
+import { asksForWorker, noUpgrade, serveWorker, workerAddress } from './worker.ts';
 
 type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
 
@@ -80,13 +80,7 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/changed', { methods: ['POST'], handle: changedTrusted }],
   ['/v1/units', { methods: ['POST'], handle: units }],
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
-  ['/v1/worker', { methods: ['POST'], handle: worker, nested: workerNested }],
-  ['/v1/worker/tasks', { methods: ['GET'], handle: workerTasks }],
-  ['/v1/worker/lfs', { methods: ['GET'], handle: workerLfs }],
-  [
-    '/v1/worker/results',
-    { methods: ['POST'], handle: workerResult, nested: resultNested, mostBodyBytes: longestResultBytes },
-  ],
+  [workerAddress, { methods: ['GET', 'POST'], handle: noUpgrade }],
   [sourcesAddress, { methods: ['GET', 'HEAD'], handle: sources }],
   [
     '/v1/claims',
@@ -166,6 +160,8 @@ export class Gate {
       requestTimeout: trust === 'trusted' ? Math.max(requestMs, longestSetMs) : requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(checkEveryMs, headersMs),
+      // All other requests are answered as if they did not ask for another protocol.
+      shouldUpgradeCallback: request => trust === 'trusted' && asksForWorker(request),
     });
     server.maxRequestsPerSocket = 0;
     server.timeout = idleMs;
@@ -193,6 +189,12 @@ export class Gate {
       }
       if (trust === 'trusted' && hasBody(request)) endAfter(requestMs, request);
       serve(services, routes, request, response);
+    });
+    server.on('upgrade', (_request, socket, head) => {
+      // The server listens on sockets only.
+      if (!(socket instanceof Socket)) return;
+      connections.upgraded(socket);
+      serveWorker(services, socket, head);
     });
     // Requests that came before a fault are answered before it.
     server.on('clientError', (error, socket) =>

@@ -10,17 +10,20 @@
  */
 
 export { Gate, type GateLimits } from './gate.ts';
+export type { JudgeTask, Judgement, PushWorker } from './push/services.ts';
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
 export type {
   GateServices,
   Health,
+  HeldQuarantine,
   LocatedUnit,
   RefusalRecord,
   ReportedRepository,
   TaskOutcome,
   UploadSettings,
+  WorkerChannel,
   WorkerLink,
+  WorkerPeer,
   WorkerState,
   WorkerTask,
-  WorkerTasks,
 } from './services.ts';

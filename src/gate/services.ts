@@ -4,6 +4,7 @@ import type { Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Claimed, Synchronization } from '../oauth/index.ts';
 import type { Decision, DiskFull, FullDisk, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
+import type { PushWorker } from './push/services.ts';
 
 /** A unit that is known, or was found on the disk, or is about to be made. */
 export interface LocatedUnit {
@@ -53,6 +54,13 @@ export interface WorkerState {
   readonly version: string;
   readonly pid: number;
   readonly uid: number;
+  /** The programs of git that it can run. */
+  readonly gits: readonly { readonly path: string; readonly version: string }[];
+  /** Quarantines of pushes: those that it removed since its last report, and those whose receive-pack lives. */
+  readonly quarantines: {
+    readonly removed: readonly { readonly unit: string; readonly name: string; readonly bytes: number }[];
+    readonly held: readonly HeldQuarantine[];
+  };
   /** Null where it does not keep the hooks. */
   readonly hooks: {
     readonly repositories: number;
@@ -68,11 +76,19 @@ export interface WorkerState {
   readonly repositories: readonly ReportedRepository[];
 }
 
+export interface HeldQuarantine {
+  readonly unit: string;
+  readonly name: string;
+  readonly bytes: number;
+  /** When it was made, in milliseconds since 1970. */
+  readonly since: number;
+}
+
 /** The reachable bytes of a repository, by the worker. Times are milliseconds since 1970. */
 export interface ReportedRepository {
   readonly path: string;
   readonly at: number;
-  /** The mark of `WorkerTasks` that was known when measuring began; empty: none was. */
+  /** The daemon's mark that was known when measuring began; empty: none was. */
   readonly mark: string;
   /** Null: it could not be measured. */
   readonly measured: {
@@ -91,13 +107,6 @@ export interface ReportedRepository {
   } | null;
 }
 
-/** The worker's next tasks. */
-export interface WorkerTasks {
-  /** Repositories into which something was pushed. */
-  readonly pushed: readonly string[];
-  readonly asked: readonly (WorkerTask & { readonly id: string })[];
-}
-
 /** A task about the repository at `path`. */
 export type WorkerTask =
   | { readonly kind: 'reclaim'; readonly path: string }
@@ -106,30 +115,51 @@ export type WorkerTask =
       readonly path: string;
       /** Somebody waits for it. */
       readonly urgent: boolean;
-      /** Refused pushes show the first lines, and this address for all, empty for none; null: they do not. */
-      readonly page: string | null;
-    };
+    }
+  /** A refused push: whether it makes the repository smaller, or brings back what nothing reached. */
+  | (PushTask & { readonly kind: 'judge'; readonly manner: 'any' | 'less' })
+  | (PushTask & { readonly kind: 'brings_back' })
+  /** A judged push goes on: which of its lines were done when it has ended. `sample` is of its judgement. */
+  | (PushTask & { readonly kind: 'outcome'; readonly sample: string | null })
+  | { readonly kind: 'quarantine'; readonly path: string; readonly name: string; readonly measure: string };
+
+/** See `JudgeTask`. */
+interface PushTask {
+  readonly path: string;
+  readonly quarantine: string | null;
+  readonly lines: string;
+  readonly hidden: readonly string[];
+  readonly exec_path: string;
+}
 
 export type TaskOutcome =
   | { readonly is: 'done'; readonly result: Readonly<Record<string, unknown>> }
   | { readonly is: 'fault'; readonly why: string };
 
-/** The git user's worker, as the gate meets it. */
-export interface WorkerLink {
-  /** Gives what this start of the daemon is called. */
-  reported(state: WorkerState): string;
-  /**
-   * Resolves as soon as there is a task, with none when the time is over. `worker` is another after each
-   * start of the worker.
-   */
-  tasks(waitMs: number, worker: string): Promise<WorkerTasks & { readonly mark: string }>;
-  /** False: nobody waits for that task. */
-  ended(id: string, outcome: TaskOutcome): boolean;
+/** The connection to a worker. */
+export interface WorkerChannel {
+  /** Sends a message; none once the connection has ended. */
+  send(message: object): void;
+  /** Tells the worker why, and ends the connection. */
+  close(why: string): void;
+}
+
+/** Takes what comes from one connection of a worker. */
+export interface WorkerPeer {
+  reported(state: WorkerState): void;
+  ended(id: string, outcome: TaskOutcome): void;
   /**
    * The largest LFS objects that the repository at this path has alone, by the forge's database; null: no
-   * forge is named. Throws `not_ready` where that cannot be read.
+   * forge is named. Rejects with `not_ready` where that cannot be read.
    */
   lfsObjects(path: string): Promise<readonly { readonly oid: string; readonly bytes: number }[] | null>;
+  closed(): void;
+}
+
+/** The git user's worker, as the gate meets it. */
+export interface WorkerLink extends PushWorker {
+  /** A worker has connected. It takes the place of an earlier one. */
+  connected(channel: WorkerChannel): WorkerPeer;
 }
 
 /** Counts decisions. */

@@ -1,98 +1,96 @@
 /**
- * `/v1/worker`: the git user's worker tells how it stands, and what of repositories is reachable. Where
- * GARBAGE = forgive, decisions depend on the latter, so only the trusted socket takes it.
+ * `GET /v1/worker` with `Upgrade: softquota-worker`: the open connection of the git user's worker, on which
+ * both sides write lines of JSON. Where GARBAGE = forgive, decisions depend on what it says, so only the
+ * trusted socket takes it.
  */
 
-import { z } from 'zod';
-import { SoftquotaError } from '../errors.ts';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { readLines } from '../bounded/index.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Reply } from './answer.ts';
-import { required } from './parameters.ts';
-import type { Parameters } from './request.ts';
-import type { GateServices, ReportedRepository, WorkerState } from './services.ts';
+import { requestAddress } from './request.ts';
+import type { GateServices, WorkerChannel, WorkerPeer } from './services.ts';
+import { workerMessage } from './worker-messages.ts';
 
-export const workerNested = { names: new Set(['report']), mostValues: 5000 } as const;
+export const workerAddress = '/v1/worker';
 
-const count = z.int().min(0);
-const path = z.string().max(4096);
-const why = z.string().max(4096);
+const protocol = 'softquota-worker';
+const longestLine = 1024 * 1024;
+/** A worker that does not read is given up. */
+const mostUnsent = 4 * 1024 * 1024;
+/** It reports every five seconds. */
+const silentMs = 30_000;
 
-const repository = z.object({
-  path,
-  at: count,
-  mark: z.string().max(100).default(''),
-  measured: z
-    .object({
-      object_bytes: count,
-      reachable_bytes: count,
-      unreachable_bytes: count,
-      lent: z.boolean().default(false),
-    })
-    .nullable(),
-  fault: why.nullable(),
-  collected: z.object({ at: count, freed_bytes: z.int(), fault: why.nullable() }).nullable(),
-});
-
-const shape = z.object({
-  version: z.string().max(100),
-  pid: count,
-  uid: z.int(),
-  hooks: z
-    .object({
-      repositories: count,
-      unguarded: z.object({
-        count,
-        first: z.array(z.object({ path, why })).max(100),
-      }),
-      put_back: z.object({ count, last: path.nullable() }),
-    })
-    .nullable(),
-  repositories: z.array(repository).max(500).default([]),
-});
-
-/**
- * `daemon` in the answer is another after each start of the daemon, which then wants all repositories again.
- */
-export function worker(services: GateServices, parameters: Parameters): Reply {
-  const daemon = services.worker.reported(stateIn(required(parameters, 'report')));
-  return { status: 202, json: () => ({ daemon }), text: () => 'taken\n' };
+export function asksForWorker(request: IncomingMessage): boolean {
+  return (
+    request.method === 'GET' &&
+    requestAddress(request) === workerAddress &&
+    request.headers.upgrade === protocol
+  );
 }
 
-function stateIn(text: string): WorkerState {
-  const { hooks, repositories, ...state } = jsonIn('report', text, shape);
-  const figures = repositories.map(figuresIn);
-  if (hooks === null) return { ...state, hooks: null, repositories: figures };
-  const { put_back: putBack, ...others } = hooks;
-  return { ...state, hooks: { ...others, putBack }, repositories: figures };
+/** The answer to a worker that does not ask for an open connection. */
+export function noUpgrade(): Reply {
+  throw new SoftquotaError(
+    'bad_parameter',
+    `a worker connects with "Upgrade: ${protocol}"; this one is of another version than the daemon`,
+  );
 }
 
-function figuresIn({ measured, collected, ...figures }: z.output<typeof repository>): ReportedRepository {
-  return {
-    ...figures,
-    measured: measured && {
-      objectBytes: measured.object_bytes,
-      reachableBytes: measured.reachable_bytes,
-      unreachableBytes: measured.unreachable_bytes,
-      isLent: measured.lent,
+/** Takes a connection over until it ends. `head` is what has come behind the request. */
+export function serveWorker(services: GateServices, socket: Socket, head: Buffer): void {
+  socket.removeAllListeners('timeout').setTimeout(silentMs, () => socket.destroy());
+  // The end of the connection tells all.
+  socket.on('error', () => {});
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
+  const channel: WorkerChannel = {
+    send: message => {
+      if (!socket.writable) return;
+      socket.write(`${JSON.stringify(message)}\n`);
+      if (socket.writableLength > mostUnsent) socket.destroy();
     },
-    collected: collected && {
-      at: collected.at,
-      freedBytes: collected.freed_bytes,
-      fault: collected.fault,
+    close: why => {
+      channel.send({ refused: why });
+      socket.destroySoon();
     },
   };
+  const peer = services.worker.connected(channel);
+  socket.once('close', () => peer.closed());
+  readLines(socket, {
+    mostBytes: longestLine,
+    take: line => {
+      try {
+        take(peer, channel, line.toString());
+      } catch (error) {
+        if (!(error instanceof SoftquotaError)) services.unforeseen(error);
+        channel.close(`the worker is of another version than the daemon: ${messageOf(error)}`);
+      }
+    },
+    tooLong: () => channel.close(`a line has more than ${longestLine} bytes`),
+  });
+  if (head.length > 0) socket.unshift(head);
+  socket.resume();
 }
 
-/** A parameter that is JSON of this shape; throws `bad_parameter`. */
-export function jsonIn<Output>(name: string, text: string, schema: z.ZodType<Output>): Output {
-  let given: unknown;
-  try {
-    given = JSON.parse(text);
-  } catch {
-    throw new SoftquotaError('bad_parameter', `${name} is not a JSON object`);
+function take(peer: WorkerPeer, channel: WorkerChannel, line: string): void {
+  const message = workerMessage(line);
+  switch (message.is) {
+    case 'report':
+      peer.reported(message.state);
+      return;
+    case 'result':
+      peer.ended(message.id, { is: 'done', result: message.value });
+      return;
+    case 'fault':
+      peer.ended(message.id, { is: 'fault', why: message.why });
+      return;
+    case 'lfs': {
+      const { id, path } = message;
+      peer.lfsObjects(path).then(
+        objects => channel.send({ answer: { id, objects } }),
+        error => channel.send({ answer: { id, fault: messageOf(error) } }),
+      );
+    }
   }
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const where = [name, ...(issue?.path ?? [])].join('.');
-  throw new SoftquotaError('bad_parameter', `${where}: ${issue?.message ?? 'not as expected'}`);
 }

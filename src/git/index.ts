@@ -8,7 +8,8 @@
  * printed.
  *
  * `worker/` is the program that does what has to be written into repositories, and tells the daemon how it
- * stands: it keeps the hooks, measures and collects what no ref reaches, and says what would free how much.
+ * stands: it keeps the hooks, judges refused pushes that would make a repository smaller, removes what broken
+ * pushes leave behind, measures and collects what no ref reaches, and says what would free how much.
  * The daemon itself never writes into a repository. The worker goes on while the daemon is away. git runs on
  * files of strangers there, so it never reads a repository's configuration, has no network and no terminal,
  * and ends in bounded time.
@@ -69,5 +70,5 @@ export {
   writeForgeTemplates,
 } from './hooks/template.ts';
 export type { JobReport, WorkerReport } from './worker/report.ts';
-export { findGit } from './worker/space/git-version.ts';
+export { findGits, type GitProgram } from './worker/space/git-programs.ts';
 export { Worker, type WorkerOptions } from './worker/worker.ts';

@@ -167,9 +167,19 @@ export interface ObservedWorker {
       readonly unguarded: Listed<TroubledPlace>;
       readonly putBack: { readonly count: number; readonly last: string | null };
     } | null;
+    readonly quarantines: { readonly held: readonly ObservedQuarantine[] };
   } | null;
   /** The time since its last report, or since the daemon started. */
   readonly silentMs: number;
+}
+
+/** What a push holds that has not ended. */
+export interface ObservedQuarantine {
+  readonly unit: string;
+  readonly name: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly since: number;
 }
 
 /** A webhook, or mail. */

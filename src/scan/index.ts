@@ -22,6 +22,7 @@ export type {
 export type { ScannerOptions, ScanSettings } from './options.ts';
 export type { Leftover, Measure, UnreadInUnit } from './outcome.ts';
 export type { Problems, WalkFault, WalkProblems } from './problems.ts';
+export { lookAtQuarantine } from './quarantine.ts';
 export type { RootIdentity } from './roots.ts';
 export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';
 export { createScanner, type Scanner, type ScannerStatus, type TemplatePlace } from './scanner.ts';

@@ -24,6 +24,8 @@ export class Connections {
   readonly #idle = new Set<Socket>();
   /** With how many requests that came whole are under way on each. */
   readonly #busy = new Map<Duplex, number>();
+  /** Those that speak another protocol. */
+  readonly #upgraded = new Set<Socket>();
   /** The function to call for each once its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
   /** The peers that have them; connections that nobody in particular has are left out. */
@@ -47,6 +49,7 @@ export class Connections {
   /** From now on each connection ends with the answers that are under way on it. */
   drain(): void {
     this.#draining = true;
+    for (const socket of this.#upgraded) socket.destroySoon();
   }
 
   get isDraining(): boolean {
@@ -56,6 +59,13 @@ export class Connections {
   /** A connection was asked something that its server never hears of, and that is answered already. */
   asked(socket: Socket): void {
     if (this.#idle.delete(socket)) this.#idle.add(socket);
+  }
+
+  /** A connection speaks another protocol from now on: it counts, and makes no room. It ends with the drain. */
+  upgraded(socket: Socket): void {
+    this.#idle.delete(socket);
+    if (this.#draining) socket.destroy();
+    else this.#upgraded.add(socket);
   }
 
   /** Does it once the requests that came whole on this connection are answered. */
@@ -84,11 +94,13 @@ export class Connections {
     socket.once('close', () => {
       this.#idle.delete(socket);
       this.#busy.delete(socket);
+      this.#upgraded.delete(socket);
       if (this.#peers.delete(socket) && peer !== null) this.#count(peer, -1);
     });
     if (peer !== null && (this.#counts.get(peer) ?? 0) > (this.#limits.ofOne?.most ?? 0)) {
       this.#endLongest(each => this.#peers.get(each) === peer);
-    } else if (this.#idle.size + this.#busy.size > this.#limits.most) this.#endLongest(() => true);
+    } else if (this.#idle.size + this.#busy.size + this.#upgraded.size > this.#limits.most)
+      this.#endLongest(() => true);
   }
 
   #endLongest(which: (socket: Socket) => boolean): void {

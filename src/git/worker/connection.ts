@@ -1,172 +1,170 @@
-/** The worker's connection to the daemon, on TRUSTED_SOCKET. The worker goes on where nobody answers. */
+/**
+ * The worker's connection to the daemon on TRUSTED_SOCKET: open as long as both are there, lines of JSON both
+ * ways. The worker goes on while the daemon is away, and tries again later and later, up to ten seconds.
+ */
 
-import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readLines } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
-import { reportJson, type WorkerReport } from './report.ts';
 
+export interface ConnectionOptions {
+  /** `[server] TRUSTED_SOCKET`. */
+  readonly socketPath: string;
+  connected(): void;
+  /** A message of the daemon, as JSON. */
+  take(message: Fields): void;
+  /** The connection has ended, and what was asked over it. */
+  ended(): void;
+  /** Called with each new reason why there is no connection, and with null once there is one. */
+  fault(why: string | null): void;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+const protocol = 'softquota-worker';
+const longestLine = 4 * 1024 * 1024;
+/** The daemon takes no longer line. */
+export const longestSent = 1024 * 1024;
 const answerMs = 5000;
-const waitSeconds = 20;
-/** Tells the daemon this start of the worker from the one before. */
-const start = randomUUID();
-const mostAnswer = 4 * 1024 * 1024;
+/** The daemon answers each report. */
+const silentMs = 30_000;
+const firstRetryMs = 100;
+const lastRetryMs = 10_000;
 
-export type ReportOutcome =
-  /** `daemon` is another after each start of the daemon. */
-  { readonly taken: true; readonly daemon: string } | { readonly taken: false; readonly why: string };
+export class DaemonConnection {
+  readonly #options: ConnectionOptions;
+  readonly #stop = new AbortController();
+  #socket: Socket | null = null;
+  #ended: Promise<void> = Promise.resolve();
+  #fault: string | null = null;
+  /** Why the daemon has ended the connection. */
+  #refused = '';
 
-export interface Tasks {
-  /** What is measured from now on has this mark. */
-  readonly mark: string;
-  readonly pushed: readonly string[];
-  readonly asked: readonly AskedTask[];
-}
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
 
-/** A task about a repository. */
-export interface AskedTask {
-  readonly id: string;
-  readonly kind: string;
-  readonly path: string;
-  /** Somebody waits for it. */
-  readonly isUrgent: boolean;
-  /**
-   * The address of the page with all that is found, empty if there is none; null: refused pushes show nothing
-   * of it.
-   */
-  readonly page: string | null;
-}
+  start(): void {
+    this.#ended = this.#go();
+  }
 
-interface Question {
-  readonly path: string;
-  readonly body?: object;
-  readonly answerMs: number;
-  readonly signal?: AbortSignal;
-}
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#socket?.destroySoon();
+    await this.#ended;
+  }
 
-/** Sends a report. Never rejects. */
-export async function sendReport(socketPath: string, report: WorkerReport): Promise<ReportOutcome> {
-  try {
-    const { status, json } = await ask(socketPath, {
-      path: '/v1/worker',
-      body: { report: reportJson(report) },
-      answerMs,
+  get isOpen(): boolean {
+    return this.#socket !== null;
+  }
+
+  /** Sends a message; false where there is no connection, or it is too long. */
+  send(message: object): boolean {
+    const line = `${JSON.stringify(message)}\n`;
+    if (this.#socket === null || Buffer.byteLength(line) > longestSent) return false;
+    this.#socket.write(line);
+    return true;
+  }
+
+  async #go(): Promise<void> {
+    const { signal } = this.#stop;
+    for (let retryMs = firstRetryMs; !signal.aborted; retryMs = Math.min(2 * retryMs, lastRetryMs)) {
+      try {
+        const { socket, head } = await upgraded(this.#options.socketPath, signal);
+        this.#refused = '';
+        const begun = performance.now();
+        await this.#serve(socket, head);
+        // One that is refused at once is refused again.
+        if (performance.now() - begun > lastRetryMs) retryMs = firstRetryMs;
+        if (!signal.aborted) this.#tell(this.#refused || 'the daemon has ended the connection');
+      } catch (error) {
+        if (!signal.aborted) this.#tell(messageOf(error));
+      }
+      await delay(retryMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  #serve(socket: Socket, head: Buffer): Promise<void> {
+    const { connected, take, ended } = this.#options;
+    this.#socket = socket;
+    socket.setTimeout(silentMs, () => socket.destroy());
+    // The end of the connection tells all.
+    socket.on('error', () => {});
+    const closed = new Promise<void>(resolve => {
+      socket.once('close', () => {
+        this.#socket = null;
+        ended();
+        resolve();
+      });
     });
-    if (status !== 202) return { taken: false, why: `the daemon answers with ${status}` };
-    return { taken: true, daemon: textIn(json, 'daemon') };
-  } catch (error) {
-    return { taken: false, why: messageOf(error) };
+    readLines(socket, {
+      mostBytes: longestLine,
+      take: line => {
+        const message = fieldsOf(line);
+        if (typeof message.refused === 'string') this.#refused = message.refused;
+        else {
+          this.#tell(null);
+          take(message);
+        }
+      },
+      tooLong: () => socket.destroy(),
+    });
+    if (head.length > 0) socket.unshift(head);
+    connected();
+    return closed;
+  }
+
+  #tell(fault: string | null): void {
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    this.#options.fault(fault);
   }
 }
 
-/** Waits for something to do; rejects where the daemon is away, or the signal comes. */
-export async function nextTasks(socketPath: string, signal: AbortSignal): Promise<Tasks> {
-  const { status, json } = await ask(socketPath, {
-    path: `/v1/worker/tasks?wait=${waitSeconds}&worker=${start}`,
-    answerMs: (waitSeconds + 10) * 1000,
-    signal,
-  });
-  if (status !== 200) throw new Error(`the daemon answers with ${status}`);
-  const { pushed, asked } = fieldsOf(json);
-  return {
-    mark: textIn(json, 'mark'),
-    pushed: listOf(pushed).filter(path => typeof path === 'string'),
-    asked: listOf(asked).map(taskIn),
-  };
+/** A line of the daemon; one that is not understood has no fields. */
+function fieldsOf(line: Buffer): Fields {
+  try {
+    const json: unknown = JSON.parse(line.toString());
+    return typeof json === 'object' && json !== null ? { ...json } : {};
+  } catch {
+    return {};
+  }
 }
 
-/**
- * The LFS objects of a repository by their ids, with their bytes, as the forge's database has them; null:
- * there is no forge. Rejects where the daemon does not know.
- */
-export async function forgeLfsObjects(
+/** Rejects where the daemon does not take the connection over. */
+function upgraded(
   socketPath: string,
-  path: string,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, number> | null> {
-  const { status, json } = await ask(socketPath, {
-    path: `/v1/worker/lfs?path=${encodeURIComponent(path)}`,
-    answerMs,
-    signal,
-  });
-  if (status !== 200) throw new Error(`the daemon answers with ${status}`);
-  const { objects } = fieldsOf(json);
-  return Array.isArray(objects) ? new Map(objects.flatMap(objectIn)) : null;
-}
-
-function objectIn(json: unknown): readonly [oid: string, bytes: number][] {
-  const { oid, bytes } = fieldsOf(json);
-  return typeof oid === 'string' && typeof bytes === 'number' ? [[oid, bytes]] : [];
-}
-
-function taskIn(json: unknown): AskedTask {
-  const { urgent, page } = fieldsOf(json);
-  return {
-    id: textIn(json, 'id'),
-    kind: textIn(json, 'kind'),
-    path: textIn(json, 'path'),
-    isUrgent: urgent !== false,
-    page: typeof page === 'string' ? page : null,
-  };
-}
-
-/** Sends what came of a task. Who does not take it does not wait for it any more. */
-export async function sendResult(
-  socketPath: string,
-  id: string,
-  outcome: { readonly result: object } | { readonly fault: string },
-): Promise<void> {
-  await ask(socketPath, { path: '/v1/worker/results', body: { id, outcome }, answerMs }).catch(() => {});
-}
-
-function ask(
-  socketPath: string,
-  { path, body, answerMs: patienceMs, signal }: Question,
-): Promise<{ readonly status: number; readonly json: unknown }> {
-  const text = body === undefined ? null : JSON.stringify(body);
-  const headers =
-    text === null ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
-  const method = text === null ? 'GET' : 'POST';
+): Promise<{ readonly socket: Socket; readonly head: Buffer }> {
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, path, method, headers, agent: false, signal }, response => {
-      collected(response).then(json => {
-        clearTimeout(overdue);
-        resolve({ status: response.statusCode ?? 0, json });
-      }, reject);
+    const asked = request({
+      socketPath,
+      path: '/v1/worker',
+      headers: { Connection: 'Upgrade', Upgrade: protocol },
+      agent: false,
     });
-    const overdue = setTimeout(() => asked.destroy(new Error('the daemon does not answer')), patienceMs);
-    asked.on('error', error => {
+    const stop = (): void => void asked.destroy(new Error('the worker stops'));
+    const overdue = setTimeout(() => asked.destroy(new Error('the daemon does not answer')), answerMs);
+    const settled = (): void => {
       clearTimeout(overdue);
+      signal.removeEventListener('abort', stop);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    asked.on('upgrade', (_: IncomingMessage, socket, head) => {
+      settled();
+      resolve({ socket, head });
+    });
+    asked.on('response', response => {
+      settled();
+      response.resume();
+      reject(new Error(`the daemon is of another version: it answers with ${response.statusCode}`));
+    });
+    asked.on('error', error => {
+      settled();
       reject(error);
     });
-    asked.end(text ?? undefined);
+    asked.end();
   });
-}
-
-async function collected(response: IncomingMessage): Promise<unknown> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of response) {
-    const bytes = Buffer.from(piece);
-    length += bytes.length;
-    if (length > mostAnswer) throw new Error('the daemon answers with too much');
-    pieces.push(bytes);
-  }
-  try {
-    return JSON.parse(Buffer.concat(pieces).toString());
-  } catch {
-    return null;
-  }
-}
-
-function fieldsOf(json: unknown): Readonly<Record<string, unknown>> {
-  return typeof json === 'object' && json !== null ? { ...json } : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function textIn(json: unknown, name: string): string {
-  const value = fieldsOf(json)[name];
-  return typeof value === 'string' ? value : '';
 }

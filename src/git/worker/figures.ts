@@ -2,8 +2,8 @@
 
 import { figuresJson, type RepositoryFigures } from './report.ts';
 
-/** Characters as JSON; the daemon takes 64 KiB with all else of a report. */
-const mostReported = 30_000;
+/** Characters as JSON; the daemon takes a mebibyte with all else of a report. */
+const mostReported = 200_000;
 const mostAtOnce = 200;
 
 export class Figures {
@@ -20,7 +20,7 @@ export class Figures {
     this.#unsent.delete(path);
   }
 
-  /** The daemon is another, and has none. */
+  /** The connection is another: nobody knows what came over the one before. */
   sendAllAgain(): void {
     for (const path of this.#all.keys()) this.#unsent.add(path);
   }
@@ -29,22 +29,17 @@ export class Figures {
     return this.#unsent.size > 0;
   }
 
-  /** The next that fit into a report. */
+  /** Takes the next that fit into a report. */
   next(): readonly RepositoryFigures[] {
     const found: RepositoryFigures[] = [];
     let length = 0;
     for (const path of this.#unsent) {
       const figures = this.#all.get(path);
-      if (figures === undefined) continue;
-      length += JSON.stringify(figuresJson(figures)).length;
+      length += figures === undefined ? 0 : JSON.stringify(figuresJson(figures)).length;
       if (found.length > 0 && (length > mostReported || found.length === mostAtOnce)) break;
-      found.push(figures);
+      this.#unsent.delete(path);
+      if (figures !== undefined) found.push(figures);
     }
     return found;
-  }
-
-  /** The daemon has them; what changed meanwhile is sent again. */
-  sent(figures: readonly RepositoryFigures[]): void {
-    for (const each of figures) if (this.#all.get(each.path) === each) this.#unsent.delete(each.path);
   }
 }

@@ -7,12 +7,13 @@
  * repository whose collection fails, or frees nothing, is tried less and less often.
  */
 
+import { unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, SoftquotaError } from '../../errors.ts';
+import { encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
 import { borrowerOf, identity, lentObjects } from './borrowers.ts';
-import type { AskedTask } from './connection.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
@@ -20,9 +21,7 @@ import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.t
 import type { Collection, RepositoryFigures } from './report.ts';
 import { writeBitmap } from './space/bitmap.ts';
 import { collect } from './space/collect.ts';
-import type { GitVersion } from './space/git-version.ts';
 import { measure, type Reachability } from './space/measure.ts';
-import { dropOldNote } from './space/note.ts';
 import { storedObjects } from './space/stored.ts';
 import { UnusableRepository } from './space/unusable-repository.ts';
 import { withView } from './space/view.ts';
@@ -35,7 +34,6 @@ export interface ReclaimOptions extends Omit<SpaceExplainerOptions, 'stop'> {
   readonly run: 'measure' | 'gc';
   /** `[reclaim] EXPIRE`. */
   readonly expireMs: number;
-  readonly gitVersion: GitVersion;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called with each figure that is new. */
   readonly found: (figures: RepositoryFigures) => void;
@@ -128,7 +126,6 @@ export class Reclaim {
 
   /** Somebody pushed: the repository is measured soon. */
   pushed(path: string): void {
-    void this.#forgetOldNote(path);
     this.#measureSoon(path, this.#meet(path), true);
   }
 
@@ -143,8 +140,8 @@ export class Reclaim {
   }
 
   /** Reports what takes a repository's space; see `SpaceExplainer.explain`. */
-  explain(path: string, task: Pick<AskedTask, 'isUrgent' | 'page'>): Promise<object> {
-    return this.#explainer.explain(path, task);
+  explain(path: string, isUrgent: boolean): Promise<object> {
+    return this.#explainer.explain(path, isUrgent);
   }
 
   get #isStopped(): boolean {
@@ -166,6 +163,8 @@ export class Reclaim {
       fault: null,
     };
     this.#known.set(path, known);
+    // Hooks of earlier versions showed it.
+    void unlink(encodePath(`${path}/softquota-space`)).catch(() => {});
     return known;
   }
 
@@ -215,20 +214,20 @@ export class Reclaim {
       this.#options.found({ ...this.#figuresOf(path, known), mark });
       return;
     }
-    await this.#forgetOldNote(path);
     // Changes from here on are measured again.
     known.signature = signature;
     const begun = performance.now();
     try {
       const found = await withView(
         path,
+        { program: this.#options.program },
         { timeoutMs: measureMs, signal: this.#stop.signal },
         async (view, limits) => {
           const measured = await measure(view, limits);
           const tookMs = performance.now() - begun;
           if (tookMs > slowMs && begun - known.bitmapAt > dayMs) {
             known.bitmapAt = begun;
-            await writeBitmap(view, this.#options.gitVersion, limits);
+            await writeBitmap(view, limits);
           }
           return measured;
         },
@@ -270,17 +269,17 @@ export class Reclaim {
 
   async #collect(path: string, known: Known): Promise<CollectedNow> {
     const { mark } = this;
-    const { gitVersion, expireMs, log } = this.#options;
+    const { program, expireMs, log } = this.#options;
     try {
       const borrower = await borrowerOf(path, this.#known.keys(), new Pace(1, this.#stop.signal));
       if (borrower !== null)
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
       const { before, after } = await withView(
         path,
+        { program },
         { timeoutMs: collectMs, signal: this.#stop.signal },
-        (view, limits) => collect(view, { expireMs, gitVersion, limits, now: Date.now }),
+        (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
       );
-      await this.#forgetOldNote(path, 'collected');
       const freedBytes = before.stored.bytes - after.stored.bytes;
       known.vain = freedBytes > 0 ? 0 : known.vain + 1;
       known.collected = { at: Date.now(), freedBytes, fault: null };
@@ -296,13 +295,6 @@ export class Reclaim {
       }
       throw error;
     }
-  }
-
-  /** `signature`: that of the refs unless given. */
-  async #forgetOldNote(path: string, signature?: string): Promise<void> {
-    const valid = signature ?? (await refsSignature(path))?.text;
-    // One that cannot be removed is shown for two days at the most.
-    if (valid !== undefined) await dropOldNote(path, valid).catch(() => {});
   }
 
   async #isAsBefore(path: string, known: Known, signature: RefsSignature): Promise<boolean> {

@@ -1,5 +1,7 @@
 /** How the worker stands, as it tells the daemon. */
 
+import type { Quarantines } from './quarantines/quarantines.ts';
+
 /** The state of the job that keeps the guards; the list of unguarded repositories is cut off. */
 export interface JobReport {
   readonly repositories: number;
@@ -42,6 +44,9 @@ export interface WorkerReport {
   readonly version: string;
   readonly pid: number;
   readonly uid: number;
+  /** The programs of git that it can run. */
+  readonly gits: readonly { readonly path: string; readonly version: string }[];
+  readonly quarantines: ReturnType<Quarantines['report']>;
   /** Null where `[hooks] KEEP` is false. */
   readonly hooks: JobReport | null;
   /** Those whose figures are new. */

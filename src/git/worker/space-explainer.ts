@@ -1,21 +1,17 @@
-/**
- * The reports of what takes the space of a repository, some at a time, and the notes that refused pushes show
- * of them.
- */
+/** The reports of what takes the space of a repository, some at a time. */
 
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import type { StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
-import type { AskedTask } from './connection.ts';
-import { refsSignature } from './refs-signature.ts';
 import { spaceJson } from './space/advice.ts';
 import { explainSpace } from './space/explain.ts';
+import type { GitProgram } from './space/git-programs.ts';
 import { type LfsObjects, lfsObjects } from './space/lfs.ts';
 import { lfsStores } from './space/lfs-stores.ts';
-import { noteLines, writeNote } from './space/note.ts';
 import { withView } from './space/view.ts';
 
 export interface SpaceExplainerOptions {
+  readonly program: GitProgram;
   readonly storages: readonly StorageSettings[];
   /** Those of LFS objects. */
   readonly lfs: readonly StorageSettings[];
@@ -30,7 +26,7 @@ export interface SpaceExplainerOptions {
 }
 
 const explainMs = 60_000;
-const noteMs = 300_000;
+const unaskedMs = 300_000;
 const mostExplained = 2;
 
 export class SpaceExplainer {
@@ -48,32 +44,25 @@ export class SpaceExplainer {
     await Promise.all([...this.#urgent, ...this.#others]);
   }
 
-  /**
-   * The report about a repository's space, in the form in which the API shows it; where `page` is not null,
-   * refused pushes show its first lines from then on.
-   */
-  async explain(path: string, { isUrgent, page }: Pick<AskedTask, 'isUrgent' | 'page'>): Promise<object> {
+  /** The report about a repository's space, in the form in which the API shows it. */
+  async explain(path: string, isUrgent: boolean): Promise<object> {
     const underWay = isUrgent ? this.#urgent : this.#others;
     if (underWay.size >= mostExplained)
       throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
-    const explained = this.#explain(path, isUrgent, page);
+    const explained = this.#explain(path, isUrgent);
     const ended = explained.catch(() => {});
     underWay.add(ended);
     return explained.finally(() => underWay.delete(ended));
   }
 
-  async #explain(path: string, isUrgent: boolean, page: string | null): Promise<object> {
-    const signature = await refsSignature(path);
+  async #explain(path: string, isUrgent: boolean): Promise<object> {
+    const { program, stop } = this.#options;
     const findings = await withView(
       path,
-      { timeoutMs: isUrgent ? explainMs : noteMs, signal: this.#options.stop },
-      (view, limits) =>
-        explainSpace(view, { ...limits, isUrgent }, () => this.#lfsObjects(path, limits.signal)),
+      { program },
+      { timeoutMs: isUrgent ? explainMs : unaskedMs, signal: stop, isUrgent },
+      (view, limits) => explainSpace(view, limits, () => this.#lfsObjects(path, limits.signal)),
     );
-    // A note about other refs would be wrong.
-    const later = await refsSignature(path);
-    if (page !== null && signature !== null && signature.text === later?.text)
-      await this.#note(path, signature.text, noteLines(findings, page));
     return spaceJson(findings);
   }
 
@@ -87,14 +76,5 @@ export class SpaceExplainer {
     const own = await lfsObjects(lfsStores(path, [...storages, ...lfs]), signal);
     const others = await ofForge;
     return own === null || others === null ? (own ?? others) : new Map([...own, ...others]);
-  }
-
-  async #note(path: string, signature: string, lines: readonly string[]): Promise<void> {
-    await writeNote(path, signature, lines).catch(error => {
-      this.#options.log.warn(
-        { path, why: messageOf(error) },
-        'refused pushes cannot show what takes the space',
-      );
-    });
   }
 }

@@ -1,69 +1,64 @@
-/** Does what the daemon asks for, as long as it is there. */
+/** The tasks that the daemon asks for, as long as the connection lasts on which it did. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
-import { type AskedTask, nextTasks, sendResult, type Tasks } from './connection.ts';
-import type { Reclaim } from './reclaim.ts';
+import type { Fields } from './connection.ts';
 
-const retryMs = 2000;
+/** Does a task; rejects with the reason where it cannot be done. */
+export type TaskRunner = (kind: string, task: Fields, signal: AbortSignal) => Promise<object>;
 
-export class TaskLoop {
-  readonly #socket: string;
-  readonly #reclaim: Reclaim;
-  readonly #stop = new AbortController();
-  readonly #doing = new Set<Promise<void>>();
-  #ended: Promise<void> = Promise.resolve();
+const longestFault = 2000;
 
-  constructor(socket: string, reclaim: Reclaim) {
-    this.#socket = socket;
-    this.#reclaim = reclaim;
+export class Tasks {
+  readonly #run: TaskRunner;
+  readonly #send: (message: object) => boolean;
+  readonly #running = new Map<string, { readonly stop: AbortController; readonly ended: Promise<void> }>();
+
+  constructor(run: TaskRunner, send: (message: object) => boolean) {
+    this.#run = run;
+    this.#send = send;
   }
 
-  start(): void {
-    this.#ended = this.#go();
+  begin(task: Fields): void {
+    const id = textIn(task, 'id');
+    const stop = new AbortController();
+    const ended = this.#do(id, task, stop.signal).finally(() => this.#running.delete(id));
+    this.#running.set(id, { stop, ended });
   }
 
-  /** Resolves once what was asked for is done, or was stopped. */
+  cancel(id: string): void {
+    this.#running.get(id)?.stop.abort();
+  }
+
+  /** The connection has ended: nobody waits for anything any more. */
+  cancelAll(): void {
+    for (const { stop } of this.#running.values()) stop.abort();
+  }
+
+  /** Resolves once nothing is under way any more. */
   async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#ended;
-    await Promise.all(this.#doing);
+    this.cancelAll();
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
-  async #go(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      try {
-        this.#take(await nextTasks(this.#socket, signal));
-      } catch {
-        // The reports tell if the daemon is there.
-        await delay(retryMs, undefined, { signal }).catch(() => {});
-      }
-    }
-  }
-
-  #take({ mark, pushed, asked }: Tasks): void {
-    this.#reclaim.mark = mark;
-    for (const path of pushed) this.#reclaim.pushed(path);
-    for (const task of asked) {
-      const doing = this.#do(task).finally(() => this.#doing.delete(doing));
-      this.#doing.add(doing);
-    }
-  }
-
-  async #do({ id, ...task }: AskedTask): Promise<void> {
+  async #do(id: string, task: Fields, signal: AbortSignal): Promise<void> {
     try {
-      await sendResult(this.#socket, id, { result: await this.#resultOf(task) });
+      const value = await this.#run(textIn(task, 'kind'), task, signal);
+      if (!signal.aborted && !this.#send({ result: { id, value } }))
+        this.#send({ fault: { id, why: 'the answer is too long' } });
     } catch (error) {
-      const fault = messageOf(error);
-      await sendResult(this.#socket, id, { fault: fault.slice(0, 2000) });
+      if (!signal.aborted) this.#send({ fault: { id, why: messageOf(error).slice(0, longestFault) } });
     }
   }
+}
 
-  async #resultOf({ kind, path, ...task }: Omit<AskedTask, 'id'>): Promise<object> {
-    if (kind === 'space') return this.#reclaim.explain(path, task);
-    if (kind !== 'reclaim') throw new Error('the worker is of another version than the daemon');
-    const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(path);
-    return { freed_bytes: freedBytes, unreachable_bytes: unreachableBytes };
-  }
+/** A text of a message; empty where there is none. */
+export function textIn(fields: Fields, name: string): string {
+  const value = fields[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** The texts of a list of a message. */
+export function textsIn(fields: Fields, name: string): readonly string[] {
+  const value = fields[name];
+  return Array.isArray(value) ? value.filter(each => typeof each === 'string') : [];
 }

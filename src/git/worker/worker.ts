@@ -1,15 +1,20 @@
-/** The worker as a whole: its jobs, and its reports to the daemon. */
+/** The worker as a whole: its jobs, its connection to the daemon, and what it reports there. */
 
+import { messageOf } from '../../errors.ts';
 import type { StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { version } from '../../version.ts';
 import type { Guard } from '../hooks/guard.ts';
-import { forgeLfsObjects, sendReport } from './connection.ts';
+import { DaemonConnection, type Fields } from './connection.ts';
 import { Figures } from './figures.ts';
 import { KeepHooks } from './keep-hooks.ts';
+import { LfsQuestions } from './lfs-questions.ts';
+import { pushTask } from './push-tasks.ts';
+import { Quarantines, type QuarantinesOptions } from './quarantines/quarantines.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
-import type { WorkerReport } from './report.ts';
-import { TaskLoop } from './tasks.ts';
+import { reportJson } from './report.ts';
+import type { GitProgram } from './space/git-programs.ts';
+import { Tasks, textIn, textsIn } from './tasks.ts';
 
 export interface WorkerOptions {
   /** `[server] TRUSTED_SOCKET`. */
@@ -20,12 +25,18 @@ export interface WorkerOptions {
   readonly isForge: boolean;
   /** Null where `[hooks] KEEP` is false. */
   readonly guard: Guard | null;
-  /** Null where `[reclaim] RUN` is never, or there is no git that can do it. */
-  readonly reclaim: Pick<ReclaimOptions, 'run' | 'expireMs' | 'gitVersion' | 'roundEveryMs'> | null;
+  /** The programs of git that it may run, the usual one first; without any, nothing is judged or collected. */
+  readonly gits: readonly GitProgram[];
+  /** `[reclaim] ALONE`. */
+  readonly isAlone: boolean;
+  /** Null where `[reclaim] RUN` is never. */
+  readonly reclaim: Pick<ReclaimOptions, 'run' | 'expireMs' | 'roundEveryMs'> | null;
   readonly log: Pick<Log, 'info' | 'warn'>;
+  /** The processes that may own a quarantine; those in /proc unless given. */
+  readonly processes?: QuarantinesOptions['processes'];
 }
 
-/** The daemon takes the worker for gone after some of these. */
+/** The daemon gives the worker up after some of these. */
 const reportEveryMs = 5000;
 /** Changes within this time are reported together. */
 const gatherMs = 200;
@@ -34,44 +45,73 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #hooks: KeepHooks | null;
   readonly #reclaim: Reclaim | null;
-  readonly #tasks: TaskLoop | null;
+  readonly #quarantines: Quarantines;
+  readonly #connection: DaemonConnection;
+  readonly #tasks: Tasks;
+  readonly #lfs: LfsQuestions;
   readonly #figures = new Figures();
-  /** The daemon's start that has the figures. */
-  #daemon = '';
+  #daemonVersion = version;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
-  #fault: string | null = null;
-  #sending: Promise<void> = Promise.resolve();
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    const { guard, reclaim, storages, exclude, isForge, log, trustedSocket } = options;
+    const { guard, reclaim, storages, exclude, isForge, isAlone, log, trustedSocket, processes } = options;
     const ofGit = storages.filter(({ kind }) => kind === 'repos' || kind === 'wiki');
     const changed = (): void => this.#reportIn(gatherMs);
+    this.#connection = new DaemonConnection({
+      socketPath: trustedSocket,
+      connected: () => {
+        this.#figures.sendAllAgain();
+        this.#reportIn(0);
+      },
+      take: message => this.#take(message),
+      ended: () => {
+        this.#tasks.cancelAll();
+        this.#lfs.ended();
+      },
+      fault: why => {
+        if (why === null) log.info({ socket: trustedSocket }, 'the daemon takes reports');
+        else log.warn({ socket: trustedSocket, why }, 'the daemon takes no report; the worker goes on');
+      },
+    });
+    const send = (message: object): boolean => this.#connection.send(message);
+    this.#lfs = new LfsQuestions(send);
+    this.#tasks = new Tasks((kind, task, signal) => this.#do(kind, task, signal), send);
+    this.#quarantines = new Quarantines({
+      storages: ofGit,
+      exclude,
+      isAlone,
+      log,
+      changed,
+      ...(processes === undefined ? {} : { processes }),
+    });
     this.#hooks = guard && new KeepHooks({ storages: ofGit, exclude, isForge, guard, log, changed });
+    const [program] = options.gits;
     this.#reclaim =
-      reclaim &&
-      new Reclaim({
-        ...reclaim,
-        storages: ofGit,
-        lfs: storages.filter(({ kind }) => kind === 'lfs'),
-        exclude,
-        forgeLfs: (path, signal) => forgeLfsObjects(trustedSocket, path, signal),
-        log,
-        found: figures => {
-          this.#figures.put(figures);
-          changed();
-        },
-        gone: path => this.#figures.forget(path),
-      });
-    this.#tasks = this.#reclaim && new TaskLoop(trustedSocket, this.#reclaim);
+      reclaim === null || program === undefined
+        ? null
+        : new Reclaim({
+            ...reclaim,
+            program,
+            storages: ofGit,
+            lfs: storages.filter(({ kind }) => kind === 'lfs'),
+            exclude,
+            forgeLfs: (path, signal) => this.#lfs.ask(path, signal),
+            log,
+            found: figures => {
+              this.#figures.put(figures);
+              changed();
+            },
+            gone: path => this.#figures.forget(path),
+          });
   }
 
   /** Resolves once every job has gone through all that there is. */
   async start(): Promise<void> {
-    this.#report();
+    this.#connection.start();
+    this.#quarantines.start();
     this.#reclaim?.start();
-    this.#tasks?.start();
     await this.#hooks?.start();
     this.#reportIn(0);
   }
@@ -79,9 +119,46 @@ export class Worker {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer ?? undefined);
-    const ended = this.#tasks?.close();
-    await Promise.all([this.#hooks?.close(), this.#reclaim?.close(), ended]);
-    await this.#sending;
+    await Promise.all([
+      this.#tasks.close(),
+      this.#hooks?.close(),
+      this.#reclaim?.close(),
+      this.#quarantines.close(),
+    ]);
+    await this.#connection.close();
+  }
+
+  #take(message: Fields): void {
+    if (typeof message.mark === 'string' && this.#reclaim !== null) this.#reclaim.mark = message.mark;
+    if (typeof message.version === 'string') this.#meetVersion(message.version);
+    for (const path of textsIn(message, 'pushed')) {
+      this.#reclaim?.pushed(path);
+      this.#quarantines.asked(path);
+    }
+    for (const path of textsIn(message, 'asked')) this.#quarantines.asked(path);
+    if (typeof message.cancel === 'string') this.#tasks.cancel(message.cancel);
+    this.#lfs.take(fieldsIn(message, 'answer'));
+    const task = fieldsIn(message, 'task');
+    if (task !== null) this.#tasks.begin(task);
+  }
+
+  #meetVersion(daemon: string): void {
+    if (daemon === this.#daemonVersion) return;
+    this.#daemonVersion = daemon;
+    this.#options.log.warn({ worker: version, daemon }, 'the worker is of another version than the daemon');
+  }
+
+  async #do(kind: string, task: Fields, signal: AbortSignal): Promise<object> {
+    const path = textIn(task, 'path');
+    const ofPush = await pushTask(kind, task, signal, this.#options);
+    if (ofPush !== null) return ofPush;
+    if (kind !== 'space' && kind !== 'reclaim')
+      throw new Error('the worker is of another version than the daemon');
+    if (this.#reclaim === null) throw new Error('the worker has no git, or [reclaim] RUN = never');
+    if (kind === 'space') return this.#reclaim.explain(path, task.urgent !== false);
+    const removedBytes = await this.#quarantines.removeIn(path);
+    const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(path);
+    return { freed_bytes: freedBytes + removedBytes, unreachable_bytes: unreachableBytes };
   }
 
   /** The next report is due then, if it would come later. */
@@ -92,41 +169,29 @@ export class Worker {
   }
 
   #report(): void {
-    this.#sending = this.#sending
-      .then(() => this.#send())
-      .finally(() => this.#reportIn(this.#reportsMore ? gatherMs : reportEveryMs));
+    if (!this.#connection.isOpen) return;
+    try {
+      this.#connection.send({ report: this.#state() });
+    } catch (error) {
+      this.#options.log.warn({ why: messageOf(error) }, 'a report could not be made');
+    }
+    this.#reportIn(this.#figures.hasUnsent ? gatherMs : reportEveryMs);
   }
 
-  async #send(): Promise<void> {
-    const { trustedSocket, log } = this.#options;
-    const state = this.#state();
-    const outcome = await sendReport(trustedSocket, state);
-    if (outcome.taken) this.#taken(state, outcome.daemon);
-    const fault = outcome.taken ? null : outcome.why;
-    if (fault === this.#fault) return;
-    this.#fault = fault;
-    if (fault === null) log.info({ socket: trustedSocket }, 'the daemon takes reports');
-    else log.warn({ socket: trustedSocket, why: fault }, 'the daemon takes no report; the worker goes on');
-  }
-
-  get #reportsMore(): boolean {
-    return this.#fault === null && this.#figures.hasUnsent;
-  }
-
-  #taken({ repositories }: WorkerReport, daemon: string): void {
-    this.#figures.sent(repositories);
-    if (daemon !== this.#daemon) this.#figures.sendAllAgain();
-    this.#daemon = daemon;
-  }
-
-  #state(): WorkerReport {
-    const uid = process.geteuid?.() ?? -1;
-    return {
+  #state(): object {
+    return reportJson({
       version,
       pid: process.pid,
-      uid,
+      uid: process.geteuid?.() ?? -1,
+      gits: this.#options.gits.map(git => ({ path: git.program, version: git.version })),
       hooks: this.#hooks?.report() ?? null,
+      quarantines: this.#quarantines.report(),
       repositories: this.#figures.next(),
-    };
+    });
   }
+}
+
+function fieldsIn(message: Fields, name: string): Fields | null {
+  const value = message[name];
+  return typeof value === 'object' && value !== null ? { ...value } : null;
 }

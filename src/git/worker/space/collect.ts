@@ -6,7 +6,7 @@
  * they are.
  */
 
-import { type GitVersion, isAtLeast } from './git-version.ts';
+import { type GitVersion, isAtLeast } from './git-programs.ts';
 import { lockForGc } from './lock.ts';
 import { measure, type Reachability } from './measure.ts';
 import { mendBroken, repack } from './repack.ts';
@@ -21,7 +21,6 @@ export interface Collected {
 export interface CollectOptions {
   /** Objects that are unreachable for a shorter time stay. At least ten minutes. */
   readonly expireMs: number;
-  readonly gitVersion: GitVersion;
   readonly limits: RunLimits;
   /** Milliseconds since 1970. */
   now(): number;
@@ -31,7 +30,7 @@ const shortestExpireMs = 600_000;
 
 /** Rejects with a `UnusableRepository` where nothing may be deleted, or git fails. */
 export async function collect(view: RepositoryView, options: CollectOptions): Promise<Collected> {
-  const { limits, gitVersion } = options;
+  const { limits } = options;
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
   const expireMs = Math.max(options.expireMs, shortestExpireMs);
@@ -46,8 +45,8 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
     await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.
     await view.refreshReflogs();
-    await repack(view, unreachable(gitVersion, expire), limits);
-    await view.git(['prune', `--expire=${expire}`], limits);
+    await repack(view, unreachable(view.program, expire), limits);
+    await view.prune(expire, limits);
     await writeGraph();
   } finally {
     await unlock();

@@ -36,11 +36,12 @@ export async function bytesOf(
   return (await objectsOf(view, tips, limits)).bytes;
 }
 
-/** The same, with the number of the objects. */
+/** The same, with the number of the objects. `input`: what git reads, with `--stdin` among the arguments. */
 export async function objectsOf(
   view: RepositoryView,
   tips: readonly string[],
   limits: RunLimits,
+  input = '',
 ): Promise<{ readonly bytes: number; readonly objects: number }> {
   let bytes = 0;
   let objects = 0;
@@ -56,6 +57,7 @@ export async function objectsOf(
       bytes += Number(line);
       objects += 1;
     },
+    input,
   );
   return { bytes, objects };
 }

@@ -9,6 +9,10 @@ export interface GitSettings {
   readonly refStorage: 'files' | 'reftable';
   /** `core.sharedRepository`: the permissions of new files; null: as the umask has it. */
   readonly sharedRepository: string | null;
+  /** `core.bare`; null: the repository does not say. */
+  readonly isBare: boolean | null;
+  /** `receive.*` and `transfer.hideRefs`, in their order. */
+  readonly receive: readonly (readonly [key: string, value: string])[];
   /** Why objects must not be deleted here; null: they may. */
   readonly keepsObjects: string | null;
 }
@@ -29,13 +33,14 @@ const shared = /^(?:group|all|world|everybody|umask|true|false|[0-7]{1,4})$/i;
 /** Reads the settings; rejects with a fault where the repository is one that this code does not know. */
 export async function readGitSettings(
   path: string,
+  program: string,
   env: Readonly<Record<string, string>>,
 ): Promise<GitSettings> {
   const file = readBounded(encodePath(`${path}/config`));
   if (file.kind !== 'file') throw new UnusableRepository(`its config is no regular file (${file.kind})`);
   if (!file.whole) throw new UnusableRepository('its config is longer than 1 MiB');
   const { status, output } = await runProgram(
-    'git',
+    program,
     ['config', '--file', '-', '--no-includes', '--null', '--list'],
     { timeoutMs: configMs, env, input: file.bytes, mostBytes: 8 * file.bytes.length + 1024 },
   );
@@ -44,11 +49,11 @@ export async function readGitSettings(
 }
 
 function settingsIn(output: string): GitSettings {
-  const values = new Map<string, string>();
-  for (const entry of output.split('\0')) {
+  const entries = output.split('\0').map((entry): readonly [string, string] => {
     const end = entry.indexOf('\n');
-    values.set(end === -1 ? entry : entry.slice(0, end), end === -1 ? 'true' : entry.slice(end + 1));
-  }
+    return end === -1 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)];
+  });
+  const values = new Map(entries);
   const unknown = [...values.keys()].find(
     key => key.startsWith('extensions.') && !knownExtensions.has(key.slice('extensions.'.length)),
   );
@@ -65,15 +70,18 @@ function settingsIn(output: string): GitSettings {
     objectFormat,
     refStorage,
     sharedRepository: sharedRepository !== null && shared.test(sharedRepository) ? sharedRepository : null,
+    isBare: values.has('core.bare') ? !isOff(values.get('core.bare')) : null,
+    receive: entries.filter(([key]) => key.startsWith('receive.') || key === 'transfer.hiderefs'),
     keepsObjects: keptBecause(values),
   };
 }
 
+function isOff(value: string | undefined): boolean {
+  return ['false', 'no', 'off', '0', '', undefined].includes(value?.toLowerCase());
+}
+
 function keptBecause(values: ReadonlyMap<string, string>): string | null {
-  const isOff = ['false', 'no', 'off', '0', '', undefined].includes(
-    values.get('extensions.preciousobjects')?.toLowerCase(),
-  );
-  if (!isOff) return 'its config has extensions.preciousObjects';
+  if (!isOff(values.get('extensions.preciousobjects'))) return 'its config has extensions.preciousObjects';
   if (values.has('extensions.partialclone')) return 'it is a partial clone';
   for (const key of ['gc.pruneexpire', 'gc.cruftexpiration'])
     if (values.get(key)?.toLowerCase() === 'never') return `its config has ${key} = never`;

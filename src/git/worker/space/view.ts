@@ -13,6 +13,7 @@ import { pipePrograms, readBounded, runProgram, type Stage } from '../../../boun
 import { SoftquotaError } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text/index.ts';
+import type { GitProgram } from './git-programs.ts';
 import { copyReflogs } from './reflogs.ts';
 import { type GitSettings, readGitSettings } from './repository-config.ts';
 import { UnusableRepository } from './unusable-repository.ts';
@@ -32,6 +33,14 @@ export interface GitStage {
   readonly isLocal?: boolean;
 }
 
+export interface ViewOptions {
+  readonly program: GitProgram;
+  /** False: git does not see them. */
+  readonly hasReflogs?: boolean;
+  /** The name of a quarantine in `objects`, whose objects git sees besides; null: none. */
+  readonly quarantine?: string | null;
+}
+
 /** git keeps up to 96 MiB of differences that it has resolved, unless it is told to keep less. */
 const ownConfig = '[core]\n\tdeltaBaseCacheLimit = 32m\n';
 
@@ -42,34 +51,47 @@ const mostOutput = 16 * 1024 * 1024;
 
 export class RepositoryView {
   readonly path: string;
+  readonly program: GitProgram;
   readonly settings: GitSettings;
   /** It borrows objects of other repositories. */
   readonly hasAlternates: boolean;
   #hasReflogs = false;
   readonly #folder: string;
+  readonly #quarantine: string | null;
 
-  private constructor(path: string, settings: GitSettings, hasAlternates: boolean, folder: string) {
+  private constructor(
+    path: string,
+    { program, quarantine = null }: ViewOptions,
+    settings: GitSettings,
+    hasAlternates: boolean,
+    folder: string,
+  ) {
     this.path = path;
+    this.program = program;
     this.settings = settings;
     this.hasAlternates = hasAlternates;
     this.#folder = folder;
+    this.#quarantine = quarantine;
   }
 
   /** Rejects with a `UnusableRepository` where this is none that git can be run on. */
-  static async open(path: string): Promise<RepositoryView> {
-    for (const name of ['', '/objects', '/refs']) {
+  static async open(path: string, options: ViewOptions): Promise<RepositoryView> {
+    const { program, hasReflogs = true, quarantine = null } = options;
+    for (const name of ['', '/objects', '/refs', ...(quarantine === null ? [] : [`/objects/${quarantine}`])]) {
       const stats = await lstat(encodePath(path + name)).catch(() => null);
       if (stats?.isDirectory() !== true) throw new UnusableRepository(`${name || 'it'} is not a directory`);
     }
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
     try {
       await writeFile(join(folder, 'global'), ownConfig);
-      const settings = await readGitSettings(path, environment(folder, 'whole'));
+      const settings = await readGitSettings(path, program.program, environment(folder, 'whole'));
       const hasAlternates = readBounded(encodePath(`${path}/objects/info/alternates`)).kind !== 'absent';
-      const view = new RepositoryView(path, settings, hasAlternates, folder);
+      const view = new RepositoryView(path, options, settings, hasAlternates, folder);
       await view.#make('whole');
       await symlink(encodePath(`${path}/objects`), join(folder, 'whole/objects'));
-      await view.refreshReflogs();
+      if (quarantine !== null)
+        await symlink(encodePath(`${path}/objects/${quarantine}`), join(folder, 'quarantine'));
+      if (hasReflogs) await view.refreshReflogs();
       if (hasAlternates) await view.#makeLocal();
       return view;
     } catch (error) {
@@ -79,13 +101,23 @@ export class RepositoryView {
   }
 
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
-  async git(args: readonly string[], { isUrgent, ...limits }: RunLimits): Promise<string> {
+  git(args: readonly string[], limits: RunLimits, input: string | Uint8Array = ''): Promise<string> {
+    return this.#run(args, limits, this.#environment('whole'), input);
+  }
+
+  async #run(
+    args: readonly string[],
+    { isUrgent, ...limits }: RunLimits,
+    env: Readonly<Record<string, string>>,
+    input: string | Uint8Array = '',
+  ): Promise<string> {
     limits.signal.throwIfAborted();
-    const { status, output, complaint } = await runProgram('git', args, {
+    const { status, output, complaint } = await runProgram(this.program.program, args, {
       ...limits,
       isNiced: isUrgent !== true,
-      env: environment(this.#folder, 'whole'),
+      env,
       mostBytes: mostOutput,
+      input,
     });
     limits.signal.throwIfAborted();
     if (status !== 0) throw saidByGit(args, status, complaint);
@@ -128,9 +160,9 @@ export class RepositoryView {
   ): Promise<void> {
     const programs = stages.map(
       ({ args, isLocal = false }): Stage => ({
-        program: 'git',
+        program: this.program.program,
         args,
-        env: environment(this.#folder, isLocal && this.hasAlternates ? 'local' : 'whole'),
+        env: this.#environment(isLocal && this.hasAlternates ? 'local' : 'whole'),
       }),
     );
     const ended = await pipePrograms(
@@ -141,6 +173,31 @@ export class RepositoryView {
     signal.throwIfAborted();
     for (const [index, { status, complaint }] of ended.entries())
       if (status !== 0) throw saidByGit(stages[index]?.args ?? [], status, complaint);
+  }
+
+  /**
+   * Runs `git prune`. By itself that removes each directory of objects that an old push is still bringing: it
+   * sees only packs and loose objects.
+   */
+  async prune(expire: string, limits: RunLimits): Promise<void> {
+    const objects = join(this.#folder, 'prunable');
+    await rm(objects, { recursive: true, force: true });
+    await this.#linkObjects(objects);
+    await this.#run(['prune', `--expire=${expire}`], limits, this.#environment('whole', 'prunable'));
+  }
+
+  /** git finds the objects of the directory `front` first, and those of the repository behind it. */
+  #environment(
+    kind: Kind,
+    front = this.#quarantine === null ? null : 'quarantine',
+  ): Readonly<Record<string, string>> {
+    const own = environment(this.#folder, kind);
+    if (front === null) return own;
+    return {
+      ...own,
+      GIT_OBJECT_DIRECTORY: join(this.#folder, front),
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: quotedForGit(join(this.#folder, kind, 'objects')),
+    };
   }
 
   get hasReflogs(): boolean {
@@ -173,7 +230,10 @@ export class RepositoryView {
   /** The repository's objects without those of its alternates. */
   async #makeLocal(): Promise<void> {
     await this.#make('local');
-    const objects = join(this.#folder, 'local/objects');
+    await this.#linkObjects(join(this.#folder, 'local/objects'));
+  }
+
+  async #linkObjects(objects: string): Promise<void> {
     await mkdir(objects);
     for (const name of await readdir(encodePath(`${this.path}/objects`), { encoding: 'latin1' }))
       if (name === 'pack' || /^[0-9a-f]{2}$/.test(name))
@@ -208,6 +268,11 @@ function environment(folder: string, kind: Kind): Readonly<Record<string, string
   };
 }
 
+/** A path in a list that colons separate; git takes one in quotes as a string of C. */
+function quotedForGit(path: string): string {
+  return /[:"]/.test(path) ? `"${path.replaceAll(/["\\]/g, String.raw`\$&`)}"` : path;
+}
+
 /** One thread, and no more memory than a daemon beside it can spare. */
 function configText({ objectFormat, refStorage, sharedRepository }: GitSettings): string {
   const isPlain = objectFormat === 'sha1' && refStorage === 'files';
@@ -237,13 +302,18 @@ function configText({ objectFormat, refStorage, sharedRepository }: GitSettings)
  */
 export async function withView<Result>(
   path: string,
-  { timeoutMs, signal }: RunLimits,
+  options: ViewOptions,
+  { timeoutMs, signal, isUrgent }: RunLimits,
   work: (view: RepositoryView, limits: RunLimits) => Promise<Result>,
 ): Promise<Result> {
-  const view = await RepositoryView.open(path);
+  const view = await RepositoryView.open(path, options);
   const overdue = AbortSignal.timeout(timeoutMs);
   try {
-    return await work(view, { timeoutMs, signal: AbortSignal.any([signal, overdue]) });
+    return await work(view, {
+      timeoutMs,
+      signal: AbortSignal.any([signal, overdue]),
+      isUrgent: isUrgent === true,
+    });
   } catch (error) {
     if (overdue.aborted) throw new UnusableRepository(`no end within ${timeoutMs / 1000} s`);
     throw error;

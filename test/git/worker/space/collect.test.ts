@@ -10,11 +10,11 @@ import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { UnusableRepository } from '../../../../src/git/worker/space/unusable-repository.ts';
 import { RepositoryView, type RunLimits } from '../../../../src/git/worker/space/view.ts';
 import { isLong } from '../../../run-length.ts';
-import { gitVersion, limits, Repository } from './world.ts';
+import { limits, program, Repository } from './world.ts';
 
 const hourMs = 3_600_000;
 
-const options = { expireMs: hourMs, gitVersion, limits, now: Date.now };
+const options = { expireMs: hourMs, limits, now: Date.now };
 
 t.test('what a deleted branch alone held is unreachable, and goes once it is old', async t => {
   const repository = await Repository.open(t);
@@ -74,7 +74,7 @@ t.test('objects of alternates are neither counted nor taken over', async t => {
   await repository.git('clone', '-q', '--bare', '--shared', repository.path, fork);
   await repository.commit({ own: 30_000 });
   await repository.git('push', '-q', fork, 'main');
-  const view = await RepositoryView.open(fork);
+  const view = await RepositoryView.open(fork, { program });
   t.teardown(() => view.close());
   const found = await measure(view, limits);
   t.ok(found.reachableBytes > 30_000 && found.reachableBytes < 32_000, String(found.reachableBytes));
@@ -109,7 +109,7 @@ t.test('nothing is deleted where the repository says so, or another collection r
     ['extensions.partialClone', 'origin'],
   ] as const) {
     await repository.git('-C', repository.path, 'config', key, value);
-    const kept = await RepositoryView.open(repository.path);
+    const kept = await RepositoryView.open(repository.path, { program });
     t.teardown(() => kept.close());
     await t.rejects(collect(kept, options), /nothing is deleted/, key);
     await measure(kept, limits);
@@ -122,16 +122,16 @@ t.test('what is no repository that git knows is a fault that says why', async t 
   const { path } = repository;
   await repository.git('-C', path, 'config', 'core.repositoryFormatVersion', '1');
   await writeFile(join(path, 'config'), '[extensions]\nfromTheFuture = true\n');
-  await t.rejects(RepositoryView.open(path), /extensions\.fromthefuture/);
+  await t.rejects(RepositoryView.open(path, { program }), /extensions\.fromthefuture/);
   await writeFile(join(path, 'config'), 'no config');
-  await t.rejects(RepositoryView.open(path), /git cannot read its config/);
+  await t.rejects(RepositoryView.open(path, { program }), /git cannot read its config/);
   await rm(join(path, 'config'));
   await symlink('/dev/zero', join(path, 'config'));
-  await t.rejects(RepositoryView.open(path), /its config is no regular file \(link\)/);
+  await t.rejects(RepositoryView.open(path, { program }), /its config is no regular file \(link\)/);
   await rm(join(path, 'objects'), { recursive: true });
   await mkdir(repository.server.path('elsewhere'));
   await symlink(repository.server.path('elsewhere'), join(path, 'objects'));
-  await t.rejects(RepositoryView.open(path), /objects is not a directory/);
+  await t.rejects(RepositoryView.open(path, { program }), /objects is not a directory/);
 });
 
 t.test('sha256, shared permissions and a bitmap', async t => {
@@ -142,7 +142,7 @@ t.test('sha256, shared permissions and a bitmap', async t => {
   await repository.git('init', '-q', '-b', 'main', '--object-format=sha256', repository.clone);
   await repository.commit({ a: 5000 });
   await repository.git('push', '-q', path, 'main');
-  const view = await RepositoryView.open(path);
+  const view = await RepositoryView.open(path, { program });
   t.teardown(() => view.close());
   const { reachableBytes } = await measure(view, limits);
   t.ok(reachableBytes > 5000 && reachableBytes < 6000);
@@ -151,7 +151,7 @@ t.test('sha256, shared permissions and a bitmap', async t => {
   t.equal(packs.filter(name => name.endsWith('.bitmap')).length, 1, packs.join(' '));
   await repository.commit({ b: 5000 });
   await repository.git('push', '-q', path, 'main');
-  await writeBitmap(view, gitVersion, limits);
+  await writeBitmap(view, limits);
   const names = await readdir(join(path, 'objects/pack'));
   t.ok(
     names.some(name => name.startsWith('multi-pack-index-')),
@@ -171,7 +171,7 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
   const turns = isLong ? 200 : 12;
   for (let turn = 0; turn < turns; turn++) {
     const stop = new AbortController();
-    const view = await RepositoryView.open(repository.path);
+    const view = await RepositoryView.open(repository.path, { program });
     // Every step of the collection is interrupted at some turn.
     const timer = setTimeout(() => stop.abort(), turn * 8);
     await collect(view, { ...options, limits: { ...limits, signal: stop.signal } }).catch(() => {});

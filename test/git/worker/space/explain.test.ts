@@ -205,7 +205,7 @@ t.test('LFS objects beside the repository are looked at where they are of that r
   await repository.commit({ other: 10 });
   // A pull request's ref needs it as a branch does.
   await repository.push('main:refs/pull/1/head');
-  const view = await RepositoryView.open(repository.path);
+  const view = await RepositoryView.open(repository.path, { program });
   t.teardown(() => view.close());
   const { lfs } = await explainSpace(view, limits, () => lfsObjects(stores, limits.signal));
   t.strictSame(lfs, {

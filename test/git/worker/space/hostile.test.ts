@@ -13,7 +13,7 @@ import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { run } from '../../../hooks/world.ts';
-import { gitVersion, limits, Repository } from './world.ts';
+import { limits, program, Repository } from './world.ts';
 
 t.setTimeout(120_000);
 
@@ -60,8 +60,8 @@ t.test('no program that its configuration, hooks or attributes name is run', asy
   const view = await repository.view(t);
   await measure(view, limits);
   await explainSpace(view, limits);
-  await writeBitmap(view, gitVersion, limits);
-  await collect(view, { expireMs: 600_000, gitVersion, limits, now: Date.now });
+  await writeBitmap(view, limits);
+  await collect(view, { expireMs: 600_000, limits, now: Date.now });
   const left = await readdir(repository.server.root);
   t.notOk(left.includes('marker'), 'nothing ran');
   t.notOk(left.includes('trace'), 'nothing was written');
@@ -99,7 +99,7 @@ t.test('names of files in the repositories of others are not shown', async t => 
   await mkdir(join(path, 'objects/info'), { recursive: true });
   await writeFile(join(path, 'objects/info/alternates'), `${victim.path}/objects\n`);
   await writeFile(join(path, 'refs/heads/main'), `${secret}\n`);
-  const view = await RepositoryView.open(path);
+  const view = await RepositoryView.open(path, { program });
   t.teardown(() => view.close());
   const report = JSON.stringify(spaceJson(await explainSpace(view, limits)));
   t.notMatch(report, /secret-name/);

@@ -9,7 +9,7 @@ import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { keepHeapSmall } from '../../../../src/heap.ts';
 import { plainEnvironment } from '../../../e2e/run.ts';
-import { gitVersion, limits, Repository } from './world.ts';
+import { limits, program, Repository } from './world.ts';
 
 t.setTimeout(3_600_000);
 
@@ -89,7 +89,7 @@ t.test(
       return busyMs() - begun;
     };
     const withoutMs = await measuring();
-    await writeBitmap(view, gitVersion, patient);
+    await writeBitmap(view, patient);
     // Others on this host may have emptied its caches.
     const measuredMs = Math.min(await measuring(), await measuring(), await measuring());
     t.comment(`measured in ${withoutMs} ms, with a bitmap in ${measuredMs} ms`);

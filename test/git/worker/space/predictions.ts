@@ -10,13 +10,13 @@ import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { spaceReport } from '../../../../src/wire/index.ts';
 import { run } from '../../../hooks/world.ts';
-import { gitVersion, limits, type Repository } from './world.ts';
+import { limits, program, type Repository } from './world.ts';
 
 /** As after an expiry that is over. */
-const later = { expireMs: 600_000, gitVersion, limits, now: () => Date.now() + 86_400_000 };
+const later = { expireMs: 600_000, limits, now: () => Date.now() + 86_400_000 };
 
 export async function explained(repository: Pick<Repository, 'path'>) {
-  const view = await RepositoryView.open(repository.path);
+  const view = await RepositoryView.open(repository.path, { program });
   try {
     return spaceReport.parse(JSON.parse(JSON.stringify(spaceJson(await explainSpace(view, limits)))));
   } finally {
@@ -26,7 +26,7 @@ export async function explained(repository: Pick<Repository, 'path'>) {
 
 /** Collects garbage, and gives the bytes that are left. */
 export async function collected(repository: Repository): Promise<number> {
-  const view = await RepositoryView.open(repository.path);
+  const view = await RepositoryView.open(repository.path, { program });
   try {
     await collect(view, later);
   } finally {

@@ -4,11 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
-import type { GitVersion } from '../../../../src/git/worker/space/git-version.ts';
+import { findGits } from '../../../../src/git/worker/space/git-programs.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { Server } from '../../hooks/server.ts';
 
-export const gitVersion: GitVersion = { major: 2, minor: 39 };
+const { gits } = await findGits(['git']);
+export const [program] = gits as [(typeof gits)[number]]; // the tests need git
 export const limits = { timeoutMs: 60_000, signal: new AbortController().signal };
 
 export class Repository {
@@ -90,7 +91,7 @@ export class Repository {
   }
 
   async view(t: Test): Promise<RepositoryView> {
-    const view = await RepositoryView.open(this.path);
+    const view = await RepositoryView.open(this.path, { program });
     t.teardown(() => view.close());
     return view;
   }

@@ -1,0 +1,59 @@
+/** The lines about the space of a repository that its refused pushes show. */
+
+import { formatBytes, formatCount, printable } from '../text/index.ts';
+import type { SpaceReport } from '../wire/index.ts';
+
+const mostNamed = 3;
+const longestName = 200;
+
+/** The three that free most; none where nothing would free anything. `page`: empty for none. */
+export function spaceLines(report: SpaceReport, page: string): readonly string[] {
+  const first = candidates(report)
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, mostNamed);
+  if (first.length === 0) return [];
+  const sizes = first.map(({ bytes }) => formatBytes(bytes));
+  const width = Math.max(...sizes.map(size => size.length));
+  return [
+    'Removing these frees the most space in this repository:',
+    ...first.map(({ words }, at) => `  ${(sizes[at] ?? '').padStart(width)}  ${words}`),
+    ...(page === '' ? [] : [`How to free it: ${printable(page)}`]),
+  ];
+}
+
+interface Candidate {
+  readonly words: string;
+  readonly bytes: number;
+}
+
+function candidates({ paths, refs, ...report }: SpaceReport): readonly Candidate[] {
+  return [
+    ...paths.map(({ path, frees, versions }) => ({
+      words: `file ${shown(path)}${versions > 1 ? `, ${formatCount(versions)} versions` : ''}`,
+      bytes: frees,
+    })),
+    ...refs
+      .filter(ref => !ref.default_branch)
+      .map(({ name, frees }) => ({ words: refWords(name), bytes: frees })),
+    {
+      words: 'objects that nothing reaches: go with the next garbage collection',
+      bytes: report.unreachable_bytes,
+    },
+    {
+      words: 'leftovers of broken pushes: go with the next garbage collection',
+      bytes: report.leftover_bytes,
+    },
+  ];
+}
+
+function refWords(name: string): string {
+  const [, kind = '', short = ''] = /^refs\/(heads|tags)\/(.*)$/s.exec(name) ?? [];
+  if (kind === '') return `ref ${shown(name)}`;
+  return `${kind === 'heads' ? 'branch' : 'tag'} ${shown(short)}`;
+}
+
+function shown(name: string): string {
+  const whole = printable(name);
+  return whole.length > longestName ? `${whole.slice(0, longestName)}…` : whole;
+}

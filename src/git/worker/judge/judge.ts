@@ -1,0 +1,245 @@
+/**
+ * Judges a refused push by what stays: the bytes that the refs of the repository reach afterwards against
+ * before. A push that takes more away than it brings is the way out for an owner over the limit, so it may go
+ * on. Nobody gets more than that out of it: the refs before and after are one list, and what git will not do
+ * does not count.
+ */
+
+import { decodePath } from '../../../layout/index.ts';
+import { formatBytes, printable } from '../../../text/index.ts';
+import type { GitProgram } from '../space/git-programs.ts';
+import { objectsOf } from '../space/measure.ts';
+import { UnusableRepository } from '../space/unusable-repository.ts';
+import { type RepositoryView, type RunLimits, withView } from '../space/view.ts';
+import { changesIn, isNone, type RefChange, type Refs, tipsAfter } from './changes.ts';
+import { broughtBy, checkQuarantine, whileThere } from './quarantine.ts';
+import { receiveSettingsOf, refsOf } from './repository.ts';
+
+/** A push, as the daemon names it. */
+export interface JudgedPush {
+  readonly path: string;
+  /** The name of the quarantine; null: it brings no object. */
+  readonly quarantine: string | null;
+  /** git's lines `OLD NEW REF`. */
+  readonly lines: string;
+  /** Names of refs that the server hides, or what they begin with. */
+  readonly hidden: readonly string[];
+}
+
+export interface Verdict {
+  readonly smaller: boolean;
+  /** Empty: it is a push that takes nothing away. */
+  readonly words: string;
+  /** An object that came with it, as a path below `objects`; null: none that is new. */
+  readonly sample: string | null;
+}
+
+const cannotTell =
+  'git cannot tell here whether this push makes the repository smaller. Delete branches and tags first, in ' +
+  'separate pushes: these are never refused.';
+const mostNamed = 3;
+const mostReplacing = 100;
+
+/** `manner`: with `less` it must not bring more bytes than it frees, for those stay on the disk for a while. */
+export async function judge(
+  push: JudgedPush & { readonly manner: 'any' | 'less' },
+  program: GitProgram,
+  limits: RunLimits,
+): Promise<Verdict> {
+  const changes = changesIn(push.lines);
+  if (changes === null) return refused(cannotTell);
+  try {
+    return await inQuarantine(push, program, limits, (view, within) => judgeIn(view, within, push, changes));
+  } catch (error) {
+    if (error instanceof UnusableRepository) return refused(cannotTell);
+    throw error;
+  }
+}
+
+/**
+ * Tells whether a push writes refs to objects that nothing reaches, which are still there from before their refs
+ * were deleted. Rejects where git cannot tell.
+ */
+export async function bringsBack(push: JudgedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
+  const tips = (changesIn(push.lines) ?? []).filter(change => !isNone(change.new)).map(change => change.new);
+  if (tips.length === 0) return false;
+  return inQuarantine(push, program, limits, (view, within) =>
+    reachesMore(view, within, tips, ['--not', '--all']),
+  );
+}
+
+/** Works with a view of the repository and the push's objects, as long as these are there. */
+async function inQuarantine<Result>(
+  { path, quarantine }: JudgedPush,
+  program: GitProgram,
+  limits: RunLimits,
+  work: (view: RepositoryView, limits: RunLimits) => Promise<Result>,
+): Promise<Result> {
+  const options = { program, quarantine, hasReflogs: false };
+  if (quarantine === null) return withView(path, options, { ...limits, isUrgent: true }, work);
+  const there = whileThere(path, quarantine);
+  try {
+    const signal = AbortSignal.any([limits.signal, there.signal]);
+    return await withView(path, options, { ...limits, signal, isUrgent: true }, async (view, within) => {
+      await checkQuarantine(path, quarantine, view.settings.sharedRepository !== null);
+      return work(view, within);
+    });
+  } finally {
+    there.end();
+  }
+}
+
+async function judgeIn(
+  view: RepositoryView,
+  limits: RunLimits,
+  push: JudgedPush & { readonly manner: 'any' | 'less' },
+  changes: readonly RefChange[],
+): Promise<Verdict> {
+  if (!(await canTakeAway(view, limits, changes))) return refused('');
+  const [refs, settings, kinds] = await Promise.all([
+    refsOf(view, limits),
+    receiveSettingsOf(view, push.hidden, limits.signal),
+    kindsOf(view, limits, changes),
+  ]);
+  const tips = tipsAfter(refs, changes, kinds, settings);
+  if (tips === null) return refused(cannotTell);
+  const [before, after, brought] = await Promise.all([
+    weigh(view, limits, [...refs.values.values()]),
+    weigh(view, limits, tips),
+    push.quarantine === null ? { bytes: 0, sample: null } : broughtBy(push.path, push.quarantine),
+  ]);
+  const sizes = sizesText(before, after);
+  if (after >= before)
+    return refused(
+      `this push would not make the repository smaller: ${sizes}.${await othersText(view, limits, refs, changes)}`,
+    );
+  // What git completes the pack with may be there a second time; anything beyond is there for nobody.
+  if (brought.bytes > 2 * before)
+    return refused(
+      `this push brings ${formatBytes(brought.bytes)}, although ${sizes}. Delete branches and tags first.`,
+    );
+  const freed = before - after;
+  if (push.manner === 'less' && brought.bytes > freed)
+    return refused(
+      `this push would make the repository smaller only after a garbage collection (${sizes}), and it brings ` +
+        `${formatBytes(brought.bytes)}, more than it frees: delete branches and tags first.`,
+    );
+  const words = `this push makes the repository smaller, by ${formatBytes(freed)}, so it is accepted although the quota is exceeded.`;
+  return { smaller: true, words, sample: brought.sample };
+}
+
+function refused(words: string): Verdict {
+  return { smaller: false, words, sample: null };
+}
+
+function sizesText(before: number, after: number): string {
+  const shown = [before, after].map(formatBytes);
+  const [now, then] = shown[0] === shown[1] && before !== after ? [`${before} B`, `${after} B`] : shown;
+  return `its branches and tags take ${now} now, and would take ${then} afterwards`;
+}
+
+/**
+ * Tells whether the push deletes a ref, or updates one in such a way that something may become unreachable. Where
+ * git cannot tell, it may.
+ */
+async function canTakeAway(
+  view: RepositoryView,
+  limits: RunLimits,
+  changes: readonly RefChange[],
+): Promise<boolean> {
+  if (changes.some(change => isNone(change.new) && !isNone(change.old))) return true;
+  const news = changes.filter(change => !isNone(change.new)).map(change => `^${change.new}`);
+  const olds = changes.filter(change => !isNone(change.old)).map(change => change.old);
+  if (olds.length === 0) return false;
+  return reachesMore(view, limits, [...news, ...olds], []).catch((error: unknown) => {
+    if (error instanceof UnusableRepository) return true;
+    throw error;
+  });
+}
+
+/** Tells whether these objects reach anything that `^OBJECT` among them or the options leave out. */
+async function reachesMore(
+  view: RepositoryView,
+  limits: RunLimits,
+  objects: readonly string[],
+  options: readonly string[],
+): Promise<boolean> {
+  const enough = new AbortController();
+  try {
+    await view.lines(
+      [{ args: ['rev-list', '--objects', '--no-object-names', '--stdin', ...options] }],
+      { ...limits, signal: AbortSignal.any([limits.signal, enough.signal]) },
+      () => enough.abort(),
+      objects.map(object => `${object}\n`).join(''),
+    );
+    return enough.signal.aborted;
+  } catch (error) {
+    if (enough.signal.aborted && !limits.signal.aborted) return true;
+    throw error;
+  }
+}
+
+async function kindsOf(
+  view: RepositoryView,
+  limits: RunLimits,
+  changes: readonly RefChange[],
+): Promise<ReadonlyMap<string, string>> {
+  const objects = new Set(changes.filter(change => !isNone(change.new)).map(change => change.new));
+  const kinds = new Map<string, string>();
+  if (objects.size === 0) return kinds;
+  await view.lines(
+    [{ args: ['cat-file', '--batch-check=%(objectname) %(objecttype)'] }],
+    limits,
+    line => {
+      const [object = '', kind = ''] = line.split(' ');
+      kinds.set(object, kind);
+    },
+    [...objects].map(object => `${object}\n`).join(''),
+  );
+  return kinds;
+}
+
+/** The bytes on the disk of all that these objects reach, without what only alternates have. */
+async function weigh(view: RepositoryView, limits: RunLimits, tips: readonly string[]): Promise<number> {
+  const input = [...new Set(tips)].map(tip => `${tip}\n`).join('');
+  if (input === '') return 0;
+  if (view.hasAlternates) return (await objectsOf(view, ['--stdin'], limits, input)).bytes;
+  const args = ['rev-list', '--objects', '--disk-usage', '--use-bitmap-index', '--stdin'];
+  return Number((await view.git(args, limits, input)).trim());
+}
+
+/**
+ * Names refs that the push leaves alone and that hold a history of their own, such as tags of the one that it
+ * replaces, and a detached HEAD.
+ */
+async function othersText(
+  view: RepositoryView,
+  limits: RunLimits,
+  refs: Refs,
+  changes: readonly RefChange[],
+): Promise<string> {
+  const news = changes.filter(change => !isNone(change.new)).map(change => change.new);
+  const pushed = new Set(changes.map(({ name }) => name));
+  const replacing = news.slice(0, mostReplacing).map(object => `--no-merged=${object}`);
+  const held: string[] = [];
+  await view
+    .lines([{ args: ['for-each-ref', '--format=%(refname)', ...replacing] }], limits, name => {
+      if (!pushed.has(name)) held.push(name);
+    })
+    .catch((error: unknown) => {
+      // Of what is no commit git does not tell.
+      if (!(error instanceof UnusableRepository)) throw error;
+    });
+  const first = held.slice(0, mostNamed).map(name => printable(decodePath(Buffer.from(name, 'latin1'))));
+  const more = held.length > mostNamed ? ` and ${held.length - mostNamed} more` : '';
+  const left =
+    first.length === 0
+      ? ''
+      : ` It leaves ${first.join(', ')}${more}, which may hold the history that it replaces: replace or delete these ` +
+        "refs in the same push, for example: git push --force origin 'refs/heads/*' 'refs/tags/*'";
+  const detached = refs.values.get('HEAD');
+  if (detached === undefined) return left;
+  const replaced = [detached, ...news.map(object => `^${object}`)];
+  if (!(await reachesMore(view, limits, replaced, []))) return left;
+  return `${left} Its HEAD is detached at ${detached.slice(0, 12)}, and holds that history: an administrator has to set it to a branch.`;
+}

@@ -1,0 +1,63 @@
+/** The quarantine of a push that is judged. */
+
+import { lstat, readdir } from 'node:fs/promises';
+import { encodePath, isQuarantineName } from '../../../layout/index.ts';
+import { UnusableRepository } from '../space/unusable-repository.ts';
+
+const lookEveryMs = 250;
+
+/** Rejects with an `UnusableRepository` where it is none that belongs to the repository. */
+export async function checkQuarantine(path: string, name: string, isShared: boolean): Promise<void> {
+  const [objects, own] = await Promise.all(
+    [`${path}/objects`, `${path}/objects/${name}`].map(each => lstat(encodePath(each)).catch(() => null)),
+  );
+  if (!isQuarantineName(name) || objects?.isDirectory() !== true || own?.isDirectory() !== true)
+    throw new UnusableRepository('its quarantine is gone, or none of git');
+  const isOurs = own.uid === objects.uid || own.uid === process.geteuid?.() || isShared;
+  if (own.dev !== objects.dev || !isOurs)
+    throw new UnusableRepository('its quarantine lies elsewhere, or is of another user');
+}
+
+export interface Brought {
+  /** Packs and loose objects, without the indexes that git writes itself. */
+  readonly bytes: number;
+  /** One of them that the repository does not have yet; null: it has all. */
+  readonly sample: string | null;
+}
+
+export async function broughtBy(path: string, name: string): Promise<Brought> {
+  const objects = `${path}/objects`;
+  let bytes = 0;
+  let sample: string | null = null;
+  for (const folder of await readdir(encodePath(`${objects}/${name}`), { encoding: 'latin1' })) {
+    if (folder !== 'pack' && !/^[0-9a-f]{2}$/.test(folder)) continue;
+    for (const each of await readdir(encodePath(`${objects}/${name}/${folder}`), { encoding: 'latin1' })) {
+      if (/\.(?:idx|rev|keep)$/.test(each)) continue;
+      const file = `${folder}/${each}`;
+      bytes += (await lstat(encodePath(`${objects}/${name}/${file}`))).size;
+      if (sample === null && !(await isThere(`${objects}/${file}`))) sample = file;
+    }
+  }
+  return { bytes, sample };
+}
+
+/** Aborts once the quarantine is gone: nobody waits for the judgement any more. `end` stops looking. */
+export function whileThere(
+  path: string,
+  name: string,
+): { readonly signal: AbortSignal; readonly end: () => void } {
+  const gone = new AbortController();
+  const timer = setInterval(() => {
+    isThere(`${path}/objects/${name}`).then(is => {
+      if (!is) gone.abort();
+    });
+  }, lookEveryMs);
+  return { signal: gone.signal, end: () => clearInterval(timer) };
+}
+
+export function isThere(path: string): Promise<boolean> {
+  return lstat(encodePath(path)).then(
+    () => true,
+    () => false,
+  );
+}

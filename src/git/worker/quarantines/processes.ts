@@ -1,0 +1,97 @@
+/** The processes of this host that may own a quarantine: git that takes a push, and what it started. */
+
+import { readdirSync, readlinkSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { readBounded } from '../../../bounded/index.ts';
+import { decodePath } from '../../../layout/index.ts';
+
+export interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  /** The user as whom it writes files. */
+  readonly uid: number;
+  /** Milliseconds since 1970, to about a second. */
+  readonly startedAt: number;
+  /** Its command line names a part of git that takes pushes. */
+  readonly takesPush: boolean;
+  /** The name of the quarantine that its environment names; null: none, or it cannot be read. */
+  readonly quarantine: string | null;
+  /** Device and inode of its working directory; null: it cannot be read. */
+  readonly directory: string | null;
+}
+
+const programs = /receive-pack|index-pack|unpack-objects/;
+const variable = /(?:^|\0)GIT_QUARANTINE_PATH=([^\0]*)/;
+/** Push options may fill it. */
+const longestText = 8 * 1024 * 1024;
+const ticksPerSecond = 100;
+/** The number of the first namespace of processes. */
+const firstSpace = 'pid:[4026531836]';
+
+/** All of them. One that ends meanwhile is left out. */
+export async function pushProcesses(): Promise<readonly Process[]> {
+  const bootedAt = bootTime();
+  const found: Process[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const process = await processAt(name, bootedAt);
+    if (process !== null && (process.takesPush || process.quarantine !== null)) found.push(process);
+  }
+  return found;
+}
+
+/**
+ * Tells whether every process that may own a file of this user is visible: it is the first namespace of
+ * processes, or the administrator says that all of git's are in this one, and /proc hides none.
+ */
+export async function seesAllProcesses(isAlone: boolean): Promise<boolean> {
+  try {
+    if (!isAlone && readlinkSync('/proc/self/ns/pid') !== firstSpace) return false;
+    const mounts = (await readFile('/proc/self/mountinfo', 'latin1')).split('\n');
+    const last = mounts.findLast(line => line.split(' ')[4] === '/proc') ?? '';
+    return !/[ ,]hidepid=(?!0\b|off\b)/.test(last);
+  } catch {
+    return false;
+  }
+}
+
+async function processAt(pid: string, bootedAt: number): Promise<Process | null> {
+  const status = textOf(`/proc/${pid}/status`);
+  const [, parent] = /^PPid:\t(\d+)/m.exec(status ?? '') ?? [];
+  const [, uid] = /^Uid:(?:\t\d+){3}\t(\d+)/m.exec(status ?? '') ?? [];
+  if (parent === undefined || uid === undefined) return null;
+  const takesPush = programs.test(textOf(`/proc/${pid}/cmdline`) ?? '');
+  const [, quarantine] = variable.exec(textOf(`/proc/${pid}/environ`) ?? '') ?? [];
+  if (!takesPush && quarantine === undefined) return null;
+  // The name of the program, which stands before, may hold blanks and brackets.
+  const fields = (textOf(`/proc/${pid}/stat`) ?? '').split(') ').at(-1)?.split(' ') ?? [];
+  const directory = await stat(`/proc/${pid}/cwd`, { bigint: true }).then(
+    ({ dev, ino }) => `${dev}:${ino}`,
+    () => null,
+  );
+  return {
+    pid: Number(pid),
+    parent: Number(parent),
+    uid: Number(uid),
+    startedAt: bootedAt + (Number(fields[19] ?? 0) / ticksPerSecond) * 1000,
+    takesPush,
+    quarantine: quarantine === undefined ? null : basename(quarantine),
+    directory,
+  };
+}
+
+function bootTime(): number {
+  const [, seconds = '0'] = /^btime (\d+)/m.exec(textOf('/proc/stat') ?? '') ?? [];
+  return Number(seconds) * 1000;
+}
+
+/** Null: it is another user's, or gone. */
+function textOf(path: string): string | null {
+  try {
+    const file = readBounded(path, { mostBytes: longestText });
+    return file.kind === 'file' ? decodePath(file.bytes) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,287 @@
+/**
+ * The job that removes what pushes leave behind that end without git cleaning up: git's quarantines that
+ * nothing can own any more.
+ *
+ * It looks every five seconds at the repositories that changed or were asked about within the hour, and at the
+ * `objects` of all others once a minute.
+ */
+
+import { lstat, readdir, readFile } from 'node:fs/promises';
+import { readBounded } from '../../../bounded/index.ts';
+import { messageOf } from '../../../errors.ts';
+import {
+  configValue,
+  decodePath,
+  encodePath,
+  hasOwnTimes,
+  isQuarantineName,
+  type MountTable,
+  mountsIn,
+  mountTable,
+  type StorageSettings,
+} from '../../../layout/index.ts';
+import type { Log } from '../../../log.ts';
+import { RepositoryFinder } from '../finder.ts';
+import { Pace } from '../pace.ts';
+import { contentOf } from './content.ts';
+import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
+import { type Process, pushProcesses, seesAllProcesses } from './processes.ts';
+import { isGoneName, ObjectsDirectory } from './remove.ts';
+
+export interface QuarantinesOptions {
+  readonly storages: readonly StorageSettings[];
+  readonly exclude: readonly string[];
+  /** `[reclaim] ALONE`. */
+  readonly isAlone: boolean;
+  readonly log: Pick<Log, 'warn'>;
+  /** Something was removed, or is held since. */
+  changed(): void;
+  /** The processes that may own one; those in /proc unless given. */
+  readonly processes?: () => Promise<readonly Process[]>;
+}
+
+export interface RemovedQuarantine {
+  readonly unit: string;
+  readonly name: string;
+  readonly bytes: number;
+}
+
+export interface HeldQuarantine extends RemovedQuarantine {
+  /** When it was made, in milliseconds since 1970. */
+  readonly since: number;
+}
+
+interface Candidate extends HeldQuarantine {
+  readonly uid: number;
+  readonly bornAt: number;
+  readonly writtenAt: number;
+}
+
+const lookEveryMs = 5000;
+const passEveryMs = 60_000;
+const recentMs = 3_600_000;
+/** Where not all processes can be seen, one stays for so long after the last write. */
+const quietMs = 3_600_000;
+const restPerWork = 4;
+const mostReported = 1000;
+
+export class Quarantines {
+  readonly #options: QuarantinesOptions;
+  readonly #stop = new AbortController();
+  readonly #finder: RepositoryFinder;
+  /** All repositories, with the last change of their `objects`. */
+  readonly #known = new Map<string, number>();
+  /** Those that are looked at every five seconds, on the monotonic clock until when. */
+  readonly #recent = new Map<string, number>();
+  readonly #owners: KnownOwners = new Map();
+  readonly #held = new Map<string, readonly HeldQuarantine[]>();
+  readonly #faults = new Map<string, string>();
+  #unreported: RemovedQuarantine[] = [];
+  #mounts: MountTable = mountTable([]);
+  #rounds: Promise<void> = Promise.resolve();
+  #looking: Promise<unknown> = Promise.resolve();
+
+  constructor(options: QuarantinesOptions) {
+    this.#options = options;
+    this.#finder = new RepositoryFinder({
+      storages: options.storages,
+      exclude: options.exclude,
+      found: paths => {
+        for (const path of paths) if (!this.#known.has(path)) this.#known.set(path, 0);
+      },
+      gone: path => {
+        this.#known.delete(path);
+        this.#recent.delete(path);
+        this.#held.delete(path);
+      },
+      isStopped: () => this.#isStopped,
+    });
+  }
+
+  start(): void {
+    this.#rounds = this.#go();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#rounds;
+    await this.#looking;
+  }
+
+  /** Somebody pushed there, or asked for it. */
+  asked(path: string): void {
+    this.#recent.set(path, performance.now() + recentMs);
+  }
+
+  /** Looks at a repository at once; gives the bytes of what is removed. */
+  async removeIn(path: string): Promise<number> {
+    const removed = await this.#look([path]);
+    return removed.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** For a report: what was removed since the last one, and what a living process holds. */
+  report(): { readonly removed: readonly RemovedQuarantine[]; readonly held: readonly HeldQuarantine[] } {
+    return {
+      removed: this.#unreported.splice(0),
+      held: [...this.#held.values()].flat().slice(0, mostReported),
+    };
+  }
+
+  get #isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  async #go(): Promise<void> {
+    const pace = new Pace(restPerWork, this.#stop.signal);
+    let passAt = performance.now();
+    while (!this.#isStopped) {
+      if (performance.now() >= passAt) {
+        passAt = performance.now() + passEveryMs;
+        await this.#finder.pass(pace);
+        // What is there at the start may have been there for long.
+        await this.#look(await this.#findChanged(pace)).catch(() => {});
+      }
+      const now = performance.now();
+      for (const [path, until] of this.#recent) if (until < now) this.#recent.delete(path);
+      await this.#look([...this.#recent.keys()]).catch(() => {});
+      await pace.pause(lookEveryMs);
+    }
+  }
+
+  /** Whatever comes into `objects` or leaves it changes that directory. Returns those that are new. */
+  async #findChanged(pace: Pace): Promise<readonly string[]> {
+    const fresh: string[] = [];
+    for (const [path, before] of [...this.#known]) {
+      if (this.#isStopped) break;
+      const stats = await lstat(encodePath(`${path}/objects`)).catch(() => null);
+      if (stats === null || stats.mtimeMs === before) continue;
+      this.#known.set(path, stats.mtimeMs);
+      if (before === 0) fresh.push(path);
+      else this.asked(path);
+      await pace.step();
+    }
+    return fresh;
+  }
+
+  /** One look after the other, so that what is removed is told once. */
+  #look(paths: readonly string[]): Promise<readonly RemovedQuarantine[]> {
+    const looking = this.#looking.then(() => this.#lookAt(paths));
+    this.#looking = looking.catch(() => {});
+    return looking;
+  }
+
+  async #lookAt(paths: readonly string[]): Promise<readonly RemovedQuarantine[]> {
+    const removed: RemovedQuarantine[] = [];
+    const found = new Map<string, readonly string[]>();
+    for (const path of paths) {
+      const names = await namesIn(path);
+      if (names.length > 0) found.set(path, names);
+      else if (this.#held.delete(path)) this.#options.changed();
+    }
+    if (found.size === 0) return removed;
+    // The names are known by now: who owned one of them then is among these, or has ended.
+    const processes = await (this.#options.processes ?? pushProcesses)();
+    forgetEnded(this.#owners, processes);
+    const seesAll = await seesAllProcesses(this.#options.isAlone);
+    this.#mounts = mountTable(mountsIn(decodePath(await readFile('/proc/self/mountinfo'))));
+    for (const [path, names] of found) {
+      if (this.#isStopped) break;
+      try {
+        removed.push(...(await this.#removeOver(path, names, processes, seesAll)));
+        this.#faults.delete(path);
+      } catch (error) {
+        this.#tellFault(path, messageOf(error));
+      }
+    }
+    this.#unreported = [...this.#unreported, ...removed].slice(-mostReported);
+    if (removed.length > 0) this.#options.changed();
+    return removed;
+  }
+
+  async #removeOver(
+    path: string,
+    names: readonly string[],
+    processes: readonly Process[],
+    seesAll: boolean,
+  ): Promise<readonly RemovedQuarantine[]> {
+    // As long as one is there, it is looked at.
+    this.asked(path);
+    const mount = this.#mounts(path);
+    const isLocal = mount !== null && hasOwnTimes(mount);
+    const objects = await ObjectsDirectory.open(`${path}/objects`, isShared(path));
+    try {
+      const candidates: Candidate[] = [];
+      for (const name of names) {
+        const stats = await objects.quarantine(name);
+        if (stats === null) continue;
+        const content = await contentOf(`${path}/objects/${name}`);
+        const { uid, birthtimeMs: bornAt } = stats;
+        const since = Math.floor(bornAt || stats.mtimeMs);
+        candidates.push({ unit: path, name, uid, bornAt, since, ...content });
+      }
+      const held = heldQuarantines(candidates, await directoriesOf(path), processes, this.#owners);
+      const isOver = (one: Candidate): boolean => {
+        if (isGoneName(one.name)) return true;
+        if (held.has(one.name)) return false;
+        const isAtOnce = seesAll && isLocal && one.uid === process.geteuid?.();
+        return isAtOnce || Date.now() - one.writtenAt > quietMs;
+      };
+      this.#hold(
+        path,
+        candidates.filter(({ name }) => held.has(name)),
+      );
+      const removed: RemovedQuarantine[] = [];
+      for (const { name, bytes } of candidates.filter(isOver)) {
+        await objects.remove(name);
+        removed.push({ unit: path, name, bytes });
+      }
+      return removed;
+    } finally {
+      await objects.close();
+    }
+  }
+
+  #hold(path: string, candidates: readonly Candidate[]): void {
+    if (candidates.length === 0) this.#held.delete(path);
+    else
+      this.#held.set(
+        path,
+        candidates.map(({ unit, name, bytes, since }) => ({ unit, name, bytes, since })),
+      );
+  }
+
+  #tellFault(path: string, why: string): void {
+    if (this.#faults.get(path) === why) return;
+    if (this.#faults.size > mostReported) this.#faults.clear();
+    this.#faults.set(path, why);
+    this.#options.log.warn({ path, why }, 'what a push left behind cannot be removed');
+  }
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  const names = await readdir(encodePath(`${path}/objects`), { encoding: 'latin1' }).catch(() => []);
+  return names.filter(name => isQuarantineName(name) || isGoneName(name));
+}
+
+/** Device and inode of the repository, and of what lies in it and has the same objects or some of its own. */
+async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
+  const places = [path];
+  for (const folder of ['worktrees', 'modules']) {
+    const names = await readdir(encodePath(`${path}/${folder}`), { encoding: 'buffer' }).catch(() => []);
+    places.push(...names.map(name => `${path}/${folder}/${decodePath(name)}`));
+  }
+  const found = new Set<string>();
+  for (const place of places) {
+    const stats = await lstat(encodePath(place), { bigint: true }).catch(() => null);
+    if (stats !== null) found.add(`${stats.dev}:${stats.ino}`);
+  }
+  return found;
+}
+
+function isShared(path: string): boolean {
+  const file = readBounded(encodePath(`${path}/config`));
+  if (file.kind !== 'file') return false;
+  const said = configValue(decodePath(file.bytes), 'core.sharedRepository');
+  if (said.found === 'no value') return true;
+  return said.found === 'value' && !/^(?:false|no|off|umask|0|)$/i.test(said.value);
+}

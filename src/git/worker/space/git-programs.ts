@@ -1,0 +1,69 @@
+/** The programs of git on this host that the worker may run, and what they can do. */
+
+import { realpathSync } from 'node:fs';
+import { runProgram } from '../../../bounded/index.ts';
+import { messageOf } from '../../../errors.ts';
+
+export interface GitVersion {
+  readonly major: number;
+  readonly minor: number;
+}
+
+export interface GitProgram extends GitVersion {
+  /** Its name or path, as the administrator wrote it. */
+  readonly program: string;
+  /** `git --exec-path`, as git says it and without links. */
+  readonly execPaths: readonly string[];
+  /** As git says it, such as 2.39.5. */
+  readonly version: string;
+}
+
+export interface FoundGits {
+  /** Those that work, in the administrator's order. */
+  readonly gits: readonly GitProgram[];
+  /** Why others do not. */
+  readonly faults: readonly { readonly program: string; readonly why: string }[];
+}
+
+const askMs = 10_000;
+
+/** Tries each of `[reclaim] GIT`. Before 2.31 git does not say how much objects take on the disk. */
+export async function findGits(programs: readonly string[]): Promise<FoundGits> {
+  const gits: GitProgram[] = [];
+  const faults: { program: string; why: string }[] = [];
+  for (const program of programs) {
+    try {
+      const { output } = await runProgram(program, ['--version'], { timeoutMs: askMs });
+      const [, version = '', major, minor] = /^git version ((\d+)\.(\d+)\S*)/.exec(output) ?? [];
+      const git = { major: Number(major ?? 0), minor: Number(minor ?? 0) };
+      if (isAtLeast(git, 2, 31)) {
+        const { output: folder } = await runProgram(program, ['--exec-path'], { timeoutMs: askMs });
+        const execPath = folder.trim();
+        gits.push({ ...git, program, version, execPaths: [execPath, physical(execPath)] });
+      } else faults.push({ program, why: `git 2.31 or later is needed, not ${output.trim()}` });
+    } catch (error) {
+      faults.push({ program, why: `git cannot be run: ${messageOf(error)}` });
+    }
+  }
+  return { gits, faults };
+}
+
+/**
+ * The git by which the hooks of a push came, else the first. `execPath` is what somebody says: it chooses among
+ * these, and nothing there is run or looked at.
+ */
+export function gitOf(gits: readonly GitProgram[], execPath: string): GitProgram | null {
+  return gits.find(git => git.execPaths.includes(execPath)) ?? gits[0] ?? null;
+}
+
+export function isAtLeast({ major, minor }: GitVersion, wantedMajor: number, wantedMinor: number): boolean {
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+}
+
+function physical(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
