@@ -42,7 +42,7 @@ export function noUpgrade(): Reply {
 export function serveWorker(services: GateServices, socket: Socket, head: Buffer): void {
   socket.removeAllListeners('timeout').setTimeout(silentMs, () => socket.destroy());
   // The end of the connection tells all.
-  socket.on('error', () => {});
+  socket.on('error', () => {}).on('end', () => socket.destroySoon());
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
   const channel: WorkerChannel = {
     send: message => {

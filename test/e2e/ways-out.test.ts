@@ -12,7 +12,7 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { noise } from '../hooks/noise.ts';
+import { noise } from '../noise.ts';
 import { some } from '../run-length.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';

@@ -1,0 +1,300 @@
+/** Pushes of an owner over the limit that make the repository smaller go on; no others do. */
+
+import { existsSync } from 'node:fs';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { until } from '../../../e2e/ask.ts';
+import { noise } from '../../../noise.ts';
+import { type Manner, World } from './world.ts';
+
+t.setTimeout(120_000);
+
+const accepted = /^this push makes the repository smaller, by [\d.]+ [kM]?B, so it is accepted/;
+
+async function add(world: World, name: string, bytes: number): Promise<void> {
+  await writeFile(join(world.work, name), noise(name, bytes));
+  await world.git('add', name);
+  await world.git('commit', '-q', '-m', name);
+}
+
+/** A history of its own, which begins with this file. */
+async function orphan(world: World, name: string, bytes: number): Promise<void> {
+  await world.git('checkout', '-q', '--orphan', name);
+  await world.git('rm', '-q', '-r', '--cached', '.');
+  await add(world, name, bytes);
+}
+
+/** A world with a file of 300 kB in its history, whose owner is over the limit from now on. */
+async function full(t: Test, over: Manner = 'any'): Promise<World> {
+  const world = await World.open(t);
+  await add(world, 'small', 1000);
+  await add(world, 'large', 300_000);
+  await add(world, 'last', 1000);
+  await world.passes('HEAD:main');
+  world.over = over;
+  return world;
+}
+
+/** The history without the large file. */
+async function withoutLarge(world: World): Promise<void> {
+  await world.git('rebase', '-q', '--onto', 'HEAD~2', 'HEAD~1');
+}
+
+t.test('a history that is rewritten smaller may replace the larger one', async t => {
+  const world = await full(t);
+  const before = await world.reachable();
+  await withoutLarge(world);
+  const push = await world.push(['--force', 'HEAD:main']);
+  t.equal(push.code, 0, push.stderr);
+  t.match(world.last, accepted);
+  const after = await world.reachable();
+  t.ok(before - after > 290_000, `${before} ${after}`);
+  t.same(
+    (await readdir(world.bare)).filter(name => name.startsWith('softquota')),
+    [],
+    'nothing is kept in the repository',
+  );
+});
+
+t.test('a detached HEAD that holds the history is named', async t => {
+  const world = await full(t);
+  await writeFile(join(world.bare, 'HEAD'), `${await world.server('rev-parse', 'main')}\n`);
+  await withoutLarge(world);
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  t.match(world.last, /Its HEAD is detached at [0-9a-f]{12}, and holds that history/);
+});
+
+t.test('one that is not smaller is refused, with both figures', async t => {
+  const world = await full(t);
+  const refs = await world.refs();
+  await world.git('reset', '-q', '--hard', 'HEAD~1');
+  await add(world, 'another', 5000);
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  t.match(
+    world.last,
+    /^this push would not make the repository smaller: its branches and tags take 30\d kB now, and would take 30\d kB afterwards/,
+  );
+  t.equal(await world.refs(), refs);
+});
+
+t.test('branches that are replaced without the tags of their history are told about these', async t => {
+  const world = await full(t);
+  await world.git('tag', 'v1');
+  t.equal((await world.push(['v1'])).code, 0, 'a tag of what is there');
+  await withoutLarge(world);
+  t.equal((await world.push(['--force', '--all'])).code, 1);
+  t.match(
+    world.last,
+    /It leaves refs\/tags\/v1, which may hold the history that it replaces: replace or delete these refs in the same push, for example: git push --force origin 'refs\/heads\/\*' 'refs\/tags\/\*'$/,
+  );
+  t.equal((await world.push(['--force', 'HEAD:main', ':v1'])).code, 0);
+});
+
+t.test('a tag of a large file that becomes one of a small file makes it smaller', async t => {
+  const world = await full(t);
+  for (const [name, bytes] of [
+    ['big', 50_000],
+    ['little', 500],
+  ] as const) {
+    await writeFile(join(world.work, name), noise(name, bytes));
+    await world.git('tag', name, await world.git('hash-object', '-w', name));
+  }
+  await world.passes('big:refs/tags/file');
+  t.equal((await world.push(['--force', 'little:refs/tags/file'])).code, 0);
+});
+
+t.test('equal sizes are told to the byte', async t => {
+  const world = await full(t);
+  await world.git('commit', '-q', '--amend', '-m', 'the same with other words');
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  t.match(world.last, /take \d{6} B now, and would take \d{6} B afterwards/);
+});
+
+t.test('a fast-forward is refused as before, and so is a push that only creates', async t => {
+  const world = await full(t);
+  await add(world, 'more', 10);
+  for (const ref of ['main', 'new']) {
+    t.equal((await world.push([`HEAD:${ref}`])).code, 1);
+    t.equal(world.last, '', 'nothing is said behind the refusal');
+  }
+});
+
+t.test('a branch goes, and a smaller one comes with the same push', async t => {
+  const world = await full(t);
+  await world.git('checkout', '-q', '-b', 'topic');
+  await add(world, 'of the topic', 50_000);
+  await world.passes('topic');
+  await world.git('checkout', '-q', '-b', 'other', 'main');
+  await add(world, 'instead', 20_000);
+  t.equal((await world.push([':topic', 'other'])).code, 0);
+  await world.git('checkout', '-q', '-b', 'larger', 'main');
+  await add(world, 'too much', 30_000);
+  t.equal((await world.push([':other', 'larger'])).code, 1);
+});
+
+t.test('what git will not do does not count: the branch of HEAD, denied deletions and rewinds', async t => {
+  const world = await full(t);
+  await orphan(world, 'fresh', 1000);
+  t.not((await world.push([':main', 'fresh'])).code, 0);
+  t.notMatch(await world.refs(), 'fresh', 'main stays, because HEAD is on it');
+
+  await world.passes('main:refs/heads/second');
+  await world.server('symbolic-ref', 'HEAD', 'refs/heads/second');
+  await world.configure('receive.denyDeletes', 'true');
+  await world.push([':main', 'fresh']);
+  t.notMatch(await world.refs(), 'fresh', 'receive.denyDeletes');
+  await world.configure('receive.denyDeletes', 'false');
+  await world.configure('receive.denyNonFastForwards', 'true');
+  await world.push(['--force', 'fresh:main', 'fresh:second', 'fresh']);
+  t.notMatch(await world.refs(), 'fresh', 'receive.denyNonFastForwards');
+});
+
+t.test('what a hook of the server refuses to delete is noticed: nothing more is judged there', async t => {
+  const world = await full(t);
+  await world.passes('HEAD:refs/heads/kept');
+  await world.script(join(world.bare, 'hooks/update'), '#!/bin/sh\n[ "$1" != refs/heads/kept ]\n');
+  await orphan(world, 'fresh', 1000);
+  for (const round of [1, 2, 3]) {
+    await add(world, `fresh ${round}`, 2000);
+    t.equal((await world.push(['--force', ':kept', `fresh:fresh${round}`, 'fresh:main'])).code, 1);
+    await until(async () => (world.judgements.isUnderWay(world.bare) ? null : true));
+  }
+  t.match(await world.refs(), 'fresh1', 'once the update hook was not expected');
+  t.notMatch(await world.refs(), 'fresh2');
+  t.notMatch(await world.refs(), 'fresh3');
+  t.match(world.last, /an earlier push was accepted because less was to remain, but git did only a part of it/);
+  await rm(join(world.bare, 'hooks/update'));
+  t.equal((await world.push([':kept'])).code, 0, 'a deletion always passes');
+  world.over = null;
+  world.judgements.look();
+  world.over = 'any';
+  await orphan(world, 'less', 500);
+  t.equal((await world.push(['--force', 'less:main', ':fresh1'])).code, 0, 'the owner was below the limit');
+});
+
+t.test('replaced objects make nothing smaller', async t => {
+  const world = await full(t);
+  const main = await world.git('rev-parse', 'HEAD');
+  await orphan(world, 'fresh', 1000);
+  await world.passes('fresh:refs/heads/gone');
+  await add(world, 'fresher', 1500);
+  t.equal((await world.push([':gone', `HEAD:refs/replace/${main}`])).code, 1);
+});
+
+t.test('what was deleted is not brought back', async t => {
+  const world = await full(t);
+  await add(world, 'topic', 50_000);
+  await world.passes('HEAD:refs/heads/topic');
+  await world.passes(':topic');
+  t.equal((await world.push(['HEAD:refs/heads/again'])).code, 1);
+  t.equal((await world.push(['main~1:refs/heads/known'])).code, 0, 'a branch of what is there passes');
+});
+
+t.test('far over the limit a push must not bring more than it frees', async t => {
+  const world = await full(t, 'less');
+  await orphan(world, 'nearly-as-large', 200_000);
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  t.match(world.last, /it brings \d+ kB, more than it frees/);
+  await world.git('rm', '-q', '--cached', 'nearly-as-large');
+  await world.git('commit', '-q', '--amend', '--allow-empty', '-m', 'small');
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 0);
+});
+
+t.test('what a repository borrows takes nothing there', async t => {
+  const world = await full(t);
+  const lender = join(world.folder, 'lender.git');
+  await world.must('git', ['clone', '-q', '--bare', world.bare, lender]);
+  await writeFile(join(world.bare, 'objects/info/alternates'), `${lender}/objects\n`);
+  await world.must('sh', ['-c', `rm -r ${world.bare}/objects/??`]);
+  await add(world, 'of its own', 40_000);
+  await world.passes('HEAD:refs/heads/topic');
+  await world.git('reset', '-q', '--hard', 'HEAD~1');
+  await add(world, 'more', 45_000);
+  t.equal((await world.push(['--force', 'HEAD:topic'])).code, 1);
+  t.match(world.last, /take 4\d(?:\.\d)? kB now, and would take 4\d(?:\.\d)? kB afterwards/);
+  await world.git('reset', '-q', '--hard', 'HEAD~1');
+  await add(world, 'less', 10_000);
+  t.equal((await world.push(['--force', 'HEAD:topic'])).code, 0);
+});
+
+t.test('without a worker, and with one that goes away, such pushes stay refused', async t => {
+  const world = await full(t);
+  await withoutLarge(world);
+  await world.worker?.close();
+  await until(async () => (world.tasks.isConnected ? null : true));
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  t.match(world.last, /git cannot tell here.*Delete branches and tags first, in separate pushes/);
+  await world.startWorker({
+    gits: [{ program: '/bin/sleep', major: 2, minor: 39, version: '', execPaths: [] }],
+  });
+  await world.worker?.close();
+  await world.startWorker();
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 0, 'one that comes back judges');
+});
+
+t.test('if git needs longer than the daemon waits, the push is refused, told why, and git is ended', async t => {
+  const world = await full(t);
+  await world.worker?.close();
+  const slow = join(world.folder, 'slow');
+  await world.script(
+    slow,
+    `#!/bin/sh\ncase "$*" in *disk-usage*) echo $$ >>${world.folder}/pids; exec sleep 60;; esac\nexec git "$@"\n`,
+  );
+  await world.startWorker({ gits: [{ program: slow, major: 2, minor: 39, version: '', execPaths: [] }] });
+  world.judgeMs = 1000;
+  await withoutLarge(world);
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  t.match(world.last, /git could not tell in time whether.*Delete branches and tags first/s);
+  const pids = (await world.must('cat', [`${world.folder}/pids`])).split('\n');
+  await until(async () => {
+    const alive = await Promise.all(pids.map(pid => world.run('kill', ['-0', pid])));
+    return alive.every(({ code }) => code !== 0) ? true : null;
+  });
+});
+
+t.test('a judgement ends with its push', async t => {
+  const world = await full(t);
+  await world.worker?.close();
+  const slow = join(world.folder, 'slow');
+  await world.script(
+    slow,
+    `#!/bin/sh\ncase "$*" in *disk-usage*) rm -rf ${world.bare}/objects/tmp_objdir-incoming-*; exec sleep 60;; esac\nexec git "$@"\n`,
+  );
+  await world.startWorker({ gits: [{ program: slow, major: 2, minor: 39, version: '', execPaths: [] }] });
+  await withoutLarge(world);
+  const begun = performance.now();
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  t.ok(performance.now() - begun < 30_000);
+  t.notOk(world.judgements.isUnderWay(world.bare));
+});
+
+t.test('two such pushes at once cannot count on the same deletion', async t => {
+  const world = await full(t);
+  await add(world, 'topic', 50_000);
+  await world.passes('HEAD:refs/heads/topic');
+  await world.git('reset', '-q', '--hard', 'HEAD~1');
+  const before = await world.reachable();
+  // The hook after ours holds the push.
+  await world.later(`touch ${world.folder}/waits\nwhile [ ! -e ${world.folder}/go ]; do sleep 0.05; done`);
+  await add(world, 'one', 40_000);
+  const first = world.push([':topic', 'HEAD:refs/heads/one']);
+  await until(async () => (existsSync(join(world.folder, 'waits')) ? true : null));
+  await world.git('reset', '-q', '--hard', 'HEAD~1');
+  await add(world, 'two', 40_001);
+  t.equal((await world.push([':topic', 'HEAD:refs/heads/two'])).code, 1);
+  t.match(world.last, 'another push that makes this repository smaller is under way');
+  await writeFile(join(world.folder, 'go'), '');
+  t.equal((await first).code, 0);
+  t.ok((await world.reachable()) < before);
+});
+
+t.test('what another hook refuses is forgotten', async t => {
+  const world = await full(t);
+  await world.later('exit 3');
+  await withoutLarge(world);
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  await rm(join(world.bare, 'hooks/later'));
+  await until(async () => (world.judgements.isUnderWay(world.bare) ? null : true));
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 0);
+});

@@ -1,0 +1,238 @@
+/**
+ * A bare repository whose pushes are judged by a real worker over its connection, and somebody's clone.
+ *
+ * The hook hands its question to the test, which decides as the daemon does: where the owner is over the limit,
+ * what brings something is refused unless the worker finds that it makes the repository smaller.
+ */
+
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createSocket, type Server, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
+import type { Test } from 'tap';
+import { Judgements } from '../../../../src/daemon/judgements.ts';
+import { WorkerTasks } from '../../../../src/daemon/worker-tasks.ts';
+import { serveWorker } from '../../../../src/gate/worker.ts';
+import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
+import { type Run, run } from '../../../e2e/run.ts';
+
+export type Manner = 'any' | 'less';
+
+const { gits } = await findGits(['git']);
+
+export class World {
+  readonly folder: string;
+  readonly bare: string;
+  readonly work: string;
+  readonly tasks = new WorkerTasks();
+  readonly judgements: Judgements;
+  /** How pushes that bring something are decided: all pass, or they are judged so. */
+  over: Manner | null = null;
+  /** Names of refs that the server hides. */
+  hidden: readonly string[] = [];
+  judgeMs = 60_000;
+  /** What was said to pushers, the last behind. */
+  readonly said: string[] = [];
+  asked = 0;
+  worker: Worker | null = null;
+  readonly #t: Test;
+  readonly #servers: Server[] = [];
+
+  private constructor(t: Test, folder: string) {
+    this.#t = t;
+    this.folder = folder;
+    this.bare = join(folder, 'git/alice/app.git');
+    this.work = join(folder, 'work');
+    this.judgements = new Judgements({
+      tasks: this.tasks,
+      ownerOf: () => 'alice',
+      isRefused: () => this.over !== null,
+      monotonic: () => performance.now(),
+    });
+  }
+
+  static async open(t: Test, options: Partial<WorkerOptions> = {}): Promise<World> {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'softquota-judge-')));
+    const world = new World(t, folder);
+    t.teardown(async () => {
+      world.tasks.close();
+      await world.worker?.close();
+      for (const server of world.#servers) server.close();
+      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+    });
+    await world.must('git', ['init', '-q', '--bare', '--initial-branch=main', world.bare]);
+    await world.must('git', ['init', '-q', '--initial-branch=main', world.work]);
+    await world.git('remote', 'add', 'origin', world.bare);
+    await world.#serveHooks();
+    await world.#serveWorker();
+    await world.startWorker(options);
+    return world;
+  }
+
+  async startWorker(options: Partial<WorkerOptions> = {}): Promise<void> {
+    this.worker = new Worker({
+      trustedSocket: join(this.folder, 'trusted.sock'),
+      storages: [
+        {
+          kind: 'repos',
+          templates: [join(this.folder, 'git/{owner}/{repo}.git')],
+          owner: { by: 'path' },
+          visibility: 'private',
+        },
+      ],
+      exclude: [],
+      isForge: false,
+      guard: null,
+      gits,
+      isAlone: true,
+      reclaim: null,
+      log: { info: () => {}, warn: () => {} },
+      ...options,
+    });
+    await this.worker.start();
+    await this.tasks.connection();
+  }
+
+  get env(): Readonly<Record<string, string>> {
+    return {
+      HOME: this.folder,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_AUTHOR_NAME: 'Alice',
+      GIT_AUTHOR_EMAIL: 'alice@example.org',
+      GIT_COMMITTER_NAME: 'Alice',
+      GIT_COMMITTER_EMAIL: 'alice@example.org',
+    };
+  }
+
+  run(command: string, args: readonly string[], options: object = {}): Promise<Run> {
+    return run(command, args, { bare: true, env: this.env, ...options });
+  }
+
+  async must(command: string, args: readonly string[], options: object = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.run(command, args, options);
+    if (code !== 0) throw new Error(`${command} ${args.join(' ')}: ${code}\n${stderr}`);
+    return stdout.trim();
+  }
+
+  /** git in the clone; it must succeed. */
+  git(...args: readonly string[]): Promise<string> {
+    return this.must('git', args, { cwd: this.work });
+  }
+
+  /** git in the bare repository; it must succeed. */
+  server(...args: readonly string[]): Promise<string> {
+    return this.must('git', [`--git-dir=${this.bare}`, ...args]);
+  }
+
+  configure(key: string, value: string): Promise<string> {
+    return this.must('git', ['config', '--file', join(this.bare, 'config'), key, value]);
+  }
+
+  push(args: readonly string[]): Promise<Run> {
+    return this.run('git', ['push', 'origin', ...args], { cwd: this.work });
+  }
+
+  /** A push that must pass, whatever the limit. */
+  async passes(...args: readonly string[]): Promise<void> {
+    const { over } = this;
+    this.over = null;
+    const push = await this.push(args);
+    this.over = over;
+    if (push.code !== 0) throw new Error(push.stderr);
+  }
+
+  /** What the last push was told. */
+  get last(): string {
+    return this.said.at(-1) ?? '';
+  }
+
+  refs(): Promise<string> {
+    return this.server('for-each-ref', '--format=%(refname) %(objectname)');
+  }
+
+  async reachable(bare = this.bare): Promise<number> {
+    const args = ['--no-replace-objects', '-C', bare, 'rev-list', '--all', '--objects', '--disk-usage'];
+    return Number(await this.must('git', args));
+  }
+
+  async script(file: string, text: string): Promise<void> {
+    await mkdir(join(file, '..'), { recursive: true });
+    await writeFile(file, text);
+    await chmod(file, 0o755);
+  }
+
+  /** A hook after the one that asks. */
+  later(text: string): Promise<void> {
+    return this.script(join(this.bare, 'hooks/later'), `#!/bin/sh\n${text}\n`);
+  }
+
+  async #serveHooks(): Promise<void> {
+    const socket = join(this.folder, 'hook.sock');
+    const server = createSocket({ allowHalfOpen: true }, connection => void this.#answer(connection));
+    this.#servers.push(server.listen(socket));
+    await once(server, 'listening');
+    const hook = [
+      '#!/bin/sh',
+      `answer=$({ printf '%s\\n%s\\n' "$GIT_QUARANTINE_PATH" "\${GIT_EXEC_PATH-}"; cat; } | nc -N -U ${socket})`,
+      'case $answer in yes*) ;; *) printf "%s\\n" "$answer" >&2; exit 1 ;; esac',
+      '[ ! -x hooks/later ] || exec hooks/later',
+    ];
+    await this.script(join(this.bare, 'hooks/pre-receive'), `${hook.join('\n')}\n`);
+  }
+
+  async #answer(connection: Socket): Promise<void> {
+    connection.on('error', () => {});
+    const question = await textOf(connection);
+    const [quarantine = '', execPath = '', ...lines] = question.split('\n');
+    const words = await this.#decide(basename(quarantine) || null, execPath, lines.join('\n'));
+    connection.end(words === null ? 'yes' : `no ${words}`);
+  }
+
+  /** Null: it goes on. */
+  async #decide(quarantine: string | null, execPath: string, lines: string): Promise<string | null> {
+    const isOnlyDeletion = lines.split('\n').every(line => line === '' || / 0+ /.test(line));
+    if (this.over === null || isOnlyDeletion) return null;
+    const signal = AbortSignal.timeout(this.judgeMs);
+    const { hidden, judgements } = this;
+    const task = { unit: this.bare, quarantine, lines, manner: this.over, hidden, execPath };
+    // What brings no object passes, unless it brings back what nothing reaches.
+    const objects = await this.run('find', [
+      join(this.bare, 'objects', quarantine ?? ''),
+      '-type',
+      'f',
+      ...['!', '-name', 'pack-029d08823bd8a8eab510ad6ac75c823cfd3ed31e.*'],
+    ]);
+    if (objects.stdout === '' && (await judgements.bringsBack(task, signal)) === false) return null;
+    this.asked += 1;
+    const { is, words } = await judgements.judge(task, signal);
+    this.said.push(words);
+    return is === 'smaller' ? null : words;
+  }
+
+  async #serveWorker(): Promise<void> {
+    const server = createServer({ shouldUpgradeCallback: () => true });
+    const { tasks } = this;
+    const t = this.#t;
+    server.on('upgrade', (_, socket, head) => {
+      if (!(socket instanceof Socket)) return;
+      const worker = {
+        connected: (channel: Parameters<WorkerTasks['connected']>[0]) => {
+          tasks.connected(channel);
+          return {
+            reported: () => {},
+            ended: tasks.ended.bind(tasks),
+            lfsObjects: async () => null,
+            closed: () => void tasks.closed(channel),
+          };
+        },
+      };
+      // Only these are used by a connection.
+      serveWorker({ worker, unforeseen: error => t.error(error) } as never, socket, head);
+    });
+    this.#servers.push(server.listen(join(this.folder, 'trusted.sock')));
+    await once(server, 'listening');
+  }
+}
