@@ -74,7 +74,8 @@ async function work(options: WorkerCommandOptions): Promise<number> {
 async function gitsFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<WorkerOptions['gits']> {
   const { findGits } = await import('../git/index.ts');
   const { gits, faults } = await findGits(reclaim.gits);
-  for (const { program, why } of faults) log.warn({ git: program, why }, 'a git of [reclaim] GIT is not used');
+  for (const { program, why } of faults)
+    log.warn({ git: program, why }, 'a git of [reclaim] GIT is not used');
   if (gits.length === 0)
     log.warn({}, 'no push is judged, and unreachable objects are neither measured nor collected');
   return gits;

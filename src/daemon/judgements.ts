@@ -8,7 +8,7 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { JudgeTask, Judgement, PushWorker } from '../gate/index.ts';
+import type { Judgement, JudgeTask, PushWorker } from '../gate/index.ts';
 import type { WorkerTasks } from './worker-tasks.ts';
 
 export interface JudgementsOptions {
@@ -38,7 +38,11 @@ const underWay = 'another push that makes this repository smaller is under way; 
 const late = `git could not tell in time whether this push makes the repository smaller. ${ways}`;
 const notKept = `an earlier push was accepted because less was to remain, but git did only a part of it. ${ways}`;
 
-const judged = z.object({ smaller: z.boolean(), words: z.string().max(20_000), sample: z.string().nullable() });
+const judged = z.object({
+  smaller: z.boolean(),
+  words: z.string().max(20_000),
+  sample: z.string().nullable(),
+});
 const outcome = z.object({ kept: z.boolean() });
 const brought = z.object({ brings_back: z.boolean() });
 

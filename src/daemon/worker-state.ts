@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../config/index.ts';
 import type {
-  JudgeTask,
   Judgement,
+  JudgeTask,
   ReportedRepository,
   WorkerChannel,
   WorkerLink,
@@ -13,10 +13,10 @@ import type {
   WorkerState,
 } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
+import type { Quarantine } from '../layout/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { ForgeSync, RepositoryWatch } from '../measuring/index.ts';
-import type { Quarantine } from '../layout/index.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { version } from '../version.ts';
 import { Judgements } from './judgements.ts';
@@ -59,13 +59,14 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   readonly space: Space;
   readonly #options: DaemonWorkerOptions;
   readonly #round: SpaceRound;
-  readonly #tasks = new WorkerTasks();
+  readonly #tasks = new WorkerTasks(() => this.#mark);
   readonly #judgements: Judgements;
   readonly #id = randomUUID();
   readonly #watching: NodeJS.Timeout;
   #last: { readonly state: Omit<WorkerState, 'repositories'>; readonly at: number } | null = null;
   /** The connected worker has reported. */
   #isHere = false;
+  #isAskedEarly = false;
   readonly #startedAt: number;
 
   constructor(options: DaemonWorkerOptions) {
@@ -162,12 +163,18 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     if (this.#tasks.untoldCount < fewTasks) this.mayHaveChanged(path);
   }
 
-  observed({ hooks, reclaim }: Pick<Config, 'hooks' | 'reclaim'>): ObservedWorker {
+  /** A receive-pack asked before the objects of a push came. */
+  askedEarly(): void {
+    this.#isAskedEarly = true;
+  }
+
+  observed({ hooks, reclaim, storages }: Pick<Config, 'hooks' | 'reclaim' | 'storages'>): ObservedWorker {
     const { state = null, at = this.#startedAt } = this.#last ?? {};
     return {
       isWanted: hooks.keep,
       collects: reclaim.run === 'gc',
       isForgiving: this.#options.isForgiving(),
+      leavesBroken: !this.#isAskedEarly && storages.some(({ kind }) => kind === 'repos'),
       ...this.space.observed(),
       state,
       silentMs: this.#options.monotonic() - at,
@@ -203,15 +210,21 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.space.take(repositories);
     for (const figures of repositories) this.#take(figures);
     for (const { unit, name, bytes } of state.quarantines.removed)
-      this.#options.log.info({ path: unit, quarantine: name, bytes }, 'the worker removed what a push left behind');
+      this.#options.log.info(
+        { path: unit, quarantine: name, bytes },
+        'the worker removed what a push left behind',
+      );
     this.#greet(channel);
     // Another one does not know what the one before was told.
     if (isFirst) for (const path of this.#options.reach.doubted) this.#tasks.tell(path, 'pushed');
   }
 
-  /** What the worker measures from now on has this mark. */
   #greet(channel: WorkerChannel): void {
-    channel.send({ daemon: this.#id, version, mark: `${this.#id} ${this.#options.reach.number}` });
+    channel.send({ version, mark: this.#mark });
+  }
+
+  get #mark(): string {
+    return `${this.#id} ${this.#options.reach.number}`;
   }
 
   #closed(channel: WorkerChannel): void {

@@ -19,7 +19,13 @@ export class WorkerTasks {
   readonly #pending = new Map<string, Pending>();
   /** What waits for a worker to connect. */
   readonly #waiting = new Set<() => void>();
+  readonly #mark: () => string;
   #isClosed = false;
+
+  /** `mark`: what the worker measures from now on has it. */
+  constructor(mark: () => string) {
+    this.#mark = mark;
+  }
 
   get isConnected(): boolean {
     return this.#channel !== null;
@@ -77,11 +83,7 @@ export class WorkerTasks {
    * Has the worker do a task, at once. Rejects with `not_ready` where there is no answer in time, no worker,
    * too much is asked, or the signal comes; the worker ends what it has begun then.
    */
-  ask(
-    task: WorkerTask,
-    answerMs: number,
-    signal?: AbortSignal,
-  ): Promise<Readonly<Record<string, unknown>>> {
+  ask(task: WorkerTask, answerMs: number, signal?: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
     const channel = this.#channel;
     if (channel === null) return Promise.reject(notReady('no worker is connected'));
     if (this.#pending.size >= mostAsked)
@@ -132,7 +134,7 @@ export class WorkerTasks {
     const all = [...this.#untold];
     this.#untold.clear();
     const of = (what: 'pushed' | 'asked') => all.filter(([, each]) => each === what).map(([path]) => path);
-    if (all.length > 0) this.#channel?.send({ pushed: of('pushed'), asked: of('asked') });
+    if (all.length > 0) this.#channel?.send({ mark: this.#mark(), pushed: of('pushed'), asked: of('asked') });
   }
 
   #fail(why: string): void {

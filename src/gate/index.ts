@@ -10,7 +10,7 @@
  */
 
 export { Gate, type GateLimits } from './gate.ts';
-export type { JudgeTask, Judgement, PushWorker } from './push/services.ts';
+export type { Judgement, JudgeTask, PushWorker } from './push/services.ts';
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
 export type {
   GateServices,

@@ -160,6 +160,8 @@ export interface WorkerPeer {
 export interface WorkerLink extends PushWorker {
   /** A worker has connected. It takes the place of an earlier one. */
   connected(channel: WorkerChannel): WorkerPeer;
+  /** A receive-pack asked before the objects of a push came: nothing of a refused one is left behind. */
+  askedEarly(): void;
 }
 
 /** Counts decisions. */

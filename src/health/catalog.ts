@@ -156,6 +156,18 @@ export const daemonFindings = {
       '`[hooks] KEEP` is true, `[reclaim] RUN` is gc or `[quota] GARBAGE` is forgive, and no worker has reported for half a minute. New repositories get hooks only from a template, and what is deleted frees no space. What was measured before is still forgiven, but not in repositories that somebody pushed to more than ten minutes ago, and after a day nothing is.',
     mend: '`systemctl enable --now softquota-worker`, or run `softquota worker` as the user that git runs as',
   },
+  broken_pushes: {
+    severity: 'notice',
+    meaning:
+      'Nothing removes what a push leaves behind that breaks off: no worker is connected, and receive-pack is not the one of softquota. It counts a minute after it came, and stays until git removes it after two weeks.',
+    mend: '`systemctl enable --now softquota-worker`, or [receive-pack](receive-pack.md)',
+  },
+  long_push: {
+    severity: 'notice',
+    meaning:
+      'A push began more than an hour ago, and its `git receive-pack` still runs. What it has brought counts, and nothing removes it as long as that process lives.',
+    mend: 'end the process if its client is gone; set a limit of time in sshd, the web server or the proxy',
+  },
   worker_outdated: {
     severity: 'notice',
     meaning: 'The worker is of another version than the daemon.',

@@ -156,6 +156,8 @@ export interface ObservedWorker {
   readonly collects: boolean;
   /** `[quota] GARBAGE = forgive`. */
   readonly isForgiving: boolean;
+  /** Pushes come here, and receive-pack does not ask before their objects come. */
+  readonly leavesBroken: boolean;
   /** In all repositories, as far as it was measured. */
   readonly unreachableBytes: number;
   /** Repositories that cannot be measured or collected. */

@@ -6,11 +6,18 @@ import type { Finding } from '../wire/index.ts';
 import { listed, makeFinding } from './make-finding.ts';
 import { type Observed, type ObservedWorker, staleForgiveness, workerSilentMs } from './observed.ts';
 
-export function workerFindings({ worker }: Pick<Observed, 'worker'>): Finding[] {
+export function workerFindings({ worker, now }: Pick<Observed, 'now' | 'worker'>): Finding[] {
+  return [...presence(worker), ...held(worker, now)];
+}
+
+function presence(worker: ObservedWorker): Finding[] {
   const { isWanted, collects, isForgiving, state, silentMs } = worker;
-  if (!isWanted && !collects && !isForgiving) return garbage(worker);
-  if (silentMs > workerSilentMs) {
+  const isSilent = silentMs > workerSilentMs;
+  if (!isWanted && !collects && !isForgiving)
+    return [...(isSilent ? broken(worker) : []), ...garbage(worker)];
+  if (isSilent) {
     return [
+      ...broken(worker),
       makeFinding(
         'worker_missing',
         `no worker has reported for ${Math.round(silentMs / 1000)} seconds, so ${missed(worker)}`,
@@ -68,6 +75,32 @@ function missed({ isWanted, collects, isForgiving, silentMs }: ObservedWorker): 
     ...(collects ? ['nothing that is deleted frees space'] : []),
     ...(isForgiving ? [staleForgiveness(silentMs)] : []),
   ].join(', and ');
+}
+
+function broken({ leavesBroken }: ObservedWorker): Finding[] {
+  if (!leavesBroken) return [];
+  return [
+    makeFinding(
+      'broken_pushes',
+      'no worker runs, and receive-pack does not ask before a push comes: what broken pushes leave behind counts, and stays until git removes it after two weeks',
+      'systemctl enable --now softquota-worker  # or set up softquota receive-pack: docs/receive-pack.md',
+    ),
+  ];
+}
+
+const longPushMs = 3_600_000;
+
+/** Pushes that do not end. */
+function held({ state, silentMs }: ObservedWorker, now: number): Finding[] {
+  if (state === null || silentMs > workerSilentMs) return [];
+  const long = state.quarantines.held.filter(({ since }) => now - since > longPushMs);
+  return listed({ first: long, count: long.length }, ({ unit, name, bytes, since }) =>
+    makeFinding(
+      'long_push',
+      `${printable(unit)}: a push that began at ${new Date(since).toISOString()} holds ${formatBytes(bytes)} in ${printable(name)}, and its receive-pack still runs`,
+      'end that git receive-pack if its client is gone; a limit of time in sshd or the web server ends it by itself',
+    ),
+  );
 }
 
 /** Less is left for the administrator to notice. */

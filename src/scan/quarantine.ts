@@ -26,7 +26,10 @@ export function lookAtQuarantine(
   let bytes = 0;
   const objects: string[] = [];
   const visit = (folder: string): void => {
-    for (const entry of readdirSync(encodePath(place + folder), { withFileTypes: true, encoding: 'latin1' })) {
+    for (const entry of readdirSync(encodePath(place + folder), {
+      withFileTypes: true,
+      encoding: 'latin1',
+    })) {
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) visit(path);
       if (!entry.isFile()) continue;

@@ -1,5 +1,6 @@
 /** What the worker says of repositories reaches the ledger with the number of the doubts that it answers. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { DaemonWorker } from '../../src/daemon/worker-state.ts';
 import type { ReportedRepository } from '../../src/gate/index.ts';
@@ -36,12 +37,44 @@ async function open(t: Test, isForgiving = true) {
     collected: () => {},
     now: Date.now,
     monotonic: () => performance.now(),
-    log: { error: () => {}, warn: () => {} },
+    measure: () => 'apparent',
+    log: { error: () => {}, info: () => {}, warn: () => {} },
   });
   t.teardown(() => worker.close());
-  const report = (pid: number, ...repositories: readonly ReportedRepository[]) =>
-    worker.reported({ version: '1', pid, uid: 0, hooks: null, repositories });
-  return { worker, report, words, doubts };
+  return { worker, connect: () => connect(worker), words, doubts };
+}
+
+/** Connects a worker, and gives what it says and is told. */
+function connect(worker: DaemonWorker) {
+  let mark = '';
+  const pushed: string[] = [];
+  const peer = worker.connected({
+    send: message => {
+      if ('mark' in message) mark = String(message.mark);
+      if ('pushed' in message && Array.isArray(message.pushed)) pushed.push(...message.pushed);
+    },
+    close: () => {},
+  });
+  return {
+    report: (...repositories: readonly ReportedRepository[]) =>
+      peer.reported({
+        version: '1',
+        pid: 1,
+        uid: 0,
+        gits: [],
+        hooks: null,
+        quarantines: { removed: [], held: [] },
+        repositories,
+      }),
+    /** The mark that it was given last. */
+    mark: () => mark,
+    /** The pushes that it has been told of since. */
+    pushed: async () => {
+      await nextTurn();
+      return pushed.splice(0);
+    },
+    end: () => peer.closed(),
+  };
 }
 
 function figures(mark: string, isLent = false): ReportedRepository {
@@ -49,23 +82,24 @@ function figures(mark: string, isLent = false): ReportedRepository {
   return { path: '/srv/a.git', at: 1, mark, measured, fault: null, collected: null };
 }
 
-t.test('a word answers the doubts before the tasks that the worker had, of this daemon only', async t => {
-  const { worker, report, words } = await open(t);
-  report(1);
+t.test('a word answers the doubts before the mark that the worker had, of this daemon only', async t => {
+  const { worker, connect, words } = await open(t);
+  const { report, mark: given, pushed } = connect();
+  report();
   worker.letThrough('/srv/a.git');
   worker.changed('/srv/a.git');
-  const { mark, pushed } = await worker.tasks(1000, 'one');
-  t.same(pushed, ['/srv/a.git'], 'only a change is a task');
+  t.same(await pushed(), ['/srv/a.git'], 'only a change is a task');
+  report();
+  const mark = given();
   worker.letThrough('/srv/a.git');
   report(
-    1,
     figures(mark),
     figures(''),
     figures(`${mark}9`.replace(/^./, 'x')),
     figures(`${mark} `),
     figures(`${mark}x`),
   );
-  report(1, figures(mark, true), { ...figures(mark), measured: null });
+  report(figures(mark, true), { ...figures(mark), measured: null });
   t.same(words, [
     ['/srv/a.git', 70, 2],
     ['/srv/a.git', 70, 0],
@@ -77,32 +111,49 @@ t.test('a word answers the doubts before the tasks that the worker had, of this 
   ]);
 });
 
+t.test('a worker is told of a push with the mark that answers its doubt', async t => {
+  const { worker, connect } = await open(t);
+  const { report, mark, pushed } = connect();
+  report();
+  worker.changed('/srv/a.git');
+  t.same(await pushed(), ['/srv/a.git']);
+  t.match(mark(), / 1$/);
+});
+
 t.test('a worker that comes new is told what has no answer yet', async t => {
-  const { worker, report } = await open(t);
+  const { worker, connect } = await open(t);
   worker.changed('/srv/a.git');
   worker.mayHaveChanged('/srv/b.git');
-  t.same((await worker.tasks(0, 'one')).pushed, [], 'nobody would take it');
-  report(1);
-  t.same((await worker.tasks(0, 'one')).pushed, ['/srv/a.git']);
-  report(1);
-  t.same((await worker.tasks(0, 'one')).pushed, []);
-  report(2);
-  t.same((await worker.tasks(0, 'one')).pushed, ['/srv/a.git'], 'another one');
+  const first = connect();
+  t.same(await first.pushed(), []);
+  t.notOk(worker.isHere, 'it has not reported');
+  first.report();
+  t.ok(worker.isHere);
+  t.same(await first.pushed(), ['/srv/a.git']);
+  first.report();
+  t.same(await first.pushed(), []);
+  const second = connect();
+  first.end();
+  second.report();
+  t.same(await second.pushed(), ['/srv/a.git'], 'another one');
   worker.mayHaveChanged('/srv/b.git');
   worker.resized('/srv/c.git');
   worker.appeared('/srv/d.git');
-  t.same((await worker.tasks(0, 'one')).pushed, ['/srv/b.git', '/srv/c.git', '/srv/d.git']);
+  t.same(await second.pushed(), ['/srv/b.git', '/srv/c.git', '/srv/d.git']);
+  second.end();
+  t.notOk(worker.isHere);
 });
 
 t.test('where all counts, only changes are tasks, and nothing is in doubt', async t => {
-  const { worker, report, doubts } = await open(t, false);
-  report(1);
+  const { worker, connect, doubts } = await open(t, false);
+  const { report, pushed } = connect();
+  report();
   worker.letThrough('/srv/a.git');
   worker.mayHaveChanged('/srv/b.git');
   worker.resized('/srv/c.git');
   worker.appeared('/srv/d.git');
   worker.changed('/srv/e.git');
-  t.same((await worker.tasks(0, 'one')).pushed, ['/srv/e.git']);
+  t.same(await pushed(), ['/srv/e.git']);
   t.same(doubts, []);
 });
 
@@ -121,7 +172,8 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
     collected: () => {},
     now: () => 0,
     monotonic: () => clock.now,
-    log: { error: () => {}, warn: details => void forgotten.push(Object(details)) },
+    measure: () => 'apparent',
+    log: { error: () => {}, info: () => {}, warn: details => void forgotten.push(Object(details)) },
   });
   t.teardown(() => worker.close());
   const unreachable = () => ledger.units.unit('/srv/a.git')?.reach?.unreachableBytes ?? 0;
@@ -129,10 +181,12 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
     clock.now += count * 3_600_000;
     worker.look();
   };
-  const report = (...repositories: readonly ReportedRepository[]) =>
-    worker.reported({ version: '1', pid: 1, uid: 0, hooks: null, repositories });
-  const { mark } = await worker.tasks(0, 'one');
-  report(figures(mark));
+  const report = (...repositories: readonly ReportedRepository[]): void => {
+    const connection = connect(worker);
+    connection.report(...repositories.map(each => ({ ...each, mark: connection.mark() })));
+    connection.end();
+  };
+  report(figures(''));
   t.equal(unreachable(), 70);
   hours(23.99);
   t.equal(unreachable(), 70, 'it has been silent for less than a day');
@@ -145,6 +199,6 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
   t.same(forgotten, [{ repositories: 1 }], 'and the log says so');
   hours(24);
   t.equal(forgotten.length, 1, 'once');
-  report(figures(mark));
+  report(figures(''));
   t.equal(unreachable(), 70, 'until a worker has measured');
 });

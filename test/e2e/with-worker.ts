@@ -2,8 +2,10 @@
 
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Worker, type WorkerOptions } from '../../src/git/index.ts';
+import { findGits, Worker, type WorkerOptions } from '../../src/git/index.ts';
 import type { Server } from './server.ts';
+
+const { gits } = await findGits(['git']);
 
 /** Starts one, which is closed with the test. */
 export async function withWorker(
@@ -24,7 +26,9 @@ export async function withWorker(
     exclude: [],
     isForge: false,
     guard: null,
-    reclaim: { run: 'gc', expireMs: 3_600_000, gitVersion: { major: 2, minor: 39 }, ...reclaim },
+    gits,
+    isAlone: true,
+    reclaim: { run: 'gc', expireMs: 3_600_000, ...reclaim },
     log: { info: () => {}, warn: () => {} },
   });
   await worker.start();

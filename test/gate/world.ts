@@ -118,13 +118,23 @@ export async function openWorld(
     notUnderstood: why => told.notUnderstood.push(why),
     refused: record => told.refused.push(record),
     worker: {
-      reported: state => {
-        told.workers.push(state);
-        return 'this start';
+      isHere: false,
+      judge: async () => ({ is: 'refused', words: '' }),
+      isUnderWay: () => false,
+      quarantine: async () => null,
+      spaceLines: () => [],
+      bringsBack: async () => null,
+      askedEarly: () => {},
+      connected: channel => {
+        channel.send({ daemon: 'this start' });
+        return {
+          reported: state => told.workers.push(state),
+          ended: () => {},
+          lfsObjects: async path =>
+            path === '/srv/git/a/b.git' ? [{ oid: 'f'.repeat(64), bytes: 5 }] : null,
+          closed: () => {},
+        };
       },
-      tasks: async () => ({ mark: '', pushed: ['/srv/git/a/b.git'], asked: [] }),
-      ended: id => id === 'known',
-      lfsObjects: async path => (path === '/srv/git/a/b.git' ? [{ oid: 'f'.repeat(64), bytes: 5 }] : null),
     },
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),

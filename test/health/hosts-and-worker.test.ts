@@ -144,6 +144,8 @@ t.test('of many mistakes in a policy of one kind the first ones are told', async
   t.match(told.at(-1)?.message, '10 more like these');
 });
 
+const quarantines = { held: [] };
+
 t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
   const seen = await observed(t);
   const hooks = { unguarded: none, putBack: { count: 0, last: null } };
@@ -160,8 +162,8 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
       mend: /^systemctl enable --now softquota-worker/,
     },
   ]);
-  t.same(told({ isWanted: true, state: { version, hooks }, silentMs: 5000 }), []);
-  t.match(told({ isWanted: true, state: { version: '0.0.1', hooks: null }, silentMs: 5000 }), [
+  t.same(told({ isWanted: true, state: { version, hooks, quarantines }, silentMs: 5000 }), []);
+  t.match(told({ isWanted: true, state: { version: '0.0.1', hooks: null, quarantines }, silentMs: 5000 }), [
     { code: 'worker_outdated', message: /the worker is version 0\.0\.1/ },
     { code: 'worker_idle' },
   ]);
@@ -170,7 +172,7 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
   t.match(
     told({
       isWanted: true,
-      state: { version, hooks: { unguarded, putBack: { count: 2, last: '/srv/git/a/b.git' } } },
+      state: { version, hooks: { unguarded, putBack: { count: 2, last: '/srv/git/a/b.git' } }, quarantines },
       silentMs: 0,
     }),
     [
@@ -184,12 +186,38 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
   );
 });
 
+t.test('pushes that do not end are named, and a server on which broken ones stay', async t => {
+  const seen = await observed(t);
+  const told = (worker: Partial<Observed['worker']>) =>
+    findings({ ...seen, worker: { isWanted: false, ...idle, state: null, silentMs: 0, ...worker } }).filter(
+      ({ code }) => /long_push|broken_pushes/.test(code),
+    );
+  t.same(told({ leavesBroken: true, silentMs: 20_000 }), [], 'the daemon has just started');
+  t.match(told({ leavesBroken: true, silentMs: 31_000 }), [{ code: 'broken_pushes', severity: 'notice' }]);
+  t.same(told({ leavesBroken: false, silentMs: 31_000 }), []);
+  const held = (minutes: number) => ({
+    unit: '/srv/git/a/\u001bb.git',
+    name: 'tmp_objdir-incoming-abcdef',
+    bytes: 5_000_000,
+    since: seen.now - minutes * 60_000,
+  });
+  const state = { version, hooks: null, quarantines: { held: [held(59), held(61)] } };
+  t.match(told({ state }), [
+    {
+      code: 'long_push',
+      severity: 'notice',
+      message: /a\/\\u\{1b\}b\.git: a push that began at .* holds 5 MB/,
+    },
+  ]);
+  t.same(told({ state, silentMs: 31_000 }), [], 'nobody knows any more');
+});
+
 t.test('much garbage is named where nothing collects it, and so is a collection that fails', async t => {
   const seen = await observed(t);
   const told = (worker: Partial<typeof idle>, silentMs = 0) =>
     findings({
       ...seen,
-      worker: { isWanted: false, ...idle, ...worker, state: { version, hooks: null }, silentMs },
+      worker: { isWanted: false, ...idle, ...worker, state: { version, hooks: null, quarantines }, silentMs },
     }).filter(({ code }) => /worker|garbage/.test(code));
   t.same(told({ unreachableBytes: 999_999_999 }), []);
   t.match(told({ unreachableBytes: 2_500_000_000 }), [{ code: 'garbage', message: /^2\.5 GB/ }]);

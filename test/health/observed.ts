@@ -5,9 +5,13 @@ import { findings, type Observed } from '../../src/health/index.ts';
 import { World } from '../ledger/world.ts';
 
 export const none = { first: [], count: 0 };
-export const idle: Pick<Observed['worker'], 'collects' | 'isForgiving' | 'unreachableBytes' | 'failing'> = {
+export const idle: Pick<
+  Observed['worker'],
+  'collects' | 'isForgiving' | 'leavesBroken' | 'unreachableBytes' | 'failing'
+> = {
   collects: false,
   isForgiving: false,
+  leavesBroken: false,
   unreachableBytes: 0,
   failing: none,
 };

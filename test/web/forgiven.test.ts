@@ -8,6 +8,7 @@ import t from 'tap';
 import { World } from '../api/world.ts';
 import { until } from '../e2e/ask.ts';
 import { must } from '../e2e/run.ts';
+import { FakeWorker } from '../gate/fake-worker.ts';
 import { barriersInAnyLook, isLoaded, reads, readsNoMore, Web } from './world.ts';
 
 t.setTimeout(240_000);
@@ -21,6 +22,8 @@ await mkdir(join(path, 'objects/pack'), { recursive: true });
 await writeFile(join(path, 'objects/pack/pack-0.pack'), Buffer.alloc(3_000_000));
 await world.must(202, 'POST', '/admin/quota/scans', { body: {} });
 
+const worker = await FakeWorker.connect(t, world.sockets.trusted);
+
 async function says(unreachable: number): Promise<void> {
   const measured = {
     object_bytes: 3_000_000,
@@ -28,8 +31,7 @@ async function says(unreachable: number): Promise<void> {
     unreachable_bytes: unreachable,
   };
   const repository = { path, at: Date.now(), mark: '', measured, fault: null, collected: null };
-  const report = { version: '1', pid: 1, uid: 1, hooks: null, repositories: [repository] };
-  await world.gate('POST', '/v1/worker', { report });
+  worker.report({ repositories: [repository] });
 }
 
 await until(async () => {

@@ -11,6 +11,7 @@ import { Reclaim } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import type { RepositoryFigures } from '../../../src/git/worker/report.ts';
 import { must } from '../../e2e/run.ts';
+import { program } from './space/world.ts';
 
 t.setTimeout(120_000);
 
@@ -36,7 +37,7 @@ async function open(t: Test) {
     exclude: [],
     run: 'measure',
     expireMs: 3_600_000,
-    gitVersion: { major: 2, minor: 39 },
+    program,
     log: { info: () => {}, warn: () => {} },
     found: figures => told.write(figures),
     gone: () => {},

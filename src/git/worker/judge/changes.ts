@@ -101,8 +101,6 @@ export function doneOf(
     return value !== undefined && value !== change.new;
   });
   if (left.length === 0) return 'all';
-  const untouched = changes.filter(
-    ({ name, old }) => (values.get(name) ?? '') === (isNone(old) ? '' : old),
-  );
+  const untouched = changes.filter(({ name, old }) => (values.get(name) ?? '') === (isNone(old) ? '' : old));
   return untouched.length === changes.length ? 'none' : 'part';
 }

@@ -41,7 +41,8 @@ export async function isKept(
     const hasEnded = seesAll ? !(await isTaken(path)) : performance.now() - begun > mostMs;
     const done = await doneIn(path, changes, program, limits);
     if (done === 'all') return true;
-    if (hasEnded) return done === 'none' && (sample === null || !(await isThere(`${path}/objects/${sample}`)));
+    if (hasEnded)
+      return done === 'none' && (sample === null || !(await isThere(`${path}/objects/${sample}`)));
   }
 }
 

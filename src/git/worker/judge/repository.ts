@@ -24,7 +24,9 @@ export async function refsOf(view: RepositoryView, limits: RunLimits): Promise<R
   if (head.object !== null) values.set('HEAD', head.object);
   const checkedOut = new Set<string>();
   if (view.settings.isBare === false && head.branch !== null) checkedOut.add(head.branch);
-  const worktrees = await readdir(encodePath(`${view.path}/worktrees`), { encoding: 'buffer' }).catch(() => []);
+  const worktrees = await readdir(encodePath(`${view.path}/worktrees`), { encoding: 'buffer' }).catch(
+    () => [],
+  );
   for (const name of worktrees.slice(0, mostWorktrees)) {
     const { branch } = headAt(`${view.path}/worktrees/${decodePath(name)}`);
     if (branch !== null) checkedOut.add(branch);
@@ -56,7 +58,8 @@ export async function receiveSettingsOf(
     { timeoutMs: configMs, env: { HOME, XDG_CONFIG_HOME, GIT_CONFIG_NOSYSTEM, GIT_DIR: '/nowhere' }, signal },
   );
   // 1: there is no such setting.
-  if (status !== 0 && status !== 1) throw new UnusableRepository('git cannot read the configuration of its user');
+  if (status !== 0 && status !== 1)
+    throw new UnusableRepository('git cannot read the configuration of its user');
   const entries = [...entriesIn(output), ...view.settings.receive];
   const value = (key: string): string | null => entries.findLast(([each]) => each === key)?.[1] ?? null;
   const current = action(value('receive.denycurrentbranch'));
@@ -66,10 +69,7 @@ export async function receiveSettingsOf(
     deniesRewinds: isOn(value('receive.denynonfastforwards')),
     keepsHead: deleteCurrent !== 'ignore',
     keepsCheckedOut: current === 'refuse',
-    hidden: [
-      ...entries.filter(([key]) => key.endsWith('.hiderefs')).map(([, each]) => each),
-      ...hidden,
-    ]
+    hidden: [...entries.filter(([key]) => key.endsWith('.hiderefs')).map(([, each]) => each), ...hidden]
       // One that shows refs again hides none.
       .filter(each => !each.startsWith('!'))
       .map(each => inLatin1(each.replace(/^\^/, '').replace(/\/+$/, ''))),

@@ -163,7 +163,10 @@ t.test('what a hook of the server refuses to delete is noticed: nothing more is 
   t.match(await world.refs(), 'fresh1', 'once the update hook was not expected');
   t.notMatch(await world.refs(), 'fresh2');
   t.notMatch(await world.refs(), 'fresh3');
-  t.match(world.last, /an earlier push was accepted because less was to remain, but git did only a part of it/);
+  t.match(
+    world.last,
+    /an earlier push was accepted because less was to remain, but git did only a part of it/,
+  );
   await rm(join(world.bare, 'hooks/update'));
   t.equal((await world.push([':kept'])).code, 0, 'a deletion always passes');
   world.over = null;
@@ -233,25 +236,28 @@ t.test('without a worker, and with one that goes away, such pushes stay refused'
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 0, 'one that comes back judges');
 });
 
-t.test('if git needs longer than the daemon waits, the push is refused, told why, and git is ended', async t => {
-  const world = await full(t);
-  await world.worker?.close();
-  const slow = join(world.folder, 'slow');
-  await world.script(
-    slow,
-    `#!/bin/sh\ncase "$*" in *disk-usage*) echo $$ >>${world.folder}/pids; exec sleep 60;; esac\nexec git "$@"\n`,
-  );
-  await world.startWorker({ gits: [{ program: slow, major: 2, minor: 39, version: '', execPaths: [] }] });
-  world.judgeMs = 1000;
-  await withoutLarge(world);
-  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
-  t.match(world.last, /git could not tell in time whether.*Delete branches and tags first/s);
-  const pids = (await world.must('cat', [`${world.folder}/pids`])).split('\n');
-  await until(async () => {
-    const alive = await Promise.all(pids.map(pid => world.run('kill', ['-0', pid])));
-    return alive.every(({ code }) => code !== 0) ? true : null;
-  });
-});
+t.test(
+  'if git needs longer than the daemon waits, the push is refused, told why, and git is ended',
+  async t => {
+    const world = await full(t);
+    await world.worker?.close();
+    const slow = join(world.folder, 'slow');
+    await world.script(
+      slow,
+      `#!/bin/sh\ncase "$*" in *disk-usage*) echo $$ >>${world.folder}/pids; exec sleep 60;; esac\nexec git "$@"\n`,
+    );
+    await world.startWorker({ gits: [{ program: slow, major: 2, minor: 39, version: '', execPaths: [] }] });
+    world.judgeMs = 1000;
+    await withoutLarge(world);
+    t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+    t.match(world.last, /git could not tell in time whether.*Delete branches and tags first/s);
+    const pids = (await world.must('cat', [`${world.folder}/pids`])).split('\n');
+    await until(async () => {
+      const alive = await Promise.all(pids.map(pid => world.run('kill', ['-0', pid])));
+      return alive.every(({ code }) => code !== 0) ? true : null;
+    });
+  },
+);
 
 t.test('a judgement ends with its push', async t => {
   const world = await full(t);

@@ -15,6 +15,7 @@ import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { Judgements } from '../../../../src/daemon/judgements.ts';
 import { WorkerTasks } from '../../../../src/daemon/worker-tasks.ts';
+import type { GateServices } from '../../../../src/gate/index.ts';
 import { serveWorker } from '../../../../src/gate/worker.ts';
 import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
 import { type Run, run } from '../../../e2e/run.ts';
@@ -27,7 +28,7 @@ export class World {
   readonly folder: string;
   readonly bare: string;
   readonly work: string;
-  readonly tasks = new WorkerTasks();
+  readonly tasks = new WorkerTasks(() => 'mark');
   readonly judgements: Judgements;
   /** How pushes that bring something are decided: all pass, or they are judged so. */
   over: Manner | null = null;
@@ -229,8 +230,9 @@ export class World {
           };
         },
       };
-      // Only these are used by a connection.
-      serveWorker({ worker, unforeseen: error => t.error(error) } as never, socket, head);
+      const services: object = { worker, unforeseen: (error: unknown) => t.error(error) };
+      // A connection uses no others.
+      serveWorker(services as GateServices, socket, head);
     });
     this.#servers.push(server.listen(join(this.folder, 'trusted.sock')));
     await once(server, 'listening');

@@ -15,7 +15,7 @@ import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import type { StorageSettings } from '../../../../src/layout/index.ts';
 import { run } from '../../../hooks/world.ts';
 import { collected, explained, predictions, wrongOnes } from './predictions.ts';
-import { isNear, limits, Repository } from './world.ts';
+import { isNear, limits, program, Repository } from './world.ts';
 
 t.setTimeout(120_000);
 

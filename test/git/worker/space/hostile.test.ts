@@ -13,7 +13,7 @@ import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { run } from '../../../hooks/world.ts';
-import { limits, program, Repository } from './world.ts';
+import { program as git, limits, Repository } from './world.ts';
 
 t.setTimeout(120_000);
 
@@ -99,7 +99,7 @@ t.test('names of files in the repositories of others are not shown', async t => 
   await mkdir(join(path, 'objects/info'), { recursive: true });
   await writeFile(join(path, 'objects/info/alternates'), `${victim.path}/objects\n`);
   await writeFile(join(path, 'refs/heads/main'), `${secret}\n`);
-  const view = await RepositoryView.open(path, { program });
+  const view = await RepositoryView.open(path, { program: git });
   t.teardown(() => view.close());
   const report = JSON.stringify(spaceJson(await explainSpace(view, limits)));
   t.notMatch(report, /secret-name/);

@@ -9,7 +9,7 @@ import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { keepHeapSmall } from '../../../../src/heap.ts';
 import { plainEnvironment } from '../../../e2e/run.ts';
-import { limits, program, Repository } from './world.ts';
+import { limits, Repository } from './world.ts';
 
 t.setTimeout(3_600_000);
 

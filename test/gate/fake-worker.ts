@@ -1,0 +1,69 @@
+/** A worker's connection to a trusted socket, whose messages a test writes and reads. */
+
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
+import type { Test } from 'tap';
+import { readLines } from '../../src/bounded/index.ts';
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** The report of a worker that has nothing to say. */
+export const idleReport = {
+  version: '1.0.0',
+  pid: 77,
+  uid: 1000,
+  gits: [],
+  hooks: null,
+  quarantines: { removed: [], held: [] },
+  repositories: [],
+};
+
+export class FakeWorker {
+  readonly socket: Socket;
+  readonly #messages = new PassThrough({ objectMode: true });
+
+  private constructor(socket: Socket, head: Buffer) {
+    this.socket = socket;
+    socket.on('error', () => {}).on('close', () => this.#messages.end());
+    readLines(socket, {
+      mostBytes: 4 * 1024 * 1024,
+      take: line => this.#messages.write(JSON.parse(line.toString())),
+      tooLong: () => socket.destroy(),
+    });
+    if (head.length > 0) socket.unshift(head);
+  }
+
+  static async connect(t: Test, socketPath: string): Promise<FakeWorker> {
+    const headers = { Connection: 'Upgrade', Upgrade: 'softquota-worker' };
+    const asked = request({ socketPath, path: '/v1/worker', headers, agent: false });
+    asked.end();
+    const [, socket, head] = await once(asked, 'upgrade');
+    t.teardown(() => socket.destroy());
+    return new FakeWorker(socket, head);
+  }
+
+  send(message: Message | string): void {
+    this.socket.write(typeof message === 'string' ? message : `${JSON.stringify(message)}\n`);
+  }
+
+  report(differing: Message = {}): void {
+    this.send({ report: { ...idleReport, ...differing } });
+  }
+
+  /** Resolves with the next message that has this field; null: the connection has ended. */
+  async next(field: string): Promise<Message | null> {
+    for await (const message of this.#messages.iterator({ destroyOnReturn: false }))
+      if (field in message) return message;
+    return null;
+  }
+
+  /** Resolves with the next task. */
+  async task(): Promise<Message & { readonly id: string }> {
+    const message = await this.next('task');
+    const { task } = message ?? {};
+    if (typeof task !== 'object' || task === null) throw new Error('the connection has ended');
+    return { id: '', ...task };
+  }
+}
