@@ -81,6 +81,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   git: ['bounded', 'text', 'layout', 'scan'],
   doctor: ['bounded', 'text', 'layout', 'forge', 'config', 'wire', 'service', 'health', 'git', 'quota'],
   daemon: [
+    'text',
     'quota',
     'scan',
     'config',

@@ -9,7 +9,7 @@
 
 export { type BoundedFile, mostFileBytes, readBounded } from './file.ts';
 export { readJson, readJsonInSlices } from './json.ts';
-export { type LineReader, readLines } from './lines.ts';
+export { type LineReader, takeLines } from './lines.ts';
 export { exactNumber, Inexact } from './number.ts';
 export { type EndedStage, pipePrograms, type Stage } from './pipe.ts';
 export { type Ended, isGroupAlive, type ProgramOptions, runProgram } from './program.ts';

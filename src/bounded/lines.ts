@@ -13,7 +13,7 @@ export interface LineReader {
 const lineFeed = 0x0a;
 
 /** Gives each line that comes, without its end. What comes behind the last line feed is no line. */
-export function readLines(stream: Readable, { mostBytes, take, tooLong }: LineReader): void {
+export function takeLines(stream: Readable, { mostBytes, take, tooLong }: LineReader): void {
   let pieces: Buffer[] = [];
   let length = 0;
   const read = (chunk: Buffer): void => {

@@ -14,10 +14,11 @@ import { allowanceField, garbageField, graceField, reportedField } from './allow
 import type { Reply } from './answer.ts';
 import { type Decided, decidedFirstByDisk } from './decided.ts';
 import { judgeFor } from './judge.ts';
+import type { LocatedUnit } from './located-unit.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
 import { recordDecision } from './record.ts';
 import type { Parameters } from './request.ts';
-import type { GateServices, LocatedUnit } from './services.ts';
+import type { GateServices } from './services.ts';
 import { refusalText } from './words.ts';
 
 export interface Question {

@@ -10,14 +10,15 @@
  */
 
 export { Gate, type GateLimits } from './gate.ts';
+export type { LocatedUnit } from './located-unit.ts';
 export type { Judgement, JudgeTask, PushWorker } from './push/services.ts';
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
 export type {
   GateServices,
   Health,
   HeldQuarantine,
-  LocatedUnit,
   RefusalRecord,
+  ReportedQuarantine,
   ReportedRepository,
   TaskOutcome,
   UploadSettings,

@@ -3,20 +3,9 @@
 import type { Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Claimed, Synchronization } from '../oauth/index.ts';
-import type { Decision, DiskFull, FullDisk, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
+import type { Decision, DiskFull, FullDisk, QuotaSettings, Subject } from '../quota/index.ts';
+import type { LocatedUnit } from './located-unit.ts';
 import type { PushWorker } from './push/services.ts';
-
-/** A unit that is known, or was found on the disk, or is about to be made. */
-export interface LocatedUnit {
-  readonly path: string;
-  /** Null where nobody could be told. */
-  readonly owner: string | null;
-  readonly leaf: Leaf;
-  /** Null where it was never measured. */
-  readonly bytes: number | null;
-  /** Another host measures it; not, unless given. */
-  readonly isElsewhere?: boolean;
-}
 
 export interface RefusalRecord {
   readonly owner: string;
@@ -59,7 +48,7 @@ export interface WorkerState {
   /** Quarantines of pushes: those that it removed since its last report, and those whose receive-pack lives. */
   readonly quarantines: {
     readonly removed: readonly { readonly unit: string; readonly name: string; readonly bytes: number }[];
-    readonly held: readonly HeldQuarantine[];
+    readonly held: readonly ReportedQuarantine[];
   };
   /** Null where it does not keep the hooks. */
   readonly hooks: {
@@ -76,7 +65,7 @@ export interface WorkerState {
   readonly repositories: readonly ReportedRepository[];
 }
 
-export interface HeldQuarantine {
+export interface ReportedQuarantine {
   readonly unit: string;
   readonly name: string;
   readonly bytes: number;

@@ -6,7 +6,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { readLines } from '../bounded/index.ts';
+import { takeLines } from '../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Reply } from './answer.ts';
 import { requestAddress } from './request.ts';
@@ -57,7 +57,7 @@ export function serveWorker(services: GateServices, socket: Socket, head: Buffer
   };
   const peer = services.worker.connected(channel);
   socket.once('close', () => peer.closed());
-  readLines(socket, {
+  takeLines(socket, {
     mostBytes: longestLine,
     take: line => {
       try {

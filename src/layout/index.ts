@@ -33,7 +33,7 @@ export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
 export { hasOwnTimes, isOfNetwork, type Mount, type MountTable, mountsIn, mountTable } from './mounts.ts';
 export { below, decodePath, encodePath, isUtf8, isWithin } from './path.ts';
-export { isQuarantineName, type Quarantine } from './quarantine.ts';
+export { isQuarantineName, type Quarantine, quarantinePath } from './quarantine.ts';
 export { type ParsedTemplate, parseTemplate, type Segment, type Template } from './template.ts';
 export {
   type OwnerSource,

@@ -1,15 +1,49 @@
 /**
- * Quarantines: the directories below `objects` in which git holds what a push brings until it is accepted.
+ * Quarantines: the directories in which git holds what a push brings until it is accepted.
  *
- * git names them `tmp_objdir-incoming-XXXXXX` (`incoming-XXXXXX` before 2.32). The worker renames one to
- * `tmp_objdir-gone-XXXXXX` before it removes it.
+ * git makes them below `objects`, named `tmp_objdir-incoming-XXXXXX` (`incoming-XXXXXX` before 2.32). The worker
+ * renames one to `tmp_objdir-gone-XXXXXX` before it removes it. Gitaly has two more places, below the storage:
+ * that of an edit or a merge, named after the repository, and `objects` of a transaction's snapshot. Their
+ * names here are the paths below the storage.
  */
 
-const pattern = /^(?:tmp_objdir-)?incoming-[A-Za-z0-9]{6}$/;
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
 
-/** Tells whether this may be the name of a push's quarantine. */
+const pattern = /^(?:tmp_objdir-)?incoming-[A-Za-z0-9]{6}$/;
+const ofEdit = /^\+gitaly\/tmp\/quarantine-([0-9a-f]{16})-\d{1,20}$/;
+const ofSnapshot =
+  /^\+gitaly\/snapshots\/[\w-]{1,64}\/[\w-]{1,64}\/(.+)\/objects\/(?:tmp_objdir-)?incoming-[A-Za-z0-9]{6}$/s;
+
+/** Tells whether this may be the name of a push's quarantine below `objects`. */
 export function isQuarantineName(name: string): boolean {
   return pattern.test(name);
+}
+
+/**
+ * Where the quarantine of this name is for the unit; null: no quarantine of this unit is named so. Gitaly names
+ * those of edits after the path of their repository below the storage, so that one cannot pass for another's.
+ */
+export function quarantinePath(unit: string, name: string): string | null {
+  if (isQuarantineName(name)) return `${unit}/objects/${name}`;
+  const [, ofRepository] = ofEdit.exec(name) ?? [];
+  if (ofRepository !== undefined) {
+    const storage = storageNaming(unit, ofRepository);
+    return storage === null ? null : `${storage}/${name}`;
+  }
+  const [, below] = ofSnapshot.exec(name) ?? [];
+  if (below === undefined || !unit.endsWith(`/${below}`)) return null;
+  // Only names that lead straight down: the unit's own path has no others.
+  return `${unit.slice(0, -below.length)}${name}`;
+}
+
+/** The directory above the unit from which Gitaly makes this hash of the rest of its path; null: none. */
+function storageNaming(unit: string, hash: string): string | null {
+  for (let storage = dirname(unit); storage !== '/'; storage = dirname(storage)) {
+    const below = unit.slice(storage.length + 1);
+    if (createHash('sha1').update(below).digest('hex').startsWith(hash)) return storage;
+  }
+  return null;
 }
 
 /** A quarantine as it was seen. */

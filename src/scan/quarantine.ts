@@ -2,7 +2,7 @@
 
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { encodePath, isQuarantineName, type Quarantine } from '../layout/index.ts';
+import { encodePath, type Quarantine } from '../layout/index.ts';
 
 type Look =
   | { readonly is: 'seen'; readonly quarantine: Quarantine }
@@ -15,13 +15,12 @@ const emptyPacks: ReadonlySet<string> = new Set([
   'pack-7ed890d8a45760f3eecf73045b1d1047085af4776dc683d78eac82203df1993f.pack',
 ]);
 
-/** The quarantine with this name in a directory of objects; a link is none. */
+/** The quarantine with this name in a directory; a link is none. */
 export function lookAtQuarantine(
   objectsDirectory: string,
   name: string,
   measure: 'apparent' | 'allocated',
 ): Look {
-  if (!isQuarantineName(name)) return { is: 'absent' };
   const place = `${objectsDirectory}/${name}`;
   let bytes = 0;
   const objects: string[] = [];

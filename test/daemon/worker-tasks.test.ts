@@ -96,4 +96,3 @@ t.test('what changed is told together, and no more than there is room for', asyn
   for (let at = 0; at < 1000; at++) tasks.ask(space, 60_000).catch(() => {});
   await t.rejects(tasks.ask(space, 60_000), { message: /too much to do/ });
 });
-});

@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import type { Test } from 'tap';
-import { readLines } from '../../src/bounded/index.ts';
+import { takeLines } from '../../src/bounded/index.ts';
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -27,7 +27,7 @@ export class FakeWorker {
   private constructor(socket: Socket, head: Buffer) {
     this.socket = socket;
     socket.on('error', () => {}).on('close', () => this.#messages.end());
-    readLines(socket, {
+    takeLines(socket, {
       mostBytes: 4 * 1024 * 1024,
       take: line => this.#messages.write(JSON.parse(line.toString())),
       tooLong: () => socket.destroy(),

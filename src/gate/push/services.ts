@@ -1,7 +1,7 @@
 /** The parts of the daemon that a push needs: its quarantine, the book of pushes, and the worker's judgement. */
 
 import type { Quarantine } from '../../layout/index.ts';
-import type { LocatedUnit } from '../services.ts';
+import type { LocatedUnit } from '../located-unit.ts';
 
 export type QuarantineLook =
   | { readonly is: 'seen'; readonly quarantine: Quarantine }

@@ -6,7 +6,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readLines } from '../../bounded/index.ts';
+import { takeLines } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
 
 export interface ConnectionOptions {
@@ -99,7 +99,7 @@ export class DaemonConnection {
         resolve();
       });
     });
-    readLines(socket, {
+    takeLines(socket, {
       mostBytes: longestLine,
       take: line => {
         const message = fieldsOf(line);

@@ -19,7 +19,7 @@ export class Tasks {
   }
 
   begin(task: Fields): void {
-    const id = textIn(task, 'id');
+    const id = textField(task, 'id');
     const stop = new AbortController();
     const ended = this.#do(id, task, stop.signal).finally(() => this.#running.delete(id));
     this.#running.set(id, { stop, ended });
@@ -42,7 +42,7 @@ export class Tasks {
 
   async #do(id: string, task: Fields, signal: AbortSignal): Promise<void> {
     try {
-      const value = await this.#run(textIn(task, 'kind'), task, signal);
+      const value = await this.#run(textField(task, 'kind'), task, signal);
       if (!signal.aborted && !this.#send({ result: { id, value } }))
         this.#send({ fault: { id, why: 'the answer is too long' } });
     } catch (error) {
@@ -52,13 +52,13 @@ export class Tasks {
 }
 
 /** A text of a message; empty where there is none. */
-export function textIn(fields: Fields, name: string): string {
+export function textField(fields: Fields, name: string): string {
   const value = fields[name];
   return typeof value === 'string' ? value : '';
 }
 
 /** The texts of a list of a message. */
-export function textsIn(fields: Fields, name: string): readonly string[] {
+export function textFields(fields: Fields, name: string): readonly string[] {
   const value = fields[name];
   return Array.isArray(value) ? value.filter(each => typeof each === 'string') : [];
 }

@@ -14,7 +14,7 @@ import { Quarantines, type QuarantinesOptions } from './quarantines/quarantines.
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
 import { reportJson } from './report.ts';
 import type { GitProgram } from './space/git-programs.ts';
-import { Tasks, textIn, textsIn } from './tasks.ts';
+import { Tasks, textField, textFields } from './tasks.ts';
 
 export interface WorkerOptions {
   /** `[server] TRUSTED_SOCKET`. */
@@ -131,11 +131,11 @@ export class Worker {
   #take(message: Fields): void {
     if (typeof message.mark === 'string' && this.#reclaim !== null) this.#reclaim.mark = message.mark;
     if (typeof message.version === 'string') this.#meetVersion(message.version);
-    for (const path of textsIn(message, 'pushed')) {
+    for (const path of textFields(message, 'pushed')) {
       this.#reclaim?.pushed(path);
       this.#quarantines.asked(path);
     }
-    for (const path of textsIn(message, 'asked')) this.#quarantines.asked(path);
+    for (const path of textFields(message, 'asked')) this.#quarantines.asked(path);
     if (typeof message.cancel === 'string') this.#tasks.cancel(message.cancel);
     this.#lfs.take(fieldsIn(message, 'answer'));
     const task = fieldsIn(message, 'task');
@@ -149,7 +149,7 @@ export class Worker {
   }
 
   async #do(kind: string, task: Fields, signal: AbortSignal): Promise<object> {
-    const path = textIn(task, 'path');
+    const path = textField(task, 'path');
     const ofPush = await pushTask(kind, task, signal, this.#options);
     if (ofPush !== null) return ofPush;
     if (kind !== 'space' && kind !== 'reclaim')

@@ -7,12 +7,13 @@
 
 import { decodePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
+import { isShared } from '../quarantines/shared.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { objectsOf } from '../space/measure.ts';
 import { UnusableRepository } from '../space/unusable-repository.ts';
 import { type RepositoryView, type RunLimits, withView } from '../space/view.ts';
 import { changesIn, isNone, type RefChange, type Refs, tipsAfter } from './changes.ts';
-import { broughtBy, checkQuarantine, whileThere } from './quarantine.ts';
+import { broughtBy, quarantineAt, whileThere } from './quarantine.ts';
 import { receiveSettingsOf, refsOf } from './repository.ts';
 
 /** A push, as the daemon names it. */
@@ -26,7 +27,7 @@ export interface JudgedPush {
   readonly hidden: readonly string[];
 }
 
-export interface Verdict {
+export interface PushVerdict {
   readonly smaller: boolean;
   /** Empty: it is a push that takes nothing away. */
   readonly words: string;
@@ -41,15 +42,17 @@ const mostNamed = 3;
 const mostReplacing = 100;
 
 /** `manner`: with `less` it must not bring more bytes than it frees, for those stay on the disk for a while. */
-export async function judge(
+export async function judgePush(
   push: JudgedPush & { readonly manner: 'any' | 'less' },
   program: GitProgram,
   limits: RunLimits,
-): Promise<Verdict> {
+): Promise<PushVerdict> {
   const changes = changesIn(push.lines);
   if (changes === null) return refused(cannotTell);
   try {
-    return await inQuarantine(push, program, limits, (view, within) => judgeIn(view, within, push, changes));
+    return await inQuarantine(push, program, limits, (view, within, quarantine) =>
+      judgeIn(view, within, { ...push, quarantine }, changes),
+    );
   } catch (error) {
     if (error instanceof UnusableRepository) return refused(cannotTell);
     throw error;
@@ -70,20 +73,21 @@ export async function bringsBack(push: JudgedPush, program: GitProgram, limits: 
 
 /** Works with a view of the repository and the push's objects, as long as these are there. */
 async function inQuarantine<Result>(
-  { path, quarantine }: JudgedPush,
+  { path, quarantine: name }: JudgedPush,
   program: GitProgram,
   limits: RunLimits,
-  work: (view: RepositoryView, limits: RunLimits) => Promise<Result>,
+  work: (view: RepositoryView, limits: RunLimits, quarantine: string | null) => Promise<Result>,
 ): Promise<Result> {
-  const options = { program, quarantine, hasReflogs: false };
-  if (quarantine === null) return withView(path, options, { ...limits, isUrgent: true }, work);
-  const there = whileThere(path, quarantine);
+  const options = { program, hasReflogs: false };
+  const urgent = { ...limits, isUrgent: true };
+  if (name === null) return withView(path, options, urgent, (view, within) => work(view, within, null));
+  const quarantine = await quarantineAt(path, name, isShared(path));
+  const there = whileThere(quarantine);
+  const signal = AbortSignal.any([limits.signal, there.signal]);
   try {
-    const signal = AbortSignal.any([limits.signal, there.signal]);
-    return await withView(path, options, { ...limits, signal, isUrgent: true }, async (view, within) => {
-      await checkQuarantine(path, quarantine, view.settings.sharedRepository !== null);
-      return work(view, within);
-    });
+    return await withView(path, { ...options, quarantine }, { ...urgent, signal }, (view, within) =>
+      work(view, within, quarantine),
+    );
   } finally {
     there.end();
   }
@@ -94,7 +98,7 @@ async function judgeIn(
   limits: RunLimits,
   push: JudgedPush & { readonly manner: 'any' | 'less' },
   changes: readonly RefChange[],
-): Promise<Verdict> {
+): Promise<PushVerdict> {
   if (!(await canTakeAway(view, limits, changes))) return refused('');
   const [refs, settings, kinds] = await Promise.all([
     refsOf(view, limits),
@@ -106,7 +110,9 @@ async function judgeIn(
   const [before, after, brought] = await Promise.all([
     weigh(view, limits, [...refs.values.values()]),
     weigh(view, limits, tips),
-    push.quarantine === null ? { bytes: 0, sample: null } : broughtBy(push.path, push.quarantine),
+    push.quarantine === null
+      ? { bytes: 0, sample: null }
+      : broughtBy(`${push.path}/objects`, push.quarantine),
   ]);
   const sizes = sizesText(before, after);
   if (after >= before)
@@ -128,7 +134,7 @@ async function judgeIn(
   return { smaller: true, words, sample: brought.sample };
 }
 
-function refused(words: string): Verdict {
+function refused(words: string): PushVerdict {
   return { smaller: false, words, sample: null };
 }
 

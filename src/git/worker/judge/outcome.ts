@@ -7,7 +7,7 @@
 
 import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { encodePath } from '../../../layout/index.ts';
+import { encodePath, isQuarantineName, quarantinePath } from '../../../layout/index.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { type RunLimits, withView } from '../space/view.ts';
@@ -18,7 +18,7 @@ import { refsOf } from './repository.ts';
 
 const firstStepMs = 10;
 const lastStepMs = 1000;
-/** Where not all processes can be seen, a push has ended after so long. */
+/** Where its process cannot be seen, a push has ended after so long. */
 const mostMs = 60_000;
 
 /**
@@ -33,12 +33,15 @@ export async function isKept(
   const { path, quarantine, sample } = push;
   const changes = changesIn(push.lines) ?? [];
   const arriving = stepsOf(limits.signal);
-  if (quarantine !== null) while (await isThere(`${path}/objects/${quarantine}`)) await arriving.next();
-  const seesAll = await seesAllProcesses(limits.isAlone);
+  const place = quarantine === null ? null : quarantinePath(path, quarantine);
+  if (place !== null) while (await isThere(place)) await arriving.next();
+  // Others than git's own are Gitaly's, which works elsewhere than in the repository.
+  const isOfGit = quarantine !== null && isQuarantineName(quarantine);
+  const isSeen = isOfGit && (await seesAllProcesses(limits.isAlone));
   // git moves the objects first, and writes one ref after the other then.
   const writing = stepsOf(limits.signal);
   for (const begun = performance.now(); ; await writing.next()) {
-    const hasEnded = seesAll ? !(await isTaken(path)) : performance.now() - begun > mostMs;
+    const hasEnded = isSeen ? !(await isTaken(path)) : performance.now() - begun > mostMs;
     const done = await doneIn(path, changes, program, limits);
     if (done === 'all') return true;
     if (hasEnded)

@@ -1,21 +1,24 @@
 /** The quarantine of a push that is judged. */
 
 import { lstat, readdir } from 'node:fs/promises';
-import { encodePath, isQuarantineName } from '../../../layout/index.ts';
+import { encodePath, quarantinePath } from '../../../layout/index.ts';
 import { UnusableRepository } from '../space/unusable-repository.ts';
 
 const lookEveryMs = 250;
 
-/** Rejects with an `UnusableRepository` where it is none that belongs to the repository. */
-export async function checkQuarantine(path: string, name: string, isShared: boolean): Promise<void> {
+/** The path of a quarantine; rejects with an `UnusableRepository` where it is none that belongs to the repository. */
+export async function quarantineAt(path: string, name: string, isShared: boolean): Promise<string> {
+  const quarantine = quarantinePath(path, name);
+  if (quarantine === null) throw new UnusableRepository('its quarantine is none of git');
   const [objects, own] = await Promise.all(
-    [`${path}/objects`, `${path}/objects/${name}`].map(each => lstat(encodePath(each)).catch(() => null)),
+    [`${path}/objects`, quarantine].map(each => lstat(encodePath(each)).catch(() => null)),
   );
-  if (!isQuarantineName(name) || objects?.isDirectory() !== true || own?.isDirectory() !== true)
-    throw new UnusableRepository('its quarantine is gone, or none of git');
+  if (objects?.isDirectory() !== true || own?.isDirectory() !== true)
+    throw new UnusableRepository('its quarantine is gone');
   const isOurs = own.uid === objects.uid || own.uid === process.geteuid?.() || isShared;
   if (own.dev !== objects.dev || !isOurs)
     throw new UnusableRepository('its quarantine lies elsewhere, or is of another user');
+  return quarantine;
 }
 
 export interface Brought {
@@ -25,16 +28,15 @@ export interface Brought {
   readonly sample: string | null;
 }
 
-export async function broughtBy(path: string, name: string): Promise<Brought> {
-  const objects = `${path}/objects`;
+export async function broughtBy(objects: string, quarantine: string): Promise<Brought> {
   let bytes = 0;
   let sample: string | null = null;
-  for (const folder of await readdir(encodePath(`${objects}/${name}`), { encoding: 'latin1' })) {
+  for (const folder of await readdir(encodePath(quarantine), { encoding: 'latin1' })) {
     if (folder !== 'pack' && !/^[0-9a-f]{2}$/.test(folder)) continue;
-    for (const each of await readdir(encodePath(`${objects}/${name}/${folder}`), { encoding: 'latin1' })) {
+    for (const each of await readdir(encodePath(`${quarantine}/${folder}`), { encoding: 'latin1' })) {
       if (/\.(?:idx|rev|keep)$/.test(each)) continue;
       const file = `${folder}/${each}`;
-      bytes += (await lstat(encodePath(`${objects}/${name}/${file}`))).size;
+      bytes += (await lstat(encodePath(`${quarantine}/${file}`))).size;
       if (sample === null && !(await isThere(`${objects}/${file}`))) sample = file;
     }
   }
@@ -42,13 +44,10 @@ export async function broughtBy(path: string, name: string): Promise<Brought> {
 }
 
 /** Aborts once the quarantine is gone: nobody waits for the judgement any more. `end` stops looking. */
-export function whileThere(
-  path: string,
-  name: string,
-): { readonly signal: AbortSignal; readonly end: () => void } {
+export function whileThere(quarantine: string): { readonly signal: AbortSignal; readonly end: () => void } {
   const gone = new AbortController();
   const timer = setInterval(() => {
-    isThere(`${path}/objects/${name}`).then(is => {
+    isThere(quarantine).then(is => {
       if (!is) gone.abort();
     });
   }, lookEveryMs);

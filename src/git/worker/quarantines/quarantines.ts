@@ -7,10 +7,8 @@
  */
 
 import { lstat, readdir, readFile } from 'node:fs/promises';
-import { readBounded } from '../../../bounded/index.ts';
 import { messageOf } from '../../../errors.ts';
 import {
-  configValue,
   decodePath,
   encodePath,
   hasOwnTimes,
@@ -27,6 +25,7 @@ import { contentOf } from './content.ts';
 import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
 import { type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 import { isGoneName, ObjectsDirectory } from './remove.ts';
+import { isShared } from './shared.ts';
 
 export interface QuarantinesOptions {
   readonly storages: readonly StorageSettings[];
@@ -276,12 +275,4 @@ async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
     if (stats !== null) found.add(`${stats.dev}:${stats.ino}`);
   }
   return found;
-}
-
-function isShared(path: string): boolean {
-  const file = readBounded(encodePath(`${path}/config`));
-  if (file.kind !== 'file') return false;
-  const said = configValue(decodePath(file.bytes), 'core.sharedRepository');
-  if (said.found === 'no value') return true;
-  return said.found === 'value' && !/^(?:false|no|off|umask|0|)$/i.test(said.value);
 }

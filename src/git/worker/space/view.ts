@@ -37,7 +37,7 @@ export interface ViewOptions {
   readonly program: GitProgram;
   /** False: git does not see them. */
   readonly hasReflogs?: boolean;
-  /** The name of a quarantine in `objects`, whose objects git sees besides; null: none. */
+  /** The path of a push's quarantine, whose objects git sees besides; null: none. */
   readonly quarantine?: string | null;
 }
 
@@ -94,8 +94,7 @@ export class RepositoryView {
       const view = new RepositoryView(path, options, settings, hasAlternates, folder);
       await view.#make('whole');
       await symlink(encodePath(`${path}/objects`), join(folder, 'whole/objects'));
-      if (quarantine !== null)
-        await symlink(encodePath(`${path}/objects/${quarantine}`), join(folder, 'quarantine'));
+      if (quarantine !== null) await symlink(encodePath(quarantine), join(folder, 'quarantine'));
       if (hasReflogs) await view.refreshReflogs();
       if (hasAlternates) await view.#makeLocal();
       return view;

@@ -1,0 +1,68 @@
+/** Which quarantines a living process may own. */
+
+import t from 'tap';
+import { heldQuarantines, type KnownOwners } from '../../../../src/git/worker/quarantines/owners.ts';
+import type { Process } from '../../../../src/git/worker/quarantines/processes.ts';
+
+const minute = 60_000;
+const here = '1:100';
+
+function seen(name: string, bornAt: number, uid = 1000) {
+  return { name, bornAt, uid };
+}
+
+function process(pid: number, differing: Partial<Process> = {}): Process {
+  return {
+    pid,
+    parent: 1,
+    uid: 1000,
+    startedAt: 10 * minute,
+    takesPush: true,
+    quarantine: null,
+    directory: here,
+    ...differing,
+  };
+}
+
+const old = seen('old', 5 * minute);
+const young = seen('young', 11 * minute);
+const youngest = seen('youngest', 12 * minute);
+const all = [old, young, youngest];
+
+function held(processes: readonly Process[], quarantines = all, known: KnownOwners = new Map()) {
+  return [...heldQuarantines(quarantines, new Set([here]), processes, known)].sort();
+}
+
+t.test('a push holds the one that its children name, and no other', async t => {
+  const push = process(7);
+  t.same(held([push, process(8, { parent: 7, quarantine: 'young' })]), ['young']);
+  const hook = process(9, { parent: 8, takesPush: false, quarantine: 'young' });
+  t.same(held([push, process(8, { parent: 7 }), hook]).includes('young'), true);
+  t.same(held([]), []);
+});
+
+t.test('one without a child holds all that may be its own', async t => {
+  t.same(held([process(7)]), ['young', 'youngest'], 'its own is younger than itself');
+  t.same(held([process(7, { uid: 1001 })]), [], "its own is its user's");
+  t.same(held([process(7)], [seen('unknown', 0)]), ['unknown'], 'where the file system does not say');
+  t.same(held([process(7, { startedAt: 11 * minute + 2000 })]), ['young', 'youngest'], 'to a second or so');
+});
+
+t.test('what its children named before is remembered of a push, not of its number', async t => {
+  const known: KnownOwners = new Map();
+  held([process(7), process(8, { parent: 7, quarantine: 'young' })], all, known);
+  t.same(held([process(7)], all, known), ['young']);
+  t.same(held([process(7, { startedAt: 11 * minute })], all, known), ['young', 'youngest']);
+});
+
+t.test('elsewhere and in other programs nobody holds anything', async t => {
+  t.same(held([process(7, { directory: '1:101' })]), []);
+  t.same(held([process(7, { directory: '1:101', quarantine: 'young' })]), []);
+});
+
+t.test('one whose directory cannot be read may be at work here', async t => {
+  const hidden = { directory: null, startedAt: 20 * minute };
+  t.same(held([process(7, hidden)]), ['youngest']);
+  t.same(held([process(7, { ...hidden, uid: 1001 })]), []);
+  t.same(held([process(7, { ...hidden, startedAt: 0 })]), ['old', 'young', 'youngest']);
+});

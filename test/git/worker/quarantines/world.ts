@@ -1,0 +1,115 @@
+/** A bare repository, pushes into it that are broken off, and a worker's job that cleans up behind them. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { Quarantines, type QuarantinesOptions } from '../../../../src/git/worker/quarantines/quarantines.ts';
+import { until } from '../../../e2e/ask.ts';
+import { must, plainEnvironment } from '../../../e2e/run.ts';
+import { noise } from '../../../noise.ts';
+
+export class World {
+  readonly folder: string;
+  readonly bare: string;
+  readonly work: string;
+  readonly quarantines: Quarantines;
+  readonly warnings: object[] = [];
+  #files = 0;
+
+  private constructor(folder: string, options: Partial<QuarantinesOptions>) {
+    this.folder = folder;
+    this.bare = join(folder, 'git/alice/app.git');
+    this.work = join(folder, 'work');
+    this.quarantines = new Quarantines({
+      storages: [
+        {
+          kind: 'repos',
+          templates: [join(folder, 'git/{owner}/{repo}.git')],
+          owner: { by: 'path' },
+          visibility: 'private',
+        },
+      ],
+      exclude: [],
+      isAlone: true,
+      log: { warn: details => void this.warnings.push(Object(details)) },
+      changed: () => {},
+      ...options,
+    });
+  }
+
+  static async open(t: Test, options: Partial<QuarantinesOptions> = {}): Promise<World> {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'softquota-quarantine-')));
+    const world = new World(folder, options);
+    t.teardown(async () => {
+      await world.quarantines.close();
+      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+    });
+    await must('git', ['init', '-q', '--bare', '--initial-branch=main', world.bare]);
+    await must('git', ['config', '--file', join(world.bare, 'config'), 'receive.unpackLimit', '1']);
+    await must('git', ['init', '-q', '--initial-branch=main', world.work]);
+    return world;
+  }
+
+  /** Commits a file of random bytes; returns the commit. */
+  async commit(bytes: number): Promise<string> {
+    await writeFile(join(this.work, `file-${++this.#files}`), noise(`${this.#files}`, bytes));
+    await must('git', ['add', '--all'], { cwd: this.work });
+    await must('git', ['commit', '-q', '-m', 'x'], { cwd: this.work });
+    return must('git', ['rev-parse', 'HEAD'], { cwd: this.work });
+  }
+
+  /**
+   * git's receive-pack, to which the client has sent a part of a push: it waits for the rest in its quarantine.
+   * Resolves with that one's name.
+   */
+  async beginUpload(t: Test, commit: string): Promise<{ readonly name: string; readonly git: ChildProcess }> {
+    const before = await this.names();
+    const pack = spawn('git', ['pack-objects', '--stdout', '--revs', '-q'], {
+      cwd: this.work,
+      env: plainEnvironment,
+    });
+    pack.stdin.end(`${commit}\n`);
+    const pieces: Buffer[] = [];
+    for await (const piece of pack.stdout) pieces.push(piece);
+    const bytes = Buffer.concat(pieces);
+    const git = spawn('git', ['receive-pack', this.bare], {
+      env: plainEnvironment,
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    t.teardown(() => end(git));
+    git.stdin?.on('error', () => {});
+    const order = `${'0'.repeat(40)} ${commit} refs/heads/new\0 report-status`;
+    git.stdin?.write(`${(order.length + 4).toString(16).padStart(4, '0')}${order}0000`);
+    git.stdin?.write(bytes.subarray(0, -30));
+    const name = await until(async () => {
+      const found = (await this.names()).find(each => !before.includes(each));
+      if (found === undefined) return null;
+      const { bytes: read } = await contentOf(join(this.bare, 'objects', found));
+      return read > 0 ? found : null;
+    });
+    return { name, git };
+  }
+
+  /** Leaves a quarantine behind, as a receive-pack that is killed does. */
+  async leave(t: Test, bytes = 50_000): Promise<string> {
+    const { name, git } = await this.beginUpload(t, await this.commit(bytes));
+    await end(git);
+    return name;
+  }
+
+  async names(): Promise<readonly string[]> {
+    return (await readdir(join(this.bare, 'objects'))).filter(name => name.includes('objdir'));
+  }
+}
+
+/** Kills a program and all that it started. */
+export async function end(program: ChildProcess): Promise<void> {
+  if (program.pid === undefined || program.exitCode !== null || program.signalCode !== null) return;
+  const ended = once(program, 'exit');
+  process.kill(-program.pid, 'SIGKILL');
+  await ended;
+}
