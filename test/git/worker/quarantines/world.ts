@@ -6,6 +6,7 @@ import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { contentOf } from '../../../../src/git/worker/quarantines/content.ts';
 import { Quarantines, type QuarantinesOptions } from '../../../../src/git/worker/quarantines/quarantines.ts';
 import { until } from '../../../e2e/ask.ts';
 import { must, plainEnvironment } from '../../../e2e/run.ts';
