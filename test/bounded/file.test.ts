@@ -110,7 +110,8 @@ t.test(
       'store/units/files.ts': "the daemon's own, in DATA_PATH",
       'doctor/survey/accounts.ts': '/etc/passwd and /etc/group',
       'version.ts': "this package's own",
-      'git/worker/space/note.ts': 'writes a new file',
+      'git/worker/quarantines/processes.ts': '/proc',
+      'git/worker/quarantines/remove.ts': 'directories',
     };
     const imports = /^import (?:type )?\{([^}]*)\} from 'node:(fs|fs\/promises|child_process)';/gm;
     const readers = /\b(?:readFile|readFileSync|open|openSync|createReadStream)\b/;

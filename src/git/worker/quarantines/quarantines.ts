@@ -6,7 +6,7 @@
  * `objects` of all others once a minute.
  */
 
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { messageOf } from '../../../errors.ts';
 import {
   decodePath,
@@ -14,8 +14,6 @@ import {
   hasOwnTimes,
   isQuarantineName,
   type MountTable,
-  mountsIn,
-  mountTable,
   type StorageSettings,
 } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
@@ -23,7 +21,7 @@ import { RepositoryFinder } from '../finder.ts';
 import { Pace } from '../pace.ts';
 import { contentOf } from './content.ts';
 import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
-import { type Process, pushProcesses, seesAllProcesses } from './processes.ts';
+import { mountsNow, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 import { isGoneName, ObjectsDirectory } from './remove.ts';
 import { isShared } from './shared.ts';
 
@@ -56,6 +54,13 @@ interface Candidate extends HeldQuarantine {
   readonly writtenAt: number;
 }
 
+/** What is known of the host while a look lasts. */
+interface Host {
+  readonly processes: readonly Process[];
+  readonly seesAll: boolean;
+  readonly mounts: MountTable;
+}
+
 const lookEveryMs = 5000;
 const passEveryMs = 60_000;
 const recentMs = 3_600_000;
@@ -76,7 +81,6 @@ export class Quarantines {
   readonly #held = new Map<string, readonly HeldQuarantine[]>();
   readonly #faults = new Map<string, string>();
   #unreported: RemovedQuarantine[] = [];
-  #mounts: MountTable = mountTable([]);
   #rounds: Promise<void> = Promise.resolve();
   #looking: Promise<unknown> = Promise.resolve();
 
@@ -182,11 +186,11 @@ export class Quarantines {
     const processes = await (this.#options.processes ?? pushProcesses)();
     forgetEnded(this.#owners, processes);
     const seesAll = await seesAllProcesses(this.#options.isAlone);
-    this.#mounts = mountTable(mountsIn(decodePath(await readFile('/proc/self/mountinfo'))));
+    const mounts = await mountsNow();
     for (const [path, names] of found) {
       if (this.#isStopped) break;
       try {
-        removed.push(...(await this.#removeOver(path, names, processes, seesAll)));
+        removed.push(...(await this.#removeOver(path, names, { processes, seesAll, mounts })));
         this.#faults.delete(path);
       } catch (error) {
         this.#tellFault(path, messageOf(error));
@@ -200,12 +204,11 @@ export class Quarantines {
   async #removeOver(
     path: string,
     names: readonly string[],
-    processes: readonly Process[],
-    seesAll: boolean,
+    { processes, seesAll, mounts }: Host,
   ): Promise<readonly RemovedQuarantine[]> {
     // As long as one is there, it is looked at.
     this.asked(path);
-    const mount = this.#mounts(path);
+    const mount = mounts(path);
     const isLocal = mount !== null && hasOwnTimes(mount);
     const objects = await ObjectsDirectory.open(`${path}/objects`, isShared(path));
     try {

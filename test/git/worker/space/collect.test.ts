@@ -8,7 +8,7 @@ import { writeBitmap } from '../../../../src/git/worker/space/bitmap.ts';
 import { collect } from '../../../../src/git/worker/space/collect.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { UnusableRepository } from '../../../../src/git/worker/space/unusable-repository.ts';
-import { RepositoryView, type RunLimits } from '../../../../src/git/worker/space/view.ts';
+import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { isLong } from '../../../run-length.ts';
 import { limits, program, Repository } from './world.ts';
 
@@ -205,16 +205,26 @@ t.test('a collection that ends after it deleted leaves no commit graph with what
   await collect(view, options);
   await repository.push(':gone');
   await repository.age();
-  const git = view.git.bind(view);
-  t.intercept(view, 'git', {
-    value: (args: readonly string[], limits: RunLimits) =>
-      args[0] === 'prune' ? Promise.reject(new Error('killed')) : git(args, limits),
-  });
+  t.intercept(view, 'prune', { value: () => Promise.reject(new Error('killed')) });
   const later = { ...options, now: () => Date.now() + 2 * hourMs };
   await t.rejects(collect(view, later), { message: 'killed' });
   const gone = (await repository.git('rev-parse', 'main')).trim();
   await t.rejects(repository.git('-C', repository.path, 'cat-file', '-e', gone));
   t.equal(await repository.fsck(), '');
+});
+
+t.test('what a push holds that is under way stays, however long that takes', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 1000 });
+  await repository.push('main');
+  const quarantine = join(repository.path, 'objects/tmp_objdir-incoming-abcdef');
+  await mkdir(join(quarantine, 'pack'), { recursive: true });
+  await writeFile(join(quarantine, 'pack/tmp_pack_x'), 'x');
+  await repository.age();
+  const old = new Date(Date.now() - 24 * hourMs);
+  for (const name of ['pack/tmp_pack_x', 'pack', '']) await utimes(join(quarantine, name), old, old);
+  await collect(await repository.view(t), options);
+  t.same(await readdir(quarantine, { recursive: true }), ['pack', 'pack/tmp_pack_x']);
 });
 
 t.test('what a repack left that was killed stops no later one', async t => {
