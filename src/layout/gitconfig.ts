@@ -1,5 +1,5 @@
 /**
- * One value of a git configuration file, as `git config --file FILE --no-includes KEY` would say it.
+ * The values of a git configuration file, as `git config --file FILE --no-includes` would say them.
  *
  * Includes are not followed: who may write a repository's configuration must not be able to
  * have other files read.
@@ -22,11 +22,31 @@ const variable =
 
 /** The last value of `section.key` or `section.subsection.key` in a configuration file's text. */
 export function configValue(text: string, key: string): ConfigValue {
+  const read = configEntries(text);
+  if (read.found === 'fault') return read;
+  const wanted = foldKey(key);
+  const last = read.entries.findLast(entry => entry.key === wanted);
+  if (last === undefined) return { found: 'nothing' };
+  return last.value === null ? { found: 'no value' } : { found: 'value', value: last.value };
+}
+
+export interface ConfigEntry {
+  /** As git spells it: what has no case is small. */
+  readonly key: string;
+  /** Null: the key stands alone on its line, which git takes as true. */
+  readonly value: string | null;
+}
+
+/** All that a configuration file's text says, in its order. */
+export function configEntries(
+  text: string,
+):
+  | { readonly found: 'entries'; readonly entries: readonly ConfigEntry[] }
+  | { readonly found: 'fault'; readonly line: number } {
   // To git, \r\n is \n everywhere, a byte order mark at the start is nothing, and the end of the file ends a
   // line.
   const source = `${text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')}\n`;
-  const wanted = foldKey(key);
-  let result: ConfigValue = { found: 'nothing' };
+  const entries: ConfigEntry[] = [];
   let section = '';
   let at = 0;
   const take = (pattern: RegExp): RegExpExecArray | null => {
@@ -46,10 +66,9 @@ export function configValue(text: string, key: string): ConfigValue {
     const assigned = take(variable);
     if (assigned === null) return { found: 'fault', line: source.slice(0, at).split('\n').length };
     const [, name = '', raw] = assigned;
-    if (`${section}.${name.toLowerCase()}` !== wanted) continue;
-    result = raw === undefined ? { found: 'no value' } : { found: 'value', value: plain(raw) };
+    entries.push({ key: `${section}.${name.toLowerCase()}`, value: raw === undefined ? null : plain(raw) });
   }
-  return result;
+  return { found: 'entries', entries };
 }
 
 /** Names of sections and variables compare without case, of subsections with it. */

@@ -23,7 +23,7 @@ export {
   outermost,
 } from './discover.ts';
 export { beforeFollow } from './disk.ts';
-export { configValue } from './gitconfig.ts';
+export { configEntries, configValue } from './gitconfig.ts';
 export { type InTimeOptions, type InTimeOutcome, runInTime } from './in-time/in-time.ts';
 export type { TaskOrder } from './in-time/messages.ts';
 export { hangWords, type Wait } from './in-time/waits.ts';

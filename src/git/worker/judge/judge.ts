@@ -99,12 +99,13 @@ async function judgeIn(
   push: JudgedPush & { readonly manner: 'any' | 'less' },
   changes: readonly RefChange[],
 ): Promise<PushVerdict> {
-  if (!(await canTakeAway(view, limits, changes))) return refused('');
-  const [refs, settings, kinds] = await Promise.all([
+  const [takesAway, refs, settings, kinds] = await Promise.all([
+    canTakeAway(view, limits, changes),
     refsOf(view, limits),
     receiveSettingsOf(view, push.hidden, limits.signal),
     kindsOf(view, limits, changes),
   ]);
+  if (!takesAway) return refused('');
   const tips = tipsAfter(refs, changes, kinds, settings);
   if (tips === null) return refused(cannotTell);
   const [before, after, brought] = await Promise.all([

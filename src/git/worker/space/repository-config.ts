@@ -1,7 +1,7 @@
 /** The few settings of a repository that git must be told, read from its configuration and taken as data. */
 
-import { readBounded, runProgram } from '../../../bounded/index.ts';
-import { encodePath } from '../../../layout/index.ts';
+import { readBounded } from '../../../bounded/index.ts';
+import { configEntries, decodePath, encodePath } from '../../../layout/index.ts';
 import { UnusableRepository } from './unusable-repository.ts';
 
 export interface GitSettings {
@@ -17,7 +17,6 @@ export interface GitSettings {
   readonly keepsObjects: string | null;
 }
 
-const configMs = 10_000;
 const knownExtensions = new Set([
   'objectformat',
   'refstorage',
@@ -30,29 +29,14 @@ const knownExtensions = new Set([
 ]);
 const shared = /^(?:group|all|world|everybody|umask|true|false|[0-7]{1,4})$/i;
 
-/** Reads the settings; rejects with a fault where the repository is one that this code does not know. */
-export async function readGitSettings(
-  path: string,
-  program: string,
-  env: Readonly<Record<string, string>>,
-): Promise<GitSettings> {
+/** Reads the settings; throws an `UnusableRepository` where the repository is one that this code does not know. */
+export function readGitSettings(path: string): GitSettings {
   const file = readBounded(encodePath(`${path}/config`));
   if (file.kind !== 'file') throw new UnusableRepository(`its config is no regular file (${file.kind})`);
   if (!file.whole) throw new UnusableRepository('its config is longer than 1 MiB');
-  const { status, output } = await runProgram(
-    program,
-    ['config', '--file', '-', '--no-includes', '--null', '--list'],
-    { timeoutMs: configMs, env, input: file.bytes, mostBytes: 8 * file.bytes.length + 1024 },
-  );
-  if (status !== 0) throw new UnusableRepository('git cannot read its config');
-  return settingsIn(output);
-}
-
-function settingsIn(output: string): GitSettings {
-  const entries = output.split('\0').map((entry): readonly [string, string] => {
-    const end = entry.indexOf('\n');
-    return end === -1 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)];
-  });
+  const read = configEntries(decodePath(file.bytes));
+  if (read.found === 'fault') throw new UnusableRepository(`git cannot read its config, line ${read.line}`);
+  const entries = read.entries.map(({ key, value }) => [key, value ?? 'true'] as const);
   const values = new Map(entries);
   const unknown = [...values.keys()].find(
     key => key.startsWith('extensions.') && !knownExtensions.has(key.slice('extensions.'.length)),

@@ -76,7 +76,7 @@ export class RepositoryView {
 
   /** Rejects with a `UnusableRepository` where this is none that git can be run on. */
   static async open(path: string, options: ViewOptions): Promise<RepositoryView> {
-    const { program, hasReflogs = true, quarantine = null } = options;
+    const { hasReflogs = true, quarantine = null } = options;
     for (const name of [
       '',
       '/objects',
@@ -89,7 +89,7 @@ export class RepositoryView {
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
     try {
       await writeFile(join(folder, 'global'), ownConfig);
-      const settings = await readGitSettings(path, program.program, environment(folder, 'whole'));
+      const settings = readGitSettings(path);
       const hasAlternates = readBounded(encodePath(`${path}/objects/info/alternates`)).kind !== 'absent';
       const view = new RepositoryView(path, options, settings, hasAlternates, folder);
       await view.#make('whole');

@@ -1,0 +1,107 @@
+/** No quarantine in use is touched, and what a worker breaks that is misled breaks no repository. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { must, plainEnvironment, run } from '../../../e2e/run.ts';
+import { noise } from '../../../noise.ts';
+import { numbersFrom } from '../../../numbers.ts';
+import { isLong } from '../../../run-length.ts';
+import { World } from './world.ts';
+
+const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 10_000 : 40));
+const seed = Number(process.env.SOFTQUOTA_SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+t.setTimeout(14_400_000);
+
+/** Pushes of random sizes, some at once; returns how many failed. */
+async function pushing(world: World, count: number, asUser: (at: number) => object): Promise<number> {
+  const random = numbersFrom(seed);
+  // git asks the owner of a repository whether it may be used by others.
+  const settings = join(world.folder, 'gitconfig');
+  await writeFile(settings, '[safe]\n\tdirectory = *\n');
+  let failed = 0;
+  let at = 0;
+  const pusher = async (who: number): Promise<void> => {
+    const clone = join(world.folder, `clone-${who}`);
+    await must('git', ['init', '-q', '-b', 'main', clone]);
+    while (at < count) {
+      const turn = at++;
+      await writeFile(join(clone, 'file'), noise(`${seed} ${turn}`, 1 + random(200_000)));
+      await must('git', ['add', '--all'], { cwd: clone });
+      await must('git', ['commit', '-q', '-m', 'x'], { cwd: clone });
+      const git = spawn('git', ['push', '-q', '--force', world.bare, `HEAD:refs/heads/b${who}`], {
+        cwd: clone,
+        env: { ...plainEnvironment, GIT_CONFIG_GLOBAL: settings },
+        stdio: 'ignore',
+        ...asUser(who),
+      });
+      const [code] = await once(git, 'exit');
+      if (code !== 0) failed += 1;
+    }
+  };
+  await Promise.all([pusher(0), pusher(1), pusher(2)]);
+  return failed;
+}
+
+/** Looks again and again until the work is done. */
+async function beside<Result>(world: World, work: Promise<Result>): Promise<Result> {
+  let isOver = false;
+  const looking = (async () => {
+    while (!isOver) await world.quarantines.removeIn(world.bare);
+  })();
+  try {
+    return await work;
+  } finally {
+    isOver = true;
+    await looking;
+  }
+}
+
+t.test(`no push fails beside a worker that looks all the time (SOFTQUOTA_SEED=${seed})`, async t => {
+  const world = await World.open(t);
+  await must('git', ['config', '--file', join(world.bare, 'config'), 'receive.unpackLimit', '100']);
+  t.equal(
+    await beside(
+      world,
+      pushing(world, pushes, () => ({})),
+    ),
+    0,
+  );
+  t.same(world.quarantines.report().removed, []);
+  t.equal((await run('git', ['fsck', '--strict'], { cwd: world.bare })).code, 0);
+});
+
+t.test(
+  'nor do those of pushers with users of their own',
+  process.getuid?.() === 0 ? {} : { skip: 'only root is other users' },
+  async t => {
+    const world = await World.open(t);
+    await must('git', ['config', '--file', join(world.bare, 'config'), 'core.sharedRepository', 'all']);
+    await must('chmod', ['-R', 'a+rwX', world.folder]);
+    const asUser = (who: number) => ({ uid: 20_000 + who, gid: 20_000 });
+    await chown(world.folder, 0, 20_000);
+    await must('chmod', ['a+rwx', world.folder]);
+    const failed = await beside(world, pushing(world, pushes, asUser));
+    t.equal(failed, 0);
+    t.same(world.quarantines.report().removed, []);
+    const fsck = await run('git', ['-c', 'safe.directory=*', 'fsck', '--strict'], { cwd: world.bare });
+    t.equal(fsck.code, 0, fsck.stderr);
+  },
+);
+
+t.test('a worker that is told that everything is over makes pushes fail, and breaks nothing', async t => {
+  const world = await World.open(t, { processes: async () => [] });
+  await must('git', ['config', '--file', join(world.bare, 'config'), 'receive.unpackLimit', '100']);
+  const failed = await beside(
+    world,
+    pushing(world, pushes, () => ({})),
+  );
+  t.comment(`${failed} of ${pushes} pushes failed`);
+  t.ok(failed > 0);
+  const fsck = await run('git', ['fsck', '--strict'], { cwd: world.bare });
+  t.equal(fsck.code, 0, fsck.stderr);
+  t.notMatch(fsck.stdout, /missing|broken/);
+});
