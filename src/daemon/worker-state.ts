@@ -49,6 +49,7 @@ const quarantineShape = z.object({
   sample: z.string().max(4096).nullable(),
 });
 
+const mostGits = 10;
 const lookEveryMs = 5000;
 /** After so long nobody knows any more what a silent worker said. */
 const forgottenMs = 86_400_000;
@@ -67,6 +68,8 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   /** The connected worker has reported. */
   #isHere = false;
   #isAskedEarly = false;
+  /** Where the gits are that pushes came by, and the worker does not have. */
+  readonly #otherGits = new Set<string>();
   readonly #startedAt: number;
 
   constructor(options: DaemonWorkerOptions) {
@@ -112,6 +115,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   }
 
   judge(task: JudgeTask, signal: AbortSignal): Promise<Judgement> {
+    this.#noteGit(task.execPath);
     return this.#judgements.judge(task, signal);
   }
 
@@ -120,6 +124,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   }
 
   bringsBack(task: JudgeTask, signal: AbortSignal): Promise<boolean | null> {
+    this.#noteGit(task.execPath);
     return this.#judgements.bringsBack(task, signal);
   }
 
@@ -175,6 +180,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
       collects: reclaim.run === 'gc',
       isForgiving: this.#options.isForgiving(),
       leavesBroken: !this.#isAskedEarly && storages.some(({ kind }) => kind === 'repos'),
+      otherGits: [...this.#otherGits],
       ...this.space.observed(),
       state,
       silentMs: this.#options.monotonic() - at,
@@ -250,6 +256,12 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
         { repositories: words },
         'no worker has reported for a day: nothing is forgiven any more',
       );
+  }
+
+  #noteGit(execPath: string): void {
+    const gits = this.#last?.state.gits ?? [];
+    if (execPath === '' || gits.length === 0 || this.#otherGits.size >= mostGits) return;
+    if (!gits.some(({ execPaths }) => execPaths.includes(execPath))) this.#otherGits.add(execPath);
   }
 
   #isRefused(path: string): boolean {

@@ -44,7 +44,12 @@ export interface WorkerState {
   readonly pid: number;
   readonly uid: number;
   /** The programs of git that it can run. */
-  readonly gits: readonly { readonly path: string; readonly version: string }[];
+  readonly gits: readonly {
+    readonly path: string;
+    readonly version: string;
+    /** Where its programs are, as hooks have it in GIT_EXEC_PATH. */
+    readonly execPaths: readonly string[];
+  }[];
   /** Quarantines of pushes: those that it removed since its last report, and those whose receive-pack lives. */
   readonly quarantines: {
     readonly removed: readonly { readonly unit: string; readonly name: string; readonly bytes: number }[];

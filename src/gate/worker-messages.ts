@@ -29,7 +29,9 @@ const report = z.object({
   version: z.string().max(100),
   pid: count,
   uid: z.int(),
-  gits: z.array(z.object({ path, version: z.string().max(100) })).max(100),
+  gits: z
+    .array(z.object({ path, version: z.string().max(100), exec_paths: z.array(path).max(2).default([]) }))
+    .max(100),
   hooks: z
     .object({
       repositories: count,
@@ -96,11 +98,13 @@ function parsed<Output>(kind: string, schema: z.ZodType<Output>, given: unknown)
   throw new SoftquotaError('bad_parameter', `${where}: ${issue?.message ?? 'not as expected'}`);
 }
 
-function stateIn({ hooks, repositories, ...state }: z.output<typeof report>): WorkerState {
+function stateIn({ hooks, repositories, gits: found, ...others }: z.output<typeof report>): WorkerState {
   const figures = repositories.map(figuresIn);
+  const gits = found.map(({ exec_paths: execPaths, ...git }) => ({ ...git, execPaths }));
+  const state = { ...others, gits };
   if (hooks === null) return { ...state, hooks: null, repositories: figures };
-  const { put_back: putBack, ...others } = hooks;
-  return { ...state, hooks: { ...others, putBack }, repositories: figures };
+  const { put_back: putBack, ...ofHooks } = hooks;
+  return { ...state, hooks: { ...ofHooks, putBack }, repositories: figures };
 }
 
 function figuresIn({ measured, collected, ...figures }: z.output<typeof repository>): ReportedRepository {

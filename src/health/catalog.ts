@@ -162,6 +162,12 @@ export const daemonFindings = {
       'Nothing removes what a push leaves behind that breaks off: no worker is connected, and receive-pack is not the one of softquota. It counts a minute after it came, and stays until git removes it after two weeks.',
     mend: '`systemctl enable --now softquota-worker`, or [receive-pack](receive-pack.md)',
   },
+  other_git: {
+    severity: 'notice',
+    meaning:
+      'Hooks run from a git that is not in `[reclaim] GIT`: the worker judges the pushes that it takes by another one, which may know less of the repository.',
+    mend: 'add it to `[reclaim] GIT`, and restart the worker',
+  },
   long_push: {
     severity: 'notice',
     meaning:

@@ -158,6 +158,8 @@ export interface ObservedWorker {
   readonly isForgiving: boolean;
   /** Pushes come here, and receive-pack does not ask before their objects come. */
   readonly leavesBroken: boolean;
+  /** GIT_EXEC_PATH of hooks whose git the worker does not have. */
+  readonly otherGits: readonly string[];
   /** In all repositories, as far as it was measured. */
   readonly unreachableBytes: number;
   /** Repositories that cannot be measured or collected. */

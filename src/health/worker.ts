@@ -7,7 +7,7 @@ import { listed, makeFinding } from './make-finding.ts';
 import { type Observed, type ObservedWorker, staleForgiveness, workerSilentMs } from './observed.ts';
 
 export function workerFindings({ worker, now }: Pick<Observed, 'now' | 'worker'>): Finding[] {
-  return [...presence(worker), ...held(worker, now)];
+  return [...presence(worker), ...held(worker, now), ...gits(worker)];
 }
 
 function presence(worker: ObservedWorker): Finding[] {
@@ -99,6 +99,17 @@ function held({ state, silentMs }: ObservedWorker, now: number): Finding[] {
       'long_push',
       `${printable(unit)}: a push that began at ${new Date(since).toISOString()} holds ${formatBytes(bytes)} in ${printable(name)}, and its receive-pack still runs`,
       'end that git receive-pack if its client is gone; a limit of time in sshd or the web server ends it by itself',
+    ),
+  );
+}
+
+/** Gits that take pushes, and do not judge them. */
+function gits({ otherGits }: ObservedWorker): Finding[] {
+  return otherGits.map(path =>
+    makeFinding(
+      'other_git',
+      `pushes come by the git in ${printable(path)}, and the worker judges them by another one`,
+      'add that git to [reclaim] GIT, and restart the worker',
     ),
   );
 }

@@ -30,7 +30,7 @@ export function configValue(text: string, key: string): ConfigValue {
   return last.value === null ? { found: 'no value' } : { found: 'value', value: last.value };
 }
 
-export interface ConfigEntry {
+export interface GitConfigEntry {
   /** As git spells it: what has no case is small. */
   readonly key: string;
   /** Null: the key stands alone on its line, which git takes as true. */
@@ -41,12 +41,12 @@ export interface ConfigEntry {
 export function configEntries(
   text: string,
 ):
-  | { readonly found: 'entries'; readonly entries: readonly ConfigEntry[] }
+  | { readonly found: 'entries'; readonly entries: readonly GitConfigEntry[] }
   | { readonly found: 'fault'; readonly line: number } {
   // To git, \r\n is \n everywhere, a byte order mark at the start is nothing, and the end of the file ends a
   // line.
   const source = `${text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')}\n`;
-  const entries: ConfigEntry[] = [];
+  const entries: GitConfigEntry[] = [];
   let section = '';
   let at = 0;
   const take = (pattern: RegExp): RegExpExecArray | null => {

@@ -37,7 +37,10 @@ t.test('reports are taken as they are, many on one connection', async t => {
   const worker = await FakeWorker.connect(t, sockets.trusted);
   const held = [{ unit: '/srv/git/a/b.git', name: 'tmp_objdir-incoming-abcdef', bytes: 5, since: 7 }];
   worker.report({ hooks, quarantines: { removed: [], held } });
-  worker.report({ repositories: [figures], gits: [{ path: 'git', version: '2.39.5' }] });
+  worker.report({
+    repositories: [figures],
+    gits: [{ path: 'git', version: '2.39.5', exec_paths: ['/usr/lib/git-core'] }],
+  });
   // Its answer comes after all that came before.
   worker.send({ lfs: { id: '1', path: '/srv/git/a/b.git' } });
   t.same(await worker.next('answer'), { answer: { id: '1', objects: [{ oid: 'f'.repeat(64), bytes: 5 }] } });
@@ -45,7 +48,7 @@ t.test('reports are taken as they are, many on one connection', async t => {
   t.match(told.workers, [
     { hooks: { ...others, putBack }, quarantines: { removed: [], held }, repositories: [] },
     {
-      gits: [{ path: 'git', version: '2.39.5' }],
+      gits: [{ path: 'git', version: '2.39.5', execPaths: ['/usr/lib/git-core'] }],
       repositories: [
         {
           path: figures.path,

@@ -190,7 +190,7 @@ t.test('pushes that do not end are named, and a server on which broken ones stay
   const seen = await observed(t);
   const told = (worker: Partial<Observed['worker']>) =>
     findings({ ...seen, worker: { isWanted: false, ...idle, state: null, silentMs: 0, ...worker } }).filter(
-      ({ code }) => /long_push|broken_pushes/.test(code),
+      ({ code }) => /long_push|broken_pushes|other_git/.test(code),
     );
   t.same(told({ leavesBroken: true, silentMs: 20_000 }), [], 'the daemon has just started');
   t.match(told({ leavesBroken: true, silentMs: 31_000 }), [{ code: 'broken_pushes', severity: 'notice' }]);
@@ -210,6 +210,7 @@ t.test('pushes that do not end are named, and a server on which broken ones stay
     },
   ]);
   t.same(told({ state, silentMs: 31_000 }), [], 'nobody knows any more');
+  t.match(told({ otherGits: ['/opt/gitlab/git-core'] }), [{ code: 'other_git', message: /\/opt\/gitlab/ }]);
 });
 
 t.test('much garbage is named where nothing collects it, and so is a collection that fails', async t => {

@@ -7,11 +7,12 @@ import { World } from '../ledger/world.ts';
 export const none = { first: [], count: 0 };
 export const idle: Pick<
   Observed['worker'],
-  'collects' | 'isForgiving' | 'leavesBroken' | 'unreachableBytes' | 'failing'
+  'collects' | 'isForgiving' | 'leavesBroken' | 'otherGits' | 'unreachableBytes' | 'failing'
 > = {
   collects: false,
   isForgiving: false,
   leavesBroken: false,
+  otherGits: [],
   unreachableBytes: 0,
   failing: none,
 };

@@ -45,7 +45,11 @@ export interface WorkerReport {
   readonly pid: number;
   readonly uid: number;
   /** The programs of git that it can run. */
-  readonly gits: readonly { readonly path: string; readonly version: string }[];
+  readonly gits: readonly {
+    readonly path: string;
+    readonly version: string;
+    readonly exec_paths: readonly string[];
+  }[];
   readonly quarantines: ReturnType<Quarantines['report']>;
   /** Null where `[hooks] KEEP` is false. */
   readonly hooks: JobReport | null;

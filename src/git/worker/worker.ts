@@ -183,7 +183,11 @@ export class Worker {
       version,
       pid: process.pid,
       uid: process.geteuid?.() ?? -1,
-      gits: this.#options.gits.map(git => ({ path: git.program, version: git.version })),
+      gits: this.#options.gits.map(({ program, version: its, execPaths }) => ({
+        path: program,
+        version: its,
+        exec_paths: execPaths,
+      })),
       hooks: this.#hooks?.report() ?? null,
       quarantines: this.#quarantines.report(),
       repositories: this.#figures.next(),
