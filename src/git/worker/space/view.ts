@@ -77,12 +77,7 @@ export class RepositoryView {
   /** Rejects with a `UnusableRepository` where this is none that git can be run on. */
   static async open(path: string, options: ViewOptions): Promise<RepositoryView> {
     const { hasReflogs = true, quarantine = null } = options;
-    for (const name of [
-      '',
-      '/objects',
-      '/refs',
-      ...(quarantine === null ? [] : [`/objects/${quarantine}`]),
-    ]) {
+    for (const name of ['', '/objects', '/refs']) {
       const stats = await lstat(encodePath(path + name)).catch(() => null);
       if (stats?.isDirectory() !== true) throw new UnusableRepository(`${name || 'it'} is not a directory`);
     }
