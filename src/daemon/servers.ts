@@ -82,7 +82,7 @@ export async function openServers(
   });
   const close = async () => {
     unwatch();
-    // A worker that waits for something to do would keep the gate open.
+    // Its open connection would keep the gate open.
     await options.worker.close();
     await Promise.all(opened.map(each => each.close()));
   };

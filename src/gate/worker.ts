@@ -40,7 +40,7 @@ export function noUpgrade(): Reply {
 
 /** Takes a connection over until it ends. `head` is what has come behind the request. */
 export function serveWorker(services: GateServices, socket: Socket, head: Buffer): void {
-  socket.removeAllListeners('timeout').setTimeout(silentMs, () => socket.destroy());
+  socket.setTimeout(silentMs, () => socket.destroy());
   // The end of the connection tells all.
   socket.on('error', () => {}).on('end', () => socket.destroySoon());
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
