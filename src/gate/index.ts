@@ -16,7 +16,6 @@ export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
 export type {
   GateServices,
   Health,
-  HeldQuarantine,
   RefusalRecord,
   ReportedQuarantine,
   ReportedRepository,
