@@ -36,6 +36,7 @@ import { openNotices } from './notices.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
 import { spacePage } from './space-page.ts';
+import { unwatchedPushes } from './unwatched-pushes.ts';
 import { DaemonWorker } from './worker-state.ts';
 
 export interface DaemonOptions {
@@ -192,6 +193,7 @@ export class Daemon {
         refusals,
         totals,
         secretKeys,
+        pushes: unwatchedPushes(measuring),
         worker,
         metrics,
         log,

@@ -1,7 +1,7 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import type { Config } from '../config/index.ts';
-import { Gate, type GateServices } from '../gate/index.ts';
+import { Gate, type GateServices, PushQuestions, type PushServices } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
 import {
@@ -22,6 +22,7 @@ import { nowAndThen, uploadSettings } from './uploads.ts';
 export interface ServersOptions extends ServedParts {
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
+  readonly pushes: PushServices;
 }
 
 interface Open {
@@ -39,7 +40,9 @@ export async function openServers(
 ): Promise<Pick<Open, 'close'> & { readonly url: string }> {
   const { current, env, log } = options;
   const { server } = current.config;
-  const services = gateServices(options);
+  const parts = gateServices(options);
+  const pushQuestions = new PushQuestions(parts);
+  const services: GateServices = { ...parts, pushQuestions };
   const shares = sharesOf(openFilesLimit(), log);
   const inherited = inheritedSockets(env, process.pid);
   const place = (name: SocketName, made: SocketPlace): SocketPlace => {
@@ -82,6 +85,7 @@ export async function openServers(
   });
   const close = async () => {
     unwatch();
+    pushQuestions.close();
     // Its open connection would keep the gate open.
     await options.worker.close();
     await Promise.all(opened.map(each => each.close()));
@@ -152,10 +156,11 @@ function gateServices({
   ledger,
   measuring,
   notices,
+  pushes,
   worker,
   metrics,
   log,
-}: ServersOptions): GateServices {
+}: ServersOptions): Omit<GateServices, 'pushQuestions'> {
   return {
     metrics,
     ledger,
@@ -190,6 +195,7 @@ function gateServices({
       log.info({ ...record, used, limit, group, rule }, what);
     },
     worker,
+    pushes,
     health: () => ({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
       notes: notes({

@@ -3,7 +3,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import type { Judge } from './judge.ts';
 import { wantsText } from './request.ts';
 
 export interface Reply {
@@ -14,8 +13,6 @@ export interface Reply {
   readonly text: () => string;
   /** Set where something was decided, and nowhere else. */
   readonly decision?: 'allowed' | 'refused';
-  /** How a hook may judge a push that is refused. */
-  readonly judge?: Judge;
 }
 
 export function sendAnswer(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
@@ -33,7 +30,6 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, r
     String(Buffer.byteLength(body)),
   ];
   if (reply.decision !== undefined) headers.push('X-Softquota-Decision', reply.decision);
-  if (reply.judge !== undefined) headers.push('X-Softquota-Judge', reply.judge);
   response.writeHead(reply.status, headers);
   response.end(request.method === 'HEAD' ? undefined : body);
 }

@@ -13,7 +13,6 @@ import { printable } from '../text/index.ts';
 import { allowanceField, garbageField, graceField, reportedField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { type Decided, decidedFirstByDisk } from './decided.ts';
-import { judgeFor } from './judge.ts';
 import type { LocatedUnit } from './located-unit.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
 import { recordDecision } from './record.ts';
@@ -30,8 +29,6 @@ export interface Question {
   readonly actor: string;
   /** The push that starts if it is allowed, as hooks of the release before name it; null: it is only asked. */
   readonly push: string | null;
-  /** Who asks judges a refused push, and asks again where it stays refused. */
-  readonly judges?: boolean;
 }
 
 /** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
@@ -70,7 +67,6 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
   const sizeBytes = (parameters.get('size') ?? '') === '' ? 0 : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
   const push = pushIn(parameters);
-  const judges = parameters.get('judges') === 'yes';
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
@@ -78,7 +74,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
-    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push, judges }, path: null };
+    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push }, path: null };
   }
   const about = (unit: LocatedUnit): Question => ({
     ...ownedBy(unit),
@@ -86,7 +82,6 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     sizeBytes,
     actor,
     push,
-    judges,
   });
   const path = pathIn(text);
   const known = ledger.units.unitAt(path);
@@ -138,17 +133,12 @@ export function answered(services: GateServices, question: Question, answer: Dec
   const { owner, decision } = answer;
   const { mode } = ledger.settings;
   const isLetThrough = decision.allowed || mode === 'report';
-  const judge = isLetThrough ? null : judgeFor(decision, subject);
-  // A push that is still to be judged is not refused yet.
-  if (judge === null || question.judges !== true) {
-    const record = { owner: owner.name, subject, actor: question.actor, decision };
-    recordDecision(services, record, question.unit?.path);
-  }
-  if ((isLetThrough || judge !== null) && question.unit !== null) services.letThrough(question.unit.path);
+  const record = { owner: owner.name, subject, actor: question.actor, decision };
+  recordDecision(services, record, question.unit?.path);
+  if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
   const reply: Reply = {
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',
-    ...(judge === null ? {} : { judge }),
     json: () => asJson(answer, subject, mode),
     // Who only tries the limits out is not spoken to.
     text: () => (mode === 'report' ? '' : textFor(services, question, answer)),

@@ -24,6 +24,8 @@ import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { FastLane, takeConnections } from './fast-lane.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, lfsPrefix } from './lfs-batch.ts';
+import { BodyRoom } from './push/body-room.ts';
+import { answerPush, pushAddress } from './push/request.ts';
 import { ownerQuota } from './quota.ts';
 import { OverdueError, rejectClient } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
@@ -173,6 +175,7 @@ export class Gate {
     const fastLane =
       giveToHttp &&
       new FastLane({ server, giveToHttp, connections, services, headersMs, idleMs, checkEveryMs });
+    const room = new BodyRoom();
     server.on('request', (request, response) => {
       const address = requestAddress(request);
       if (address === forwardAuthAddress || address === refusalAddress) {
@@ -188,6 +191,10 @@ export class Gate {
         return;
       }
       if (trust === 'trusted' && hasBody(request)) endAfter(requestMs, request);
+      if (address === pushAddress) {
+        void answerPush(services, room, request, response);
+        return;
+      }
       serve(services, routes, request, response);
     });
     server.on('upgrade', (_request, socket, head) => {
@@ -303,7 +310,7 @@ function routeOf(
     }
     throw new SoftquotaError(
       'not_found',
-      'no such address; the addresses are /v1/check, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz',
+      'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz',
     );
   }
   const method = request.method ?? '';

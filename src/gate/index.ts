@@ -11,7 +11,16 @@
 
 export { Gate, type GateLimits } from './gate.ts';
 export type { LocatedUnit } from './located-unit.ts';
-export type { Judgement, JudgeTask, PushWorker } from './push/services.ts';
+export { type PushParts, PushQuestions } from './push/push.ts';
+export type {
+  AllowedPush,
+  Judgement,
+  JudgeTask,
+  PushAnswer,
+  PushServices,
+  PushWorker,
+  QuarantineLook,
+} from './push/services.ts';
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
 export type {
   GateServices,

@@ -94,11 +94,10 @@ export interface PlainAnswer {
 export function plainAnswer(reply: Reply, isText: boolean, keptEnd: string): PlainAnswer {
   const body = isText ? reply.text() : JSON.stringify(reply.json());
   const decision = reply.decision === undefined ? '' : `X-Softquota-Decision: ${reply.decision}\r\n`;
-  const judge = reply.judge === undefined ? '' : `X-Softquota-Judge: ${reply.judge}\r\n`;
   const head =
     `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n` +
     `Content-Type: ${isText ? 'text/plain; charset=utf-8' : 'application/json'}\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\n${decision}${judge}Date: `;
+    `Content-Length: ${Buffer.byteLength(body)}\r\n${decision}Date: `;
   const wholeHead = `${head}${' '.repeat(dateLength)}${keptEnd}`;
   return {
     bytes: Buffer.from(wholeHead + body),

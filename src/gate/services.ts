@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { Claimed, Synchronization } from '../oauth/index.ts';
 import type { Decision, DiskFull, FullDisk, QuotaSettings, Subject } from '../quota/index.ts';
 import type { LocatedUnit } from './located-unit.ts';
-import type { PushWorker } from './push/services.ts';
+import type { PushAnswer, PushServices, PushWorker } from './push/services.ts';
 
 export interface RefusalRecord {
   readonly owner: string;
@@ -154,8 +154,6 @@ export interface WorkerPeer {
 export interface WorkerLink extends PushWorker {
   /** A worker has connected. It takes the place of an earlier one. */
   connected(channel: WorkerChannel): WorkerPeer;
-  /** A receive-pack asked before the objects of a push came: nothing of a refused one is left behind. */
-  askedEarly(): void;
 }
 
 /** Counts decisions. */
@@ -219,6 +217,10 @@ export interface GateServices {
   /** For the record. `unitPath`: the repository of a push. */
   refused(record: RefusalRecord, unitPath?: string): void;
   readonly worker: WorkerLink;
+  /** The pushes under way. */
+  readonly pushes: PushServices;
+  /** `POST /v1/push`, by the body of a request. Rejects with what is wrong with it, or away. */
+  readonly pushQuestions: { answer(body: Buffer): Promise<PushAnswer> };
   health(): Health;
   /** A mistake of ours. */
   unforeseen(error: unknown): void;

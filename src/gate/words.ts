@@ -21,15 +21,18 @@ export interface RefusalWords {
   readonly isPush: boolean;
   /** `[quota] GARBAGE = forgive`; not, unless given. */
   readonly isForgiving?: boolean;
+  /** Whole lines about what takes the space in the repository; none, unless given. */
+  readonly space?: readonly string[];
   /** Whom to turn to: a text, or an address; null if nobody said. */
   readonly contact: string | null;
 }
 
 export function refusalText(words: RefusalWords): string {
-  const { ownerName, subject, decision, isPush, contact } = words;
+  const { ownerName, subject, decision, isPush, space = [], contact } = words;
   const lines = [refusal(ownerName, subject, decision)];
   const rule = decidedBy(decision);
   if (rule !== null) lines.push(rule);
+  lines.push(...space);
   const rest = [
     ...(words.repositoryBytes === null ? [] : [`This repository: ${formatBytes(words.repositoryBytes)}.`]),
     `Nothing from this ${isPush ? 'push' : 'upload'} was stored.`,

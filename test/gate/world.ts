@@ -9,13 +9,18 @@ import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
+  type AllowedPush,
   Gate,
   type GateLimits,
   type GateServices,
+  PushQuestions,
+  type PushServices,
+  type PushWorker,
   type RefusalRecord,
   type UploadSettings,
   type WorkerState,
 } from '../../src/gate/index.ts';
+import type { Timing } from '../../src/gate/push/timing.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import type { FullDisk } from '../../src/quota/index.ts';
 import { openStore, openUnitSources } from '../../src/store/index.ts';
@@ -46,6 +51,11 @@ export interface Told {
   readonly measured: string[];
   readonly letThrough: string[];
   readonly workers: WorkerState[];
+  /** Those that count. */
+  readonly pushes: AllowedPush[];
+  /** What the daemon's book of pushes and its worker do otherwise than here. */
+  readonly pushServices: Partial<PushServices>;
+  readonly pushWorker: Partial<PushWorker>;
   readonly unforeseen: unknown[];
   uploads: UploadSettings;
   readonly notUnderstood: string[];
@@ -68,6 +78,7 @@ export async function openWorld(
   changed: Partial<LedgerSettings> = {},
   limits: Partial<GateLimits> = {},
   clock?: Clock,
+  timing?: Timing,
 ): Promise<World> {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
@@ -92,6 +103,9 @@ export async function openWorld(
     measured: [],
     letThrough: [],
     workers: [],
+    pushes: [],
+    pushServices: {},
+    pushWorker: {},
     unforeseen: [],
     uploads: {
       routes: [],
@@ -102,7 +116,7 @@ export async function openWorld(
     },
     notUnderstood: [],
   };
-  const services: GateServices = {
+  const parts: Omit<GateServices, 'pushQuestions'> = {
     metrics: null,
     fullDisk: () => told.fullDisk,
     ledger,
@@ -117,14 +131,36 @@ export async function openWorld(
     uploads: () => told.uploads,
     notUnderstood: why => told.notUnderstood.push(why),
     refused: record => told.refused.push(record),
+    pushes: {
+      look: async (unit, name, deadlineMs) =>
+        (await told.pushServices.look?.(unit, name, deadlineMs)) ?? { is: 'absent' },
+      begin: push => {
+        told.pushes.push(push);
+        told.pushServices.begin?.(push);
+      },
+      withdraw: (unit, name) => {
+        const at = told.pushes.findIndex(push => push.unit.path === unit && push.name === name);
+        if (at >= 0) told.pushes.splice(at, 1);
+        told.pushServices.withdraw?.(unit, name);
+      },
+      arrived: (unit, lines) => told.pushServices.arrived?.(unit, lines),
+      measure: unit => told.measured.push(unit),
+      sameDirectory: async path => (await told.pushServices.sameDirectory?.(path)) ?? null,
+      existingNames: async (unit, names) => (await told.pushServices.existingNames?.(unit, names)) ?? [],
+    },
     worker: {
-      isHere: false,
-      judge: async () => ({ is: 'refused', words: '' }),
-      isUnderWay: () => false,
+      get isHere() {
+        return told.pushWorker.isHere ?? false;
+      },
+      letThrough: unit => told.pushWorker.letThrough?.(unit),
+      changed: unit => told.pushWorker.changed?.(unit),
+      judge: async (task, signal) =>
+        (await told.pushWorker.judge?.(task, signal)) ?? { is: 'refused', words: '' },
+      isUnderWay: unit => told.pushWorker.isUnderWay?.(unit) ?? false,
       quarantine: async () => null,
-      spaceLines: () => [],
-      bringsBack: async () => null,
-      askedEarly: () => {},
+      spaceLines: unit => told.pushWorker.spaceLines?.(unit) ?? [],
+      bringsBack: async (task, signal) => (await told.pushWorker.bringsBack?.(task, signal)) ?? null,
+      askedEarly: () => told.pushWorker.askedEarly?.(),
       connected: channel => {
         channel.send({ daemon: 'this start' });
         return {
@@ -139,6 +175,8 @@ export async function openWorld(
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),
   };
+  const pushQuestions = new PushQuestions({ ...parts, ...(timing === undefined ? {} : { timing }) });
+  const services: GateServices = { ...parts, pushQuestions };
   const sockets = { gate: join(directory, 'g'), trusted: join(directory, 't') };
   const place = (path: string) => ({ path, mode: 0o600, group: null, setting: '[server] SOCKET' });
   const gate = await Gate.open(services, place(sockets.gate), 'anybody', limits);
@@ -146,6 +184,7 @@ export async function openWorld(
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   t.teardown(async () => {
     agent.destroy();
+    pushQuestions.close();
     await Promise.all([gate.close(), trusted.close()]);
     await ledger.close();
     fs.rmSync(directory, { recursive: true });

@@ -3,6 +3,13 @@
 import type { Quarantine } from '../../layout/index.ts';
 import type { LocatedUnit } from '../located-unit.ts';
 
+export interface PushAnswer {
+  /** 200: go on; 202: ask again; 404: not managed; 413: refused. */
+  readonly status: 200 | 202 | 404 | 413;
+  /** The lines that the hook shows. */
+  readonly text: string;
+}
+
 export type QuarantineLook =
   | { readonly is: 'seen'; readonly quarantine: Quarantine }
   | { readonly is: 'absent' }
@@ -22,7 +29,9 @@ export interface AllowedPush {
 
 /** The pushes under way. */
 export interface PushServices {
-  /** Looks at a quarantine in the objects of this unit, on a thread or by the git user's worker. Never rejects. */
+  /**
+   * Looks at the quarantine at `quarantinePath`, on a thread or by the git user's worker. Never rejects.
+   */
   look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook>;
   /** Counts a push from now on until a walk that began after its end; in place of an earlier one of this name. */
   begin(push: AllowedPush): void;
@@ -33,8 +42,8 @@ export interface PushServices {
   /** Walks a unit at once, whose push has nothing that could be watched. */
   measure(unit: string): void;
   /**
-   * The unit that is this very directory under another path, as with a bind mount, by device and inode; null:
-   * none is.
+   * The unit that is this very directory under another path, as with a bind mount, by device and inode, or whose
+   * linked worktree it is, through `commondir`; null: none is.
    */
   sameDirectory(path: string): Promise<string | null>;
   /**
@@ -67,6 +76,12 @@ export type Judgement =
 export interface PushWorker {
   /** Tells whether a worker is connected. */
   readonly isHere: boolean;
+  /** A push may write refs there: nothing in the unit is forgiven until it is measured again. */
+  letThrough(unit: string): void;
+  /** Refs were written there. */
+  changed(unit: string): void;
+  /** A receive-pack asked before the objects of a push came: nothing of a refused one is left behind. */
+  askedEarly(): void;
   /** Judges a refused push. Never rejects: without a worker, or where its connection breaks, it stays refused. */
   judge(task: JudgeTask, signal: AbortSignal): Promise<Judgement>;
   /**

@@ -1,0 +1,69 @@
+/** What the hook gets, and the lines that it shows. */
+
+import { type QuotaSettings, warning } from '../../quota/index.ts';
+import { printable } from '../../text/index.ts';
+import type { Decided } from '../decided.ts';
+import { refusalText } from '../words.ts';
+import type { PushPlace } from './place.ts';
+import type { PushAnswer } from './services.ts';
+
+export const goOn: PushAnswer = { status: 200, text: '' };
+export const askAgain: PushAnswer = { status: 202, text: '' };
+export const notManaged: PushAnswer = { status: 404, text: '' };
+
+const mostLines = 20;
+const longestLine = 1000;
+const mostSpaceLines = 5;
+const longestName = 80;
+
+/** Lines of softquota itself, which are no words about a limit. */
+export function saying(words: string): string {
+  return words === '' ? '' : `softquota: ${words}\n`;
+}
+
+/** The text of an answer, harmless on a terminal; GitLab shows lines with its prefix in the browser as well. */
+export function shownText(text: string, prefix: string): string {
+  return text
+    .split('\n', mostLines)
+    .filter(line => line !== '')
+    .map(line => `${prefix}${printable(line).slice(0, longestLine)}\n`)
+    .join('');
+}
+
+/** A name that whoever pushes has chosen. */
+export function shortened(name: string): string {
+  return name.length > longestName ? `${name.slice(0, longestName)}...` : name;
+}
+
+export interface PushWords {
+  readonly place: PushPlace;
+  readonly decided: Decided;
+  readonly settings: Pick<QuotaSettings, 'garbage' | 'mode'>;
+  readonly contact: string | null;
+}
+
+/** Of a push that goes on. In report mode the pusher sees no message. */
+export function warningText({ decided, settings }: Pick<PushWords, 'decided' | 'settings'>): string {
+  const { owner, decision } = decided;
+  const warned = settings.mode === 'report' || !decision.allowed ? null : warning(owner.name, decision);
+  return warned === null ? '' : `${warned}\n`;
+}
+
+/** `space`: lines that tell what takes the space in the repository, for who may read it. */
+export function refusedText(
+  { place, decided, settings, contact }: PushWords,
+  space: readonly string[] = [],
+): string {
+  const { owner, decision } = decided;
+  if (decision.allowed) return '';
+  return refusalText({
+    ownerName: owner.name,
+    subject: place.leaf,
+    decision,
+    isPush: true,
+    isForgiving: settings.garbage === 'forgive',
+    repositoryBytes: place.unit?.bytes ?? null,
+    space: space.slice(0, mostSpaceLines),
+    contact,
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * Judgements: the git user's worker looks at a refused push that deletes or replaces history. One that makes the
+ * repository smaller goes on.
+ *
+ * The data that such a push takes away stays on the disk until the server's next garbage collection, beside
+ * all that it brings. So far over the limit that the disk would hold twice what it should, it must not bring
+ * more than it frees. Where GARBAGE = forgive, what it takes away is forgiven up to a most; beyond that the
+ * disk would fill by such pushes alone, so they have to wait for a collection.
+ */
+
+import { type Decision, type DiskFull, isLeaf, isRepository, type Subject } from '../../quota/index.ts';
+import type { Judgement, JudgeTask, PushWorker } from './services.ts';
+import type { Timing } from './timing.ts';
+
+/** Returns how a push that is refused is judged; null: it is not. */
+export function mannerOf(decision: Decision | DiskFull, subject: Subject): JudgeTask['manner'] | null {
+  // A push that makes the repository smaller brings its own bytes first.
+  if (decision.allowed || decision.by === 'disk' || !isLeaf(subject) || !isRepository(subject)) return null;
+  const { garbage } = decision;
+  if (garbage !== undefined && garbage.unreachable >= garbage.most) return null;
+  const isFar = decision.by === 'no_match' || decision.used - decision.limit > decision.limit;
+  return isFar ? 'less' : 'any';
+}
+
+/** From the question to the end of the matter. */
+export const judgedWithinMs = 60_000;
+const overdueMs = 60_000;
+const mostOverdue = 10_000;
+/** Their lines stay in memory meanwhile. */
+const mostUnderWay = 1000;
+const mostLinesBytes = 64 * 1024 * 1024;
+
+const advice = 'Delete branches and tags first, in a push of their own: these are never refused.';
+const cannotTell = 'cannot be told whether this push makes the repository smaller';
+
+export class Judgements {
+  readonly #worker: PushWorker;
+  readonly #timing: Timing;
+  /** By unit, how to stop it. */
+  readonly #underWay = new Map<string, AbortController>();
+  /** By unit, until when it is not judged. The one that ran over its time first comes first. */
+  readonly #overdue = new Map<string, number>();
+  #linesBytes = 0;
+
+  constructor(worker: PushWorker, timing: Timing) {
+    this.#worker = worker;
+    this.#timing = timing;
+  }
+
+  /** From the beginning of a judgement to the end of its push nothing else may give refs to what it frees. */
+  isUnderWay(unit: string): boolean {
+    return this.#underWay.has(unit) || this.#worker.isUnderWay(unit);
+  }
+
+  /**
+   * Judges in a unit in which none is under way, until then on the clock. Never rejects. What comes back after
+   * `stop` is for nobody.
+   */
+  async judge(task: JudgeTask, until: number): Promise<Judgement> {
+    const { unit } = task;
+    const linesBytes = task.lines.length;
+    if (!this.#worker.isHere) return refused(`without softquota's worker it ${cannotTell}. ${advice}`);
+    if ((this.#overdue.get(unit) ?? 0) > this.#timing.now()) {
+      return refused(`git took too long a moment ago, so it ${cannotTell}. ${advice}`);
+    }
+    if (this.#underWay.size >= mostUnderWay || this.#linesBytes + linesBytes > mostLinesBytes) {
+      return refused(`too many pushes are judged now, so it ${cannotTell}. Try again later.`);
+    }
+    const end = new AbortController();
+    this.#underWay.set(unit, end);
+    this.#linesBytes += linesBytes;
+    try {
+      const judged = await this.#before(until, end, signal => this.#worker.judge(task, signal));
+      if (judged !== 'overdue') return judged;
+      this.#noteOverdue(unit);
+      return refused(`it ${cannotTell}: git took longer than ${judgedWithinMs / 1000} s. ${advice}`);
+    } finally {
+      this.#linesBytes -= linesBytes;
+      if (this.#underWay.get(unit) === end) this.#underWay.delete(unit);
+    }
+  }
+
+  /** As `PushWorker.bringsBack`; null as well where it takes too long. */
+  async bringsBack(task: JudgeTask, until: number): Promise<boolean | null> {
+    const end = new AbortController();
+    const found = await this.#before(until, end, signal => this.#worker.bringsBack(task, signal));
+    return found === 'overdue' ? null : found;
+  }
+
+  /** Stops the judgement in this unit, whose push is asked about anew. */
+  stop(unit: string): void {
+    this.#underWay.get(unit)?.abort();
+    this.#underWay.delete(unit);
+  }
+
+  close(): void {
+    for (const unit of [...this.#underWay.keys()]) this.stop(unit);
+  }
+
+  async #before<Found>(
+    until: number,
+    end: AbortController,
+    find: (signal: AbortSignal) => Promise<Found>,
+  ): Promise<Found | 'overdue'> {
+    const { promise: overdue, resolve } = Promise.withResolvers<'overdue'>();
+    const callOff = this.#timing.after(Math.max(0, until - this.#timing.now()), () => {
+      resolve('overdue');
+      end.abort();
+    });
+    try {
+      return await Promise.race([overdue, find(end.signal)]);
+    } finally {
+      callOff();
+    }
+  }
+
+  #noteOverdue(unit: string): void {
+    const now = this.#timing.now();
+    for (const [other, until] of this.#overdue) {
+      if (until > now && this.#overdue.size < mostOverdue) break;
+      this.#overdue.delete(other);
+    }
+    this.#overdue.delete(unit);
+    this.#overdue.set(unit, now + overdueMs);
+  }
+}
+
+function refused(words: string): Judgement {
+  return { is: 'refused', words };
+}

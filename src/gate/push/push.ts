@@ -1,0 +1,349 @@
+/**
+ * `POST /v1/push`: may this push go on?
+ *
+ * The question is measured first: its unit, its lines, its quarantine. Then it is decided in one turn of the
+ * event loop, and what an allowed push brings counts from that turn on, so that pushes at once see each other.
+ */
+
+import { workInSlices } from '../../slices.ts';
+import { type Decided, decidedFirstByDisk } from '../decided.ts';
+import { recordDecision } from '../record.ts';
+import type { GateServices } from '../services.ts';
+import {
+  askAgain,
+  goOn,
+  notManaged,
+  refusedText,
+  saying,
+  shortened,
+  shownText,
+  warningText,
+} from './answer.ts';
+import { fieldOf, type PushRequest, readPush } from './fields.ts';
+import { type Growth, growthOf } from './growth.ts';
+import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
+import { linesText, type RefChanges, readChanges } from './lines.ts';
+import { type AskedPush, AskedPushes } from './memory.ts';
+import { type PushPlace, placeOf } from './place.ts';
+import { RefAllowance } from './ref-allowance.ts';
+import { factsOf, type ServerFacts } from './servers/facts.ts';
+import { giteaFile, isInternal } from './servers/gitea.ts';
+import type { AllowedPush, JudgeTask, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
+import { systemTiming, type Timing } from './timing.ts';
+
+export interface PushParts
+  extends Pick<
+    GateServices,
+    'contact' | 'fullDisk' | 'ledger' | 'letThrough' | 'locate' | 'metrics' | 'pushes' | 'refused'
+  > {
+  readonly worker: PushWorker;
+  /** The system's, unless given. */
+  readonly timing?: Timing;
+}
+
+/** A hook waits for five seconds in all. */
+const lookDeadlineMs = 2000;
+/** Between two and three seconds, as INTERFACES says of 202. */
+const heldMs = 2500;
+/** Of a log of a ref's changes. */
+const logLineBytes = 512;
+/** The names behind a list that was cut count as so many. */
+const cutNames = 1000;
+
+/** All that is known of a push before it is decided. */
+interface MeasuredPush {
+  readonly request: PushRequest;
+  readonly facts: ServerFacts;
+  readonly place: PushPlace;
+  readonly lines: string;
+  readonly changes: RefChanges;
+  readonly growth: Growth;
+  /** By which the push is known among those of its unit. */
+  readonly key: string;
+  readonly identity: string;
+  /** On the clock. */
+  readonly askedAt: number;
+}
+
+export class PushQuestions {
+  readonly #parts: PushParts;
+  readonly #timing: Timing;
+  readonly #asked: AskedPushes;
+  readonly #judgements: Judgements;
+  readonly #refs = new RefAllowance();
+  readonly #stopped = Promise.withResolvers<'stopped'>();
+
+  constructor(parts: PushParts) {
+    this.#parts = parts;
+    this.#timing = parts.timing ?? systemTiming;
+    this.#asked = new AskedPushes(this.#timing);
+    this.#judgements = new Judgements(parts.worker, this.#timing);
+  }
+
+  /**
+   * Answers a question by its body. Rejects with `bad_parameter` where the hook is at fault, with `not_ready`
+   * where the disk does not answer.
+   */
+  async answer(body: Buffer): Promise<PushAnswer> {
+    const askedAt = this.#timing.now();
+    const request = readPush(body);
+    if (request === null) return refusing('the environment of this push is too large to be checked.');
+    const facts = factsOf(request.fields);
+    const answer = await this.#answerOf(request, facts, askedAt);
+    return { ...answer, text: shownText(answer.text, facts.prefix) };
+  }
+
+  /** Whoever waits is told to ask again, as the next daemon decides anew. */
+  close(): void {
+    this.#asked.close();
+    this.#stopped.resolve('stopped');
+    this.#judgements.close();
+  }
+
+  async #answerOf(request: PushRequest, facts: ServerFacts, askedAt: number): Promise<PushAnswer> {
+    const place = await placeOf(this.#parts, facts);
+    if (request.hook === 'post-receive') return this.#arrived(request, place);
+    if (place === null) return notManaged;
+    if (request.hook === 'receive-pack') return this.#beforeUpload(place, facts);
+    const lines = await workInSlices(linesText(request.lines));
+    const changes = await workInSlices(readChanges(lines));
+    if (!request.isCut && changes.created + changes.updated === 0) return this.#deleting(request, place);
+    const fault = await this.#nameFault(changes, place);
+    if (fault !== null) return refusing(fault);
+    const { arriving } = facts;
+    const look =
+      arriving.in === 'quarantine' && place.unit !== null
+        ? await this.#parts.pushes.look(place.unit.path, arriving.name, lookDeadlineMs)
+        : null;
+    const growth = growthOf(changes, arriving, look);
+    const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
+    const identity = `${request.digest} ${seenAs(look)}`;
+    const push = { request, facts, place, lines, changes, growth, key, identity, askedAt };
+    if (await this.#isForges(push)) return this.#letPass(push);
+    return this.#ask(push);
+  }
+
+  async #arrived({ lines }: PushRequest, place: PushPlace | null): Promise<PushAnswer> {
+    const unit = place?.unit?.path;
+    if (unit !== undefined) {
+      this.#parts.pushes.arrived(unit, await workInSlices(linesText(lines)));
+      this.#parts.worker.changed(unit);
+    }
+    return askAgain;
+  }
+
+  /** Before the objects are there nobody knows their size, and pre-receive asks again behind them. */
+  #beforeUpload(place: PushPlace, { actor }: ServerFacts): PushAnswer {
+    this.#parts.worker.askedEarly();
+    const decided = this.#decide(place, 0);
+    if (decided.decision.allowed || this.#settings.mode === 'report') return goOn;
+    this.#record(place, actor, decided);
+    return { status: 413, text: refusedText(this.#wordsFor(place, decided)) };
+  }
+
+  /** Deleting is never refused. The certificate of a signed push stays whatever the next hooks say. */
+  #deleting({ fields }: PushRequest, { unit }: PushPlace): PushAnswer {
+    if (unit !== null && fieldOf(fields, 'GIT_PUSH_CERT') !== '') this.#parts.letThrough(unit.path);
+    return goOn;
+  }
+
+  /** Says why names of refs are refused, to everybody; null: they are not. */
+  async #nameFault({ tooDeep, folders }: RefChanges, { unit }: PushPlace): Promise<string | null> {
+    if (tooDeep !== null) {
+      return `${shortened(tooDeep)} has more than 50 levels. Names with more than 50 levels are refused.`;
+    }
+    if (folders.areTooMany) return 'too many names of refs have a level HEAD, commondir, objects or refs.';
+    const { wanted } = folders;
+    const existing =
+      wanted.length === 0 || unit === null ? [] : await this.#parts.pushes.existingNames(unit.path, wanted);
+    const folder = folders.repositoryWith(existing);
+    return folder && `git would take ${shortened(folder)} for a repository of its own. Choose other names.`;
+  }
+
+  /** Tells whether a forge itself pushes, to open a pull request. */
+  async #isForges({ request, changes, place }: MeasuredPush): Promise<boolean> {
+    if (request.isCut || !changes.arePulls || place.unit === null || !isInternal(request.fields))
+      return false;
+    const found = await this.#parts.pushes.existingNames(place.unit.path, [giteaFile]);
+    return found.length > 0;
+  }
+
+  #letPass(push: MeasuredPush): PushAnswer {
+    this.#begin(push);
+    return goOn;
+  }
+
+  /** From here to the decision nothing else is decided. */
+  #ask(push: MeasuredPush): Promise<PushAnswer> {
+    const { place, key, identity } = push;
+    const unit = place.unit?.path ?? push.facts.directory;
+    const earlier = this.#asked.find(unit, key);
+    if (earlier?.identity === identity) return this.#held(earlier.answer);
+    const before = earlier === null ? null : this.#takeBack(earlier, unit, push.growth);
+    const { promise: answer, resolve, reject } = Promise.withResolvers<PushAnswer>();
+    const asked: AskedPush = { identity, answer, allowed: null, isOver: false };
+    this.#asked.remember(unit, key, asked, push.lines.length);
+    this.#answerNew(push, asked, before).then(resolve, reject);
+    answer.catch(() => this.#asked.forget(unit, key, asked));
+    return this.#held(answer);
+  }
+
+  /** Returns the earlier push where it may still go on, since its hook has had its answer already. */
+  #takeBack(earlier: AskedPush, unit: string, growth: Growth): AllowedPush | null {
+    earlier.isOver = true;
+    this.#judgements.stop(unit);
+    const { allowed } = earlier;
+    if (allowed === null || allowed.name === null) return null;
+    this.#parts.pushes.withdraw(unit, allowed.name);
+    return allowed.quarantine?.id === growth.quarantine?.id ? allowed : null;
+  }
+
+  async #held(answer: Promise<PushAnswer>): Promise<PushAnswer> {
+    const { promise: late, resolve } = Promise.withResolvers<'late'>();
+    const callOff = this.#timing.after(heldMs, () => resolve('late'));
+    try {
+      const found = await Promise.race([answer, late, this.#stopped.promise]);
+      return found === 'late' || found === 'stopped' ? askAgain : found;
+    } finally {
+      callOff();
+    }
+  }
+
+  async #answerNew(push: MeasuredPush, asked: AskedPush, before: AllowedPush | null): Promise<PushAnswer> {
+    const { place, growth, facts } = push;
+    const decided = this.#decide(place, growth.bytes);
+    const { decision } = decided;
+    if (decision.allowed || this.#settings.mode === 'report') {
+      if (decision.allowed) this.#refs.reset(refsOwner(place));
+      asked.allowed = this.#begin(push);
+      if (!growth.grows) return goOn;
+      this.#record(place, facts.actor, decided);
+      return { status: 200, text: warningText({ decided, settings: this.#settings }) };
+    }
+    if (before !== null) asked.allowed = this.#countAgain(before);
+    if (!growth.grows && (await this.#areFewRefs(push)) && !asked.isOver) {
+      asked.allowed = this.#begin(push);
+      return goOn;
+    }
+    return this.#judgeOrRefuse(push, asked, decided);
+  }
+
+  #countAgain(push: AllowedPush): AllowedPush {
+    this.#parts.pushes.begin(push);
+    return push;
+  }
+
+  /** Tells whether a push that brings no object may write its refs over the limit, and counts them. */
+  async #areFewRefs(push: MeasuredPush): Promise<boolean> {
+    const { place, growth, changes, request } = push;
+    const { unit } = place;
+    // Nobody but a server that says so makes no quarantine: then there is none to be sure of the question.
+    if (unit === null) return true;
+    if (this.#settings.garbage === 'forgive') {
+      const bringsBack = await this.#judgements.bringsBack(this.#task(push, unit.path, 'any'), endOf(push));
+      if (bringsBack !== false) return false;
+    }
+    const hasLogs =
+      growth.quarantine !== null && (await this.#parts.pushes.existingNames(unit.path, ['logs'])).length > 0;
+    if (this.#judgements.isUnderWay(unit.path)) return false;
+    if (growth.quarantine === null) return true;
+    const written = changes.created + changes.updated;
+    const names = (hasLogs ? written : changes.created) + (request.isCut ? cutNames : 0);
+    const bytes = changes.createdCharacters + (hasLogs ? written * logLineBytes : 0);
+    return this.#refs.take(refsOwner(place), unit.path, { names, bytes });
+  }
+
+  async #judgeOrRefuse(push: MeasuredPush, asked: AskedPush, decided: Decided): Promise<PushAnswer> {
+    const { place, facts, growth, request } = push;
+    const { pushes, worker } = this.#parts;
+    const unit = place.unit?.path ?? null;
+    const manner = mannerOf(decided.decision, place.leaf);
+    let notice = '';
+    if (unit !== null && this.#judgements.isUnderWay(unit)) {
+      notice = 'another push that makes this repository smaller is under way; try again when it has ended.';
+    } else if (unit !== null && manner !== null && mayBeJudged(push)) {
+      const judged = await this.#judgements.judge(this.#task(push, unit, manner), endOf(push));
+      notice = judged.words;
+      if (asked.isOver) return askAgain;
+      if (judged.is === 'smaller') {
+        asked.allowed = this.#begin(push);
+        return { status: 200, text: saying(notice) };
+      }
+    }
+    this.#record(place, facts.actor, decided);
+    // git writes the certificate of a signed push before the hook runs, outside of the quarantine.
+    if (unit !== null && fieldOf(request.fields, 'GIT_PUSH_CERT') !== '') pushes.measure(unit);
+    // Who can name the quarantine of a push that is under way may read the repository.
+    const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
+    return { status: 413, text: refusedText(this.#wordsFor(place, decided), space) + saying(notice) };
+  }
+
+  #task(
+    { lines, facts, request, growth }: MeasuredPush,
+    unit: string,
+    manner: JudgeTask['manner'],
+  ): JudgeTask {
+    const execPath = fieldOf(request.fields, 'GIT_EXEC_PATH');
+    return { unit, quarantine: growth.name, lines, manner, hidden: facts.hidden, execPath };
+  }
+
+  /** Counts the push from now on. Returns it where its end can be noticed. */
+  #begin({ place, growth, lines, facts, request }: MeasuredPush): AllowedPush | null {
+    const { pushes, worker, letThrough } = this.#parts;
+    const { unit } = place;
+    if (unit === null) return null;
+    const { quarantine, name } = growth;
+    if (name === null || fieldOf(request.fields, 'GIT_PUSH_CERT') !== '') letThrough(unit.path);
+    if (name === null) {
+      if (facts.arriving.in !== 'nothing') pushes.measure(unit.path);
+      return null;
+    }
+    worker.letThrough(unit.path);
+    const allowed = { unit, quarantine, name, lines };
+    pushes.begin(allowed);
+    return allowed;
+  }
+
+  #decide({ ownerName, leaf, unit }: PushPlace, bytes: number): Decided {
+    return decidedFirstByDisk(this.#parts, { ownerName, subject: leaf, path: unit?.path ?? null }, () =>
+      this.#parts.ledger.decide(ownerName, leaf, bytes),
+    );
+  }
+
+  #record({ leaf, unit }: PushPlace, actor: string, { owner, decision }: Decided): void {
+    recordDecision(this.#parts, { owner: owner.name, subject: leaf, actor, decision }, unit?.path);
+  }
+
+  #wordsFor(place: PushPlace, decided: Decided) {
+    return { place, decided, settings: this.#settings, contact: this.#parts.contact() };
+  }
+
+  get #settings() {
+    return this.#parts.ledger.settings;
+  }
+}
+
+/** Refuses in softquota's own words, whatever limits say. */
+function refusing(words: string): PushAnswer {
+  return { status: 413, text: saying(words) };
+}
+
+function seenAs(look: QuarantineLook | null): string {
+  return look?.is === 'seen' ? `${look.quarantine.id} ${look.quarantine.bytes}` : String(look?.is);
+}
+
+/** Whose refs over the limit count together: a limit may be for one leaf alone. */
+function refsOwner({ ownerName, leaf }: PushPlace): string {
+  return `${leaf} ${ownerName}`;
+}
+
+function endOf({ askedAt }: MeasuredPush): number {
+  return askedAt + judgedWithinMs;
+}
+
+/** A list that was cut hides what else it does, and a namespace the names that git really has. */
+function mayBeJudged({ request, changes, facts, growth }: MeasuredPush): boolean {
+  const isKnown = facts.arriving.in === 'nothing' || growth.name !== null;
+  const takesAway = changes.deleted + changes.updated > 0;
+  return isKnown && takesAway && !request.isCut && fieldOf(request.fields, 'GIT_NAMESPACE') === '';
+}

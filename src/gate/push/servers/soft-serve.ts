@@ -1,0 +1,9 @@
+/** soft-serve. */
+
+import { fieldOf } from '../fields.ts';
+import type { GitServer } from './server.ts';
+
+export const softServe: GitServer = {
+  isHere: fields => fieldOf(fields, 'SOFT_SERVE_REPO_NAME') !== '',
+  actor: fields => fieldOf(fields, 'SOFT_SERVE_USERNAME'),
+};
