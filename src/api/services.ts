@@ -97,6 +97,8 @@ export interface ApiServices extends FaultServices {
   outlook(disks: readonly WatchedDisk[]): Promise<Outlook>;
   /** The disks with less free space than is wanted. */
   shortDisks(): readonly { readonly path: string; readonly state: 'full' | 'low' }[];
+  /** The quarantines that count and belong to no push. */
+  strays(): { readonly bytes: number; readonly oldestMs: number | null };
   /** The stored data that belongs to nobody. */
   unowned(): readonly UnownedKind[];
   /** Milliseconds since 1970. */

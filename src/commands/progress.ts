@@ -71,18 +71,8 @@ export function scanSummary(report: ScanReport): string {
         ]),
     ...problems('could not be read; its last known bytes count', report.unread),
     ...problems(null, report.faults),
-    ...held(report.held),
   ];
   return `${lines.map(printable).join('\n')}\n`;
-}
-
-function held(units: ScanReport['held']): string[] {
-  if (units.count === 0) return [];
-  const what = counted(units.count, 'unit', 'units');
-  return [
-    `the full size of ${what} counts only after git has finished; until then the certain part counts:`,
-    ...problems(null, units),
-  ];
 }
 
 function problems(what: string | null, { first, count }: ScanReport['unread']): string[] {

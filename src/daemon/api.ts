@@ -121,6 +121,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
       });
     },
     shortDisks: () => measuring.shortDisks,
+    strays: () => measuring.pushes.strays,
     outlook: disks => outlookOf(asked, disks, Date.now()),
     unowned: () => unownedKinds(forge?.observed() ?? null, ledger.units.unowned),
     backup: () => backupOf(ledger, host),

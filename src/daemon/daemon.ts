@@ -134,7 +134,16 @@ export class Daemon {
       // What was measured before counts no more where nobody measures it again.
       if (config.reclaim.run === 'never') ledger.reach.forget();
       const onFullChanged = () => refusals.disksChanged();
-      const parts = { config, ledger, log, fleet, visibility, repositories: worker, onFullChanged };
+      const parts = {
+        config,
+        ledger,
+        log,
+        fleet,
+        visibility,
+        repositories: worker,
+        pushWorker: null,
+        onFullChanged,
+      };
       const measuring: Measuring = new Measuring(parts);
       opened.push(measuring);
       if (forge === null) await forgetForge(ledger, log);

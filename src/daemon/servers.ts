@@ -173,7 +173,7 @@ function gateServices({
     locate: path => measuring.locate(path),
     fullDisk: (path, subject) => measuring.fullDisk(path, subject),
     measureSoon: path => {
-      measuring.measureSoon(path);
+      measuring.pushes.measure(path);
       worker.changed(path);
     },
     letThrough: path => {

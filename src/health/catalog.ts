@@ -284,7 +284,7 @@ export const daemonFindings = {
   leftover: {
     severity: 'notice',
     meaning:
-      'git began a file more than an hour ago and never finished it: a push or a gc was killed. The file counts.',
+      'git began a pack more than an hour ago and never finished it: a gc, a repack or a fetch was killed. The file counts.',
     mend: 'remove the file',
   },
   sum_too_large: {

@@ -23,11 +23,7 @@ import { Tombstones } from './tombstones.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 /** The result of walking a unit; see `UnitRecord`. */
-export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & {
-  readonly path: string;
-  /** Some of what the walk saw does not count yet; not, unless given. */
-  readonly isHeld?: boolean;
-};
+export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
 
 export interface WalksOptions {
   readonly usage: UsageIndex;
@@ -82,16 +78,30 @@ export class Walks {
     const before = usage.unit(walked.path);
     if (before !== undefined && before.seq > walked.seq) return;
     if (this.#tombstones.after(walked.path, walked.seq)) return;
-    const { path, isHeld = false, ...measured } = walked;
+    const { path, ...measured } = walked;
     // What the worker said of it still counts; see `Reach`.
     const reach = before?.reach === undefined ? {} : { reach: before.reach };
     const unit: UnitRecord = { id: path, kind: 'walked', host, name: path, ...measured, ...reach };
     this.put(unit);
     if (before === undefined || !foundTheSame(before, unit)) writeBehind.unit(unit);
     reports.settleOwnersOf(before, unit);
-    if (unit.owner === null || isHeld) return;
+    if (unit.owner === null) return;
     const account = this.accountFor(unit.owner);
     reservations.measured(account.ownerKey, path, unit.seq, account);
+  }
+
+  /**
+   * Adds bytes to what a unit counts, or takes them away, without a walk: one that began before still counts. A
+   * unit that is not known yet is known from now on, if `located` says whose it is.
+   */
+  shift(path: string, bytes: number, located: Pick<UnitRecord, 'leaf' | 'owner'> | null): void {
+    const { usage, writeBehind, host, now } = this.#options;
+    const before = usage.unit(path) ?? (located && { ...located, ...newUnit, id: path, host, name: path });
+    if (before === null) return;
+    const sum = Math.min(Math.max(0, before.bytes + bytes), Number.MAX_SAFE_INTEGER);
+    const unit: UnitRecord = { ...before, measuredAt: before.measuredAt || now(), bytes: sum };
+    this.put(unit);
+    writeBehind.unit(unit);
   }
 
   /**
@@ -194,6 +204,9 @@ export class Walks {
     return owner === undefined ? {} : { owners: [owner] };
   }
 }
+
+/** What is known of a unit before its first walk. */
+const newUnit = { kind: 'walked', bytes: 0, files: 0, partial: true, measuredAt: 0, seq: 0 } as const;
 
 function foundTheSame(a: UnitRecord, b: UnitRecord): boolean {
   return (

@@ -1,8 +1,9 @@
 /**
- * Measurements that follow a check which let something through, whatever else is said of the unit later.
+ * Measurements that follow a check which let something through, such as an upload, whatever else is said of the
+ * unit later.
  *
- * git moves the objects of a push into the repository only after its hook has the answer, and post-receive
- * never runs where the client hung up meanwhile. So the unit is measured at growing distances from the check.
+ * What was let through comes only after the answer, and nobody says when. So the unit is measured twice after
+ * the check.
  * A check that comes meanwhile begins with the shortest distance again, but puts off no measurement that is
  * due: who asks all the time is measured all the time, at most once in the shortest distance.
  *
@@ -35,7 +36,7 @@ interface FollowUp {
 }
 
 /** From the check to its measurements. */
-export const distancesMs = [250, 1000, 4000, 16_000, 64_000] as const;
+export const distancesMs = [1000, 30_000] as const;
 const [shortestMs] = distancesMs;
 const restMs = 5;
 /** While more than so many wait: checks come in a flood, and most of them let nothing grow. */

@@ -2,14 +2,13 @@
  * Between the scanner, which measures and knows no ledger, and the ledger, which records and knows no disk.
  */
 
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Fleet } from '../fleet/index.ts';
-import type { LocatedUnit } from '../gate/index.ts';
+import type { LocatedUnit, PushWorker } from '../gate/index.ts';
 import type { Observed, ObservedFleet } from '../health/index.ts';
-import { isOfNetwork, mountsIn, mountTable, type StorageSettings } from '../layout/index.ts';
+import type { StorageSettings } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type FullDisk, isRepository, type Leaf, type Subject } from '../quota/index.ts';
 import {
@@ -27,7 +26,9 @@ import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
 import { FreeSpace, type ShortDisk } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
-import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
+import { leavesThere, pathsIn, pathsOf, unsharedNow } from './mounted.ts';
+import { ForgeOwnership } from './ownership.ts';
+import { type PushClock, Pushes } from './pushes.ts';
 import { Renames } from './renames.ts';
 import type { RepositoryVisibility, RepositoryWatch } from './repositories.ts';
 
@@ -49,12 +50,18 @@ interface MeasuringParts {
   /** Tells what is public if a forge's database is read; null if none is. */
   readonly visibility: RepositoryVisibility | null;
   readonly repositories: RepositoryWatch;
+  /** The git user's worker, for what the daemon may not read; null: there is none. */
+  readonly pushWorker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
   /** Called when a disk has become full, or is so no longer. */
   onFullChanged(): void;
+  /** For pushes, where it is not the system's. */
+  readonly clock?: PushClock;
 }
 
 export class Measuring {
   readonly scanner: Scanner;
+  /** The pushes under way, and the quarantines that belong to none. */
+  readonly pushes: Pushes;
   /** Resolves once a sweep of all there is has ended, in this life. */
   readonly isMeasured: Promise<void>;
   readonly #ledger: MeasuringParts['ledger'];
@@ -82,17 +89,18 @@ export class Measuring {
   readonly #measured = Promise.withResolvers<void>();
   readonly #renames: Renames;
   readonly #freeSpace: FreeSpace;
-  readonly #visibility: RepositoryVisibility | null;
+  readonly #ownership: ForgeOwnership;
   readonly #repositories: RepositoryWatch;
 
-  constructor({ config, ledger, log, fleet, visibility, repositories, onFullChanged }: MeasuringParts) {
+  constructor(parts: MeasuringParts) {
+    const { config, ledger, log, fleet, visibility, repositories, onFullChanged } = parts;
     this.#config = config;
     this.#ledger = ledger;
     this.#log = log;
     this.#renames = new Renames({ ledger, log });
     this.isMeasured = this.#measured.promise;
     this.#fleet = fleet;
-    this.#visibility = visibility;
+    this.#ownership = new ForgeOwnership({ storages: () => this.#config.storages, ledger, visibility });
     this.#freeSpace = new FreeSpace({
       settings: config.disk,
       disks: deadlineMs => this.scanner.disks(deadlineMs),
@@ -101,6 +109,15 @@ export class Measuring {
     });
     this.#repositories = repositories;
     this.#divide();
+    this.pushes = new Pushes({
+      scanner: () => this.scanner,
+      ledger,
+      worker: parts.pushWorker,
+      measure: () => this.#config.scan.measure,
+      measureSoon: path => this.measureSoon(path),
+      letThrough: path => this.letThrough(path),
+      ...(parts.clock === undefined ? {} : { clock: parts.clock }),
+    });
     this.scanner = createScanner({
       storages: this.#storages,
       exclude: config.scan.exclude,
@@ -109,7 +126,8 @@ export class Measuring {
       cacheFile: join(config.server.dataPath, 'scan.db'),
       ownerKey: name => ledger.documents.owners.keyOf(name),
       ownerAt: path => ledger.units.unit(path)?.owner ?? null,
-      knownBytes: path => ledger.units.unit(path)?.bytes,
+      knownBytes: path => this.pushes.withoutThem(path),
+      pushes: this.pushes,
       knownFiles: path => ledger.units.unit(path)?.files,
       knownBelow: path => ledger.units.pathsBelow(path),
       rootRecord: path => ledger.walks.root(path),
@@ -127,6 +145,7 @@ export class Measuring {
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
     this.#freeSpace.start();
+    this.pushes.start();
   }
 
   reconfigure(config: Config): void {
@@ -216,8 +235,8 @@ export class Measuring {
         throw new SoftquotaError('not_ready', `${printable(located.path)} cannot be read: ${located.error}`);
       case 'unit': {
         const { path: unitPath } = located.unit;
-        const leaf = this.#leafOf(unitPath, located.unit.leaf);
-        const owner = this.#ownerOf(unitPath, leaf, located.unit.owner);
+        const leaf = this.#ownership.leafOf(unitPath, located.unit.leaf);
+        const owner = this.#ownership.ownerOf(unitPath, leaf, located.unit.owner);
         const bytes = this.#ledger.units.unit(unitPath)?.bytes ?? null;
         const isElsewhere = this.#leavesElsewhere.has(leaf);
         const exists = located.exists || isElsewhere;
@@ -271,12 +290,8 @@ export class Measuring {
   }
 
   /** Roots on file systems that other hosts may mount, for which no name is given. */
-  async unshared(): Promise<ObservedFleet['unshared']> {
-    const mountAt = mountTable(mountsIn(await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')));
-    return unsharedIn(this.scanner.places(), this.#storages, path => {
-      const mount = mountAt(path);
-      return mount !== null && isOfNetwork(mount) ? mount.type : null;
-    });
+  unshared(): Promise<ObservedFleet['unshared']> {
+    return unsharedNow(this.scanner.places(), this.#storages);
   }
 
   /** How many threads were left behind by `close`, because a disk never answered them. */
@@ -287,6 +302,7 @@ export class Measuring {
   async close(): Promise<void> {
     this.#schedule?.close();
     this.#followUps.close();
+    this.pushes.close();
     this.#stopTelling();
     await this.#freeSpace.close();
     this.#hangingThreads = await this.scanner.close();
@@ -300,32 +316,12 @@ export class Measuring {
   async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
     await inSlices(this.#ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
       if (!mayHave(unit.name)) return;
-      const leaf = this.#leafOf(unit.name, unit.leaf);
-      const owner = this.#ownerOf(unit.name, leaf, unit.owner);
+      const leaf = this.#ownership.leafOf(unit.name, unit.leaf);
+      const owner = this.#ownership.ownerOf(unit.name, leaf, unit.owner);
       if (leaf === unit.leaf && owner === unit.owner) return;
       const { bytes, files, partial, measuredAt, seq } = unit;
       this.#ledger.walks.record({ path: unit.name, owner, leaf, bytes, files, partial, measuredAt, seq });
     });
-  }
-
-  /** A walk does not know whether a repository is public, if the forge's database says so. */
-  #leafOf(path: string, found: Leaf): Leaf {
-    const isRepository = found === 'size:repos:public' || found === 'size:repos:private';
-    if (!isRepository || this.#visibility === null || !this.#isForges) return found;
-    return this.#visibility.leafOf(path) ?? this.#ledger.units.unit(path)?.leaf ?? found;
-  }
-
-  /** Nor whose it is, if `OWNER = forge`. */
-  #ownerOf(path: string, leaf: Leaf, found: string | null): string | null {
-    const kind = leaf === 'size:assets:wiki' ? 'wiki' : leaf.startsWith('size:repos:') ? 'repos' : null;
-    const isForges = this.#config.storages.some(one => one.kind === kind && one.owner.by === 'forge');
-    if (!isForges) return found;
-    const told = this.#visibility?.ownerOf(path);
-    return told === undefined ? (this.#ledger.units.unit(path)?.owner ?? null) : told;
-  }
-
-  get #isForges(): boolean {
-    return this.#config.storages.some(({ visibility }) => visibility === 'forge');
   }
 
   /** Finds out what of all that is configured this host walks. */
@@ -348,17 +344,19 @@ export class Measuring {
   #record(measurement: Measurement): void {
     if ('gone' in measurement) {
       this.#ledger.walks.recordGone(measurement.gone, measurement.seq);
+      this.pushes.forget(measurement.gone);
       this.#renames.gone(measurement.gone);
       return;
     }
-    const { unit, bytes, files, partial, isHeld, measuredAt, seq, formerOwners } = measurement;
+    const { unit, files, partial, measuredAt, seq, formerOwners } = measurement;
     const { path } = unit;
-    const leaf = this.#leafOf(path, unit.leaf);
-    const owner = this.#ownerOf(path, leaf, unit.owner);
+    const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
+    const leaf = this.#ownership.leafOf(path, unit.leaf);
+    const owner = this.#ownership.ownerOf(path, leaf, unit.owner);
     // A walk may end when it is another host's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
     const before = this.#ledger.units.unit(path);
-    this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, isHeld, measuredAt, seq });
+    this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
     if (isRepository(leaf)) {
       if (before === undefined) this.#repositories.appeared(path);
       else if (before.bytes !== bytes) this.#repositories.resized(path);
@@ -371,8 +369,11 @@ export class Measuring {
     await inSlices(this.#ledger.units.walkedBefore(sweep.startSeq), ({ name, leaf }) => {
       if (this.#leavesElsewhere.has(leaf)) return;
       const standing = sweep.standing(name);
+      // What is pushed to just now came after the sweep had passed by.
+      if (standing === 'gone' && this.pushes.listed(name).length > 0) return;
       if (standing === 'gone') {
         this.#ledger.walks.recordGone(name, sweep.startSeq);
+        this.pushes.forget(name);
         this.#renames.gone(name);
       } else if (standing !== 'seen') this.#ledger.walks.recordUnread(name);
     });

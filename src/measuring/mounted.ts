@@ -3,8 +3,9 @@
  * below the directory that a template begins with.
  */
 
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { leavesOf, type StorageSettings } from '../layout/index.ts';
+import { isOfNetwork, leavesOf, mountsIn, mountTable, type StorageSettings } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import type { TemplatePlace } from '../scan/index.ts';
 
@@ -69,5 +70,17 @@ export function unsharedIn(
     const type = named.has(kind) || told.has(`${kind} ${path}`) ? null : typeAt(path);
     told.add(`${kind} ${path}`);
     return type === null ? [] : [{ path, type, section: `storage.${kind}` }];
+  });
+}
+
+/** The same by the file systems that are mounted now. */
+export async function unsharedNow(
+  places: readonly TemplatePlace[],
+  storages: readonly StorageSettings[],
+): Promise<ReturnType<typeof unsharedIn>> {
+  const mountAt = mountTable(mountsIn(await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')));
+  return unsharedIn(places, storages, path => {
+    const mount = mountAt(path);
+    return mount !== null && isOfNetwork(mount) ? mount.type : null;
   });
 }

@@ -1,20 +1,19 @@
 /**
- * What git leaves in a repository while it works: files in the making, and two copies of the same
- * objects for the moment between a new pack's arrival and the old ones' removal.
+ * The files that git leaves in a repository while it works: files in the making, and the locks of a gc.
  *
  * Ages are told by the wall clock, since git and the file system know no other. A time that lies
  * more than an hour ahead is as old as one an hour ago: a clock that was set back must not hide
  * bytes for ever.
  */
 
-import { type BigIntStats, lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { hostname } from 'node:os';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 
-const second = 1000;
-const hour = 3600 * second;
+const minute = 60_000;
+export const hour = 60 * minute;
 
 /** Directories of `objects` that hold a push which is not accepted yet. */
 export function isQuarantine(name: string): boolean {
@@ -36,81 +35,48 @@ export function isYoung(modifiedAt: number, now: number): boolean {
   return Math.abs(now - modifiedAt) < hour;
 }
 
-/** Tells whether a repack is writing to a file, which was changed at this time. */
-export function isBeingWritten(modifiedAt: number, now: number): boolean {
-  return Math.abs(now - modifiedAt) < 60 * second;
+/**
+ * Tells whether this file of `objects/pack`, changed at this time, shows that a repack is at work: it was
+ * written within a minute, or the process that its name tells lives. That is believed for twelve hours, as a
+ * gc.pid is: another process may have got the number.
+ */
+export function showsRepack(name: string, modifiedAt: number, now: number): boolean {
+  if (!isUnfinishedPack(name) && !name.endsWith('.lock')) return false;
+  const age = Math.abs(now - modifiedAt);
+  if (age < minute) return true;
+  const [, pid] = /^\.tmp-(\d{1,10})-/.exec(name) ?? [];
+  return pid !== undefined && age < 12 * hour && isAlive(Number(pid));
 }
 
-/** The state that shows whether packs were added or removed. */
-export interface Packs {
-  readonly identity: string;
-  /** Tells whether a repack may just have made one, and not have removed yet what is in it. */
-  readonly fresh: boolean;
-}
-
-export function packsOf(repository: string, now: number): Packs {
-  const objects = statusOf(`${repository}/objects`);
-  const pack = statusOf(`${repository}/objects/pack`);
-  const isWithin = (stats: BigIntStats | null, milliseconds: number): boolean =>
-    stats !== null && Math.abs(now - Number(stats.mtimeMs)) < milliseconds;
-  // Each push changes `objects` by its quarantine, whatever becomes of it: only the directories of loose
-  // objects tell, which go for a while after a new pack has come.
-  const fanOut = isWithin(pack, 60 * second) ? fanOutOf(`${repository}/objects`) : '';
-  return {
-    identity: [
-      objects === null ? '' : objects.ino,
-      pack === null ? '' : `${pack.ino} ${pack.mtimeNs} ${pack.ctimeNs}`,
-      fanOut,
-    ].join(),
-    // Old packs go at once. Loose objects go one by one, and their directories with them.
-    fresh: isWithin(pack, 2 * second) || (isWithin(pack, 60 * second) && isWithin(objects, 2 * second)),
-  };
-}
-
-function fanOutOf(objects: string): string {
+/** Tells whether there is a `gc.pid` that git would respect. That of another host is believed for an hour. */
+export function isCollected(repository: string, now: number): boolean {
+  const path = `${repository}/gc.pid`;
+  const age = ageOf(path, now);
+  if (age === null || age > 12 * hour) return false;
   try {
-    return readdirSync(encodePath(objects)).filter(isFanOut).sort().join(' ');
+    const file = readBounded(encodePath(path), { mostBytes: mostLockBytes });
+    if (file.kind !== 'file') return false;
+    const [, pid, host] = /^(\d{1,10}) (\S+)/.exec(file.bytes.toString()) ?? [];
+    if (pid === undefined) return false;
+    return host === hostname() ? isAlive(Number(pid)) : age < hour;
   } catch {
-    return '';
+    return false;
   }
 }
 
-/** A gc, repack or maintenance at work. */
-export interface Collector {
-  /** Another one has another. */
-  readonly id: string;
-  /** Whatever it made was not there before. Milliseconds since 1970. */
-  readonly since: number;
-}
-
-/**
- * The `git gc` or `git maintenance` at work, by the same signs that keep git from starting
- * a second one. They are believed for twelve hours.
- */
-export function collectorsOf(repository: string, now: number): Collector[] {
-  return ['objects/maintenance.lock', 'gc.pid'].flatMap(name => {
-    const path = `${repository}/${name}`;
-    const stats = statusOf(path);
-    const since = Number(stats?.mtimeMs);
-    if (stats?.isFile() !== true || Math.abs(now - since) >= 12 * hour) return [];
-    if (name === 'gc.pid' && !isHeld(path)) return [];
-    return [{ id: `${name} ${stats.ino} ${stats.mtimeNs}`, since }];
-  });
+/** Tells whether a maintenance may be at work. Its lock is empty, and stays where it is killed. */
+export function isMaintained(repository: string, now: number): boolean {
+  const age = ageOf(`${repository}/objects/maintenance.lock`, now);
+  return age !== null && age < hour;
 }
 
 /** A number and a name of a host. */
 const mostLockBytes = 1024;
 
-/** Tells whether the process that a gc.pid names lives, as far as this host can tell. */
-function isHeld(path: string): boolean {
-  try {
-    const file = readBounded(encodePath(path), { mostBytes: mostLockBytes });
-    if (file.kind !== 'file') return false;
-    const [, pid, host] = /^(\d+) (\S+)/.exec(file.bytes.toString()) ?? [];
-    return pid !== undefined && (host !== hostname() || isAlive(Number(pid)));
-  } catch {
-    return false;
-  }
+/** Null: there is no such file. */
+function ageOf(path: string, now: number): number | null {
+  const stats = statusOf(path);
+  return stats?.isFile() === true ? Math.abs(now - stats.mtimeMs) : null;
 }
 
 function isAlive(pid: number): boolean {
@@ -122,9 +88,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function statusOf(path: string): BigIntStats | null {
+function statusOf(path: string): Stats | null {
   try {
-    return lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false }) ?? null;
+    return lstatSync(encodePath(path), { throwIfNoEntry: false }) ?? null;
   } catch {
     return null;
   }

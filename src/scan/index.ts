@@ -20,12 +20,19 @@ export type {
   UnitStanding,
 } from './measurement.ts';
 export type { ScannerOptions, ScanSettings } from './options.ts';
-export type { Leftover, Measure, UnreadInUnit } from './outcome.ts';
+export type { Leftover, UnreadInUnit } from './outcome.ts';
 export type { Problems, WalkFault, WalkProblems } from './problems.ts';
-export { lookAtQuarantine } from './quarantine.ts';
+export {
+  type ListedQuarantine,
+  lookAtQuarantine,
+  type Measure,
+  type Quarantines,
+  type SeenQuarantine,
+} from './quarantine.ts';
 export type { RootIdentity } from './roots.ts';
 export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';
 export { createScanner, type Scanner, type ScannerStatus, type TemplatePlace } from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule } from './schedule.ts';
 export type { TargetOutcome } from './targets.ts';
+export type { PushFacts, UnitPushes } from './unit-counts.ts';
 export type { Busy } from './walker-handle.ts';

@@ -20,6 +20,7 @@ import {
   resolveLayout,
 } from '../layout/index.ts';
 import { openCache, prepareCache } from './cache.ts';
+import { existingNames, repositoriesAt } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import type {
   DiskSpace,
@@ -30,6 +31,7 @@ import type {
   WorkerAnswers,
   WorkerQuestion,
 } from './messages.ts';
+import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
 import { beginTask, monotonic, rest, shareLooks, viewOf } from './shared.ts';
 
 const port = parentPort;
@@ -74,6 +76,16 @@ function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] 
       return unitOf(question.context, question.path);
     case 'disk':
       return spaceAt(question.path);
+    case 'quarantine':
+      return lookAtQuarantine(question.objectsDirectory, question.name, question.measure);
+    case 'quarantines':
+      return quarantinesOf(question.unit, question.listed, question.measure);
+    case 'new quarantines':
+      return newQuarantines(question.units, question.since, question.measure);
+    case 'existing names':
+      return existingNames(question.unit, question.names);
+    case 'repositories':
+      return repositoriesAt(question.paths);
     case 'prune cache': {
       const cache = openCache(question.file, why => {
         throw new Error(why);

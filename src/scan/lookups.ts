@@ -1,5 +1,5 @@
 /**
- * Looking up the unit of a path on the disk, within a deadline.
+ * Looks at one place on the disk, such as for the unit of a path, within a deadline.
  *
  * A file server that hangs takes the I/O worker that asks it with it, but no answer: whoever asked is told so
  * in time, the I/O worker is left behind, and the next question goes to another one. Where two of them wait
@@ -8,11 +8,10 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Located } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { type Hangs, mostImpatient } from './hangs.ts';
 import type { IoWorkers } from './io-workers.ts';
-import type { ScanContext } from './messages.ts';
+import type { LookQuestion, WorkerAnswers } from './messages.ts';
 import type { WorkerClient } from './worker-client.ts';
 
 export interface LookupsOptions {
@@ -22,8 +21,12 @@ export interface LookupsOptions {
 }
 
 export interface Lookups {
-  /** Rejects with `not_ready` where there is no answer after `deadlineMs`. */
-  locate(context: ScanContext, path: string, deadlineMs: number): Promise<Located>;
+  /** Asks about a path. Rejects with `not_ready` where there is no answer after `deadlineMs`. */
+  ask<Ask extends LookQuestion['ask']>(
+    question: Extract<LookQuestion, { readonly ask: Ask }>,
+    path: string,
+    deadlineMs: number,
+  ): Promise<WorkerAnswers[Ask]>;
   /** How many I/O workers hang. */
   hanging(): number;
   /** Rejects what waits; from now on nothing is asked. */
@@ -38,9 +41,9 @@ interface Place {
 }
 
 interface Waiting {
-  readonly context: ScanContext;
   readonly path: string;
-  readonly answer: (located: Located) => void;
+  /** Puts the question to an I/O worker; resolves when that is free again, rejects where it is not. */
+  readonly put: (client: WorkerClient, avoided: readonly string[]) => Promise<void>;
   readonly fail: (error: unknown) => void;
   readonly deadline: NodeJS.Timeout;
   /** The I/O worker that it was put to. */
@@ -69,11 +72,11 @@ export function openLookups({ hangs, ioWorkers, mostClients = 4 }: LookupsOption
 
   /** Tells whether a path lies where nobody is to look, and if so, answers that. */
   function isAvoided(waiting: Waiting): boolean {
-    const { path, answer, deadline } = waiting;
+    const { path, fail, deadline } = waiting;
     if (!hangs.avoidedInHaste().includes(hangs.placeOf(path))) return false;
     queue.delete(waiting);
     clearTimeout(deadline);
-    answer({ found: 'unread', path, error: 'ETIMEDOUT' });
+    fail(new SoftquotaError('not_ready', `${printable(path)} cannot be read: ETIMEDOUT`));
     return true;
   }
 
@@ -112,13 +115,9 @@ export function openLookups({ hangs, ioWorkers, mostClients = 4 }: LookupsOption
       if (place.state === 'asked') place.state = 'slow';
       advance();
     }, slowMs);
-    const { context, path } = waiting;
-    place.client
-      .ask({ ask: 'locate', context, path }, { avoided: hangs.avoidedInHaste() })
-      .then(waiting.answer, error => {
-        waiting.fail(error);
-        leave(place);
-      })
+    waiting
+      .put(place.client, hangs.avoidedInHaste())
+      .catch(() => leave(place))
       .finally(() => {
         clearTimeout(slow);
         clearTimeout(waiting.deadline);
@@ -150,32 +149,38 @@ export function openLookups({ hangs, ioWorkers, mostClients = 4 }: LookupsOption
 
   return {
     hanging,
-    locate: (context, path, deadlineMs) =>
-      new Promise((answer, fail) => {
-        if (isClosed || hanging() >= mostClients) {
-          fail(
-            new SoftquotaError(
-              'not_ready',
-              `${printable(path)} could not be looked up: the disk does not answer`,
-            ),
-          );
-          return;
-        }
-        const deadline = setTimeout(() => {
-          queue.delete(waiting);
-          fail(
-            new SoftquotaError(
-              'not_ready',
-              `${printable(path)} could not be looked up within ${deadlineMs} ms`,
-            ),
-          );
-          if (waiting.place !== null) leave(waiting.place);
-          advance();
-        }, deadlineMs);
-        const waiting: Waiting = { context, path, answer, fail, deadline, place: null };
-        queue.add(waiting);
+    ask: (question, path, deadlineMs) => {
+      const { promise, resolve, reject: fail } = Promise.withResolvers<WorkerAnswers[typeof question.ask]>();
+      if (isClosed || hanging() >= mostClients) {
+        fail(
+          new SoftquotaError(
+            'not_ready',
+            `${printable(path)} could not be looked up: the disk does not answer`,
+          ),
+        );
+        return promise;
+      }
+      const deadline = setTimeout(() => {
+        queue.delete(waiting);
+        fail(
+          new SoftquotaError(
+            'not_ready',
+            `${printable(path)} could not be looked up within ${deadlineMs} ms`,
+          ),
+        );
+        if (waiting.place !== null) leave(waiting.place);
         advance();
-      }),
+      }, deadlineMs);
+      const put: Waiting['put'] = async (client, avoided) => {
+        const answer = client.ask(question, { avoided });
+        answer.then(resolve, fail);
+        await answer;
+      };
+      const waiting: Waiting = { path, put, fail, deadline, place: null };
+      queue.add(waiting);
+      advance();
+      return promise;
+    },
     close: () => {
       isClosed = true;
       for (const { deadline, fail } of queue) {

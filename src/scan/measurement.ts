@@ -33,8 +33,6 @@ export interface MeasuredUnit {
    * not come from them.
    */
   readonly formerOwners: readonly FormerOwner[];
-  /** The walk saw more bytes than these; the rest counts later, or is there twice. */
-  readonly isHeld: boolean;
   /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */
   readonly tooLarge: boolean;
   readonly seq: number;
@@ -105,7 +103,6 @@ export function measurementOf(walked: WalkedUnit, start: Start, bytes: number): 
     leftovers,
     leftoverCount,
     formerOwners,
-    isHeld: bytes < walked.bytes,
     tooLarge,
     seq: start.seq,
     measuredAt: start.at,

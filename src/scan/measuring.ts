@@ -1,6 +1,6 @@
 /**
- * From the results of walks to what is reported: holds back rises that may be none, and tells a
- * unit that is gone from one that is only out of sight.
+ * From the results of walks to what is reported: what counts of a unit, and whether one is gone or only out of
+ * sight.
  */
 
 import { isWithin, type Layout } from '../layout/index.ts';
@@ -11,11 +11,10 @@ import type { ScanContext, SweepTask, TaskResult, WalkedUnit } from './messages.
 import type { Mounts } from './mounts.ts';
 import type { ScannerOptions } from './options.ts';
 import { Pool } from './pool.ts';
-import { type Candidate, type HeldRise, RiseConfirmation, type WalkReason } from './rise-confirmation.ts';
 import { RootCheck } from './root-check.ts';
 import { unitStandingAfter } from './roots.ts';
-import { monotonic } from './shared.ts';
-import { type TargetOutcome, Targets } from './targets.ts';
+import { type TargetOutcome, Targets, type WalkReason } from './targets.ts';
+import { type CountedUnit, noPushes, UnitCounts, type UnitPushes } from './unit-counts.ts';
 import type { Start } from './walker-handle.ts';
 
 export interface MeasuringOptions {
@@ -35,7 +34,8 @@ const nothing: ReadonlySet<string> = new Set();
 export class UnitMeasuring {
   readonly pool: Pool;
   readonly #scanner: ScannerOptions;
-  readonly #riseConfirmation: RiseConfirmation;
+  readonly #counts: UnitCounts;
+  readonly #pushes: UnitPushes;
   readonly #targets: Targets;
   readonly #rootCheck: RootCheck;
   readonly #onDoubt: () => void;
@@ -52,8 +52,9 @@ export class UnitMeasuring {
     mounts,
     onDoubt,
   }: MeasuringOptions) {
-    const { workers, knownBytes, nextSeq, log, code } = scanner;
+    const { workers, knownBytes, nextSeq, log, code, pushes = noPushes } = scanner;
     this.#scanner = scanner;
+    this.#pushes = pushes;
     this.#onDoubt = onDoubt;
     this.#rootCheck = new RootCheck({ knownUnits: scanner, context, ioWorkers, hangs });
     this.pool = new Pool({
@@ -62,7 +63,9 @@ export class UnitMeasuring {
       code: code?.walker,
       context,
       knownBytes,
-      knownFiles: path => (mounts.isLocal(path) ? scanner.knownFiles?.(path) : undefined),
+      ...(scanner.knownFiles === undefined ? {} : { knownFiles: scanner.knownFiles }),
+      hasOwnTimes: path => mounts.isLocal(path),
+      quarantines: path => pushes.listed(path),
       nextSeq,
       hangs,
       hungAfterMs,
@@ -72,10 +75,7 @@ export class UnitMeasuring {
     this.#targets = new Targets(this.pool, (path, result, start, origin) =>
       this.#settle(path, result, start, origin),
     );
-    this.#riseConfirmation = new RiseConfirmation({
-      walkAgain: (path, origin) => void this.measure(path, origin),
-      log: (details, message) => log.info(details, message),
-    });
+    this.#counts = new UnitCounts({ pushes, walkAgain: path => void this.measure(path, 'again') });
   }
 
   /** Walks whatever unit is at this path, and then the units inside it. Never rejects. */
@@ -84,29 +84,28 @@ export class UnitMeasuring {
   }
 
   /**
-   * Walks a unit that a sweep has found; `walked` is told what the first walk came to, and `settled` what
-   * counts, without a promise where that is known at once: a sweep has many units, most of them unchanged.
+   * Walks a unit that a sweep has found; `walked` is told what the first walk came to, and `settled` how the
+   * unit stands and what counts, without a promise where that is known at once: a sweep has many units.
    */
   sweep(
     task: SweepTask,
     walked: (result: TaskResult) => void,
-    settled: (outcome: TargetOutcome) => void,
+    settled: (outcome: TargetOutcome, counted: CountedUnit | null) => void,
   ): void {
     const { path } = task.unit;
     const failed = (error: unknown): void => {
       this.#scanner.log.error({ path, err: error }, 'a measurement could not be recorded');
-      settled('unread');
+      settled('unread', null);
     };
     this.pool.add({
       task,
       urgency: 'sweep',
       done: (result, start) => {
         walked(result);
-        const isCounted =
-          'bytes' in result && this.#riseConfirmation.takeAtOnce(this.#candidate(result, start, 'sweep'));
-        if (isCounted) settled('counted');
-        else if (result.outcome === 'vanished') void this.measure(path, 'sweep').then(settled);
-        else this.#settle(path, result, start, 'sweep').then(settled, failed);
+        const settledAs = (outcome: TargetOutcome) => settled(outcome, null);
+        if ('bytes' in result) settled('counted', this.#count(result, start));
+        else if (result.outcome === 'vanished') void this.measure(path, 'sweep').then(settledAs);
+        else this.#settle(path, result, start, 'sweep').then(settledAs, failed);
       },
     });
   }
@@ -116,6 +115,11 @@ export class UnitMeasuring {
     this.#rootsAway = new Set(roots.filter(({ away }) => away !== null).map(({ path }) => path));
   }
 
+  /** A sweep found that a unit is gone. */
+  forget(path: string): void {
+    this.#counts.drop(path);
+  }
+
   /** Tells whether units may have gone since this was asked last; before the first time that is not known. */
   takeGone(): boolean {
     const hasGone = this.#hasGone;
@@ -123,18 +127,14 @@ export class UnitMeasuring {
     return hasGone;
   }
 
-  /** The units of which not all counts, since it waits for git to finish in them. */
-  held(): readonly HeldRise[] {
-    return this.#riseConfirmation.all();
-  }
-
-  heldAt(path: string): HeldRise | undefined {
-    return this.#riseConfirmation.at(path);
+  /** Tells whether pushes or a repack may be at work in a unit, so that no earlier walk stands for it. */
+  isUnsettled(path: string): boolean {
+    return this.#counts.isUnsettled(path) || this.#pushes.listed(path).length > 0;
   }
 
   /** Stops walking; gives how many threads had to be left. */
   close(withinMs: number): Promise<number> {
-    this.#riseConfirmation.close();
+    this.#counts.close();
     return this.pool.close(withinMs);
   }
 
@@ -142,63 +142,53 @@ export class UnitMeasuring {
     const { log } = this.#scanner;
     switch (result.outcome) {
       case 'measured':
-      case 'too large': {
-        const counted = this.#riseConfirmation.take(this.#candidate(result, start, origin));
+      case 'too large':
+        this.#count(result, start);
         if (origin === 'change') {
           await Promise.all(result.inner.map(inner => this.measure(inner, 'change')));
         }
-        const fate = await counted;
-        return fate === 'dropped' ? 'unread' : fate;
-      }
+        return 'counted';
       case 'none':
-        this.#riseConfirmation.drop(path);
         return this.#missing(path, result.layout, start);
       case 'vanished':
-        this.#riseConfirmation.drop(path);
+      case 'hung':
+        // The log has a disk that hangs once, and not for each unit on it.
         return 'unread';
       case 'unread':
-        this.#riseConfirmation.drop(path);
         // A sweep lists it among what it could not read.
         if (origin !== 'sweep')
           log.warn({ path, place: result.path, error: result.error }, 'a unit could not be read');
         return 'unread';
       case 'failed':
-        this.#riseConfirmation.drop(path);
         log.error({ path, reason: result.why, stack: result.stack }, 'a unit could not be walked');
         return 'unread';
-      case 'hung':
-        // The log has this once for the disk, not for each unit on it.
-        this.#riseConfirmation.drop(path);
-        return 'unread';
       case 'stopped':
-        this.#riseConfirmation.drop(path);
         return 'stopped';
     }
   }
 
-  #candidate(walked: WalkedUnit, start: Start, origin: WalkReason): Candidate {
+  /** Reports what counts of a unit; null: nothing new does. */
+  #count(walked: WalkedUnit, start: Start): CountedUnit | null {
     const { knownBytes: known, report, log } = this.#scanner;
     const { path } = walked.unit;
     const knownBytes = known(path);
-    if (walked.outcome === 'too large') {
+    const isTooLarge = walked.outcome === 'too large';
+    if (isTooLarge) {
       log.error(
         { path },
         'the files of a unit together pass 2^53 - 1 bytes; it keeps the bytes it was known with',
       );
     }
-    return {
-      walked,
-      origin,
-      milliseconds: monotonic() - start.monotonicMs,
-      knownBytes,
-      count: bytes => {
-        try {
-          report(measurementOf(walked, start, walked.outcome === 'too large' ? (knownBytes ?? 0) : bytes));
-        } catch (error) {
-          log.error({ path, err: error }, 'a measurement could not be recorded');
-        }
-      },
-    };
+    const counted = isTooLarge
+      ? { bytes: knownBytes ?? 0, expectedBytes: knownBytes }
+      : this.#counts.take(walked, start, knownBytes);
+    if (counted === null) return null;
+    try {
+      report(measurementOf(walked, start, counted.bytes));
+    } catch (error) {
+      log.error({ path, err: error }, 'a measurement could not be recorded');
+    }
+    return counted;
   }
 
   /** No unit is at this path: it is gone, unless its storage is. */
@@ -218,6 +208,7 @@ export class UnitMeasuring {
       return 'unread';
     }
     this.#hasGone = true;
+    this.#counts.drop(path);
     report({ gone: path, seq });
     // Asked for one by one: to go through all that is known, once for each of the many units of an owner,
     // takes long.

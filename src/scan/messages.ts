@@ -1,7 +1,9 @@
 /** The messages between the threads of this module. All of them are plain data. */
 
 import type { Discovered, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
-import type { Measure, Unchanged, Walked } from './outcome.ts';
+import type { RepositoryThere } from './directory-names.ts';
+import type { Unchanged, Walked } from './outcome.ts';
+import type { ListedQuarantine, Measure, newQuarantines, QuarantineSight, Quarantines } from './quarantine.ts';
 
 /** The units to walk, and how: as configured, and as they are on the disk. */
 export interface ScanContext {
@@ -38,6 +40,9 @@ export interface NumberedTask {
   readonly knownBytes: number | null;
   /** How many files the unit is known to have; null where that is not known, or not to be relied on. */
   readonly knownFiles: number | null;
+  /** See `WalkRequest`. */
+  readonly hasOwnTimes: boolean;
+  readonly quarantines: readonly ListedQuarantine[];
 }
 
 export type WalkerRequest =
@@ -123,8 +128,33 @@ export type WorkerQuestion =
   | { readonly ask: 'discover at'; readonly layout: Layout; readonly paths: readonly string[] }
   | { readonly ask: 'absent'; readonly paths: readonly string[] }
   | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
+  | { readonly ask: 'disk'; readonly path: string }
+  | LookQuestion;
+
+/** Questions about one place, whose answers somebody waits for. */
+export type LookQuestion =
   | { readonly ask: 'locate'; readonly context: ScanContext; readonly path: string }
-  | { readonly ask: 'disk'; readonly path: string };
+  | {
+      readonly ask: 'quarantine';
+      readonly objectsDirectory: string;
+      readonly name: string;
+      readonly measure: Measure;
+    }
+  | {
+      readonly ask: 'quarantines';
+      readonly unit: string;
+      readonly listed: readonly ListedQuarantine[];
+      readonly measure: Measure;
+    }
+  | {
+      readonly ask: 'new quarantines';
+      readonly units: readonly string[];
+      /** Milliseconds since 1970. */
+      readonly since: number;
+      readonly measure: Measure;
+    }
+  | { readonly ask: 'existing names'; readonly unit: string; readonly names: readonly string[] }
+  | { readonly ask: 'repositories'; readonly paths: readonly string[] };
 
 /** The answers of an I/O worker, by request. */
 export interface WorkerAnswers {
@@ -141,6 +171,12 @@ export interface WorkerAnswers {
   locate: Located;
   /** Null where there is nothing at the path. */
   disk: DiskSpace | null;
+  quarantine: QuarantineSight;
+  quarantines: Quarantines;
+  'new quarantines': ReturnType<typeof newQuarantines>;
+  /** Null: they cannot be read. */
+  'existing names': readonly string[] | null;
+  repositories: readonly (RepositoryThere | null)[];
 }
 
 export type IoWorkerReport =

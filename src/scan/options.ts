@@ -3,8 +3,9 @@
 import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import type { Measurement, Sweep } from './measurement.ts';
-import type { Measure } from './outcome.ts';
+import type { Measure } from './quarantine.ts';
 import type { RootIdentity } from './roots.ts';
+import type { UnitPushes } from './unit-counts.ts';
 
 /** The storage to walk. */
 export interface ScanSettings {
@@ -19,10 +20,12 @@ export interface ScannerOptions extends ScanSettings {
   readonly workers: number;
   /** Where the scan cache is kept; its directory must be there. */
   readonly cacheFile: string;
-  /** The bytes that a unit was last reported with. */
+  /** The bytes that a unit counts, without what pushes add that are under way. */
   readonly knownBytes: (path: string) => number | undefined;
   /** The number of files of a unit when it was last reported. */
   readonly knownFiles?: (path: string) => number | undefined;
+  /** The pushes into units; there are none, unless given. */
+  readonly pushes?: UnitPushes;
   /** The known units in and below a directory. */
   readonly knownBelow: (path: string) => Iterable<string>;
   /** The identity of a storage root when its units were last found. */

@@ -2,9 +2,8 @@
 
 import type { Unit } from '../layout/index.ts';
 import type { FormerOwner } from './former-owners.ts';
-
-/** The size of a file that counts: its length, or its blocks. */
-export type Measure = 'apparent' | 'allocated';
+import type { ListedQuarantine, Measure, Quarantines } from './quarantine.ts';
+import type { RepackSigns } from './repack-signs.ts';
 
 export interface WalkRequest {
   readonly unit: Unit;
@@ -20,6 +19,10 @@ export interface WalkRequest {
    * are then read whole, so they must not be large.
    */
   readonly believesListing?: boolean;
+  /** Known quarantines of pushes, which are looked at right before and right after the walk; none, unless given. */
+  readonly quarantines?: readonly ListedQuarantine[];
+  /** Tells whether this host's own clock tells when something changed there; it does, unless given. */
+  readonly hasOwnTimes?: boolean;
 }
 
 export interface UnreadInUnit {
@@ -36,12 +39,15 @@ export interface Leftover {
   readonly modifiedAt: number;
 }
 
-/**
- * Tells whether git may have held the same objects twice while the walk went by, so that a rise need not
- * be one: `collected` by a gc or repack at work, `changed` meanwhile, or `fresh`, packs having come or gone
- * just before that may be those of a repack.
- */
-export type PacksDuringWalk = 'still' | 'fresh' | 'changed' | 'collected';
+/** The objects of a repository. */
+export interface WalkedObjects {
+  /** Their bytes, without quarantines and unfinished files. */
+  readonly bytes: number;
+  readonly signs: RepackSigns;
+  /** The quarantines right before the walk, and right after it. */
+  readonly before: Quarantines;
+  readonly after: Quarantines;
+}
 
 export interface Walked {
   readonly outcome: 'measured' | 'too large';
@@ -56,15 +62,8 @@ export interface Walked {
   /** The first of them. */
   readonly leftovers: readonly Leftover[];
   readonly leftoverCount: number;
-  readonly packs: PacksDuringWalk;
-  /** Differs where packs came or went between two walks. */
-  readonly packsIdentity: string;
-  /** Tell each gc or repack that was at work from others; empty unless `packs` is `collected`. */
-  readonly collectors: readonly string[];
-  /** Without all that those may be holding twice. */
-  readonly certainBytes: number;
-  /** The bytes of packs and loose objects; only a cleanup reduces them. */
-  readonly objectBytes: number;
+  /** Null: the unit is no repository, or was not walked through; what was seen is what counts. */
+  readonly objects: WalkedObjects | null;
   /** The owners of its directory before, where they seem to have been renamed; the first one first. */
   readonly formerOwners: readonly FormerOwner[];
   /** Why the file system did not give the unit's size, so that it is in `bytes` as it was known. */
@@ -72,9 +71,10 @@ export interface Walked {
 }
 
 /** Nothing has changed since an earlier walk, whose figures these are. */
-export interface Unchanged
-  extends Pick<Walked, 'bytes' | 'files' | 'directories' | 'objectBytes' | 'formerOwners'> {
+export interface Unchanged extends Pick<Walked, 'bytes' | 'files' | 'directories' | 'formerOwners'> {
   readonly outcome: 'unchanged';
+  /** See `WalkedObjects`; 0 where it is no repository. */
+  readonly objectBytes: number;
 }
 
 export type WalkOutcome =

@@ -1,7 +1,6 @@
 /** The problems that a sweep found: capped lists with exact counts. */
 
 import type { Leftover, UnreadInUnit } from './outcome.ts';
-import type { HeldRise } from './rise-confirmation.ts';
 
 /** Something that is not as it should be; `what` says it for a person. */
 export interface WalkFault {
@@ -22,8 +21,6 @@ export interface Problems {
   /** Units whose size the file system did not give (`[storage.*] RULER`). */
   readonly rulers: WalkProblems<WalkFault>;
   readonly leftovers: WalkProblems<Leftover>;
-  /** Units of which not all counts, since it waits for git to finish in them. */
-  readonly held: WalkProblems<HeldRise>;
 }
 
 const mostListed = 1000;

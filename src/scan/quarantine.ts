@@ -1,51 +1,201 @@
-/** Looks at the quarantine of a push. Synchronous, for a thread of its own. */
+/**
+ * Looks at the quarantines of pushes: what is in them, and what became of those that are gone.
+ *
+ * Never follows a link, and takes nothing in but files below the quarantine. Synchronous, for threads.
+ */
 
-import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { encodePath, type Quarantine } from '../layout/index.ts';
+import {
+  beforeLook,
+  encodePath,
+  list,
+  locationOf,
+  type Quarantine,
+  quarantinePath,
+} from '../layout/index.ts';
+import { isQuarantine } from './gitfiles.ts';
 
-type Look =
-  | { readonly is: 'seen'; readonly quarantine: Quarantine }
+/** The size of a file that counts: its length, or its blocks. */
+export type Measure = 'apparent' | 'allocated';
+
+export interface SeenQuarantine extends Quarantine {
+  /** In milliseconds since 1970, by the file system's host; null: it keeps no times of birth. */
+  readonly bornAt: number | null;
+  /** What is in it cannot be read, or is too much: `bytes` is 0. */
+  readonly isUnreadable: boolean;
+}
+
+/** A quarantine that was seen before. */
+export interface ListedQuarantine {
+  readonly name: string;
+  /** See `Quarantine`. */
+  readonly sample: string | null;
+}
+
+/** The quarantines of a unit at one moment. */
+export interface Quarantines {
+  readonly there: readonly SeenQuarantine[];
+  /** Those of the listed ones that are not. `isTaken`: what was in it is in `objects` now. */
+  readonly gone: readonly { readonly name: string; readonly isTaken: boolean }[];
+}
+
+export type QuarantineSight =
+  | { readonly is: 'seen'; readonly quarantine: SeenQuarantine }
   | { readonly is: 'absent' }
   | { readonly is: 'unreadable' };
 
+export const noQuarantines: Quarantines = { there: [], gone: [] };
+
 /** The packs that hold no object, by SHA-1 and by SHA-256. */
 const emptyPacks: ReadonlySet<string> = new Set([
-  'pack-029d08823bd8a8eab510ad6ac75c823cfd3ed31e.pack',
-  'pack-7ed890d8a45760f3eecf73045b1d1047085af4776dc683d78eac82203df1993f.pack',
+  'pack/pack-029d08823bd8a8eab510ad6ac75c823cfd3ed31e.pack',
+  'pack/pack-7ed890d8a45760f3eecf73045b1d1047085af4776dc683d78eac82203df1993f.pack',
 ]);
 
+/** git needs two levels. */
+const mostDepth = 8;
+const mostEntries = 200_000;
+const mostMs = 2000;
+/** The unit of `st_blocks`. */
+const blockBytes = 512;
+
+class TooMuch extends Error {}
+
 /** The quarantine with this name in a directory; a link is none. */
-export function lookAtQuarantine(
-  objectsDirectory: string,
-  name: string,
-  measure: 'apparent' | 'allocated',
-): Look {
-  const place = `${objectsDirectory}/${name}`;
-  let bytes = 0;
-  const objects: string[] = [];
-  const visit = (folder: string): void => {
-    for (const entry of readdirSync(encodePath(place + folder), {
-      withFileTypes: true,
-      encoding: 'latin1',
-    })) {
-      const path = `${folder}/${entry.name}`;
-      if (entry.isDirectory()) visit(path);
-      if (!entry.isFile()) continue;
-      const stats: Stats = lstatSync(encodePath(place + path));
-      bytes += measure === 'allocated' ? stats.blocks * 512 : stats.size;
-      const isPack = path.startsWith('/pack/') && path.endsWith('.pack') && !emptyPacks.has(entry.name);
-      if (isPack || /^\/[0-9a-f]{2}\/[0-9a-f]+$/.test(path)) objects.push(path.slice(1));
-    }
-  };
+export function lookAtQuarantine(objectsDirectory: string, name: string, measure: Measure): QuarantineSight {
   try {
-    const stats = lstatSync(encodePath(place), { bigint: true });
-    if (!stats.isDirectory()) return { is: 'absent' };
-    visit('');
-    const id = `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`;
-    const sample = objects[0] ?? null;
-    return { is: 'seen', quarantine: { name, id, bytes, hasObjects: objects.length > 0, sample } };
+    const quarantine = see(`${objectsDirectory}/${name}`, name, measure);
+    if (quarantine === null) return { is: 'absent' };
+    return quarantine.isUnreadable ? { is: 'unreadable' } : { is: 'seen', quarantine };
   } catch (error) {
-    return { is: systemCode(error) === 'ENOENT' ? 'absent' : 'unreadable' };
+    if (systemCode(error) === null) throw error;
+    return { is: 'unreadable' };
+  }
+}
+
+/** All quarantines in the objects of a unit, and what became of the listed ones. */
+export function quarantinesOf(
+  unit: string,
+  listed: readonly ListedQuarantine[],
+  measure: Measure,
+): Quarantines {
+  const objects = `${unit}/objects`;
+  try {
+    const names = new Set(quarantineNamesIn(objects));
+    const places = new Map([...names].map(name => [name, `${objects}/${name}`]));
+    for (const { name } of listed) {
+      const place = quarantinePath(unit, name);
+      if (place !== null) places.set(name, place);
+    }
+    const there = [...places].flatMap(([name, place]) => see(place, name, measure) ?? []);
+    const found = new Set(there.map(({ name }) => name));
+    const gone = listed
+      .filter(({ name }) => !found.has(name))
+      .map(({ name, sample }) => ({ name, isTaken: sample !== null && isThere(`${objects}/${sample}`) }));
+    return { there, gone };
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    // Nothing can be said of any.
+    return noQuarantines;
+  }
+}
+
+/** The quarantines of those units whose `objects` has changed since then, in milliseconds since 1970. */
+export function newQuarantines(
+  units: readonly string[],
+  since: number,
+  measure: Measure,
+): readonly { readonly unit: string; readonly there: readonly SeenQuarantine[] }[] {
+  return units.flatMap(unit => {
+    if (!hasChanged(`${unit}/objects`, since)) return [];
+    const { there } = quarantinesOf(unit, [], measure);
+    return there.length === 0 ? [] : [{ unit, there }];
+  });
+}
+
+function hasChanged(objects: string, since: number): boolean {
+  try {
+    beforeLook(objects);
+    const stats = lstatSync(encodePath(objects), { throwIfNoEntry: false });
+    return stats?.isDirectory() === true && stats.mtimeMs >= since;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return false;
+  }
+}
+
+function quarantineNamesIn(objects: string): readonly string[] {
+  beforeLook(objects);
+  // A link in place of `objects` leads elsewhere.
+  const stats = lstatSync(encodePath(objects), { throwIfNoEntry: false });
+  return stats?.isDirectory() === true ? readdirSync(encodePath(objects)).filter(isQuarantine) : [];
+}
+
+/** Null where no directory is there; throws the system's error where that cannot be said. */
+function see(place: string, name: string, measure: Measure): SeenQuarantine | null {
+  beforeLook(place);
+  const stats = lstatSync(encodePath(place), { bigint: true, throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) return null;
+  const { dev, ino, birthtimeNs } = stats;
+  const bornAt = birthtimeNs > 0n ? Number(birthtimeNs / 1_000_000n) : null;
+  const known = { name, id: `${dev}:${ino}:${birthtimeNs}`, bornAt };
+  try {
+    return { ...known, ...contentOf(place, measure), isUnreadable: false };
+  } catch (error) {
+    if (!(error instanceof TooMuch) && systemCode(error) === null) throw error;
+    return { ...known, bytes: 0, hasObjects: false, sample: null, isUnreadable: true };
+  }
+}
+
+/** What goes meanwhile counts nothing. */
+function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 'hasObjects' | 'sample'> {
+  let bytes = 0;
+  let entries = 0;
+  let sample: string | null = null;
+  const endsAt = performance.now() + mostMs;
+  const pending = [''];
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+    for (const entry of entriesOf(place + folder)) {
+      entries += 1;
+      if (entries > mostEntries || performance.now() > endsAt) throw new TooMuch();
+      const below = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) {
+        if (below.split('/').length > mostDepth) throw new TooMuch();
+        pending.push(below);
+      }
+      if (!entry.isFile()) continue;
+      const stats = lstatSync(encodePath(place + below), { throwIfNoEntry: false });
+      if (stats?.isFile() !== true) continue;
+      bytes += measure === 'allocated' ? stats.blocks * blockBytes : stats.size;
+      if (isObject(below.slice(1)) && (sample === null || below.startsWith('/pack/')))
+        sample = below.slice(1);
+    }
+  }
+  return { bytes, hasObjects: sample !== null, sample };
+}
+
+function* entriesOf(directory: string) {
+  try {
+    beforeLook(directory);
+    const stats = lstatSync(encodePath(directory), { throwIfNoEntry: false });
+    if (stats?.isDirectory() === true)
+      yield* list(locationOf(directory, !directory.isWellFormed()), stats.size).entries;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+  }
+}
+
+function isObject(path: string): boolean {
+  if (emptyPacks.has(path)) return false;
+  return /^pack\/pack-[0-9a-f]+\.pack$/.test(path) || /^[0-9a-f]{2}\/[0-9a-f]+$/.test(path);
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(encodePath(path), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
   }
 }

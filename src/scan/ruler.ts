@@ -8,7 +8,6 @@
 
 import { type AttributeReading, type ReadingOptions, readAttributes } from './attributes.ts';
 import type { Cache } from './cache.ts';
-import { collectorsOf, packsOf } from './gitfiles.ts';
 import { formerOwnersOf, identityOf } from './identity.ts';
 import type { UnitTask } from './messages.ts';
 import type { WalkOutcome, WalkRequest } from './outcome.ts';
@@ -69,15 +68,9 @@ export function measureByAttribute(
   const { unit, knownBytes } = request;
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
-  const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
-  const before = isRepository ? packsOf(unit.path, Date.now()) : null;
   const figure = figureFrom(read());
   if ('isHung' in figure) return null;
   if ('isGone' in figure || identityOf(unit.path)?.name !== identity.name) return { outcome: 'vanished' };
-  const collectors = isRepository ? collectorsOf(unit.path, Date.now()).map(({ id }) => id) : [];
-  const after = isRepository ? packsOf(unit.path, Date.now()) : null;
-  const isChanged = before?.identity !== after?.identity;
-  const isFresh = before?.fresh === true || after?.fresh === true;
   const bytes = 'bytes' in figure ? figure.bytes : (knownBytes ?? 0);
   const isExact = Number.isSafeInteger(bytes);
   if (!pulse({ directories: 0, files: 0, bytes: isExact ? bytes : 0 })) return { outcome: 'stopped' };
@@ -91,12 +84,7 @@ export function measureByAttribute(
     unreadCount: 0,
     leftovers: [],
     leftoverCount: 0,
-    packs: collectors.length > 0 ? 'collected' : isChanged ? 'changed' : isFresh ? 'fresh' : 'still',
-    packsIdentity: after?.identity ?? '',
-    collectors,
-    // A gc may hold twice all that has come since it began, and the sum does not tell what that is.
-    certainBytes: collectors.length > 0 || !isExact ? 0 : bytes,
-    objectBytes: isExact ? bytes : 0,
+    objects: null,
     formerOwners: formerOwnersOf(unit, identity, cache),
     ...('fault' in figure ? { rulerFault: figure.fault } : {}),
   };

@@ -4,7 +4,6 @@ import type { Drift, SweepKind } from './measurement.ts';
 import type { TaskResult } from './messages.ts';
 import type { Leftover, UnreadInUnit } from './outcome.ts';
 import { CountedList, type Problems, type WalkFault } from './problems.ts';
-import type { HeldRise } from './rise-confirmation.ts';
 import { monotonic } from './shared.ts';
 import type { Counts } from './walker-handle.ts';
 
@@ -75,7 +74,6 @@ export class Run implements ScanRun {
     faults: new CountedList<WalkFault>(),
     rulers: new CountedList<WalkFault>(),
     leftovers: new CountedList<Leftover>(),
-    held: new CountedList<HeldRise>(),
   };
   discovering = true;
   unitsFound = 0;

@@ -15,10 +15,9 @@ import { type Hang, Hangs } from './hangs.ts';
 import { IoWorkers } from './io-workers.ts';
 import { openLookups } from './lookups.ts';
 import { UnitMeasuring } from './measuring.ts';
-import type { ScanContext } from './messages.ts';
+import type { LookQuestion, ScanContext, WorkerAnswers } from './messages.ts';
 import { Mounts } from './mounts.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
-import type { HeldRise } from './rise-confirmation.ts';
 import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
@@ -31,8 +30,6 @@ export interface ScannerStatus {
   readonly walking: readonly Busy[];
   /** Tasks that wait for a walker. */
   readonly waiting: { readonly soon: number; readonly sweep: number };
-  /** The units of which not all counts, since it waits for git to finish in them. */
-  readonly held: readonly HeldRise[];
   /** Lookups that a disk never answered. */
   readonly hangingLookups: number;
   /** Where disks do not answer, the longest first. */
@@ -48,6 +45,14 @@ export interface Scanner {
   measureSoon(path: string): Promise<TargetOutcome>;
   /** The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time. */
   locate(path: string, deadlineMs: number): Promise<Located>;
+  /** Asks about a place. Rejects with `not_ready` where the disk does not answer in time. */
+  ask<Ask extends Exclude<LookQuestion['ask'], 'locate'>>(
+    question: Extract<LookQuestion, { readonly ask: Ask }>,
+    path: string,
+    deadlineMs: number,
+  ): Promise<WorkerAnswers[Ask]>;
+  /** Tells whether this host itself gives the times of changes at a path. */
+  hasOwnTimes(path: string): boolean;
   /**
    * The file systems that the storage lies on, as they answer in time; none before the storage is resolved.
    * Never rejects.
@@ -222,7 +227,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       clearInterval(timer);
     }
     if (run.state === 'done' && run.owners === null) extent = run.extent();
-    const { unread, faults, rulers, leftovers, held } = run.problems;
+    const { unread, faults, rulers, leftovers } = run.problems;
     log.info(
       {
         run: run.id,
@@ -232,7 +237,6 @@ export function createScanner(options: ScannerOptions): Scanner {
         faults: faults.count,
         rulers: rulers.count,
         leftovers: leftovers.count,
-        held: held.count,
         drift: run.drift,
       },
       'a sweep has ended',
@@ -248,12 +252,15 @@ export function createScanner(options: ScannerOptions): Scanner {
         `${printable(path)} could not be looked up: the storage is not resolved yet`,
       );
     }
-    return lookups.locate(context, path, Math.max(1, deadlineMs - (performance.now() - begun)));
+    const restMs = Math.max(1, deadlineMs - (performance.now() - begun));
+    return lookups.ask({ ask: 'locate', context, path }, path, restMs);
   }
 
   return {
     sweep: request,
     locate,
+    ask: (question, path, deadlineMs) => lookups.ask(question, path, deadlineMs),
+    hasOwnTimes: path => mounts.isLocal(path),
     disks: async deadlineMs => (context === null ? [] : disks.spaces(context.layout, deadlineMs)),
     runs: () => runs,
     measureSoon: async path => {
@@ -270,7 +277,6 @@ export function createScanner(options: ScannerOptions): Scanner {
     status: () => ({
       walking: measuring.pool.busy(),
       waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
-      held: measuring.held(),
       hangingLookups: lookups.hanging(),
       hangs: hangs.list(),
       lastRun,

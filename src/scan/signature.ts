@@ -39,7 +39,7 @@ export interface Signature extends FoundByWalk {
 }
 
 /** Signatures of another form than this one's are as good as none. */
-const version = 3;
+const version = 4;
 
 /** A file that was changed so shortly before may still be written. */
 const youngFileMs = 60_000;

@@ -16,6 +16,7 @@ import type { ScannerOptions, ScanSettings } from './options.ts';
 import { knownByRoot, sweptRoots, unitStandingAfter } from './roots.ts';
 import type { Run } from './run.ts';
 import type { TargetOutcome } from './targets.ts';
+import type { CountedUnit } from './unit-counts.ts';
 
 export interface SweepOptions {
   readonly run: Run;
@@ -115,6 +116,8 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
     );
   }
   if (signal.aborted) return;
+  const standing = unitStandingAfter(seen, unread, roots);
+  for (const path of unseen) if (standing(path) === 'gone') measuring.forget(path);
   await scanner.swept({
     kind: run.kind,
     startSeq,
@@ -122,7 +125,7 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
     finishedAt: Date.now(),
     units: seen.size,
     whole: run.owners === null,
-    standing: unitStandingAfter(seen, unread, roots),
+    standing,
     roots,
     drift: run.driftSoFar(),
   });
@@ -189,23 +192,20 @@ function isOneOf(
 
 function walk(
   { unit, inner, isAssumed = false }: FoundUnit,
-  { run, scanner, measuring, signal }: SweepOptions,
+  { run, measuring, signal }: SweepOptions,
   { seen, unread, none }: Found,
   ended: () => void,
 ): void {
   const { path } = unit;
-  // Only a verify tells by how much a unit was known wrongly.
-  const knownBytes = run.kind === 'verify' ? scanner.knownBytes(path) : undefined;
   let isUnread = false;
   let isNone = false;
-  // Of one that is held, packs come and go.
-  const trustsSignature = run.kind === 'sweep' && measuring.heldAt(path) === undefined;
+  const trustsSignature = run.kind === 'sweep' && !measuring.isUnsettled(path);
   const walked = (result: TaskResult): void => {
     isUnread = result.outcome === 'hung' || result.outcome === 'failed';
     isNone = result.outcome === 'none';
     run.record(path, result);
   };
-  const note = (outcome: TargetOutcome): void => {
+  const note = (outcome: TargetOutcome, counted: CountedUnit | null): void => {
     if (isNone) run.unitsFound -= 1;
     else run.units += 1;
     if (outcome === 'gone' || outcome === 'none') {
@@ -216,14 +216,13 @@ function walk(
       seen.delete(path);
       unread.add(path);
     }
-    const held = outcome === 'held' ? measuring.heldAt(path) : undefined;
-    if (held !== undefined) run.problems.held.add([held]);
-    if (outcome === 'counted' && knownBytes !== undefined) {
-      run.compare(path, knownBytes, scanner.knownBytes(path) ?? 0);
-    }
+    const expectedBytes = counted?.expectedBytes;
+    // Only a verify tells by how much a unit was known wrongly.
+    if (run.kind === 'verify' && counted !== null && expectedBytes !== undefined)
+      run.compare(path, expectedBytes, counted.bytes);
   };
-  measuring.sweep({ unit, inner, trustsSignature, isAssumed }, walked, outcome => {
-    if (!signal.aborted) note(outcome);
+  measuring.sweep({ unit, inner, trustsSignature, isAssumed }, walked, (outcome, counted) => {
+    if (!signal.aborted) note(outcome, counted);
     ended();
   });
 }

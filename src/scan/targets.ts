@@ -10,14 +10,14 @@
 
 import type { TaskResult } from './messages.ts';
 import type { Pool } from './pool.ts';
-import type { WalkReason } from './rise-confirmation.ts';
 import { monotonic } from './shared.ts';
 import type { Start } from './walker-handle.ts';
 
+/** Why a unit is walked: by a sweep, since somebody said it had changed, or since git was at work in it. */
+export type WalkReason = 'sweep' | 'change' | 'again';
+
 export type TargetOutcome =
   | 'counted'
-  /** Measured, but git is at work in it: a rise counts later. */
-  | 'held'
   /** No unit is there any more; it was reported as gone. */
   | 'gone'
   /** No unit is there, and none was known. */
@@ -69,7 +69,7 @@ export class Targets {
     if (current === undefined) return this.#begin(newTarget(path, origin));
     if (current.hasBegun) current.next ??= newTarget(path, origin);
     const target = current.next ?? current;
-    // What somebody said has changed is no mere confirmation.
+    // What somebody said has changed may have changed inside, too.
     if (origin === 'change') target.origin = origin;
     return target.outcome.promise;
   }

@@ -2,8 +2,10 @@
 
 import type { Cache } from './cache.ts';
 import { formerOwnersOf, identityOf } from './identity.ts';
-import type { NumberedResult, Task, TaskResult, WalkerResult } from './messages.ts';
-import type { Unchanged, Walked, WalkRequest } from './outcome.ts';
+import type { NumberedResult, Task, TaskResult, UnitTask, WalkedUnit, WalkerResult } from './messages.ts';
+import type { Unchanged, WalkRequest } from './outcome.ts';
+import { noQuarantines } from './quarantine.ts';
+import { noSigns } from './repack-signs.ts';
 import { isSignatureCurrent } from './signature.ts';
 import type { Pulse } from './visit.ts';
 
@@ -56,7 +58,10 @@ export function* unchangedResults(numbers: readonly number[]): Generator<Numbere
 }
 
 /** The result that a walk would have had. */
-export function walkedAgain({ bytes, files, directories, objectBytes, formerOwners }: Unchanged): Walked {
+export function walkedAgain({ unit, inner }: UnitTask, unchanged: Unchanged): WalkedUnit {
+  const { bytes, files, directories, objectBytes, formerOwners } = unchanged;
+  const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
+  const nothing = { signs: noSigns, before: noQuarantines, after: noQuarantines };
   return {
     outcome: 'measured',
     bytes,
@@ -67,12 +72,10 @@ export function walkedAgain({ bytes, files, directories, objectBytes, formerOwne
     unreadCount: 0,
     leftovers: [],
     leftoverCount: 0,
-    packs: 'still',
-    packsIdentity: '',
-    collectors: [],
-    certainBytes: bytes,
-    objectBytes,
+    objects: isRepository ? { bytes: objectBytes, ...nothing } : null,
     formerOwners,
+    unit,
+    inner,
   };
 }
 
@@ -81,5 +84,5 @@ export function taskResult(task: Task, result: WalkerResult): TaskResult {
   if (result.outcome !== 'unchanged') return result;
   // Only units that a sweep has found are compared.
   if (!('unit' in task)) return { outcome: 'failed', why: `${task.path} was compared, and not walked` };
-  return { ...walkedAgain(result), unit: task.unit, inner: task.inner };
+  return walkedAgain(task, result);
 }

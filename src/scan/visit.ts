@@ -8,11 +8,9 @@
 import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf } from '../layout/index.ts';
-import type { Arrivals, ArrivedFile } from './arrivals.ts';
-import { isBeingWritten, isFanOut, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
+import { isFanOut, isQuarantine, isUnfinishedPack, isYoung, showsRepack } from './gitfiles.ts';
 import { type Names, namesWithin, noNames } from './inner-names.ts';
 import { isAsBefore, isYoungDirectory, type ListingCheck } from './listing-check.ts';
-import { held, newestWithin } from './newest.ts';
 import type { Leftover, UnreadInUnit, WalkRequest } from './outcome.ts';
 import { SignatureDraft } from './signature.ts';
 import { addDirectory, namesTo, newSums, type Sums, type UnreadSum } from './sums.ts';
@@ -28,7 +26,7 @@ export interface WalkTally {
 export type Pulse = (tally: WalkTally) => boolean;
 
 const entriesPerPulse = 512;
-const mostListed = 100;
+export const mostListed = 100;
 
 /** The unit of `st_blocks`, whatever the file system's own blocks are. */
 const blockBytes = 512;
@@ -39,8 +37,11 @@ const blockBytes = 512;
  */
 const longestPath = 1200;
 
-/** Where git's own files are, in a unit that is a repository. */
-type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'byproduct' | 'settings' | 'other';
+/** Paths that lead through an open descriptor begin so. */
+const held = '/proc/self/fd/';
+
+/** Where git's own files are, in a unit that is a repository; `other-objects` lies anywhere else in `objects`. */
+type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'other-objects' | 'settings' | 'other';
 
 /** A directory to visit. */
 interface Place {
@@ -58,8 +59,6 @@ interface Place {
   readonly isBelieved: boolean;
   /** The directories inside that do not belong to the unit. */
   readonly inner: Names;
-  /** Which leftover it is part of. */
-  readonly leftover: MutableLeftover | null;
 }
 
 /** How a directory is read. */
@@ -71,7 +70,11 @@ interface Reading {
   readonly isBelieved: boolean;
 }
 
-type MutableLeftover = { -readonly [Key in keyof Leftover]: Leftover[Key] };
+/** A file of `objects/pack` that is no pack yet. */
+interface UnfinishedFile extends Omit<Leftover, 'path'> {
+  readonly directory: number;
+  readonly name: string;
+}
 
 /** A walk under way. */
 export interface Walk extends WalkTally {
@@ -87,14 +90,12 @@ export interface Walk extends WalkTally {
   readonly seenFiles: Set<string>;
   readonly unread: UnreadInUnit[];
   readonly unreadPlaces: UnreadSum[];
-  readonly leftovers: MutableLeftover[];
+  readonly unfinished: UnfinishedFile[];
   unreadCount: number;
-  leftoverCount: number;
-  /** Names of packs that a repack is writing, so many that they can be told from those of another one. */
-  readonly packsBeingWritten: string[];
-  /** The files that arrived recently in a repository. */
-  readonly arrivals: Arrivals | null;
+  /** `objects/pack` has files that a repack is writing. */
+  isRepacked: boolean;
   readonly signature: SignatureDraft;
+  /** The bytes of `objects`. */
   objectBytes: number;
   entries: number;
   directories: number;
@@ -106,21 +107,19 @@ class Stopped extends Error {}
 /** The directories that were read may lie elsewhere. */
 class Replaced extends Error {}
 
-/** A walk with the unit's directory as its first step; only a repository has `arrivals`. */
-export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse: Pulse): Walk {
+/** A walk with the unit's directory as its first step. `now`: when it begins, in milliseconds since 1970. */
+export function beginWalk(request: WalkRequest, isRepository: boolean, now: number, pulse: Pulse): Walk {
   const { path } = request.unit;
   const first: Place = {
     parent: -1,
     name: '',
     path,
     odd: !path.isWellFormed(),
-    role: arrivals === null ? 'other' : 'repository',
+    role: isRepository ? 'repository' : 'other',
     isUnsigned: false,
     isBelieved: false,
     inner: namesWithin(path, request.inner),
-    leftover: null,
   };
-  const now = Date.now();
   return {
     request,
     pulse,
@@ -130,11 +129,9 @@ export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse
     seenFiles: new Set(),
     unread: [],
     unreadPlaces: [],
-    leftovers: [],
+    unfinished: [],
     unreadCount: 0,
-    leftoverCount: 0,
-    packsBeingWritten: [],
-    arrivals,
+    isRepacked: false,
     signature: new SignatureDraft(request, now),
     objectBytes: 0,
     entries: 0,
@@ -252,12 +249,18 @@ function read(
 }
 
 /** Adds the blocks that hold a directory's names; its length says nothing that file systems agree on. */
-function countDirectory(state: Walk, { leftover }: Place, directory: number, { blocks }: Stats): void {
-  if (state.request.measure === 'apparent') return;
-  const bytes = blocks * blockBytes;
+function countDirectory(state: Walk, { role }: Place, directory: number, { blocks }: Stats): void {
+  if (state.request.measure === 'allocated') addBytes(state, role, directory, blocks * blockBytes);
+}
+
+function addBytes(state: Walk, role: Role, directory: number, bytes: number): void {
   state.sums.bytes[directory] = (state.sums.bytes[directory] ?? 0) + bytes;
+  countBytes(state, role, bytes);
+}
+
+function countBytes(state: Walk, role: Role, bytes: number): void {
   state.bytes += bytes;
-  if (leftover !== null) leftover.bytes += bytes;
+  if (isOfObjects(role)) state.objectBytes += bytes;
 }
 
 /** Puts a directory on the list of what is to visit, unless it does not count. */
@@ -273,18 +276,10 @@ function enter(
   if (state.request.exclude.has(name)) return;
   const inner = at.inner.get(name);
   if (inner?.size === 0) return;
-  let { leftover } = at;
-  const isUnfinished =
-    (at.role === 'objects' && isQuarantine(name)) || (at.role === 'pack' && isUnfinishedPack(name));
-  if (isUnfinished) {
+  if (at.role === 'objects' && isQuarantine(name)) {
+    // What is in it is a push's: see `quarantine.ts`.
     state.signature.doubt();
-    // Asked for its own age first: git makes it unreadable for others, and while it is young its
-    // contents are no one's business.
-    const own = lstatSync(locationOf(path, odd), { throwIfNoEntry: false })?.mtimeMs;
-    if (own === undefined || isYoung(own, state.now)) return;
-    const newest = newestWithin(path, odd, own);
-    if (isYoung(newest, state.now)) return;
-    leftover = addLeftover(state, directory, name, newest);
+    return;
   }
   const role = roleOf(at.role, name);
   const isUnsigned = at.isUnsigned || role === 'loose' || role === 'settings';
@@ -297,58 +292,64 @@ function enter(
     isUnsigned,
     isBelieved: isListingBelieved && role === 'loose',
     inner: inner ?? noNames,
-    leftover,
   });
 }
 
 function roleOf(above: Role, name: string): Role {
-  if (above === 'byproduct') return 'byproduct';
   if (above === 'repository') {
     if (name === 'objects') return 'objects';
-    if (name === 'reftable') return 'byproduct';
     return name === 'hooks' || name === 'info' ? 'settings' : 'other';
   }
-  if (above !== 'objects') return 'other';
+  if (!isOfObjects(above)) return 'other';
+  if (above !== 'objects') return 'other-objects';
   if (name === 'pack') return 'pack';
-  if (name === 'info') return 'byproduct';
-  return isFanOut(name) ? 'loose' : 'other';
+  return isFanOut(name) ? 'loose' : 'other-objects';
 }
 
-function countFile(state: Walk, at: Place, directory: number, name: string, location: string | Buffer): void {
+function isOfObjects(role: Role): boolean {
+  return role === 'objects' || role === 'pack' || role === 'loose' || role === 'other-objects';
+}
+
+function countFile(
+  state: Walk,
+  { role }: Place,
+  directory: number,
+  name: string,
+  location: string | Buffer,
+): void {
   const stats = lstatSync(location, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isFile()) return;
-  let { leftover } = at;
   state.signature.addFile(stats.ctimeMs);
-  if (at.role === 'pack' && isUnfinishedPack(name)) {
-    state.signature.doubt();
-    if (isBeingWritten(stats.mtimeMs, state.now) && state.packsBeingWritten.length < mostListed)
-      state.packsBeingWritten.push(name);
-    if (isYoung(stats.mtimeMs, state.now)) return;
-    leftover = addLeftover(state, directory, name, stats.mtimeMs);
-  }
   const bytes = state.request.measure === 'apparent' ? stats.size : stats.blocks * blockBytes;
-  if (stats.nlink > 1) {
+  if (role === 'pack') state.isRepacked ||= showsRepack(name, stats.mtimeMs, state.now);
+  if (role === 'pack' && isUnfinishedPack(name)) {
+    state.signature.doubt();
+    state.unfinished.push({ directory, name, bytes, modifiedAt: stats.mtimeMs });
+    return;
+  }
+  if (stats.nlink === 1) addBytes(state, role, directory, bytes);
+  else {
     const file = fileOf(location, stats);
     state.sums.links.push({ directory, file, bytes });
     if (state.seenFiles.has(file)) return;
     state.seenFiles.add(file);
-  } else {
-    state.sums.bytes[directory] = (state.sums.bytes[directory] ?? 0) + bytes;
+    countBytes(state, role, bytes);
   }
   state.files += 1;
-  state.bytes += bytes;
-  noteArrival(state, at, name, { bytes, modifiedAt: stats.mtimeMs, changedAt: stats.ctimeMs });
-  if (leftover !== null) leftover.bytes += bytes;
 }
 
-function noteArrival(state: Walk, { role, name: directory }: Place, name: string, file: ArrivedFile): void {
-  if (role === 'pack' || role === 'loose') state.objectBytes += file.bytes;
-  if (role === 'pack') state.arrivals?.addPackFile(name, file);
-  else if (role === 'loose') {
-    state.arrivals?.addName(`${directory}${name}`);
-    state.arrivals?.addLooseObject(file);
-  } else if (role === 'byproduct' || (role === 'repository' && name === 'packed-refs'))
-    state.arrivals?.addByproduct(file);
+/**
+ * Counts the unfinished files of `objects/pack` that were left behind, and names them. One repack writes
+ * several, so they are as young as the youngest.
+ */
+export function countLeftovers(state: Walk): readonly Leftover[] {
+  const { unfinished, now } = state;
+  if (unfinished.some(({ modifiedAt }) => isYoung(modifiedAt, now))) return [];
+  for (const { directory, bytes } of unfinished) addBytes(state, 'pack', directory, bytes);
+  state.files += unfinished.length;
+  return unfinished.map(({ directory, name, bytes, modifiedAt }) => {
+    return { path: pathOf(state, directory, name), bytes, modifiedAt };
+  });
 }
 
 /** Device and inode, exact beyond 2^53 too. */
@@ -356,13 +357,6 @@ function fileOf(location: string | Buffer, stats: Stats): string {
   if (Number.isSafeInteger(stats.ino) && Number.isSafeInteger(stats.dev)) return `${stats.dev}:${stats.ino}`;
   const exact = lstatSync(location, { bigint: true });
   return `${exact.dev}:${exact.ino}`;
-}
-
-function addLeftover(state: Walk, directory: number, name: string, modifiedAt: number): MutableLeftover {
-  const leftover = { path: pathOf(state, directory, name), bytes: 0, modifiedAt };
-  state.leftoverCount += 1;
-  if (state.leftovers.length < mostListed) state.leftovers.push(leftover);
-  return leftover;
 }
 
 /** Notes a place that the system would not read; what has vanished is none. */

@@ -7,19 +7,13 @@
  * Synchronous, for worker threads.
  */
 
-import { Arrivals } from './arrivals.ts';
 import type { Cache } from './cache.ts';
-import { mayHoldCopies } from './copies.ts';
-import { type Collector, collectorsOf, type Packs, packsOf } from './gitfiles.ts';
 import { formerOwnersOf, identityOf } from './identity.ts';
-import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
-import { carryOver, totalOfSums } from './sums.ts';
-import { beginWalk, type Pulse, takeSteps, type Walk } from './visit.ts';
-
-/** A pack that is being written was changed within this time. */
-const writingMs = 60_000;
-/** A repack may still be removing what is in a pack that came within this time. */
-const freshMs = 60_000;
+import type { WalkedObjects, WalkOutcome, WalkRequest } from './outcome.ts';
+import { quarantinesOf } from './quarantine.ts';
+import { type RepackSigns, SignsWatch } from './repack-signs.ts';
+import { carryOver, namesTo, totalOfSums } from './sums.ts';
+import { beginWalk, countLeftovers, mostListed, type Pulse, takeSteps, type Walk } from './visit.ts';
 
 /** Walks `request.unit`, calling `pulse` on the way. What it cannot read it takes from the cache. */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
@@ -27,25 +21,21 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
   const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
-  const startedAt = Date.now();
-  const collectorsBefore = isRepository ? collectorsOf(unit.path, startedAt) : [];
-  const arrivals = new Arrivals(earliest(collectorsBefore, startedAt - writingMs));
-  const state = beginWalk(request, isRepository ? arrivals : null, pulse);
-  const before = isRepository ? packsOf(unit.path, state.now) : null;
-  if (before?.fresh === true) arrivals.keepNames();
+  const watch = isRepository ? new ObjectsWatch(request) : null;
+  const state = beginWalk(request, isRepository, watch?.startedAt ?? Date.now(), pulse);
   const end = takeSteps(state);
   if (end !== 'done') return { outcome: end === 'stopped' ? 'stopped' : 'vanished' };
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path)?.name !== identity.name) return { outcome: 'vanished' };
+  const leftovers = countLeftovers(state);
   const bytes = bytesOf(state, cache);
   const isExact = Number.isSafeInteger(bytes);
   if (isExact) cache.write(unit.path, state.sums);
-  const collectors = isRepository ? collectorsMet(state, collectorsBefore) : [];
-  const mostCopied = collectors.length === 0 ? 0 : arrivals.mostCopied(earliest(collectors, startedAt));
-  const packs = before === null ? 'still' : packsNow(state, collectors, before, arrivals);
-  const isSettled = isExact && state.unreadCount === 0 && packs === 'still';
+  const objects = watch?.end(state, bytes) ?? null;
   const formerOwners = formerOwnersOf(unit, identity, cache);
-  const { files, directories, objectBytes } = state;
+  const { files, directories } = state;
+  const objectBytes = objects?.bytes ?? 0;
+  const isSettled = isExact && state.unreadCount === 0 && (objects === null || areQuiet(objects.signs));
   const found = { bytes, files, directories, objectBytes, formerOwners: formerOwners.length };
   const signature = isSettled ? state.signature.finish(found) : null;
   if (signature !== null) cache.writeSignature(unit.path, signature);
@@ -57,44 +47,48 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     partial: state.unreadCount > 0,
     unread: state.unread,
     unreadCount: state.unreadCount,
-    leftovers: state.leftovers,
-    leftoverCount: state.leftoverCount,
-    packs,
-    packsIdentity: before?.identity ?? '',
-    collectors: collectors.map(({ id }) => id),
-    certainBytes: isExact ? Math.max(0, bytes - mostCopied) : 0,
-    objectBytes,
+    leftovers: leftovers.slice(0, mostListed),
+    leftoverCount: leftovers.length,
+    objects,
     formerOwners,
   };
 }
 
-/**
- * All that were at work at any time of the walk; those without another sign, since their packs can have been
- * begun.
- */
-function collectorsMet(state: Walk, before: readonly Collector[]): readonly Collector[] {
-  const writing = state.packsBeingWritten.map(name => ({ id: name, since: state.now - writingMs }));
-  const now = collectorsOf(state.request.unit.path, Date.now());
-  return [...new Map([...before, ...now, ...writing].map(collector => [collector.id, collector])).values()];
+/** What goes on in the objects of a repository while it is walked. */
+class ObjectsWatch {
+  readonly startedAt: number;
+  readonly #request: WalkRequest;
+  readonly #before: WalkedObjects['before'];
+  readonly #signs: SignsWatch;
+
+  constructor(request: WalkRequest) {
+    const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
+    this.#request = request;
+    this.#before = quarantinesOf(unit.path, quarantines, measure);
+    this.startedAt = Date.now();
+    this.#signs = new SignsWatch(unit.path, this.startedAt, hasOwnTimes);
+  }
+
+  /** `bytes`: of the whole unit, with what could not be read. */
+  end(state: Walk, bytes: number): WalkedObjects {
+    const { unit, quarantines = [], measure } = this.#request;
+    const unread = Math.max(0, bytes - state.bytes);
+    return {
+      bytes: state.objectBytes + (areObjectsUnread(state) ? unread : 0),
+      signs: this.#signs.end(state.isRepacked),
+      before: this.#before,
+      after: quarantinesOf(unit.path, quarantines, measure),
+    };
+  }
 }
 
-function earliest(collectors: readonly Collector[], otherwise: number): number {
-  return collectors.reduce((first, { since }) => Math.min(first, since), otherwise);
+function areObjectsUnread({ sums, unreadPlaces }: Walk): boolean {
+  return unreadPlaces.some(({ directory }) => namesTo(sums, directory)[0] === 'objects');
 }
 
-function packsNow(
-  state: Walk,
-  collectors: readonly Collector[],
-  before: Packs,
-  arrivals: Arrivals,
-): PacksDuringWalk {
-  if (collectors.length > 0) return 'collected';
-  const { path } = state.request.unit;
-  const isPlain = before.fresh && !mayHoldCopies(path, arrivals.counted(state.now - freshMs));
-  // Asked for afterwards: what was counted was there all the time.
-  const after = packsOf(path, Date.now());
-  if (before.identity !== after.identity) return 'changed';
-  return (before.fresh || after.fresh) && !isPlain ? 'fresh' : 'still';
+/** The signature itself tells directories that changed just before. */
+function areQuiet({ isChanged, isWriting, isCollected, isMaintained }: RepackSigns): boolean {
+  return !isChanged && !isWriting && !isCollected && !isMaintained;
 }
 
 /** The sum with what was last seen where nothing could be seen now. */

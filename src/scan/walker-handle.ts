@@ -10,6 +10,7 @@ import type {
   WalkerResult,
   WalkerStart,
 } from './messages.ts';
+import type { ListedQuarantine } from './quarantine.ts';
 import type { Urgency } from './queue.ts';
 import { count, monotonic, newShared, type Shared, signal } from './shared.ts';
 import { endThread, startThread } from './thread.ts';
@@ -108,8 +109,11 @@ export function takeResults<Entry>(
 /** The figures that the ledger has of units. */
 export interface KnownUnits {
   readonly knownBytes: (path: string) => number | undefined;
-  /** The number of their files, where the times of changes can be relied on. */
   readonly knownFiles?: (path: string) => number | undefined;
+  /** Tells whether this host itself gives the times of changes there; it does, unless given. */
+  readonly hasOwnTimes?: (path: string) => boolean;
+  /** Known quarantines of pushes; none, unless given. */
+  readonly quarantines?: (path: string) => readonly ListedQuarantine[];
 }
 
 /** A task as a walker gets it. `again`: another walker died of it. */
@@ -117,13 +121,21 @@ export function numberedTask(
   id: number,
   task: Task,
   again: boolean,
-  { knownBytes, knownFiles }: KnownUnits,
+  { knownBytes, knownFiles, hasOwnTimes = () => true, quarantines = () => [] }: KnownUnits,
 ): NumberedTask {
   const path = pathOfTask(task);
   // Of most units that a sweep compares nothing is read.
   const isRead = 'unit' in task && task.trustsSignature !== true;
-  const files = isRead && !again ? knownFiles?.(path) : undefined;
-  return { id, task, knownBytes: knownBytes(path) ?? null, knownFiles: files ?? null };
+  const isOwn = hasOwnTimes(path);
+  const files = isRead && isOwn && !again ? knownFiles?.(path) : undefined;
+  return {
+    id,
+    task,
+    knownBytes: knownBytes(path) ?? null,
+    knownFiles: files ?? null,
+    hasOwnTimes: isOwn,
+    quarantines: quarantines(path),
+  };
 }
 
 export function pathOfTask(task: Task): string {

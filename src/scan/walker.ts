@@ -130,13 +130,22 @@ function resultOf(numbered: NumberedTask, context: ScanContext, attributes: Batc
 
 function measured(
   task: SweepTask,
-  { knownBytes, knownFiles }: NumberedTask,
+  { knownBytes, knownFiles, hasOwnTimes, quarantines }: NumberedTask,
   { exclude, measure, layout }: ScanContext,
   attributes: BatchAttributes,
 ): WalkerResult {
   const { unit, inner, trustsSignature = false, isAssumed = false } = task;
   const believesListing = knownFiles !== null && knownFiles < fewFiles;
-  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes, believesListing };
+  const request = {
+    unit,
+    inner,
+    exclude: new Set(exclude),
+    measure,
+    knownBytes,
+    believesListing,
+    hasOwnTimes,
+    quarantines,
+  };
   const known = trustsSignature && !isRuled(task) ? unchangedSince(request, cache, counting()) : null;
   if (known !== null) return known;
   if (isAssumed) {

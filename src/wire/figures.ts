@@ -83,6 +83,18 @@ export const overview = z
         }),
       })
       .meta({ description: 'What the limits promise beside what the disks have.' }),
+    quarantines: z
+      .object({
+        bytes,
+        oldest_seconds: z
+          .number()
+          .nullable()
+          .meta({ description: 'The age of the oldest; null if there is none.' }),
+      })
+      .meta({
+        description:
+          'What is in quarantines that belong to no known push, such as those of uploads that were broken off; it is part of the usage of their owners.',
+      }),
     refusals: z.array(refusalsOfDay).readonly().meta({
       description: 'The refusals of the last 14 days, oldest first, as far as `[events] KEEP` goes back.',
     }),

@@ -55,11 +55,6 @@ export const scanReport = z
     }),
     unread: troubledPlaces,
     faults: troubledPlaces,
-    held: troubledPlaces.meta({
-      description:
-        'Units whose full size does not count yet, because git may keep some data twice. The certain part counts; `why` says ' +
-        'how much does not count.',
-    }),
     drift: z
       .object({ units: z.number().int(), bytes })
       .nullable()

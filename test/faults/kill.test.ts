@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { z } from 'zod';
 import { scanReport } from '../../src/wire/index.ts';
@@ -80,20 +81,19 @@ t.test(
         `round ${round}: ${dave} of ${deltas.acknowledged} acknowledged`,
       );
     }
-    // A push whose end nobody told may have brought a pack, which counts once it is known to be no repack's.
-    await until(async () => {
-      const { state, held } = scanReport.parse(await server.scan());
-      t.equal(state, 'done');
-      return held.count === 0 ? true : null;
-    });
     const onDisk: Record<string, number> = {};
     for (const name of repositories) onDisk[server.path(name)] = await counted(server.path(name));
+    const known = async () => ({
+      ...(await bytesOfUnits(server, 'alice')),
+      ...(await bytesOfUnits(server, 'bob')),
+    });
+    // What came last may be a repack's until nothing has changed for ten seconds.
+    await until(async () => {
+      t.equal(scanReport.parse(await server.scan()).state, 'done');
+      return isDeepStrictEqual(await known(), onDisk) ? true : null;
+    });
     const bob = onDisk[server.path('bob/app')];
-    t.strictSame(
-      { ...(await bytesOfUnits(server, 'alice')), ...(await bytesOfUnits(server, 'bob')) },
-      onDisk,
-      'each unit is as the disk has it',
-    );
+    t.strictSame(await known(), onDisk, 'each unit is as the disk has it');
     t.equal(await server.usage('bob'), bob);
     await server.stop('SIGKILL');
     await server.start({ ready: false });

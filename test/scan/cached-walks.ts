@@ -42,7 +42,8 @@ export function cachedWalks(t: Test, unit: Unit): CachedWalks {
         return true;
       };
       const unchanged = trustsSignature ? unchangedSince(terms, cache, pulse) : null;
-      const outcome = unchanged?.outcome === 'unchanged' ? walkedAgain(unchanged) : walk(terms, cache, pulse);
+      const outcome =
+        unchanged?.outcome === 'unchanged' ? walkedAgain(terms, unchanged) : walk(terms, cache, pulse);
       if (!('bytes' in outcome)) throw new Error(`the walk came to nothing: ${outcome.outcome}`);
       knownBytes = outcome.bytes;
       passTick(data);

@@ -1,18 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { noCache } from '../../src/scan/cache.ts';
 import type { Walked } from '../../src/scan/outcome.ts';
+import type { RepackSigns } from '../../src/scan/repack-signs.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
 
 const hour = 3600;
 
-function walked(path: string, during: () => void = () => {}): Walked {
+function walked(path: string, during: () => void = () => {}, hasOwnTimes = true): Walked {
   const request = { unit: unitAt(path, 'repos'), inner: [], exclude: new Set<string>(), knownBytes: null };
-  const outcome = walk({ ...request, measure: 'apparent' }, noCache, () => {
+  const outcome = walk({ ...request, measure: 'apparent', hasOwnTimes }, noCache, () => {
     during();
     return true;
   });
@@ -37,8 +38,6 @@ function age(path: string, seconds: number): void {
 t.test('files in the making are not counted while they are young', async t => {
   const path = repository(t);
   const before = walked(path).bytes;
-  fill(join(path, 'objects/tmp_objdir-incoming-a1/12/3456'), 100);
-  fill(join(path, 'objects/incoming-b2/pack/pack-1.pack'), 100);
   fill(join(path, 'objects/pack/tmp_pack_c3'), 100);
   fill(join(path, 'objects/pack/.tmp-123-pack-d4.pack'), 100);
   t.match(walked(path), { bytes: before, leftoverCount: 0, partial: false });
@@ -47,36 +46,48 @@ t.test('files in the making are not counted while they are young', async t => {
 t.test('files in the making that were left for more than an hour are counted and named', async t => {
   const path = repository(t);
   const before = walked(path).bytes;
-  const left = {
-    'objects/tmp_objdir-incoming-a1': ['/12/3456', 100],
-    'objects/incoming-b2': ['/pack/pack-1.pack', 200],
-    'objects/pack/tmp_pack_c3': ['', 300],
-    'objects/pack/.tmp-123-pack-d4.pack': ['', 400],
-  } as const;
-  for (const [place, [below, bytes]] of Object.entries(left)) {
-    fill(join(path, place) + below, bytes);
+  const left = { 'objects/pack/tmp_pack_c3': 300, 'objects/pack/.tmp-123-pack-d4.pack': 400 };
+  for (const [place, bytes] of Object.entries(left)) {
+    fill(join(path, place), bytes);
     age(join(path, place), 1.1 * hour);
   }
   const found = walked(path);
-  t.equal(found.bytes, before + 1000);
+  t.equal(found.bytes, before + 700);
+  t.equal(found.objects?.bytes, 1700);
   t.same(independentCount(path), { bytes: found.bytes, files: found.files });
   t.same(
     new Map(found.leftovers.map(leftover => [leftover.path, leftover.bytes])),
-    new Map(Object.entries(left).map(([place, [, bytes]]) => [join(path, place), bytes])),
+    new Map(Object.entries(left).map(([place, bytes]) => [join(path, place), bytes])),
   );
   t.ok(
     found.leftovers.every(({ modifiedAt }) => Math.abs(Date.now() - modifiedAt - 1.1 * hour * 1000) < 60_000),
   );
+  fill(join(path, 'objects/pack/tmp_idx_e5'), 1);
+  t.match(walked(path), { bytes: before, leftoverCount: 0 }, 'they are all as young as the youngest');
 });
 
-t.test('a quarantine is as young as the newest thing in it', async t => {
+t.test('quarantines are told apart from what counts, whatever their age and rights', async t => {
   const path = repository(t);
-  const before = walked(path).bytes;
-  const quarantine = join(path, 'objects/tmp_objdir-incoming-a1');
-  fill(join(quarantine, 'pack/tmp_pack_b2'), 100);
-  age(quarantine, 2 * hour);
-  writeFileSync(join(quarantine, 'pack/tmp_pack_b2'), 'a slow push goes on');
-  t.match(walked(path), { bytes: before, leftoverCount: 0 });
+  const before = walked(path);
+  for (const [at, name] of [
+    'tmp_objdir-incoming-aaaaaa',
+    'incoming-bbbbbb',
+    'tmp_objdir-gone-cccccc',
+  ].entries()) {
+    fill(join(path, 'objects', name, 'pack/pack-1.pack'), 100 + at);
+    age(join(path, 'objects', name), 2 * hour);
+  }
+  const found = walked(path);
+  t.match(found, { bytes: before.bytes, leftoverCount: 0, partial: false });
+  const seen = found.objects?.after.there ?? [];
+  t.same(
+    new Set(seen.map(({ name, bytes }) => `${name} ${bytes}`)),
+    new Set(['tmp_objdir-incoming-aaaaaa 100', 'incoming-bbbbbb 101', 'tmp_objdir-gone-cccccc 102']),
+  );
+  t.ok(
+    seen.every(({ bornAt }) => bornAt !== null && Math.abs(Date.now() - bornAt) < 60_000),
+    'by their birth',
+  );
 });
 
 t.test('a time that lies more than an hour ahead is not young', async t => {
@@ -105,94 +116,86 @@ t.test('such names count like any other where git does not put them', async t =>
   );
 });
 
-t.test('a walk tells whether packs came or went', async t => {
+/** The signs that a walk saw that began so long after the last change. */
+function signs(path: string, during?: () => void): RepackSigns {
+  const { objects } = walked(path, during);
+  if (objects === null) throw new Error('it is no repository');
+  return objects.signs;
+}
+
+t.test('a walk tells when a directory of objects changed last', async t => {
   const path = repository(t);
-  t.equal(walked(path).packs, 'still');
-  t.equal(walked(path, () => fill(join(path, 'objects/pack/pack-1.pack'), 1)).packs, 'changed');
-  t.equal(walked(path).packs, 'fresh', 'just before');
-  age(path, 3);
-  t.equal(walked(path).packs, 'still');
-  fill(join(path, 'objects/ab/cd'), 1);
-  t.equal(walked(path).packs, 'fresh', 'loose objects still come or go');
-  age(join(path, 'objects/pack'), 70);
-  t.equal(walked(path).packs, 'still', 'which is no matter without a new pack');
-  age(path, 3);
-  t.equal(
-    walked(path, () => rmSync(join(path, 'objects/12'), { recursive: true, force: true })).packs,
-    'changed',
-  );
+  t.ok(Math.abs((signs(path).quietMs ?? 0) - hour * 1000) < 60_000);
+  for (const [name, during] of Object.entries({
+    'a pack comes': () => fill(join(path, 'objects/pack/pack-1.pack'), 1),
+    'a loose object comes': () => fill(join(path, 'objects/12/3456'), 1),
+    'loose objects go': () => rmSync(join(path, 'objects/12'), { recursive: true }),
+    'a commit-graph comes': () => fill(join(path, 'objects/info/commit-graph'), 1),
+    'a push begins': () => mkdirSync(join(path, 'objects/tmp_objdir-incoming-aaaaaa')),
+  })) {
+    let isDone = false;
+    const once = (): void => {
+      if (!isDone) during();
+      isDone = true;
+    };
+    const { quietMs, isChanged, arePacksChanged } = signs(path, once);
+    t.ok((quietMs ?? 0) < 20 && isChanged, name);
+    t.equal(arePacksChanged, name === 'a pack comes');
+    const after = signs(path).quietMs ?? 0;
+    t.ok(after > -20 && after < 10_000, 'and the next one that it was just before');
+    age(join(path, 'objects'), hour);
+  }
 });
 
-t.test('a walk tells whether a gc is at work', async t => {
+t.test('a walk tells whether a gc or a maintenance is at work, as git itself would', async t => {
   const path = repository(t);
   const gc = join(path, 'gc.pid');
+  const isCollected = (text: string): boolean => {
+    writeFileSync(gc, text);
+    return signs(path).isCollected;
+  };
+  t.ok(isCollected(`${process.pid} ${hostname()}`));
+  t.notOk(isCollected(`999999999 ${hostname()}`), 'its process has ended');
+  t.notOk(isCollected('nonsense'));
+  t.ok(isCollected('999999999 some.other.host.example'), 'another host may be at it');
+  age(gc, 1.1 * hour);
+  t.notOk(signs(path).isCollected, 'but not for more than an hour');
   writeFileSync(gc, `${process.pid} ${hostname()}`);
-  t.equal(walked(path).packs, 'collected');
-  writeFileSync(gc, `999999999 ${hostname()}`);
-  t.equal(walked(path).packs, 'still', 'its process has ended');
-  writeFileSync(gc, '999999999 some.other.host.example');
-  t.equal(walked(path).packs, 'collected', 'another host may be at it');
+  age(gc, 11 * hour);
+  t.ok(signs(path).isCollected);
   age(gc, 13 * hour);
-  t.equal(walked(path).packs, 'still', 'but not for more than twelve hours');
-  writeFileSync(gc, 'nonsense');
-  t.equal(walked(path).packs, 'still');
-  renameSync(gc, join(path, 'objects/maintenance.lock'));
-  age(join(path, 'objects'), 3);
-  t.equal(walked(path).packs, 'collected');
+  t.notOk(signs(path).isCollected, 'and this one for twelve');
+  const lock = join(path, 'objects/maintenance.lock');
+  writeFileSync(lock, '');
+  t.ok(signs(path).isMaintained);
+  age(lock, 1.1 * hour);
+  t.notOk(signs(path).isMaintained);
 });
 
 t.test('a walk tells whether a repack is writing', async t => {
   const path = repository(t);
-  for (const name of ['tmp_pack_a1', '.tmp-1-pack-b2.idx']) {
+  for (const name of ['tmp_pack_a1', '.tmp-999999999-pack-b2.idx', 'multi-pack-index.lock']) {
     const file = join(path, 'objects/pack', name);
     fill(file, 1);
-    age(join(path, 'objects'), 3);
-    utimesSync(file, Date.now() / 1000, Date.now() / 1000);
-    t.equal(walked(path).packs, 'collected');
+    t.ok(signs(path).isWriting, name);
     age(file, 70);
-    t.equal(walked(path).packs, 'still', 'left behind');
+    t.notOk(signs(path).isWriting, 'left behind');
     rmSync(file);
-    age(join(path, 'objects'), 3);
   }
+  const file = join(path, `objects/pack/.tmp-${process.pid}-pack-c3.pack`);
+  fill(file, 1);
+  age(file, 2 * hour);
+  t.ok(signs(path).isWriting, 'its process lives');
+  age(file, 13 * hour);
+  t.notOk(signs(path).isWriting, 'which may be another one after half a day');
 });
 
-t.test('a push that is under way, or refused, is no sign that packs came or went', async t => {
+t.test('where another host gives the times, only the look before tells a change', async t => {
   const path = repository(t);
-  fill(join(path, 'objects/pack/pack-1.pack'), 1);
-  const before = walked(path);
-  const quarantine = join(path, 'objects/tmp_objdir-incoming-a1');
-  const push = (): void => {
-    fill(join(quarantine, '12/3456'), 1);
-    rmSync(quarantine, { recursive: true });
-  };
-  t.not(walked(path, push).packs, 'changed');
-  t.equal(walked(path).packsIdentity, before.packsIdentity);
-  fill(join(path, 'objects/ab/cd'), 1);
-  t.not(walked(path).packsIdentity, before.packsIdentity, 'what becomes part of the repository is');
-});
-
-t.test('beside a gc at work all counts but what it may be holding twice', async t => {
-  const path = repository(t);
-  t.match(walked(path), { collectors: [] });
-  writeFileSync(join(path, 'gc.pid'), '1 some.other.host.example');
-  const [collector] = walked(path).collectors;
-  t.type(collector, 'string');
-  const loose = fillAndWalk('objects/ab/cd', 10);
-  t.equal(loose.certainBytes, loose.bytes, 'loose objects of a push are no copy');
-  const pack = fillAndWalk('objects/pack/pack-2.pack', 1000);
-  fill(join(path, 'packed-refs'), 10_000);
-  const refs = fillAndWalk('refs/heads/new', 41);
-  t.strictSame(
-    [pack, refs].map(({ bytes, certainBytes }) => bytes - certainBytes),
-    [1000, 11_000],
-    'a pack may be, and the refs in one file',
-  );
-  t.strictSame(refs.collectors, [collector]);
-  renameSync(join(path, 'gc.pid'), join(path, 'objects/maintenance.lock'));
-  t.notSame(walked(path).collectors, [collector], 'another one is told from it');
-
-  function fillAndWalk(name: string, bytes: number): Walked {
-    fill(join(path, name), bytes);
-    return walked(path);
-  }
+  const first = walked(path, () => {}, false).objects?.signs;
+  t.match(first, { quietMs: null, isChanged: false });
+  t.equal(walked(path, () => {}, false).objects?.signs.directories, first?.directories);
+  const during = (): void => fill(join(path, 'objects/pack/pack-1.pack'), 1);
+  t.match(walked(path, during, false).objects?.signs, { isChanged: true, arePacksChanged: true });
+  t.not(walked(path, () => {}, false).objects?.signs.directories, first?.directories);
 });

@@ -30,7 +30,8 @@ function world(t: Test, mostClients?: number, book = hangs()) {
     await ioWorkers.close(60_000);
     for (const pipe of opened) await pipe.close();
   });
-  const locate = (path: string, deadlineMs: number) => lookups.locate(context, join(root, path), deadlineMs);
+  const locate = (path: string, deadlineMs: number) =>
+    lookups.ask({ ask: 'locate', context, path: join(root, path) }, join(root, path), deadlineMs);
   /** A path at which an I/O worker hangs until it is let go, at the latest when the test ends. */
   function hangingAt(path: string): { path: string; letGo(): Promise<void> } {
     const pipe = `${join(root, path)}hang-release`;

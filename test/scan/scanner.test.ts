@@ -113,7 +113,7 @@ t.test('a unit that somebody says has changed is measured before the sweep goes 
   bareRepository(path, 100);
   t.equal(await scanner.measureSoon(path), 'counted');
   t.equal(book.bytes(path), 100 + headBytes);
-  fill(join(path, 'objects/ab/cd'), 1000);
+  fill(join(path, 'description'), 1000);
   fill(join(path, 'lfs/12/34/5678'), 50);
   await scanner.measureSoon(path);
   t.equal(book.bytes(path), 1100 + headBytes);

@@ -46,8 +46,9 @@ t.test('while nothing changes no directory is read, and the result is the same',
     const first = walk();
     t.equal(first.bytes, independentCount(unit).bytes, 'a file with two names counts once');
     t.ok(stands());
-    const same = { ...first, packsIdentity: '', isRead: false };
-    t.same(walk({ trustsSignature: true }), same);
+    const { objects, ...rest } = walk({ trustsSignature: true });
+    t.match(rest, { bytes: first.bytes, files: first.files, directories: first.directories, isRead: false });
+    t.equal(objects?.bytes, first.objects?.bytes);
     t.ok(stands(), 'as often as it is asked');
     t.notOk(stands({ trustsSignature: false }), 'nobody has to trust it');
   }

@@ -45,6 +45,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         const outlook = await services.outlook(disks);
         const kinds = services.unowned();
         const shortDisks = services.shortDisks();
+        const { bytes: strayBytes, oldestMs } = services.strays();
         return {
           mode,
           enabled,
@@ -66,6 +67,10 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
             size: outlook.sizeBytes,
             free: outlook.freeBytes,
             full_at: outlook.fullAt === null ? null : new Date(outlook.fullAt).toISOString(),
+          },
+          quarantines: {
+            bytes: strayBytes,
+            oldest_seconds: oldestMs === null ? null : Math.round(oldestMs / 1000),
           },
           refusals,
           measuring: running === undefined ? null : scanShown(running),

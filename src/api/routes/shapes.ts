@@ -19,7 +19,6 @@ import {
 } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
-import { formatBytes } from '../../text/index.ts';
 import {
   type AddedAllowance,
   type Allowance,
@@ -241,10 +240,6 @@ export function scanShown(run: ScanRun): ScanReport {
     progress: progressShown(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(faultsOf(problems), ({ path, what: why }) => ({ path, why })),
-    held: shortened(problems.held, ({ path, bytes, why }) => ({
-      path,
-      why: `${formatBytes(bytes)} may exist twice: ${why}`,
-    })),
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
   };

@@ -57,6 +57,14 @@ export const metricSpecs = {
     'By how much the known figures were wrong at the last verify; absent before one',
   ),
   softquota_drift_units: spec('gauge', 'How many units had a wrong figure at the last verify'),
+  softquota_quarantine_bytes: spec(
+    'gauge',
+    'Bytes in quarantines that belong to no known push, such as those of uploads that were broken off',
+  ),
+  softquota_quarantine_oldest_seconds: spec(
+    'gauge',
+    'The age of the oldest of them; absent where there is none',
+  ),
   softquota_hanging_disks: spec('gauge', 'File systems that do not answer'),
   softquota_waiting_walks: spec(
     'gauge',

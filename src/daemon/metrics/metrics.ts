@@ -36,6 +36,8 @@ export interface MetricsState {
   readonly unreadPlaces: number;
   /** Null where nothing was verified yet. */
   readonly drift: { readonly units: number; readonly bytes: number } | null;
+  /** The quarantines that count and belong to no push. */
+  readonly strays: { readonly bytes: number; readonly oldestMs: number | null };
   readonly hangingDisks: number;
   readonly waitingWalks: { readonly soon: number; readonly sweep: number };
   readonly waitingWrites: number;
@@ -177,6 +179,9 @@ export class Metrics {
     this.#set('softquota_sweep_unread_places', state.unreadPlaces);
     this.#set('softquota_drift_bytes', drift?.bytes);
     this.#set('softquota_drift_units', drift?.units);
+    this.#set('softquota_quarantine_bytes', state.strays.bytes);
+    const { oldestMs } = state.strays;
+    this.#set('softquota_quarantine_oldest_seconds', oldestMs && oldestMs / 1000);
     this.#set('softquota_hanging_disks', state.hangingDisks);
     this.#setEach('softquota_waiting_walks', 'queue', Object.entries(state.waitingWalks));
     this.#set('softquota_waiting_writes', state.waitingWrites);

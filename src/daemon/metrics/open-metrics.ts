@@ -67,6 +67,7 @@ async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<Metrics
     hasSweepFailed: observed.sweepError !== null,
     unreadPlaces: observed.unread.count,
     drift: scanner.runs().find(({ drift }) => drift !== null)?.drift ?? null,
+    strays: measuring.pushes.strays,
     hangingDisks: hungDisks(observed.hangs).length,
     waitingWalks: scanner.status().waiting,
     waitingWrites: ledger.waitingWrites,

@@ -39,7 +39,7 @@ export function Overview() {
                 <Panel title="Refusals, last 14 days (UTC)" actions={<a href={to('events')}>Events</a>}>
                   <Refusals days={figures.refusals} />
                 </Panel>
-                <Disks disks={figures.disks} outlook={figures.outlook} />
+                <Disks figures={figures} />
                 <Measuring figures={figures} />
               </div>
             </div>
@@ -181,7 +181,7 @@ function Nobodys({ figures: { nobody } }: { figures: Figures }) {
   );
 }
 
-function Disks({ disks, outlook }: { disks: readonly Disk[]; outlook: Figures['outlook'] }) {
+function Disks({ figures: { disks, outlook, quarantines } }: { figures: Figures }) {
   return (
     <Panel title="Disks">
       {disks.length === 0 ? (
@@ -229,6 +229,12 @@ function Disks({ disks, outlook }: { disks: readonly Disk[]; outlook: Figures['o
             </li>
           ))}
         </ul>
+      )}
+      {quarantines.oldest_seconds !== null && (
+        <p>
+          <Size bytes={quarantines.bytes} /> in unfinished or broken pushes, the oldest{' '}
+          {Math.ceil(quarantines.oldest_seconds / 60).toLocaleString('en-US')} min old
+        </p>
       )}
       {disks.length > 0 && <p class="quiet-text small">{outlookWords(outlook)}</p>}
     </Panel>

@@ -51,7 +51,6 @@ export function ScanProgress({ scan }: { readonly scan: ScanReport }) {
       {error !== null && <p class="fault-text">{printable(error)}</p>}
       <Troubled title="could not be read" places={scan.unread} />
       <Troubled title="could not be measured" places={scan.faults} />
-      <Troubled title="not counted in full yet" places={scan.held} />
     </div>
   );
 }

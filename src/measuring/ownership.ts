@@ -1,0 +1,38 @@
+/** Whose a unit is and what kind of data, where a forge's database knows and no walk does. */
+
+import type { Config } from '../config/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { isRepository, type Leaf } from '../quota/index.ts';
+import type { RepositoryVisibility } from './repositories.ts';
+
+export interface ForgeOwnershipOptions {
+  storages(): Config['storages'];
+  readonly ledger: Pick<Ledger, 'units'>;
+  /** Null: no forge's database is read. */
+  readonly visibility: RepositoryVisibility | null;
+}
+
+export class ForgeOwnership {
+  readonly #options: ForgeOwnershipOptions;
+
+  constructor(options: ForgeOwnershipOptions) {
+    this.#options = options;
+  }
+
+  /** A walk does not know whether a repository is public, if the forge's database says so. */
+  leafOf(path: string, found: Leaf): Leaf {
+    const { storages, ledger, visibility } = this.#options;
+    const isForges = storages().some(each => each.visibility === 'forge');
+    if (!isRepository(found) || visibility === null || !isForges) return found;
+    return visibility.leafOf(path) ?? ledger.units.unit(path)?.leaf ?? found;
+  }
+
+  /** Nor whose it is, if `OWNER = forge`. */
+  ownerOf(path: string, leaf: Leaf, found: string | null): string | null {
+    const { storages, ledger, visibility } = this.#options;
+    const kind = leaf === 'size:assets:wiki' ? 'wiki' : leaf.startsWith('size:repos:') ? 'repos' : null;
+    if (!storages().some(one => one.kind === kind && one.owner.by === 'forge')) return found;
+    const known = visibility?.ownerOf(path);
+    return known === undefined ? (ledger.units.unit(path)?.owner ?? null) : known;
+  }
+}

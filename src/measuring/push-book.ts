@@ -1,0 +1,241 @@
+/**
+ * The pushes into one repository, and the quarantines there that belong to none (strays): what each counts beside
+ * the last walk, and what became of it. Only memory.
+ *
+ * A push counts what was measured of it, or what is seen in its quarantine if that is more. When the quarantine
+ * is gone it counts on until a walk that began later, unless nothing of it was taken. A stray counts one minute
+ * after its birth, also while it is written to.
+ */
+
+import type { Quarantine } from '../layout/index.ts';
+import type { ListedQuarantine, PushFacts, Quarantines, SeenQuarantine } from '../scan/index.ts';
+
+export const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** Longer lists of refs are not compared: then any post-receive may be this push's. */
+const mostLines = 16_384;
+/** Pushes whose post-receive may still come. */
+const mostSettled = 100;
+
+interface Arriving {
+  readonly name: string;
+  /** Null: it was never seen. */
+  readonly id: string | null;
+  readonly isPush: boolean;
+  /** Null: nobody could measure it. */
+  readonly bytes: number | null;
+  readonly sample: string | null;
+  readonly lines: string;
+  /** Its place in the order of walks. */
+  readonly beganSeq: number;
+  /** When the push began or the stray was born, on the monotonic clock. */
+  readonly since: number;
+  /** What is in it cannot be read. */
+  readonly isUnreadable: boolean;
+  readonly hasArrived: boolean;
+  readonly end: { readonly seq: number; readonly isTaken: boolean } | null;
+}
+
+interface SettledPush {
+  readonly lines: string;
+  readonly hasCounted: boolean;
+  readonly until: number;
+}
+
+/** A push that goes on. */
+export interface BeginningPush {
+  readonly name: string;
+  /** Null: nobody could read it. */
+  readonly quarantine: Quarantine | null;
+  readonly lines: string;
+}
+
+export class PushBook {
+  /** By the names of their quarantines. */
+  readonly #arriving = new Map<string, Arriving>();
+  #settled: readonly SettledPush[] = [];
+  /** Quarantines that have ended, which a look that began earlier may still show. */
+  #ended: readonly { readonly key: string; readonly until: number }[] = [];
+
+  get listed(): readonly ListedQuarantine[] {
+    return this.#open.map(({ name, sample }) => ({ name, sample }));
+  }
+
+  /** Quarantines of which the daemon cannot tell what is in them now. */
+  get unreadable(): readonly string[] {
+    return this.#open
+      .filter(({ isUnreadable, isPush, bytes }) => isUnreadable && (!isPush || bytes === null))
+      .map(({ name }) => name);
+  }
+
+  get pushCount(): number {
+    return [...this.#arriving.values()].filter(({ isPush }) => isPush).length;
+  }
+
+  /** Tells whether something is under way, or waits for a walk. */
+  get isActive(): boolean {
+    return this.#arriving.size > 0;
+  }
+
+  /** The bytes that count beside the last walk. */
+  bytes(now: number): number {
+    return [...this.#arriving.values()].reduce((sum, each) => sum + countedOf(each, now), 0);
+  }
+
+  /** The quarantines that belong to no push, of those that count. */
+  strays(now: number): readonly { readonly bytes: number; readonly ageMs: number }[] {
+    return this.#open
+      .filter(each => !each.isPush && countedOf(each, now) > 0)
+      .map(each => ({ bytes: countedOf(each, now), ageMs: now - each.since }));
+  }
+
+  /** `seq`: the push's place in the order of walks. */
+  begin({ name, quarantine, lines }: BeginningPush, seq: number, now: number): void {
+    this.#arriving.set(name, {
+      name,
+      id: quarantine?.id ?? null,
+      isPush: true,
+      bytes: quarantine?.bytes ?? null,
+      sample: quarantine?.sample ?? null,
+      lines: lines.length > mostLines ? '' : lines,
+      beganSeq: seq,
+      since: now,
+      isUnreadable: quarantine === null,
+      hasArrived: false,
+      end: null,
+    });
+  }
+
+  /** A question is asked about this quarantine: it does not count in the answer, nor a minute after it. */
+  asked(name: string, now: number): void {
+    const known = this.#arriving.get(name);
+    if (known?.isPush === false) this.#arriving.set(name, { ...known, since: now });
+  }
+
+  withdraw(name: string, now: number): void {
+    const known = this.#arriving.get(name);
+    if (known?.end === null) this.#arriving.set(name, { ...known, isPush: false, since: now });
+  }
+
+  /** Returns false if no push is known that post-receive tells of. */
+  arrived(lines: string, now: number): boolean {
+    const [first = ''] = lines.split('\n');
+    const isSame = (of: string): boolean => of === '' || of.split('\n').includes(first);
+    for (const each of this.#arriving.values()) {
+      if (!each.isPush || each.hasArrived || !isSame(each.lines)) continue;
+      this.#arriving.set(each.name, { ...each, hasArrived: true });
+      return true;
+    }
+    const settled = this.#settled.find(each => each.until > now && isSame(each.lines));
+    this.#settled = this.#settled.filter(each => each !== settled);
+    return settled?.hasCounted === true;
+  }
+
+  /**
+   * Takes what a look has shown. `wallNow`: the time now, in milliseconds since 1970, for times of birth; null:
+   * another host's clock tells them. Returns true if a quarantine has ended.
+   */
+  saw({ there, gone }: Quarantines, seq: number, now: number, wallNow: number | null): boolean {
+    let hasEnded = false;
+    for (const each of there) {
+      const known = this.#arriving.get(each.name);
+      if (known !== undefined && known.id !== null && known.id !== each.id && known.end === null)
+        hasEnded = this.#end(each.name, false, seq, now) || hasEnded;
+      this.#sawOne(each, seq, now, wallNow);
+    }
+    for (const { name, isTaken } of gone) hasEnded = this.#end(name, isTaken, seq, now) || hasEnded;
+    return hasEnded;
+  }
+
+  /** Somebody else has measured a quarantine that the daemon cannot read. */
+  measured({ name, bytes, sample }: Quarantine): void {
+    const known = this.#arriving.get(name);
+    if (known !== undefined && known.end === null)
+      this.#arriving.set(name, { ...known, bytes: Math.max(known.bytes ?? 0, bytes), sample });
+  }
+
+  /** After a day a push is a quarantine like any other. */
+  endOld(now: number): void {
+    for (const each of this.#open)
+      if (each.isPush && now - each.since >= dayMs) this.#arriving.set(each.name, { ...each, isPush: false });
+  }
+
+  /** A walk that took its place in the order at `seq` counts all that ended before it. */
+  walked(seq: number, now: number): PushFacts {
+    const all = [...this.#arriving.values()];
+    const earlier = all.filter(({ end }) => end !== null && end.seq <= seq);
+    for (const each of earlier) this.#settle(each, now);
+    return {
+      takenBytes: earlier.reduce((sum, each) => sum + countedOf(each, now), 0),
+      hasEnded: all.some(
+        ({ beganSeq, end, isPush }) => (isPush && beganSeq > seq) || (end !== null && end.seq > seq),
+      ),
+      isUnsure: earlier.some(each => each.bytes === null),
+    };
+  }
+
+  get #open(): readonly Arriving[] {
+    return [...this.#arriving.values()].filter(({ end }) => end === null);
+  }
+
+  #sawOne(seen: SeenQuarantine, seq: number, now: number, wallNow: number | null): void {
+    const { name, id, bytes, sample, isUnreadable } = seen;
+    const known = this.#arriving.get(name);
+    if (known?.end !== undefined && known.end !== null) return;
+    if (known !== undefined) {
+      const most = isUnreadable ? known.bytes : Math.max(known.bytes ?? 0, bytes);
+      const latest = isUnreadable ? known.sample : (sample ?? known.sample);
+      this.#arriving.set(name, { ...known, id, bytes: most, sample: latest, isUnreadable });
+      return;
+    }
+    if (this.#ended.some(({ key, until }) => key === keyOf(seen) && until > now)) return;
+    const age = wallNow === null || seen.bornAt === null ? 0 : Math.max(0, wallNow - seen.bornAt);
+    this.#arriving.set(name, {
+      name,
+      id,
+      isPush: false,
+      bytes: isUnreadable ? null : bytes,
+      sample,
+      lines: '',
+      beganSeq: seq,
+      since: now - age,
+      isUnreadable,
+      hasArrived: false,
+      end: null,
+    });
+  }
+
+  #end(name: string, isTaken: boolean, seq: number, now: number): boolean {
+    const known = this.#arriving.get(name);
+    if (known === undefined || known.end !== null) return false;
+    this.#ended = this.#ended.filter(({ until }) => until > now).slice(-mostSettled);
+    if (known.id !== null)
+      this.#ended = [...this.#ended, { key: keyOf({ name, id: known.id }), until: now + minuteMs }];
+    // What a stray brought is stored, and so counts like a push.
+    if (!known.isPush && !isTaken) this.#arriving.delete(name);
+    else this.#arriving.set(name, { ...known, end: { seq, isTaken } });
+    return true;
+  }
+
+  #settle(each: Arriving, now: number): void {
+    this.#arriving.delete(each.name);
+    if (!each.isPush || each.hasArrived) return;
+    const settled = { lines: each.lines, hasCounted: hasBrought(each), until: now + minuteMs };
+    this.#settled = [...this.#settled.filter(({ until }) => until > now), settled].slice(-mostSettled);
+  }
+}
+
+function countedOf(each: Arriving, now: number): number {
+  const bytes = each.bytes ?? 0;
+  if (each.end !== null) return hasBrought(each) ? bytes : 0;
+  const counts = each.isPush || each.name.startsWith('tmp_objdir-gone-') || now - each.since >= minuteMs;
+  return counts ? bytes : 0;
+}
+
+function hasBrought({ end, hasArrived }: Arriving): boolean {
+  return end?.isTaken === true || hasArrived;
+}
+
+function keyOf({ name, id }: { readonly name: string; readonly id: string }): string {
+  return `${name} ${id}`;
+}

@@ -1,0 +1,396 @@
+/**
+ * The pushes under way: what they bring counts from the moment they are allowed, and what nobody asked about a
+ * minute after it came.
+ *
+ * A push ends when its quarantine is gone. So the quarantines of a repository are looked at in growing steps
+ * while there are any, and right before and right after each walk; the end of a push causes a walk, which counts
+ * what it brought in its place. Only memory: what a restart forgets, the next walk counts.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import type { AllowedPush, PushServices, PushWorker, QuarantineLook } from '../gate/index.ts';
+import { quarantinePath } from '../layout/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { isRepository, type Leaf } from '../quota/index.ts';
+import type { Measure, PushFacts, Quarantines, Scanner, UnitPushes } from '../scan/index.ts';
+import { inSlices } from '../slices.ts';
+import type { FollowUpClock } from './follow-ups.ts';
+import { minuteMs, PushBook } from './push-book.ts';
+
+export interface PushClock extends FollowUpClock {
+  /** Milliseconds since 1970. */
+  wall(): number;
+}
+
+export interface PushesOptions {
+  readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes'>;
+  readonly ledger: Pick<Ledger, 'units' | 'walks'>;
+  /** The git user's worker, which may read what the daemon may not; null: there is none. */
+  readonly worker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
+  /** `[scan] MEASURE`. */
+  measure(): Measure;
+  /** Walks a unit at once. */
+  measureSoon(unit: string): void;
+  /** Walks a unit when what was let through may have come. */
+  letThrough(unit: string): void;
+  readonly clock?: PushClock;
+}
+
+/** The quarantines that belong to no push, all together. */
+export interface Strays {
+  readonly bytes: number;
+  /** Null: there are none. */
+  readonly oldestMs: number | null;
+}
+
+interface Watched {
+  readonly book: PushBook;
+  /** What of it is in the figure of the ledger. */
+  counted: number;
+  stepMs: number;
+  cancel: () => void;
+}
+
+const firstStepMs = 250;
+const longestStepMs = 10_000;
+const lookDeadlineMs = 5000;
+const passDeadlineMs = 30_000;
+/** File systems keep times to two seconds at least. */
+const passOverlapMs = 2000;
+const unitsPerQuestion = 1000;
+/** More are counted by walks alone. */
+const mostPushesEach = 10_000;
+const mostUnits = 20_000;
+const mostUnsure = 100_000;
+const mostCandidates = 100;
+
+const systemClock: PushClock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+  after: (milliseconds, callback) => {
+    const timer = setTimeout(callback, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+export class Pushes implements PushServices, UnitPushes {
+  readonly #options: PushesOptions;
+  readonly #clock: PushClock;
+  readonly #watched = new Map<string, Watched>();
+  /** Units in which a push brought what nobody measured, by the place of its end in the order of walks. */
+  readonly #unsure = new Map<string, number>();
+  #passedAt: number;
+  #endPass = () => {};
+  #isClosed = false;
+
+  constructor(options: PushesOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#passedAt = this.#clock.now();
+  }
+
+  /** From now on quarantines are looked for of which nobody asks. */
+  start(): void {
+    this.#endPass = this.#clock.after(minuteMs, () => {
+      void this.pass().finally(() => {
+        if (!this.#isClosed) this.start();
+      });
+    });
+  }
+
+  async look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook> {
+    const path = quarantinePath(unit, name);
+    if (path === null) return { is: 'absent' };
+    const objectsDirectory = path.slice(0, path.lastIndexOf('/'));
+    const base = path.slice(objectsDirectory.length + 1);
+    const begun = this.#clock.now();
+    const question = {
+      ask: 'quarantine',
+      objectsDirectory,
+      name: base,
+      measure: this.#options.measure(),
+    } as const;
+    const sight = await this.#options
+      .scanner()
+      .ask(question, unit, deadlineMs)
+      .catch(() => ({ is: 'unreadable' }) as const);
+    const look = await this.#orByWorker(sight, unit, name, deadlineMs - (this.#clock.now() - begun));
+    const watched = this.#watched.get(unit);
+    watched?.book.asked(name, this.#clock.now());
+    this.#recount(unit);
+    return look.is === 'seen' ? { is: 'seen', quarantine: { ...look.quarantine, name } } : look;
+  }
+
+  begin({ unit, quarantine, name, lines }: AllowedPush): void {
+    const pushes = this.#watched.get(unit.path)?.book.pushCount ?? 0;
+    const isTooMany = pushes >= mostPushesEach || (pushes === 0 && this.#watched.size >= mostUnits);
+    if (unit.isElsewhere === true || name === null || isTooMany) {
+      this.#isUnsureOf(unit.path);
+      this.#options.letThrough(unit.path);
+      return;
+    }
+    const watched = this.#watch(unit.path);
+    watched.book.begin({ name, quarantine, lines }, this.#nextSeq(), this.#clock.now());
+    this.#recount(unit.path, unit);
+    this.#lookSoon(unit.path, watched);
+  }
+
+  withdraw(unit: string, name: string): void {
+    this.#watched.get(unit)?.book.withdraw(name, this.#clock.now());
+    this.#recount(unit);
+  }
+
+  arrived(unit: string, lines: string): void {
+    const isListed = this.#watched.get(unit)?.book.arrived(lines, this.#clock.now()) === true;
+    if (!isListed && !areDeletions(lines)) this.#isUnsureOf(unit);
+    this.#recount(unit);
+    this.#options.measureSoon(unit);
+  }
+
+  measure(unit: string): void {
+    this.#isUnsureOf(unit);
+    this.#options.measureSoon(unit);
+  }
+
+  async sameDirectory(path: string): Promise<string | null> {
+    const { units } = this.#options.ledger;
+    const [there = null] = await this.#repositories([path], path);
+    if (there === null) return null;
+    if (units.unit(there.path)?.kind === 'walked') return there.path;
+    const ending = there.path.slice(there.path.lastIndexOf('/'));
+    const candidates: string[] = [];
+    await inSlices(units.walkedBefore(Number.POSITIVE_INFINITY), ({ name }) => {
+      if (candidates.length < mostCandidates && name.endsWith(ending)) candidates.push(name);
+    });
+    const found = await this.#repositories(candidates, path);
+    return candidates.find((_, index) => found[index]?.id === there.id) ?? null;
+  }
+
+  async existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]> {
+    const question = { ask: 'existing names', unit, names: prefixes } as const;
+    const found = await this.#options.scanner().ask(question, unit, lookDeadlineMs);
+    if (found === null) throw new SoftquotaError('not_ready', 'the refs of the repository cannot be read');
+    return found;
+  }
+
+  /** Looks at once at the quarantines of a unit, of which somebody says that one is gone. */
+  lookAgain(unit: string): void {
+    const watched = this.#watched.get(unit);
+    if (watched !== undefined) this.#lookSoon(unit, watched, 0);
+  }
+
+  listed(unit: string): PushBook['listed'] {
+    return this.#watched.get(unit)?.book.listed ?? [];
+  }
+
+  walked(
+    unit: string,
+    seq: number,
+    { before, after }: Pick<WalkedQuarantines, 'before' | 'after'>,
+  ): PushFacts {
+    const unsureSince = this.#unsure.get(unit) ?? Number.POSITIVE_INFINITY;
+    const isUnsure = unsureSince < seq;
+    if (isUnsure) this.#unsure.delete(unit);
+    const isKnown = this.#watched.has(unit);
+    if (!isKnown && after.there.length === 0) return { takenBytes: 0, hasEnded: false, isUnsure };
+    const { book } = this.#watch(unit);
+    const now = this.#clock.now();
+    book.saw({ there: [], gone: before.gone }, seq, now, null);
+    book.saw({ there: [], gone: after.gone }, this.#nextSeq(), now, null);
+    const facts = book.walked(seq, now);
+    this.#saw(unit, { there: after.there, gone: [] });
+    // The walk's own result is recorded next, with what counts beside it.
+    const watched = this.#watched.get(unit);
+    if (watched !== undefined) watched.counted = book.bytes(now);
+    return { ...facts, isUnsure: facts.isUnsure || isUnsure };
+  }
+
+  /** What counts of a unit beside its last walk. */
+  bytesOf(unit: string): number {
+    return this.#watched.get(unit)?.counted ?? 0;
+  }
+
+  /** What a unit counts without its pushes and strays; undefined: it is not known. */
+  withoutThem(unit: string): number | undefined {
+    const bytes = this.#options.ledger.units.unit(unit)?.bytes;
+    return bytes === undefined ? undefined : Math.max(0, bytes - this.bytesOf(unit));
+  }
+
+  /** Forgets a unit that is gone. */
+  forget(unit: string): void {
+    this.#watched.get(unit)?.cancel();
+    this.#watched.delete(unit);
+    this.#unsure.delete(unit);
+  }
+
+  /** The quarantines that count and belong to no push. */
+  get strays(): Strays {
+    const now = this.#clock.now();
+    const all = [...this.#watched.values()].flatMap(({ book }) => book.strays(now));
+    return {
+      bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+      oldestMs: all.length === 0 ? null : Math.max(...all.map(({ ageMs }) => ageMs)),
+    };
+  }
+
+  /** Looks for new quarantines in all repositories whose `objects` has changed since the last time. */
+  async pass(): Promise<void> {
+    const { ledger, scanner } = this.#options;
+    const now = this.#clock.now();
+    const since = this.#clock.wall() - (now - this.#passedAt) - passOverlapMs;
+    this.#passedAt = now;
+    let units: string[] = [];
+    for (const { name, leaf } of ledger.units.walkedBefore(Number.POSITIVE_INFINITY)) {
+      // On file systems of a network another clock tells times, and each look is a question to a server.
+      if (isOfGit(leaf) && scanner().hasOwnTimes(name)) units.push(name);
+      if (units.length < unitsPerQuestion) continue;
+      await this.#passOver(units, since);
+      units = [];
+    }
+    if (units.length > 0) await this.#passOver(units, since);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#endPass();
+    for (const { cancel } of this.#watched.values()) cancel();
+    this.#watched.clear();
+  }
+
+  async #passOver(units: readonly string[], since: number): Promise<void> {
+    const [first = '/'] = units;
+    const { measure, scanner } = this.#options;
+    const question = { ask: 'new quarantines', units, since, measure: measure() } as const;
+    const found = await scanner()
+      .ask(question, first, passDeadlineMs)
+      .catch(() => []);
+    if (this.#isClosed) return;
+    for (const { unit, there } of found) {
+      this.#saw(unit, { there, gone: [] });
+      this.#recount(unit);
+    }
+  }
+
+  async #orByWorker(
+    sight: QuarantineLook,
+    unit: string,
+    name: string,
+    deadlineMs: number,
+  ): Promise<QuarantineLook> {
+    const { worker } = this.#options;
+    if (sight.is !== 'unreadable' || worker?.isHere !== true || deadlineMs <= 0) return sight;
+    const quarantine = await worker.quarantine(unit, name, deadlineMs);
+    return quarantine === null ? sight : { is: 'seen', quarantine };
+  }
+
+  #repositories(paths: readonly string[], path: string) {
+    const question = { ask: 'repositories', paths } as const;
+    return this.#options
+      .scanner()
+      .ask(question, path, lookDeadlineMs)
+      .catch(() => []);
+  }
+
+  #nextSeq(): number {
+    return this.#options.ledger.walks.nextSeq();
+  }
+
+  #isUnsureOf(unit: string): void {
+    const leaf = this.#options.ledger.units.unit(unit)?.leaf;
+    if (leaf !== undefined && !isOfGit(leaf)) return;
+    if (this.#unsure.size < mostUnsure) this.#unsure.set(unit, this.#nextSeq());
+  }
+
+  #watch(unit: string): Watched {
+    const known = this.#watched.get(unit);
+    if (known !== undefined) return known;
+    const watched = { book: new PushBook(), counted: 0, stepMs: firstStepMs, cancel: () => {} };
+    this.#watched.set(unit, watched);
+    return watched;
+  }
+
+  /** What a look has shown; the walk that the end of a push causes is begun. */
+  #saw(unit: string, seen: Quarantines): void {
+    const watched = this.#watch(unit);
+    const { book } = watched;
+    const before = book.listed.length;
+    const wall = this.#options.scanner().hasOwnTimes(unit) ? this.#clock.wall() : null;
+    const hasEnded = book.saw(seen, this.#nextSeq(), this.#clock.now(), wall);
+    if (hasEnded) this.#options.measureSoon(unit);
+    if (book.listed.length > before) this.#lookSoon(unit, watched);
+  }
+
+  #lookSoon(unit: string, watched: Watched, afterMs = firstStepMs): void {
+    watched.stepMs = firstStepMs;
+    this.#lookAfter(unit, watched, afterMs);
+  }
+
+  #lookAfter(unit: string, watched: Watched, afterMs: number): void {
+    watched.cancel();
+    if (this.#isClosed) return;
+    watched.cancel = this.#clock.after(afterMs, () => void this.#look(unit, watched));
+  }
+
+  async #look(unit: string, watched: Watched): Promise<void> {
+    const { measure, scanner, worker } = this.#options;
+    const { book } = watched;
+    const question = { ask: 'quarantines', unit, listed: book.listed, measure: measure() } as const;
+    const seen = await scanner()
+      .ask(question, unit, lookDeadlineMs)
+      .catch(() => null);
+    const isHere = () => this.#watched.get(unit) === watched && !this.#isClosed;
+    if (!isHere()) return;
+    book.endOld(this.#clock.now());
+    if (seen !== null) this.#saw(unit, seen);
+    for (const name of worker?.isHere === true ? book.unreadable : []) {
+      const quarantine = await worker?.quarantine(unit, name, lookDeadlineMs);
+      if (quarantine) book.measured(quarantine);
+    }
+    if (!isHere()) return;
+    this.#recount(unit);
+    if (book.listed.length === 0) this.#restAfter(unit, watched);
+    else this.#lookAfter(unit, watched, watched.stepMs);
+    watched.stepMs = Math.min(2 * watched.stepMs, longestStepMs);
+  }
+
+  /** Forgets a book in which nothing is under way, after a while: a post-receive may still come. */
+  #restAfter(unit: string, watched: Watched): void {
+    watched.cancel();
+    watched.cancel = this.#clock.after(minuteMs, () => {
+      if (!watched.book.isActive) {
+        this.#watched.delete(unit);
+        return;
+      }
+      // The walk that was to count what has ended came to nothing.
+      this.#options.measureSoon(unit);
+      this.#restAfter(unit, watched);
+    });
+  }
+
+  /** Puts what pushes count now into the figure of the unit. */
+  #recount(unit: string, located: AllowedPush['unit'] | null = null): void {
+    const watched = this.#watched.get(unit);
+    if (watched === undefined) return;
+    const bytes = watched.book.bytes(this.#clock.now());
+    const more = bytes - watched.counted;
+    watched.counted = bytes;
+    if (more !== 0 || located?.bytes === null) this.#options.ledger.walks.shift(unit, more, located);
+  }
+}
+
+function isOfGit(leaf: Leaf): boolean {
+  return isRepository(leaf) || leaf === 'size:assets:wiki';
+}
+
+interface WalkedQuarantines {
+  readonly before: Quarantines;
+  readonly after: Quarantines;
+}
+
+/** Tells whether each of git's lines `OLD NEW REF` deletes a ref. */
+function areDeletions(lines: string): boolean {
+  return lines
+    .split('\n')
+    .filter(line => line !== '')
+    .every(line => /^\S+ 0+ /.test(line));
+}

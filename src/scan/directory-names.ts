@@ -1,0 +1,102 @@
+/**
+ * What is at paths that a request names: which repository, and which names a unit has. Synchronous, for threads.
+ */
+
+import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { readBounded } from '../bounded/index.ts';
+import { systemCode } from '../errors.ts';
+import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
+
+export interface RepositoryThere {
+  /** Links resolved. */
+  readonly path: string;
+  /** Device and inode. */
+  readonly id: string;
+}
+
+const mostPathBytes = 4096;
+const mostPackedRefsBytes = 128 * 1024 * 1024;
+
+/**
+ * The directory at each path; of a linked worktree that of its repository, which `commondir` names. Null: there
+ * is none, or it cannot be read.
+ */
+export function repositoriesAt(paths: readonly string[]): readonly (RepositoryThere | null)[] {
+  return paths.map(path => {
+    try {
+      beforeLook(path);
+      const real = decodePath(realpathSync(encodePath(commonDirectory(path)), { encoding: 'buffer' }));
+      const stats = statSync(encodePath(real), { bigint: true });
+      return stats.isDirectory() ? { path: real, id: `${stats.dev}:${stats.ino}` } : null;
+    } catch (error) {
+      if (systemCode(error) === null) throw error;
+      return null;
+    }
+  });
+}
+
+function commonDirectory(path: string): string {
+  const file = readBounded(encodePath(`${path}/commondir`), { mostBytes: mostPathBytes });
+  if (file.kind !== 'file' || !file.whole) return path;
+  const named = decodePath(file.bytes).replace(/\n+$/, '');
+  return isAbsolute(named) ? named : join(path, named);
+}
+
+/**
+ * Those of these names that a unit has: a file or directory, or a packed ref of this name or below it. A link on
+ * the way counts as there. Null: that cannot be read.
+ */
+export function existingNames(unit: string, names: readonly string[]): readonly string[] | null {
+  const wanted = names.filter(isPlain);
+  try {
+    const packed = packedAmong(unit, new Set(wanted));
+    return packed && wanted.filter(name => packed.has(name) || isThere(unit, name));
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return null;
+  }
+}
+
+/** It leads straight down. */
+function isPlain(name: string): boolean {
+  return !name.includes('\0') && name.split('/').every(part => part !== '' && part !== '.' && part !== '..');
+}
+
+function isThere(unit: string, name: string): boolean {
+  let path = unit;
+  for (const part of name.split('/')) {
+    path += `/${part}`;
+    beforeLook(path);
+    try {
+      const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
+      if (stats === undefined) return false;
+      if (stats.isSymbolicLink()) return true;
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOTDIR' || code === 'ENAMETOOLONG') return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+/** Null: there are too many packed refs. */
+function packedAmong(unit: string, wanted: ReadonlySet<string>): ReadonlySet<string> | null {
+  const found = new Set<string>();
+  if (![...wanted].some(name => name.startsWith('refs/'))) return found;
+  const path = `${unit}/packed-refs`;
+  beforeLook(path);
+  const file = readBounded(encodePath(path), { mostBytes: mostPackedRefsBytes });
+  if (file.kind !== 'file') return found;
+  if (!file.whole) return null;
+  // Each line is an object's name and a ref's; others begin with # or ^.
+  for (const line of decodePath(file.bytes).split('\n')) {
+    const name = line.slice(line.indexOf(' ') + 1);
+    for (let end = name.length; end > 0; end = name.lastIndexOf('/', end - 1)) {
+      const above = name.slice(0, end);
+      if (wanted.has(above)) found.add(above);
+    }
+  }
+  return found;
+}
