@@ -36,7 +36,6 @@ import { openNotices } from './notices.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
 import { spacePage } from './space-page.ts';
-import { unwatchedPushes } from './unwatched-pushes.ts';
 import { DaemonWorker } from './worker-state.ts';
 
 export interface DaemonOptions {
@@ -115,6 +114,7 @@ export class Daemon {
             unit,
             measuring.scanner.places().map(({ path }) => path),
           ),
+        quarantineRemoved: unit => measuring.pushes.lookAgain(unit),
         collected: figures => {
           const { freedBytes = 0, fault = null } = figures.collected ?? {};
           measuring.measureSoon(figures.path);
@@ -141,7 +141,7 @@ export class Daemon {
         fleet,
         visibility,
         repositories: worker,
-        pushWorker: null,
+        pushWorker: worker,
         onFullChanged,
       };
       const measuring: Measuring = new Measuring(parts);
@@ -202,7 +202,7 @@ export class Daemon {
         refusals,
         totals,
         secretKeys,
-        pushes: unwatchedPushes(measuring),
+        pushes: measuring.pushes,
         worker,
         metrics,
         log,

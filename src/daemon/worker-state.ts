@@ -35,6 +35,8 @@ export interface DaemonWorkerOptions
   readonly forge: Pick<ForgeSync, 'lfsObjects'> | null;
   /** Milliseconds since any moment, on a clock that nobody sets. */
   monotonic(): number;
+  /** The worker has removed a quarantine of this unit. */
+  quarantineRemoved(unit: string): void;
   /** The page about the space of this unit; empty where nobody said where it is. */
   pageOf(unit: UnitRecord): string;
   /** `[scan] MEASURE`. */
@@ -215,11 +217,13 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.#last = { state, at: this.#options.monotonic() };
     this.space.take(repositories);
     for (const figures of repositories) this.#take(figures);
-    for (const { unit, name, bytes } of state.quarantines.removed)
+    for (const { unit, name, bytes } of state.quarantines.removed) {
+      this.#options.quarantineRemoved(unit);
       this.#options.log.info(
         { path: unit, quarantine: name, bytes },
         'the worker removed what a push left behind',
       );
+    }
     this.#greet(channel);
     // Another one does not know what the one before was told.
     if (isFirst) for (const path of this.#options.reach.doubted) this.#tasks.tell(path, 'pushed');

@@ -54,7 +54,6 @@ interface MeasuringParts {
   readonly pushWorker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
   /** Called when a disk has become full, or is so no longer. */
   onFullChanged(): void;
-  /** For pushes, where it is not the system's. */
   readonly clock?: PushClock;
 }
 

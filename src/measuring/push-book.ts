@@ -8,7 +8,7 @@
  */
 
 import type { Quarantine } from '../layout/index.ts';
-import type { ListedQuarantine, PushFacts, Quarantines, SeenQuarantine } from '../scan/index.ts';
+import type { FoundQuarantine, FoundQuarantines, ListedQuarantine, PushFacts } from '../scan/index.ts';
 
 export const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -54,14 +54,14 @@ export class PushBook {
   /** By the names of their quarantines. */
   readonly #arriving = new Map<string, Arriving>();
   #settled: readonly SettledPush[] = [];
-  /** Quarantines that have ended, which a look that began earlier may still show. */
+  /** FoundQuarantines that have ended, which a look that began earlier may still show. */
   #ended: readonly { readonly key: string; readonly until: number }[] = [];
 
   get listed(): readonly ListedQuarantine[] {
     return this.#open.map(({ name, sample }) => ({ name, sample }));
   }
 
-  /** Quarantines of which the daemon cannot tell what is in them now. */
+  /** FoundQuarantines of which the daemon cannot tell what is in them now. */
   get unreadable(): readonly string[] {
     return this.#open
       .filter(({ isUnreadable, isPush, bytes }) => isUnreadable && (!isPush || bytes === null))
@@ -135,7 +135,7 @@ export class PushBook {
    * Takes what a look has shown. `wallNow`: the time now, in milliseconds since 1970, for times of birth; null:
    * another host's clock tells them. Returns true if a quarantine has ended.
    */
-  saw({ there, gone }: Quarantines, seq: number, now: number, wallNow: number | null): boolean {
+  saw({ there, gone }: FoundQuarantines, seq: number, now: number, wallNow: number | null): boolean {
     let hasEnded = false;
     for (const each of there) {
       const known = this.#arriving.get(each.name);
@@ -178,7 +178,7 @@ export class PushBook {
     return [...this.#arriving.values()].filter(({ end }) => end === null);
   }
 
-  #sawOne(seen: SeenQuarantine, seq: number, now: number, wallNow: number | null): void {
+  #sawOne(seen: FoundQuarantine, seq: number, now: number, wallNow: number | null): void {
     const { name, id, bytes, sample, isUnreadable } = seen;
     const known = this.#arriving.get(name);
     if (known?.end !== undefined && known.end !== null) return;

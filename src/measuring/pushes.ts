@@ -12,7 +12,7 @@ import type { AllowedPush, PushServices, PushWorker, QuarantineLook } from '../g
 import { quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository, type Leaf } from '../quota/index.ts';
-import type { Measure, PushFacts, Quarantines, Scanner, UnitPushes } from '../scan/index.ts';
+import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { inSlices } from '../slices.ts';
 import type { FollowUpClock } from './follow-ups.ts';
 import { minuteMs, PushBook } from './push-book.ts';
@@ -310,7 +310,7 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   /** What a look has shown; the walk that the end of a push causes is begun. */
-  #saw(unit: string, seen: Quarantines): void {
+  #saw(unit: string, seen: FoundQuarantines): void {
     const watched = this.#watch(unit);
     const { book } = watched;
     const before = book.listed.length;
@@ -383,8 +383,8 @@ function isOfGit(leaf: Leaf): boolean {
 }
 
 interface WalkedQuarantines {
-  readonly before: Quarantines;
-  readonly after: Quarantines;
+  readonly before: FoundQuarantines;
+  readonly after: FoundQuarantines;
 }
 
 /** Tells whether each of git's lines `OLD NEW REF` deletes a ref. */

@@ -23,11 +23,11 @@ export type { ScannerOptions, ScanSettings } from './options.ts';
 export type { Leftover, UnreadInUnit } from './outcome.ts';
 export type { Problems, WalkFault, WalkProblems } from './problems.ts';
 export {
+  type FoundQuarantine,
+  type FoundQuarantines,
   type ListedQuarantine,
   lookAtQuarantine,
   type Measure,
-  type Quarantines,
-  type SeenQuarantine,
 } from './quarantine.ts';
 export type { RootIdentity } from './roots.ts';
 export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';

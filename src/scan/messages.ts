@@ -3,7 +3,13 @@
 import type { Discovered, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
 import type { RepositoryThere } from './directory-names.ts';
 import type { Unchanged, Walked } from './outcome.ts';
-import type { ListedQuarantine, Measure, newQuarantines, QuarantineSight, Quarantines } from './quarantine.ts';
+import type {
+  FoundQuarantines,
+  ListedQuarantine,
+  Measure,
+  newQuarantines,
+  QuarantineSight,
+} from './quarantine.ts';
 
 /** The units to walk, and how: as configured, and as they are on the disk. */
 export interface ScanContext {
@@ -172,7 +178,7 @@ export interface WorkerAnswers {
   /** Null where there is nothing at the path. */
   disk: DiskSpace | null;
   quarantine: QuarantineSight;
-  quarantines: Quarantines;
+  quarantines: FoundQuarantines;
   'new quarantines': ReturnType<typeof newQuarantines>;
   /** Null: they cannot be read. */
   'existing names': readonly string[] | null;

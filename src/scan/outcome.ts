@@ -2,7 +2,7 @@
 
 import type { Unit } from '../layout/index.ts';
 import type { FormerOwner } from './former-owners.ts';
-import type { ListedQuarantine, Measure, Quarantines } from './quarantine.ts';
+import type { FoundQuarantines, ListedQuarantine, Measure } from './quarantine.ts';
 import type { RepackSigns } from './repack-signs.ts';
 
 export interface WalkRequest {
@@ -45,8 +45,8 @@ export interface WalkedObjects {
   readonly bytes: number;
   readonly signs: RepackSigns;
   /** The quarantines right before the walk, and right after it. */
-  readonly before: Quarantines;
-  readonly after: Quarantines;
+  readonly before: FoundQuarantines;
+  readonly after: FoundQuarantines;
 }
 
 export interface Walked {

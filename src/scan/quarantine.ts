@@ -19,7 +19,7 @@ import { isQuarantine } from './gitfiles.ts';
 /** The size of a file that counts: its length, or its blocks. */
 export type Measure = 'apparent' | 'allocated';
 
-export interface SeenQuarantine extends Quarantine {
+export interface FoundQuarantine extends Quarantine {
   /** In milliseconds since 1970, by the file system's host; null: it keeps no times of birth. */
   readonly bornAt: number | null;
   /** What is in it cannot be read, or is too much: `bytes` is 0. */
@@ -34,18 +34,18 @@ export interface ListedQuarantine {
 }
 
 /** The quarantines of a unit at one moment. */
-export interface Quarantines {
-  readonly there: readonly SeenQuarantine[];
+export interface FoundQuarantines {
+  readonly there: readonly FoundQuarantine[];
   /** Those of the listed ones that are not. `isTaken`: what was in it is in `objects` now. */
   readonly gone: readonly { readonly name: string; readonly isTaken: boolean }[];
 }
 
 export type QuarantineSight =
-  | { readonly is: 'seen'; readonly quarantine: SeenQuarantine }
+  | { readonly is: 'seen'; readonly quarantine: FoundQuarantine }
   | { readonly is: 'absent' }
   | { readonly is: 'unreadable' };
 
-export const noQuarantines: Quarantines = { there: [], gone: [] };
+export const noQuarantines: FoundQuarantines = { there: [], gone: [] };
 
 /** The packs that hold no object, by SHA-1 and by SHA-256. */
 const emptyPacks: ReadonlySet<string> = new Set([
@@ -79,7 +79,7 @@ export function quarantinesOf(
   unit: string,
   listed: readonly ListedQuarantine[],
   measure: Measure,
-): Quarantines {
+): FoundQuarantines {
   const objects = `${unit}/objects`;
   try {
     const names = new Set(quarantineNamesIn(objects));
@@ -106,7 +106,7 @@ export function newQuarantines(
   units: readonly string[],
   since: number,
   measure: Measure,
-): readonly { readonly unit: string; readonly there: readonly SeenQuarantine[] }[] {
+): readonly { readonly unit: string; readonly there: readonly FoundQuarantine[] }[] {
   return units.flatMap(unit => {
     if (!hasChanged(`${unit}/objects`, since)) return [];
     const { there } = quarantinesOf(unit, [], measure);
@@ -133,7 +133,7 @@ function quarantineNamesIn(objects: string): readonly string[] {
 }
 
 /** Null where no directory is there; throws the system's error where that cannot be said. */
-function see(place: string, name: string, measure: Measure): SeenQuarantine | null {
+function see(place: string, name: string, measure: Measure): FoundQuarantine | null {
   beforeLook(place);
   const stats = lstatSync(encodePath(place), { bigint: true, throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return null;

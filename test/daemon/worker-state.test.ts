@@ -29,6 +29,7 @@ async function open(t: Test, isForgiving = true) {
     onLapse: () => {},
   };
   const worker = new DaemonWorker({
+    quarantineRemoved: () => {},
     reach,
     isForgiving: () => isForgiving,
     ledger,
@@ -164,6 +165,7 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
   const forgotten: object[] = [];
   const clock = { now: 0 };
   const worker = new DaemonWorker({
+    quarantineRemoved: () => {},
     reach: ledger.reach,
     isForgiving: () => true,
     ledger,

@@ -2,11 +2,11 @@
 
 import t from 'tap';
 import { PushBook } from '../../src/measuring/push-book.ts';
-import type { SeenQuarantine } from '../../src/scan/index.ts';
+import type { FoundQuarantine } from '../../src/scan/index.ts';
 
 const minute = 60_000;
 
-function seen(bytes: number, more: Partial<SeenQuarantine> = {}): SeenQuarantine {
+function seen(bytes: number, more: Partial<FoundQuarantine> = {}): FoundQuarantine {
   return {
     name: 'tmp_objdir-incoming-aaaaaa',
     id: '1:2:3',
@@ -22,7 +22,7 @@ function seen(bytes: number, more: Partial<SeenQuarantine> = {}): SeenQuarantine
 const { name } = seen(0);
 const lines = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/main\n`;
 const gone = (isTaken: boolean) => ({ there: [], gone: [{ name, isTaken }] });
-const there = (quarantine: SeenQuarantine) => ({ there: [quarantine], gone: [] });
+const there = (quarantine: FoundQuarantine) => ({ there: [quarantine], gone: [] });
 
 function pushed(): PushBook {
   const book = new PushBook();
