@@ -3,11 +3,11 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
-import { installHooks } from '../src/git/index.ts';
 import { scan, startDaemon } from './daemon.ts';
 import { count, type Figure, median, milliseconds, percentile, print, spread, tell } from './figures.ts';
 import { Made, makeBareRepository, makeGround, writeConfig } from './ground.ts';
 import { timed } from './processes.ts';
+import { putHooks } from './target.ts';
 import { figureIs } from './usage.ts';
 
 /** They push in turn, each into a repository of its own. */
@@ -87,9 +87,7 @@ print({
 
 /** Installs the hooks, and makes the clone that is pushed from. */
 async function beginAt(target: string, work: string, socket: string): Promise<void> {
-  const { repositories } = await installHooks([target], { socket });
-  const [result] = repositories;
-  if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
+  await putHooks(target, socket);
   await git('clone', '-q', target, work);
   await git('-C', work, 'config', 'user.name', 'bench');
   await git('-C', work, 'config', 'user.email', 'bench@git.example');

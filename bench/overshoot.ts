@@ -3,13 +3,13 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { installHooks } from '../src/git/index.ts';
 import { Clone } from '../test/e2e/clone.ts';
 import { pushAndHangUp } from '../test/e2e/hang-up.ts';
 import { must, run } from '../test/e2e/run.ts';
 import { scan, startDaemon } from './daemon.ts';
 import { count, type Figure, median, print, spread, tell } from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';
+import { putHooks } from './target.ts';
 
 const pushes = 50;
 const pushBytes = 1_000_000;
@@ -141,10 +141,8 @@ async function makeCommits(): Promise<string[]> {
   return made;
 }
 
-async function installed(target: string): Promise<void> {
-  const { repositories } = await installHooks([target], { socket: daemon.socket });
-  const [result] = repositories;
-  if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
+function installed(target: string): Promise<void> {
+  return putHooks(target, daemon.socket);
 }
 
 function addsUp(target: string): void {

@@ -2,7 +2,7 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, installHooks } from '../src/git/index.ts';
+import { type Client, findClient, installHooks } from '../src/git/index.ts';
 import { timed } from './processes.ts';
 
 async function git(...args: string[]): Promise<string> {
@@ -34,24 +34,11 @@ export async function makeTarget(target: string): Promise<string> {
   return target;
 }
 
-/**
- * Puts the hooks into the target, as stubs unless `whole`; they ask by the client, or by the quickest that
- * this host has.
- */
-export async function putHooks(
-  target: string,
-  socket: string,
-  client?: Client,
-  form: 'stub' | 'whole' = 'stub',
-): Promise<void> {
-  const { repositories, wholeBecause } = await installHooks([target], {
-    socket,
-    hookConf: join(target, 'no-hook.conf'),
-    ...(client && { client }),
-    ...(form === 'whole' && { shared: 'none' }),
-  });
-  if (wholeBecause !== null) throw new Error(`the target has no stubs: ${wholeBecause}`);
-  const [result] = repositories;
+/** Puts the hooks into the target; they ask by the client, or by the quickest that this host has. */
+export async function putHooks(target: string, socket: string, client?: Client): Promise<void> {
+  const by = client ?? (await findClient());
+  if (by === null) throw new Error('neither nc nor curl asks as the hooks need it');
+  const [result] = await installHooks([target], { socket, client: by });
   if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
 }
 

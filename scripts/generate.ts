@@ -7,13 +7,13 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { systemCode } from '../src/errors.ts';
-import { assembledHook, assembledHooks, assembledStub, stubbedHooks } from './hooks/assemble.ts';
 import { commandReference } from './reference/commands.ts';
 import { bashCompletion, fishCompletion, zshCompletion } from './reference/completions.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { doctorReference } from './reference/doctor.ts';
 import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
+import { hooksPage } from './reference/hooks.ts';
 import { commandsManual, configurationManual } from './reference/manual-pages.ts';
 import { dashboard, metricsReference } from './reference/metrics.ts';
 import { architecture } from './reference/modules.ts';
@@ -29,6 +29,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/doctor.md': doctorReference,
   'docs/errors.md': errorReference,
   'docs/forges/uploads.md': uploadsReference,
+  'docs/hooks.md': hooksPage,
   'docs/metrics.md': metricsReference,
   'docs/metrics/dashboard.json': dashboard,
   'docs/openapi.json': openApi,
@@ -37,8 +38,6 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'share/completions/softquota.fish': fishCompletion,
   'share/man/app.ini.5': configurationManual,
   'share/man/softquota.1': commandsManual,
-  ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
-  ...Object.fromEntries(stubbedHooks.map(name => [`hooks/stubs/${name}`, () => assembledStub(name)])),
 };
 
 const root = new URL('../', import.meta.url);
@@ -73,7 +72,7 @@ for (const [file, make] of Object.entries(generated)) {
     console.error(difference(file, before, text));
     process.exitCode = 1;
   } else {
-    writeFileSync(new URL(file, root), text, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
+    writeFileSync(new URL(file, root), text);
     console.log(`${file} written`);
   }
 }

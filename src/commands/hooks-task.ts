@@ -9,10 +9,16 @@ export interface TargetOptions {
 }
 
 export interface InstallTaskOptions extends ConfigOption, TargetOptions {
+  readonly socket?: string;
+  readonly client?: string;
   readonly onError?: string;
   readonly lastFor?: string;
-  readonly shared?: string;
-  readonly template?: string;
+  /** Gitaly's custom_hooks_dir. */
+  readonly gitlab?: string;
+  /** A directory for core.hooksPath. */
+  readonly hooksPath?: string;
+  /** A directory for upload, quota and receive-pack/git. */
+  readonly programs?: string;
 }
 
 export const rootsHelp = 'repositories, or directories that contain repositories at any depth';

@@ -4,41 +4,33 @@ import { resolve } from 'node:path';
 import { survey } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import {
+  asks,
   commonStatus,
   distributeHooks,
+  findClient,
   findGitolite,
   findRepositories,
   type Gitolite,
+  type GlobalHooks,
   hooksStatus,
   type InstallDone,
+  installGlobally,
   installHooks,
-  isProtected,
   parseLastFor,
   parseOnError,
+  programFolders,
   type RemoveDone,
-  type RepositoryStatus,
   removeForgeTemplates,
   removeHooks,
-  type SharedPlace,
+  type WantedSettings,
   withdrawHooks,
   writeForgeTemplates,
-  writeShared,
+  writePrograms,
 } from '../git/index.ts';
 import type { Parts } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import { distributeJson, installJson, statusJson, withdrawJson } from './hooks-json.ts';
+import { installOutput, isFault, isReached, isWell, removeOutput, statusOutput } from './hooks-output.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
-import {
-  asksElsewhere,
-  commonText,
-  distributeText,
-  installText,
-  isFault,
-  isReached,
-  removeText,
-  statusText,
-} from './hooks-text.ts';
-import { jsonText } from './output.ts';
 import type { Printed } from './printed.ts';
 import { type ConfigOption, configFrom } from './settings.ts';
 import { tell } from './streams.ts';
@@ -76,29 +68,55 @@ async function install(
   parts: Parts<InstallDone>,
   note: Note,
 ): Promise<Omit<Printed, 'notes'>> {
-  const { server } = configFrom(options, note);
-  const onError = options.onError === undefined ? {} : { onError: parseOnError(options.onError) };
-  const lastFor = options.lastFor === undefined ? {} : { lastFor: parseLastFor(options.lastFor) };
+  const wanted = await settingsFrom(options, note);
+  const global: GlobalHooks[] = [];
+  if (options.gitlab !== undefined) global.push(await installGlobally(options.gitlab, 'gitlab', wanted));
+  if (options.hooksPath !== undefined) global.push(await installGlobally(options.hooksPath, 'git', wanted));
+  const programs = options.programs === undefined ? [] : await writePrograms(options.programs, wanted);
   const known = options.gitolite === undefined ? await emptyForges(roots) : [];
-  const target = known.length > 0 ? { repositories: [] } : await targetOf(roots, options, note);
-  const shared = options.shared === undefined ? {} : { shared: await sharedIn(options.shared) };
-  const wanted = { socket: server.socket, ...onError, ...lastFor, ...shared, parts };
-  if ('gitolite' in target) {
-    const report = await distributeHooks(target.gitolite, wanted);
-    return {
-      output: options.json === true ? jsonText(distributeJson(report)) : distributeText(report),
-      status: report.repositories.repositories.every(isReached) ? exitCodes.done : exitCodes.refused,
-    };
-  }
-  const report = await installHooks(target.repositories, wanted);
-  const template = options.template === undefined ? {} : { directory: resolve(options.template) };
+  const hasOther = global.length > 0 || programs.length > 0;
+  const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
+  const target = known.length > 0 || isNothing ? { repositories: [] } : await targetOf(roots, options, note);
+  const gitolite = 'gitolite' in target ? await distributeHooks(target.gitolite, { ...wanted, parts }) : null;
+  const repositories =
+    gitolite?.repositories ?? (await installHooks(target.repositories, { ...wanted, parts }));
   const places = roots.map(root => resolve(root));
-  const forges = await writeForgeTemplates(places, report, { ...template, known });
-  const isDone = report.repositories.every(isReached) && forges.every(({ fault }) => fault === null);
+  const forges = await writeForgeTemplates(places, repositories, wanted, known);
+  const isDone = repositories.every(isReached) && forges.every(({ fault }) => fault === null);
   return {
-    output: options.json === true ? jsonText(installJson(report, forges)) : installText(report, forges),
+    output: installOutput(
+      { wanted, repositories, gitolite, forges, global, programs },
+      options.json === true,
+    ),
     status: isDone ? exitCodes.done : exitCodes.refused,
   };
+}
+
+async function settingsFrom(options: InstallTaskOptions, note: Note): Promise<WantedSettings> {
+  const { socket, client, onError, lastFor } = options;
+  return {
+    socket: socket === undefined ? configFrom(options, note).server.socket : resolve(socket),
+    client: await clientFrom(client),
+    ...(onError !== undefined && { onError: parseOnError(onError) }),
+    ...(lastFor !== undefined && { lastFor: parseLastFor(lastFor) }),
+  };
+}
+
+/** The program that was named, or the quickest that works. */
+async function clientFrom(name: string | undefined): Promise<WantedSettings['client']> {
+  const where = `in ${programFolders.join(', ')}`;
+  if (name !== undefined && name !== 'nc' && name !== 'curl')
+    throw new SoftquotaError('usage', `--client ${name} is not known; expected nc or curl`);
+  if (name !== undefined) {
+    if (await asks(name)) return name;
+    throw new SoftquotaError('conflict', `no ${name} ${where} asks at a socket as the hooks need it`);
+  }
+  const found = await findClient();
+  if (found !== null) return found;
+  throw new SoftquotaError(
+    'conflict',
+    `neither OpenBSD's nc (with timeout) nor curl ${where} asks at a socket as the hooks need it: install one of them`,
+  );
 }
 
 /** The roots if they have no repository yet, and are those of Gitea or Forgejo; else none. */
@@ -109,10 +127,6 @@ async function emptyForges(roots: readonly string[]): Promise<readonly string[]>
   return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo') ? places : [];
 }
 
-async function sharedIn(place: string): Promise<SharedPlace> {
-  return place === 'none' ? place : writeShared(place);
-}
-
 async function status(
   roots: readonly string[],
   options: ConfigOption & TargetOptions,
@@ -121,15 +135,10 @@ async function status(
   const expected = options.config === undefined ? null : configFrom(options, note).server.socket;
   const target = await targetOf(roots, options, note);
   const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
-  const report = await hooksStatus(target.repositories);
-  const isWell = (each: RepositoryStatus): boolean =>
-    isProtected(each) && !asksElsewhere(each, report.hookConf, expected);
+  const statuses = await hooksStatus(target.repositories);
   return {
-    output:
-      options.json === true
-        ? jsonText(statusJson(report, common))
-        : (common === null ? '' : commonText(common)) + statusText(report, expected),
-    status: report.repositories.every(isWell) ? exitCodes.done : exitCodes.refused,
+    output: statusOutput(statuses, common, expected, options.json === true),
+    status: statuses.every(each => isWell(each, expected)) ? exitCodes.done : exitCodes.refused,
   };
 }
 
@@ -145,10 +154,7 @@ async function remove(
   const templates = await removeForgeTemplates(roots.map(root => resolve(root)));
   const isFaulty = results.some(isFault) || templates.some(({ fault }) => fault !== null);
   return {
-    output:
-      options.json === true
-        ? jsonText(report === null ? results : withdrawJson(report))
-        : removeText(results, report, templates),
+    output: removeOutput(results, report, templates, options.json === true),
     status: isFaulty ? exitCodes.refused : exitCodes.done,
   };
 }

@@ -1,6 +1,6 @@
 /** `softquota hooks`: installs the git hooks, shows their status, removes them. */
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Exit } from './exit.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
 import { runJob } from './job.ts';
@@ -23,22 +23,26 @@ export function addHooks(program: Command, exit: Exit): void {
     .command('hooks')
     .summary('install the git hooks')
     .description(
-      'Manages the hooks in bare repositories and in gitolite. They ask before a push is accepted, and notify the daemon after it.',
+      'Manages the hooks in bare repositories and in gitolite. They ask the daemon before a push is accepted, and notify it afterwards.',
     );
 
   withTarget(withConfigOption(hooks.command('install')))
     .summary('install or update the hooks')
     .description(
-      'Installs or updates the hooks, and writes the path of the gate into the config of each repository. An ' +
-        'existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic link. ' +
-        'A repository gets stubs of some hundred bytes that run one shared file; if its owner cannot read that file, ' +
-        'or others may change it, the repository gets whole hooks.\n\n' +
+      'Installs or updates the hooks, with the settings in their head. Hooks, settings and files of earlier versions are ' +
+        'replaced. An existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic ' +
+        'link.\n\n' +
         "In repositories of Gitea, Forgejo and Gogs the hooks lie where the forge's own hooks run them and where it never " +
-        'replaces them; a template directory for new repositories is written, with the setting that makes the forge use it.\n\n' +
-        'GitLab repositories get no hooks, because GitLab runs only its global ones. With --gitolite the hooks are installed ' +
-        'once for gitolite, which links them into every present and future repository.',
+        'replaces them; a template directory for new repositories is written, with the setting that makes the forge use it. ' +
+        'With --gitolite the hooks are installed once for gitolite, which links them into every present and future ' +
+        'repository. GitLab runs only the hooks of one directory: --gitlab.',
     )
     .addHelpText('after', wrapped(exitStatuses))
+    .option('--socket <path>', "the gate's socket; default: [server] SOCKET of the configuration")
+    .option(
+      '--client <program>',
+      'the program that asks: nc (of OpenBSD) or curl; default: the quickest that works',
+    )
     .option(
       '--on-error <policy>',
       'decision about a push while the daemon does not answer: allow, deny, or last (the default), which uses the last published list',
@@ -47,17 +51,9 @@ export function addHooks(program: Command, exit: Exit): void {
       '--last-for <age>',
       'how long the last published list is valid: hours or days, such as 24h (the default)',
     )
-    .addOption(
-      new Option(
-        '--shared <dir>',
-        'directory of the one file that the stubs in the repositories run, as the git server sees it, where it is ' +
-          "also written; default: the package's own file. none: every repository has complete hooks",
-      ).env('SOFTQUOTA_SHARED_HOOKS'),
-    )
-    .option(
-      '--template <dir>',
-      "directory that a forge copies into its new repositories; default: .softquota/template in the forge's root",
-    )
+    .option('--gitlab <dir>', "also install them into custom_hooks_dir of GitLab's Gitaly")
+    .option('--hooks-path <dir>', 'also install them into a directory for core.hooksPath')
+    .option('--programs <dir>', 'also write upload, quota and receive-pack/git into a directory')
     .action(async (roots: readonly string[], options: InstallTaskOptions) =>
       exit(await hooksJob({ act: 'install', roots, options })),
     );

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { installHooks } from '../git/index.ts';
+import { findClient, installHooks } from '../git/index.ts';
 import { longestPathBytes } from '../service/index.ts';
 
 export interface World {
@@ -58,7 +58,7 @@ export async function makeWorld(directory: string): Promise<World> {
   const config = join(place, 'app.ini');
   await writeFile(config, configText(place, sockets.directory));
   const bare = repositories.map(({ owner, name }) => join(place, 'git', owner, `${name}.git`));
-  const { repositories: installed } = await installHooks(bare, { socket });
+  const installed = await installHooks(bare, { socket, client: (await findClient()) ?? 'curl' });
   for (const result of installed) {
     if ('fault' in result) throw new SoftquotaError('internal', `${result.repository}: ${result.fault}`);
   }

@@ -1,16 +1,17 @@
 /** `softquota worker`: the part that writes into repositories, as the user that git runs as. */
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { Guard, type SharedPlace, type WorkerOptions, writeShared } from '../git/index.ts';
+import { findClient, Guard, parseLastFor, parseOnError, type WorkerOptions } from '../git/index.ts';
 import { keepHeapSmall } from '../heap.ts';
 import type { Log } from '../log.ts';
 import type { Exit } from './exit.ts';
 import { type ConfigOption, configFrom, withConfigOption } from './settings.ts';
 
 interface WorkerCommandOptions extends ConfigOption {
-  readonly shared?: string;
+  readonly onError?: string;
+  readonly lastFor?: string;
 }
 
 export function addWorker(program: Command, exit: Exit): void {
@@ -24,12 +25,8 @@ export function addWorker(program: Command, exit: Exit): void {
         'pushes leave behind. It connects to TRUSTED_SOCKET, and continues while the daemon is away. ' +
         'It reads the configuration at its start. SIGTERM and SIGINT stop it.',
     )
-    .addOption(
-      new Option(
-        '--shared <dir>',
-        'directory of the one file that the stubs in the repositories run; as of softquota hooks install',
-      ).env('SOFTQUOTA_SHARED_HOOKS'),
-    )
+    .option('--on-error <policy>', 'of the hooks that it puts in; as of softquota hooks install')
+    .option('--last-for <age>', 'of the hooks that it puts in; as of softquota hooks install')
     .action(async (options: WorkerCommandOptions) => exit(await work(options)));
 }
 
@@ -56,7 +53,7 @@ async function work(options: WorkerCommandOptions): Promise<number> {
     storages,
     exclude: scan.exclude,
     isForge: forge?.kind === 'gitea' || forge?.kind === 'forgejo',
-    guard: hooks.keep ? await guardFor(config, options.shared) : null,
+    guard: hooks.keep ? await guardFor(config, options) : null,
     gits: await gitsFor(config, log),
     isAlone: reclaim.alone,
     reclaim: reclaim.run === 'never' ? null : { run: reclaim.run, expireMs: reclaim.expireMs },
@@ -81,8 +78,14 @@ async function gitsFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<Wor
   return gits;
 }
 
-async function guardFor({ server }: Config, place: string | undefined): Promise<Guard> {
-  const shared: SharedPlace | null =
-    place === undefined || place === 'none' ? (place ?? null) : await writeShared(place);
-  return Guard.open({ socket: server.socket, ...(shared === null ? {} : { shared }) });
+async function guardFor({ server }: Config, { onError, lastFor }: WorkerCommandOptions): Promise<Guard> {
+  const client = await findClient();
+  if (client === null)
+    throw new SoftquotaError('configuration', 'neither nc nor curl asks at a socket as the hooks need it');
+  return new Guard({
+    socket: server.socket,
+    client,
+    ...(onError !== undefined && { onError: parseOnError(onError) }),
+    ...(lastFor !== undefined && { lastFor: parseLastFor(lastFor) }),
+  });
 }

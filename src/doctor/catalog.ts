@@ -94,32 +94,23 @@ export const doctorFindings = {
     meaning: 'Report mode: refusals are only recorded, and nothing is refused.',
     mend: 'set `[quota] MODE = enforce` when the figures are as expected',
   },
-  hook_missing: {
+  hook: {
     severity: 'wrong',
     meaning:
-      'A repository has no pre-receive or post-receive hook, so its pushes are not checked, or not reported.',
-    mend: '`softquota hooks install REPOSITORY`',
+      'A repository has no softquota hook, another hook is in its place, or its state cannot be found out. Its pushes are not checked, or not reported.',
+    mend: '`softquota hooks install REPOSITORY`; another hook then runs as `50-previous`',
   },
-  hook_foreign: {
-    severity: 'wrong',
-    meaning: 'Another hook has the name of a softquota hook, and does not run the softquota hook.',
-    mend: '`softquota hooks install REPOSITORY`; the other hook then runs as `50-previous`',
-  },
-  hook_outdated: {
-    severity: 'wrong',
-    meaning: 'A hook is from another version of softquota.',
-    mend: '`softquota hooks install REPOSITORY`',
-  },
-  hook_shared: {
+  old_hooks: {
     severity: 'wrong',
     meaning:
-      'The file that the stub in a repository runs is missing, or either is from another version. Pushes pass unchecked if it is missing.',
-    mend: '`softquota hooks install REPOSITORY`; with `--shared DIRECTORY` if the file lies elsewhere than in the package',
+      'Hooks are of another version, or hook.conf, softquota.* settings or softquota-* files of release 0.1 are still there. Hooks of 0.1 work only with this release.',
+    mend: '`softquota hooks install ROOT` once',
   },
-  hook_not_executable: {
+  hook_blocked: {
     severity: 'wrong',
-    meaning: 'A hook is not executable, so git skips it without a message.',
-    mend: '`softquota hooks install REPOSITORY`',
+    meaning:
+      'git cannot run a hook, and skips it without a message: it is not executable, its file system is mounted with noexec, or the user that git runs as may not reach it.',
+    mend: '`softquota hooks install REPOSITORY`, give the permission, or use a directory on another file system by core.hooksPath',
   },
   hook_previous_skipped: {
     severity: 'notice',
@@ -127,15 +118,10 @@ export const doctorFindings = {
       'The hook that a repository had before is not executable, so it does not run. git did not run it before, either.',
     mend: '`chmod +x` if it should run; else remove it',
   },
-  hook_link: {
-    severity: 'wrong',
-    meaning: "A hook is a symbolic link that does not point to this version's hook.",
-    mend: 'remove the link, then `softquota hooks install REPOSITORY`',
-  },
   hook_unreached: {
     severity: 'wrong',
     meaning: 'core.hooksPath of the repository, its owner or the system makes git run other hooks.',
-    mend: 'install the hooks in that directory, or let the hooks there run them; if the directory does not exist, remove core.hooksPath',
+    mend: '`softquota hooks install --hooks-path DIRECTORY`; if the directory does not exist, remove core.hooksPath',
   },
   hook_gitlab: {
     severity: 'wrong',
@@ -143,54 +129,22 @@ export const doctorFindings = {
       'A repository belongs to GitLab, which does not run the hooks of a repository, so its pushes are not checked.',
     mend: 'install the global hook, for which doctor does not look: [forges/hooks.md](forges/hooks.md#gitlab)',
   },
-  config_included: {
-    severity: 'notice',
-    meaning:
-      "A repository's configuration includes other files, which doctor does not read. A core.hooksPath there makes git run other hooks.",
-    mend: "check the included files, as the repository's user",
-  },
-  hook_blocked: {
+  hook_socket: {
     severity: 'wrong',
-    meaning: 'The user that git runs as has no permission to run a hook, so git skips it without a message.',
-    mend: 'give that permission, on the hook or on a directory above it',
-  },
-  hook_fault: {
-    severity: 'wrong',
-    meaning: "The state of a repository's hooks cannot be found out.",
-    mend: 'fix the error that the finding names, then `softquota hooks install REPOSITORY`',
-  },
-  hook_conf_ignored: {
-    severity: 'wrong',
-    meaning:
-      'The hooks ignore /etc/softquota/hook.conf: root has to own it, only root may write it, and everybody must be able to read it.',
-    mend: 'correct its owner and mode with `chown` and `chmod`',
-  },
-  hook_conf_blocked: {
-    severity: 'wrong',
-    meaning: 'The user that git runs as cannot reach /etc/softquota/hook.conf, so its hooks do not use it.',
-    mend: 'give that user permission to search the directory',
-  },
-  hook_conf_socket: {
-    severity: 'wrong',
-    meaning:
-      "/etc/softquota/hook.conf names another socket than the daemon's, so the hooks ask the wrong socket.",
-    mend: 'set `socket=` there to `[server] SOCKET`',
-  },
-  hook_conf_setting: {
-    severity: 'wrong',
-    meaning: 'A line of /etc/softquota/hook.conf is wrong, so the hooks use the default.',
-    mend: 'correct the line',
-  },
-  repository_socket: {
-    severity: 'wrong',
-    meaning:
-      "A repository's configuration names another socket than the daemon's, so its hooks ask the wrong socket.",
+    meaning: "A hook asks at another socket than the daemon's.",
     mend: '`softquota hooks install REPOSITORY`',
   },
-  repository_setting: {
+  hook_client: {
     severity: 'wrong',
-    meaning: "A softquota.* setting in a repository's configuration is wrong, so its hooks use the default.",
-    mend: 'remove it with `git config --unset-all`',
+    meaning:
+      'The program by which the hooks ask the daemon is gone, or is another program of the same name. Pushes are refused.',
+    mend: 'install it again, or `softquota hooks install ROOT`, which takes the one that is there',
+  },
+  inner_repository: {
+    severity: 'wrong',
+    meaning:
+      'A folder inside a repository, below `refs`, `logs` or `modules`, looks like a repository to git. A push to its path meets no hook.',
+    mend: 'delete the ref `…/HEAD`; below `modules`: `softquota hooks install REPOSITORY`; for all at once: [hooks.md](hooks.md#servers-on-which-pushers-name-paths)',
   },
   unknown_repository: {
     severity: 'wrong',
@@ -233,16 +187,17 @@ export const doctorFindings = {
       'git offers signed pushes to clients (`receive.certNonceSeed`). It stores the certificate of such a push before any hook runs: the certificate counts, and nobody can be prevented from storing more of them.',
     mend: 'remove `receive.certNonceSeed` with `git config --unset-all`, unless pushes have to be signed',
   },
-  curl_missing: {
+  client_missing: {
     severity: 'wrong',
-    meaning: 'curl, which the hooks need to ask the gate, is not installed, or cannot use Unix sockets.',
-    mend: 'install curl 7.40 or newer',
+    meaning:
+      "Neither OpenBSD's nc (with timeout) nor curl, by which the hooks ask the gate, works on this host.",
+    mend: 'install netcat-openbsd or curl',
   },
-  hook_client: {
+  another_git: {
     severity: 'notice',
     meaning:
-      'The program by which the hooks ask the gate is gone, or is another program of the same name. The hooks ask the daemon with curl instead, so each push takes longer.',
-    mend: '`softquota hooks install REPOSITORY`, or the line `client=` of /etc/softquota/hook.conf',
+      'The host has several versions of git. The worker judges pushes only by those that `[reclaim] GIT` names, and git servers may run another one.',
+    mend: 'name in `[reclaim] GIT` the git that the server runs, or remove the others',
   },
   git_missing: {
     severity: 'wrong',

@@ -5,21 +5,19 @@ import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf, together } from './check-result.ts';
-import { checkClients } from './clients.ts';
 import { checkCollection } from './collection.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';
 import { checkDaemon } from './daemon.ts';
 import { checkForge } from './forge.ts';
 import { checkGate } from './gate.ts';
 import { checkGc } from './gc.ts';
-import { checkHookConf } from './hook-conf.ts';
 import { checkHooks } from './hooks.ts';
+import { checkInnerRepositories } from './inner-repositories.ts';
 import type { HostContext, Installation, Loaded } from './installation.ts';
 import { softquota } from './mend.ts';
 import { checkPrograms } from './programs.ts';
 import { checkReachability } from './reachability.ts';
 import { lookForRepositories, type Repositories } from './repositories.ts';
-import { checkSettings } from './settings.ts';
 import { checkSignedPushes } from './signed-pushes.ts';
 import { checkSockets } from './sockets.ts';
 import { checkSpace } from './space.ts';
@@ -37,9 +35,7 @@ export async function examine({ loaded, clients, context }: Loaded): Promise<Exa
   const looked = together([
     checkFaults(loaded),
     await checkPrograms(loaded.ok ? loaded.config.storages : []),
-    ...(loaded.ok
-      ? await installed({ loaded, ...clients(loaded), context })
-      : [checkHookConf(context.hookConf, null)]),
+    ...(loaded.ok ? await installed({ loaded, ...clients(loaded), context }) : []),
   ]);
   const { findings, checked } = looked;
   const all = [...findings, ...notLooked(context, looked.missed)];
@@ -48,8 +44,7 @@ export async function examine({ loaded, clients, context }: Loaded): Promise<Exa
 }
 
 async function installed(installation: Installation): Promise<readonly CheckResult[]> {
-  const { loaded, context } = installation;
-  const { config } = loaded;
+  const { loaded } = installation;
   const [daemon, gate] = await Promise.all([checkDaemon(installation), checkGate(installation)]);
   return [
     checkConfigFiles(loaded),
@@ -58,7 +53,6 @@ async function installed(installation: Installation): Promise<readonly CheckResu
     await checkForge(installation, daemon.heard),
     checkSockets(installation),
     checkSpace(installation),
-    checkHookConf(context.hookConf, config.server.socket),
     ...(await onDisk(installation, daemon.heard)).map(looked => ({
       ...looked,
       findings: capped(looked.findings),
@@ -85,21 +79,17 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
   const { loaded, context } = installation;
   const repositories = lookForRepositories(loaded.config);
   const { close } = repositories;
-  const { repositories: statuses, hookConf } = await hooksStatus(
-    close.map(({ path }) => path),
-    { hookConf: context.hookConf },
-  );
-  const hooks = checkHooks(context, repositories, statuses);
+  const statuses = await hooksStatus(close.map(({ path }) => path));
+  const hooks = await checkHooks(installation, repositories, statuses);
   return [
     ...(heard ? [] : [checkRoots(context, repositories)]),
     hooks,
-    hookConf?.believed === true ? { findings: [] } : checkSettings(installation, close, statuses, hooks.well),
+    checkInnerRepositories(context, close),
     await checkReachability(
       installation,
       close.map(({ user }) => user),
       hooks.run,
     ),
-    await checkClients(context, hookConf, close, statuses, hooks.well),
     checkUnmanaged(installation, repositories),
     checkGc(context, close),
     checkCollection(installation, close),

@@ -1,7 +1,7 @@
-/** Checks the programs that are needed: curl and git, as hooks find them; getfattr where a ruler needs it. */
+/** Checks the programs that are needed: what asks for the hooks, git, and getfattr where a ruler needs it. */
 
 import { runProgram } from '../bounded/index.ts';
-import { findProgram, programFolders } from '../git/index.ts';
+import { findClient, findProgram, programFolders } from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import type { StorageSettings } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
@@ -15,7 +15,7 @@ const timeoutMs = 10_000;
 /** `storages` are the configured ones, as far as they can be read. */
 export async function checkPrograms(storages: readonly StorageSettings[]): Promise<CheckResult> {
   const ruled = storages.find(({ ruler }) => ruler?.by === 'xattr');
-  const parts = await Promise.all([curl(), git(), ...(ruled === undefined ? [] : [getfattr(ruled)])]);
+  const parts = await Promise.all([client(), git(), ...(ruled === undefined ? [] : [getfattr(ruled)])]);
   return {
     findings: parts.flatMap(part => part.findings),
     checked: [[...parts.map(part => part.is), `Node.js ${process.versions.node}`].join(', ')],
@@ -27,32 +27,38 @@ interface Program {
   readonly findings: readonly Finding[];
 }
 
-async function curl(): Promise<Program> {
-  const mend = installing('curl');
-  const told = await versionOf('curl', ['-q', '--version']);
-  if (told === null) {
-    const message = `curl is not in ${programFolders.join(', ')}, so no hook can ask the gate`;
-    return { is: 'no curl', findings: [findingOf('curl_missing', message, mend)] };
-  }
-  const is = `curl ${numberIn(told)}`;
-  if (/^Features:.*\bUnixSockets\b/m.test(told)) return { is, findings: [] };
-  return {
-    is,
-    findings: [findingOf('curl_missing', `${is} cannot use Unix sockets, so no hook can ask the gate`, mend)],
-  };
+async function client(): Promise<Program> {
+  const found = await findClient();
+  if (found !== null) return { is: found, findings: [] };
+  const message = `neither nc nor curl in ${programFolders.join(', ')} can ask the gate, so no hook can`;
+  return { is: 'no client', findings: [findingOf('client_missing', message, installing('curl'))] };
 }
 
 async function git(): Promise<Program> {
+  const found = [...new Set(foldersOf().map(folder => `${folder}/git`))];
+  const all: { readonly path: string; readonly number: string }[] = [];
+  for (const path of found) {
+    const told = await versionAt(path, ['--version']);
+    if (told !== null) all.push({ path, number: numberIn(told) });
+  }
+  const [first] = all;
   const mend = installing('git');
-  const told = await versionOf('git', ['--version']);
-  if (told === null)
+  if (first === undefined)
     return { is: 'no git', findings: [findingOf('git_missing', 'git is not installed', mend)] };
-  const number = numberIn(told);
-  const is = `git ${number}`;
-  const [major = 0, minor = 0] = number.split('.').map(Number);
-  if (major > leastGit[0] || (major === leastGit[0] && minor >= leastGit[1])) return { is, findings: [] };
-  const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
-  return { is, findings: [findingOf('git_missing', message, mend)] };
+  const is = `git ${first.number}`;
+  const findings: Finding[] = [];
+  const [major = 0, minor = 0] = first.number.split('.').map(Number);
+  if (major < leastGit[0] || (major === leastGit[0] && minor < leastGit[1])) {
+    const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
+    findings.push(findingOf('git_missing', message, mend));
+  }
+  if (all.some(({ number }) => number !== first.number)) {
+    const names = all.map(({ path, number }) => `${path} is ${number}`).join(', ');
+    const line =
+      'in app.ini set [reclaim] GIT to the path of the git that your server runs; then restart the worker';
+    findings.push(findingOf('another_git', `this host has several versions of git: ${names}`, line));
+  }
+  return { is, findings };
 }
 
 async function getfattr({ kind }: StorageSettings): Promise<Program> {
@@ -79,9 +85,12 @@ function installing(name: string): string {
 /** The version that the program tells; null where it cannot be run. */
 async function versionOf(program: string, args: readonly string[]): Promise<string | null> {
   const found = find(program);
-  if (found === null) return null;
+  return found === null ? null : versionAt(found, args);
+}
+
+async function versionAt(path: string, args: readonly string[]): Promise<string | null> {
   try {
-    const { status, output } = await runProgram(found, args, { timeoutMs, env: { LC_ALL: 'C' } });
+    const { status, output } = await runProgram(path, args, { timeoutMs, env: { LC_ALL: 'C' } });
     return status === 0 ? output : null;
   } catch {
     return null;
@@ -89,8 +98,12 @@ async function versionOf(program: string, args: readonly string[]): Promise<stri
 }
 
 function find(program: string): string | null {
+  return findProgram(program, foldersOf());
+}
+
+function foldersOf(): readonly string[] {
   const own = (process.env.PATH ?? '').split(':').filter(folder => folder.startsWith('/'));
-  return findProgram(program, [...programFolders, ...own]);
+  return [...programFolders, ...own];
 }
 
 function numberIn(text: string): string {

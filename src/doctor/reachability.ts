@@ -1,9 +1,8 @@
 /**
- * Tells whether the users that git runs as get at what a push needs: the gate's socket, hook.conf, and the
- * hooks.
+ * Tells whether the users that git runs as get at what a push needs: the gate's socket and the hooks.
  */
 
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
@@ -38,21 +37,14 @@ export async function checkReachability(
   const asked = all.filter(user => mayAskFor(context.uid, user)).slice(0, mostUsers);
   const found = await Promise.all(
     asked.map(async user => {
-      // What rights hook.conf itself has is told once for everybody; here it is the way there that counts.
       const targets: Target[] = [
         { code: 'gate_blocked', path: socket, right: 'write' },
-        // Where it is not, nobody has to see it.
-        ...(existsSync(context.hookConf)
-          ? [{ code: 'hook_conf_blocked', path: context.hookConf, right: 'read' } as const]
-          : []),
         ...hooks
           .filter(hook => hook.user.uid === user.uid)
           .map(({ path }): Target => ({ code: 'hook_blocked', path, right: 'execute' })),
       ];
       const blocked = await blockedFor(user, targets);
-      return blocked
-        .map(block => ({ block, code: targets.find(({ path }) => path === block.target)?.code }))
-        .filter(({ block, code }) => code !== 'hook_conf_blocked' || block.at !== block.target);
+      return blocked.map(block => ({ block, code: targets.find(({ path }) => path === block.target)?.code }));
     }),
   );
   const told = new Map<string, Finding>();

@@ -1,11 +1,13 @@
 /** Repositories that no template matches, so that the daemon knows nothing of them. */
 
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { parseTemplate } from '../layout/index.ts';
+import { readBounded } from '../bounded/index.ts';
+import { isOurs } from '../git/index.ts';
+import { beforeLook, encodePath, parseTemplate } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
-import { hookFileAt } from './hook-file.ts';
 import type { Installation } from './installation.ts';
 import { setKey, softquota } from './mend.ts';
 import type { Repositories } from './repositories.ts';
@@ -31,9 +33,8 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
 
   /** The hooks that gitolite links into all of its repositories, gitolite-admin included. */
   function isMeantToAsk(path: string): boolean {
-    const { is, isLink } = hookFileAt(`${path}/hooks/pre-receive`, 'pre-receive');
-    if (is !== 'current' && is !== 'outdated') return false;
-    return !isLink || templateFor(path, roots) !== null;
+    const hook = hookAt(`${path}/hooks/pre-receive`);
+    return hook !== null && (!hook.isLink || templateFor(path, roots) !== null);
   }
 
   function told(
@@ -61,6 +62,18 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
       return 'if it should count, move it to a path that a template matches';
     const remove = softquota({ ...installation.context, configOption: null }, 'hooks remove', path);
     return `move it to a path that a template matches, or remove its hooks: ${remove}`;
+  }
+}
+
+/** Our hook there; null where there is none. */
+function hookAt(path: string): { readonly isLink: boolean } | null {
+  try {
+    beforeLook(path);
+    const file = readBounded(encodePath(path), { follow: true });
+    if (!isOurs('pre-receive', file)) return null;
+    return { isLink: lstatSync(encodePath(path)).isSymbolicLink() };
+  } catch {
+    return null;
   }
 }
 

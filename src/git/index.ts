@@ -15,14 +15,7 @@
  * and ends in bounded time.
  */
 
-export {
-  type Client,
-  clientFault,
-  findProgram,
-  isClient,
-  programFolders,
-  type QuickClient,
-} from './hooks/client.ts';
+export { asks, type Client, findClient, findProgram, programFolders } from './hooks/client.ts';
 export {
   type CommonStatus,
   commonStatus,
@@ -33,36 +26,35 @@ export {
 } from './hooks/distribute.ts';
 export type { RepositoryFault } from './hooks/each.ts';
 export { type FoundRepositories, findRepositories, type UnreadPlace } from './hooks/find.ts';
-export type { FutureRepositories } from './hooks/future.ts';
 export { findGitolite, type Gitolite } from './hooks/gitolite.ts';
-export { Guard, type Guarded, type GuardOptions, hooksSignature } from './hooks/guard.ts';
-export { type HookName, hookNames, hooksDirectory, previousFile } from './hooks/hook.ts';
-export type { HooksPath } from './hooks/hooks-path.ts';
-export { type HookState, isThisVersion } from './hooks/inspect.ts';
+export { type GlobalHooks, installGlobally, writePrograms } from './hooks/global.ts';
+export { Guard, type Guarded, hooksSignature } from './hooks/guard.ts';
 export {
-  type InstallDone,
-  type InstalledHook,
-  type InstallOptions,
-  type InstallReport,
-  type InstallResult,
-  installHooks,
+  defaultSettings,
+  filled,
+  type HookSettings,
   type OnError,
   parseLastFor,
   parseOnError,
+  settingsIn,
+} from './hooks/head.ts';
+export { type HookName, hookNames, hooksDirectory, isOurs } from './hooks/hook.ts';
+export type { HooksPath } from './hooks/hooks-path.ts';
+export type { HookState } from './hooks/inspect.ts';
+export {
+  type InstallDone,
+  type InstalledHook,
+  type InstalledHooks,
+  type InstallOptions,
+  type InstallResult,
+  installHooks,
+  type WantedSettings,
 } from './hooks/install.ts';
+export { hookConfPath } from './hooks/old-settings.ts';
 export { reasonOf } from './hooks/reason.ts';
 export { type RemoveDone, type RemovedHook, type RemoveResult, removeHooks } from './hooks/remove.ts';
-export {
-  defaultSocket,
-  type HookConf,
-  hookConfPath,
-  isLastFor,
-  type RepositorySettings,
-  withoutBlanks,
-} from './hooks/settings.ts';
-export { packageShared, type SharedPlace, stub, writeShared } from './hooks/shared.ts';
 export { configAsksForSignedPushes } from './hooks/signed-pushes.ts';
-export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './hooks/status.ts';
+export { hooksStatus, isProtected, type RepositoryStatus } from './hooks/status.ts';
 export {
   type ForgeTemplate,
   type RemovedTemplate,

@@ -1,109 +1,77 @@
 /**
- * The program by which hooks ask at the gate's socket. netcat and socat start more quickly than curl, but
- * other programs have the same names: each is tried as the hooks run it, at a socket of our own.
+ * The program by which hooks ask at the gate's socket. OpenBSD's netcat starts more quickly than curl, but other
+ * programs have the same name: it is tried as the hooks run it, at a socket of our own.
  */
 
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../../bounded/index.ts';
+import { defaultSettings, headLines } from './head.ts';
 
-/** The quickest first; curl does what the others cannot. */
-const clients = ['nc', 'socat', 'curl'] as const;
+/** The quickest first. */
+const clients = ['nc', 'curl'] as const;
 
 export type Client = (typeof clients)[number];
 
-export type QuickClient = Exclude<Client, 'curl'>;
-
-/** Where the hooks look first for programs of the system. */
+/** The folders that hooks take programs from. */
 export const programFolders: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin'];
 
-export function isClient(text: string): text is Client {
-  return clients.some(client => client === text);
+/** The quickest program in these folders that asks as the hooks need it; null where none does. */
+export async function findClient(folders = programFolders): Promise<Client | null> {
+  for (const client of clients) if (await asks(client, folders)) return client;
+  return null;
 }
 
-/** The quickest program in these folders that asks as the hooks need it. */
-export async function findClient(folders = programFolders): Promise<Client> {
-  for (const client of clients) {
-    if (client === 'curl' || (await clientFault(client, folders)) === null) return client;
-  }
-  return 'curl';
-}
+const text = 'tried\n';
+/** Longer than what one write of a server puts on a socket, as many refs are. */
+const question = 'x'.repeat(300_000);
 
-/** Arguments as in `scripts/hooks/fragments/calling.sh`. */
-export const clientArguments: Readonly<Record<QuickClient, (socket: string) => readonly string[]>> = {
-  nc: socket => ['-U', '-W', '4', socket],
-  socat: socket => ['-b', '16384', '-t', '60', '-', `UNIX-CONNECT:${socket},shut-none,readbytes=65536`],
-};
-
-const trialMs = 2000;
-const request = 'GET /v1/check HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
-const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\ntried';
-const mostBytes = 256 * 1024;
-
-/** Returns why the hooks cannot ask by this program; null if they can. */
-export async function clientFault(
-  client: QuickClient,
-  folders: readonly string[] = programFolders,
-): Promise<string | null> {
-  // By it the hooks know how much of their time is left.
-  if (!existsSync('/proc/uptime')) return 'there is no /proc/uptime';
-  const program = findProgram(client, folders);
-  if (program === null) return `${client} is not in ${folders.join(', ')}`;
-  const fault = `${program} does not ask at a socket as the hooks need it`;
-  let folder: string | null = null;
+/** Tells whether the program hands over a question, gives the answer, and ends when the time is over. */
+export async function asks(client: Client, folders: readonly string[] = programFolders): Promise<boolean> {
+  const folder = await mkdtemp(join(tmpdir(), 'softquota-'));
   try {
-    folder = await mkdtemp(join(tmpdir(), 'softquota-'));
-    const at = folder;
-    const ask = async (behave: Behaviour) => {
-      const socket = join(at, behave.name);
+    const ask = async (behave: (socket: Socket) => void): Promise<string> => {
+      const socket = join(folder, behave.name);
       const server = await serve(socket, behave);
       try {
-        const options = { input: request, timeoutMs: trialMs, mostBytes, env: { LC_ALL: 'C' } };
-        return (await runProgram(program, clientArguments[client](socket), options)).output;
+        const head = headLines({ ...defaultSettings, socket, client });
+        const request = `request() { printf 'POST /v1/push HTTP/1.0\\r\\nContent-Length: ${question.length}\\r\\n\\r\\n' && cat; }`;
+        const script = `PATH=${folders.join(':')} left=1\n${head}${request}\ncall`;
+        const options = { input: question, timeoutMs: trialMs, env: { LC_ALL: 'C' } };
+        return (await runProgram('/bin/sh', ['-c', script], options)).output;
       } finally {
         server.close();
       }
     };
-    const all = await Promise.all([ask(tellsThenEnds), ask(endsAtOnce), ask(neverEnds)]);
-    return isWell(all) ? null : fault;
+    const [whole, none] = await Promise.all([ask(answers), ask(isSilent)]);
+    return whole?.startsWith('HTTP/1.') === true && whole.endsWith(`\r\n\r\n${text}`) && none === '';
   } catch {
-    return fault;
+    return false;
   } finally {
-    if (folder !== null) await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
-type Behaviour = (socket: Socket) => void;
+const trialMs = 5000;
 
-function tellsThenEnds(socket: Socket): void {
+function answers(socket: Socket): void {
   let asked = '';
   socket.on('data', data => {
     asked += data.toString('latin1');
-    if (asked === request) socket.end(answer);
+    if (asked.endsWith(`\r\n\r\n${question}`))
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`);
   });
 }
 
-function endsAtOnce(socket: Socket): void {
-  socket.destroy();
+function isSilent(socket: Socket): void {
+  socket.resume();
 }
 
-function neverEnds(socket: Socket): void {
-  const more = (): void => {
-    while (!socket.destroyed && socket.write('x'.repeat(16 * 1024)));
-  };
-  socket.on('drain', more);
-  more();
-}
-
-function isWell([whole, none, cut]: readonly string[]): boolean {
-  return whole === answer && none === '' && cut !== undefined && cut.length > 0;
-}
-
-function serve(path: string, behave: Behaviour): Promise<Server> {
-  const server = createServer({ allowHalfOpen: true }, socket => {
+function serve(path: string, behave: (socket: Socket) => void): Promise<Server> {
+  const server = createServer(socket => {
     // The other side may go away while something is told to it.
     socket.on('error', () => {});
     behave(socket);

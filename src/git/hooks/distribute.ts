@@ -6,31 +6,29 @@ import type { Parts } from '../../layout/index.ts';
 import { findRepositories } from './find.ts';
 import { Folder } from './folder.ts';
 import type { Gitolite } from './gitolite.ts';
-import { type HookName, hookNames } from './hook.ts';
-import { type HookPlace, type HookState, inspectPlace, isOurEntry, stateOf } from './inspect.ts';
+import { type HookName, hookNames, isOurs } from './hook.ts';
+import { absentHooks, type HookPlace, type HookState, inspectPlace, statesIn } from './inspect.ts';
 import {
   givesWay,
-  type InstalledHook,
+  type InstalledHooks,
   type InstallOptions,
-  type InstallReport,
+  type InstallResult,
   installHooks,
   installIn,
 } from './install.ts';
 import { physicalPath } from './physical.ts';
 import { type RemoveDone, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
-import { wholeHooks } from './shared.ts';
 
 export interface DistributeReport {
   readonly gitolite: Gitolite;
   /** In gitolite's folder. */
-  readonly hooks: Readonly<Record<HookName, InstalledHook>>;
+  readonly hooks: InstalledHooks;
   /** The outcome for the repositories that exist. */
-  readonly repositories: InstallReport;
+  readonly repositories: readonly InstallResult[];
 }
 
 /**
- * Puts both hooks where gitolite takes them from, has it link them into every repository, and writes the
- * socket's path into those that exist. Nothing is done, and it rejects with `conflict`, where linking would
+ * Puts both hooks where gitolite takes them from, and has it link them into every repository. Nothing is done, and it rejects with `conflict`, where linking would
  * put an end to a hook that some repository has for itself, or where the next push to gitolite-admin would
  * put an end to ours.
  */
@@ -50,8 +48,7 @@ export async function distributeHooks(
         await place.folder?.close();
       }
     }
-    // There is one folder: a stub would save nothing.
-    const hooks = await installIn(folder, wholeHooks);
+    const hooks = await installIn(folder, { wanted: options });
     await gitolite.link();
     return { gitolite, hooks, repositories: await installHooks(repositories, options) };
   } finally {
@@ -64,21 +61,12 @@ export interface CommonStatus {
   readonly hooks: Readonly<Record<HookName, HookState>>;
 }
 
-/** How the hooks stand where gitolite takes them from. */
+/** The states of the hooks where gitolite takes them from. */
 export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
-  const hooks: Record<HookName, HookState> = {
-    'pre-receive': { state: 'absent' },
-    'post-receive': { state: 'absent' },
-  };
   const folder = await existingCommon(gitolite);
-  if (folder === null) return { gitolite, hooks };
+  if (folder === null) return { gitolite, hooks: absentHooks };
   try {
-    for (const name of hookNames) {
-      const place = await inspectPlace(folder, name);
-      hooks[name] = stateOf(place);
-      await place.folder?.close();
-    }
-    return { gitolite, hooks };
+    return { gitolite, hooks: await statesIn(folder) };
   } finally {
     await folder.close();
   }
@@ -191,7 +179,7 @@ async function mustHideNothing(repositories: readonly string[], place: HookPlace
         );
       }
       const own = hooks.entry(name);
-      if (own.kind !== 'file' || isOurEntry(name, own)) continue;
+      if (own.kind !== 'file' || isOurs(name, own)) continue;
       throw new SoftquotaError(
         'conflict',
         `${repository}/hooks/${name} is the repository's own, and gitolite would remove it for its link: ` +

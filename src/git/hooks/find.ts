@@ -22,8 +22,8 @@ export interface UnreadPlace {
 /**
  * Every bare repository at or below the roots: a directory with HEAD, objects and refs.
  *
- * A root may be a link; below it none is followed. Nothing inside a repository is looked at,
- * nor a working copy's `.git`, which is not bare.
+ * A root may be a link; below it none is followed. Inside a repository only `modules` is looked at, where git keeps
+ * those of submodules, to which a pusher may name the path. A working copy's `.git` is left out.
  */
 export async function findRepositories(roots: readonly string[]): Promise<FoundRepositories> {
   const repositories = new Set<string>();
@@ -42,8 +42,10 @@ export async function findRepositories(roots: readonly string[]): Promise<FoundR
     if (visited.has(path)) continue;
     visited.add(path);
     try {
-      if (await isRepository(path)) repositories.add(path);
-      else waiting.push(...(await directoriesIn(path)));
+      if (await isRepository(path)) {
+        repositories.add(path);
+        waiting.push(...(await directoriesIn(path)).filter(entry => entry === `${path}/modules`));
+      } else waiting.push(...(await directoriesIn(path)));
     } catch (error) {
       // One that vanished meanwhile is no fault; a root that was never there was told above.
       if (systemCode(error) !== 'ENOENT') unread.set(path, unreadAt(path, error));

@@ -79,6 +79,11 @@ export class Folder {
     return lookAt(`${this.path}/${name}`, act);
   }
 
+  /** A path to `name` that holds also where the directory is moved. */
+  at(name: string): string | Buffer {
+    return this.#at(name);
+  }
+
   #at(name: string): string | Buffer {
     if (process.platform !== 'linux') return encodePath(`${this.path}/${name}`);
     return name === '.' ? `/proc/self/fd/${this.#handle.fd}` : `/proc/self/fd/${this.#handle.fd}/${name}`;

@@ -3,19 +3,19 @@
  * asked.
  */
 
-import type { RepositorySettings } from './settings.ts';
+import type { ConfigFacts } from './config.ts';
 
 /** How Gitaly names the directories above repositories. */
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
 /**
- * The sign that a repository is one of GitLab's; null where there is none. Without its settings only its
- * path is looked at.
+ * The sign that a repository is one of GitLab's; null where there is none. Without its configuration only
+ * its path is looked at.
  */
-export function gitlabEvidence(path: string, settings: RepositorySettings | null): string | null {
+export function gitlabEvidence(path: string, facts: ConfigFacts | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
   if (directory !== undefined) return `it is in ${directory}`;
-  if (settings === null || settings.gitlabProject === null) return null;
+  if (facts === null || facts.gitlabProject === null) return null;
   return 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that';
 }
 

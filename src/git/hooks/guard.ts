@@ -1,37 +1,23 @@
 /**
- * Guarding one repository after the other, as often as somebody likes to look: what is in place costs some
- * looks at the disk and starts no program.
+ * Guards one repository after the other, as often as somebody likes to look: what is in place costs some looks at
+ * the disk and starts no program.
  */
 
-import type { Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
 import { encodePath, lookAt } from '../../layout/index.ts';
-import { type Client, findClient } from './client.ts';
 import { Folder } from './folder.ts';
-import type { HookSettings } from './future.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { folderFile, hookNames } from './hook.ts';
-import { stateThrough } from './inspect.ts';
-import { installInto } from './install.ts';
+import { statesIn } from './inspect.ts';
+import { installInto, type WantedSettings } from './install.ts';
+import { hookConfPath } from './old-settings.ts';
 import { reasonOf } from './reason.ts';
 import { runFolder } from './run-folder.ts';
-import { addSettings, hookConfPath, readHookConf } from './settings.ts';
-import { type SharedPlace, StubChoice, writeShared } from './shared.ts';
 
-export interface GuardOptions {
-  /** Absolute path of the gate's socket. */
-  readonly socket: string;
-  /** Where the stubs find the hooks; the package's own directory unless given. */
-  readonly shared?: SharedPlace;
-  readonly client?: Client;
-  /** Instead of /etc/softquota/hook.conf. */
-  readonly hookConf?: string;
-}
-
-/** How a repository stands after somebody looked after it. */
+/** The outcome of looking after a repository. */
 export interface Guarded {
-  /** `not-yet`: it is no repository yet, or git is about to write its configuration. */
+  /** `not-yet`: it is no repository yet. */
   readonly is: 'guarded' | 'not-yet' | 'fault';
   /** Tells whether hooks had to be put in. */
   readonly put: boolean;
@@ -43,22 +29,14 @@ export interface Guarded {
   readonly skipped?: readonly string[];
 }
 
-/**
- * git writes the configuration of a new repository some times in a row, and fails where somebody has its
- * lock.
- */
-const quietMs = 200;
-/** A repository that has no configuration after that time does not get one any more. */
-const unfinishedMs = 60_000;
-
-/** What says that something became another with the hooks of a repository. */
+/** The files that change when something changes about the hooks of a repository. */
 const watchedFiles = [
-  'config',
   'hooks',
   ...hookNames.flatMap(name => [`hooks/${name}`, `hooks/${name}.d/${folderFile}`]),
   'hooks/pre-receive.d',
   'custom_hooks',
   ...hookNames.map(name => `custom_hooks/${name}`),
+  'HEAD',
 ];
 
 /** A text that stays the same as long as nobody touches the hooks; null where there is no such directory. */
@@ -68,48 +46,34 @@ export async function hooksSignature(repository: string): Promise<string | null>
     for (const file of watchedFiles) {
       try {
         const { ino, ctimeMs } = await lstat(encodePath(`${repository}/${file}`));
-        parts.push(`${ino} ${ctimeMs}`);
+        // Only that there is a HEAD counts.
+        parts.push(file === 'HEAD' ? '+' : `${ino} ${ctimeMs}`);
       } catch (error) {
         if (!isAbsent(error)) throw error;
         parts.push('-');
       }
     }
-    return parts[0] === '-' && parts[1] === '-' ? null : parts.join(',');
+    return parts.every(part => part === '-') ? null : parts.join(',');
   });
 }
 
 export class Guard {
-  readonly #settings: HookSettings;
-  readonly #choice: StubChoice;
+  readonly #wanted: WantedSettings;
   readonly #hookConf: string;
-  readonly #shared: SharedPlace | undefined;
 
-  private constructor(settings: HookSettings, { shared, hookConf }: GuardOptions) {
-    this.#settings = settings;
-    this.#choice = new StubChoice(shared);
-    this.#shared = shared;
-    this.#hookConf = hookConf ?? hookConfPath;
-  }
-
-  static async open(options: GuardOptions): Promise<Guard> {
-    const client = options.client ?? (await findClient());
-    return new Guard({ socket: options.socket, client: client === 'curl' ? null : client }, options);
+  /** `hookConf`: instead of /etc/softquota/hook.conf. */
+  constructor(wanted: WantedSettings, hookConf = hookConfPath) {
+    this.#wanted = wanted;
+    this.#hookConf = hookConf;
   }
 
   /**
-   * Writes the file that all stubs run again, where that was taken away or changed, and looks again who can
-   * have stubs. The package's own stays as it is. Rejects where it cannot be written.
-   */
-  async keepShared(): Promise<void> {
-    this.#choice.forget();
-    if (this.#shared !== undefined && this.#shared !== 'none') await writeShared(this.#shared);
-  }
-
-  /**
-   * Puts in what is missing. `isForge`: other repositories beside it are a forge's. A fault is a value.
-   * Nothing is written through a link, nor into a repository of another user.
+   * Puts in what is missing, and replaces what is of another version; the settings of hooks in place stay.
+   * `isForge`: other repositories beside it are a forge's. A fault is a value. Nothing is written through a link,
+   * nor into a repository of another user.
    */
   async guard(path: string, isForge: boolean): Promise<Guarded> {
+    const nothing = { put: false, isForge: false, why: null };
     try {
       const repository = await Folder.open(path);
       try {
@@ -118,74 +82,50 @@ export class Guard {
         await repository.close();
       }
     } catch (error) {
-      if (isAbsent(error)) return { is: 'not-yet', put: false, isForge: false, why: null };
-      return { is: 'fault', put: false, isForge: false, why: reasonOf(error) };
+      if (isAbsent(error)) return { is: 'not-yet', ...nothing };
+      return { is: 'fault', ...nothing, why: reasonOf(error) };
     }
   }
 
   async #guardIn(repository: Folder, path: string, isForge: boolean): Promise<Guarded> {
-    const notYet: Guarded = { is: 'not-yet', put: false, isForge: false, why: null };
-    if (!isRepository(repository)) return notYet;
+    const nothing = { put: false, isForge: false, why: null };
+    if (['HEAD', 'objects', 'refs'].some(name => repository.entry(name).kind === 'absent'))
+      return { is: 'not-yet', ...nothing };
     const uid = process.geteuid?.() ?? -1;
     if (repository.stats.uid !== uid) {
       const why = `it belongs to the user ${repository.stats.uid}, and the worker runs as ${uid}`;
-      return { is: 'fault', put: false, isForge: false, why };
+      return { is: 'fault', ...nothing, why };
     }
     const gitlab = gitlabEvidence(path, null);
-    if (gitlab !== null) return { is: 'fault', put: false, isForge: false, why: gitlabWords(gitlab) };
-    const before = await isGuardedBy(repository);
-    let inForge = before.inFolder;
-    let skipped: readonly string[] = [];
-    if (!before.isGuarded) {
-      const hooks = await installInto(repository, await this.#choice.contentsFor(uid), isForge);
-      skipped = Object.values(hooks).flatMap(hook => (hook.skipped ? [hook.previous ?? hook.file] : []));
-      inForge = hooks['pre-receive'].file.endsWith(`/${folderFile}`);
-    }
-    const done = { put: !before.isGuarded, isForge: inForge, why: null, skipped };
-    // Where it is, it counts instead.
-    if (readHookConf(this.#hookConf) !== null) return { is: 'guarded', ...done };
-    if (!isQuiet(repository)) return { is: 'not-yet', ...done };
-    await addSettings(repository, this.#settings);
-    return { is: 'guarded', ...done };
+    if (gitlab !== null) return { is: 'fault', ...nothing, why: gitlabWords(gitlab) };
+    const before = await filesOfGuarded(repository);
+    if (before !== null) return { is: 'guarded', ...nothing, isForge: isAnyInFolder(before) };
+    const hooks = Object.values(await installInto(repository, this.#wanted, this.#hookConf, isForge));
+    return {
+      is: 'guarded',
+      put: true,
+      isForge: isAnyInFolder(hooks.map(({ file }) => file)),
+      why: null,
+      skipped: hooks.flatMap(hook => (hook.skipped ? [hook.previous ?? hook.file] : [])),
+    };
   }
 }
 
-/**
- * Tells whether git has written the configuration; also where it never will, which adding the settings then
- * names.
- */
-function isQuiet(repository: Folder): boolean {
-  // A clock that was wrong may have left a time in the future.
-  const age = ({ mtimeMs }: Stats) => Math.abs(Date.now() - mtimeMs);
-  const config = repository.entry('config');
-  if (config.kind === 'file') return age(config.stats) >= quietMs;
-  return config.kind !== 'absent' || age(repository.stats) >= unfinishedMs;
-}
-
-/**
- * Tells whether git runs hooks of this version there, and whether out of a folder that a forge's hook runs.
- */
-async function isGuardedBy(repository: Folder): Promise<{ isGuarded: boolean; inFolder: boolean }> {
+/** The files of both hooks where git runs this version's; null where it does not. */
+async function filesOfGuarded(repository: Folder): Promise<readonly string[] | null> {
   const hooks = await runFolder(repository);
-  if (hooks === null) return { isGuarded: false, inFolder: false };
+  if (hooks === null) return null;
   try {
-    const states = [];
-    for (const name of hookNames) states.push(await stateThrough(hooks, name));
-    return {
-      isGuarded: states.every(state => state.state === 'installed' && state.current),
-      inFolder: states.some(state => state.state === 'installed' && state.file.endsWith(`/${folderFile}`)),
-    };
+    const states = Object.values(await statesIn(hooks));
+    if (states.some(({ state }) => state !== 'ours')) return null;
+    return states.flatMap(({ file }) => file ?? []);
   } finally {
     await hooks.close();
   }
 }
 
-function isRepository(repository: Folder): boolean {
-  return (
-    repository.entry('HEAD').kind !== 'absent' &&
-    repository.entry('objects').kind !== 'absent' &&
-    repository.entry('refs').kind !== 'absent'
-  );
+function isAnyInFolder(files: readonly string[]): boolean {
+  return files.some(file => file.endsWith(`/${folderFile}`));
 }
 
 function isAbsent(error: unknown): boolean {

@@ -1,6 +1,6 @@
 /** The hooks of this package, and telling them from other people's. */
 
-import { readFileSync } from 'node:fs';
+import type { BoundedFile } from '../../bounded/index.ts';
 import { packageDirectory } from '../../package.ts';
 
 export const hookNames = ['pre-receive', 'post-receive'] as const;
@@ -8,11 +8,6 @@ export const hookNames = ['pre-receive', 'post-receive'] as const;
 export type HookName = (typeof hookNames)[number];
 
 export const hooksDirectory = new URL('hooks/', packageDirectory);
-
-/** The hook as this version of the package has it. */
-export function packagedHook(name: HookName): Buffer {
-  return readFileSync(new URL(name, hooksDirectory));
-}
 
 /** Where a hook that was there before ours goes on, below `hooks/NAME.d`. */
 export const previousFile = '50-previous';
@@ -24,31 +19,50 @@ export const folderFile = '00-softquota';
 export const customFolder = 'custom_hooks';
 
 /** Tells whether this is a hook that Gogs puts into repositories, and that runs `custom_hooks/NAME`. */
-export function isOfGogs(name: HookName, content: Uint8Array): boolean {
-  const found = text(content);
-  return !isOurs(name, content) && /\bhook --config=/.test(found) && !runsFolder(name, content);
+export function isOfGogs(name: HookName, entry: BoundedFile): boolean {
+  return (
+    entry.kind === 'file' &&
+    /\bhook --config=/.test(textOf(entry.bytes)) &&
+    !isOurs(name, entry) &&
+    !namesFolder(name, entry.bytes)
+  );
 }
 
 /** Tells whether this is a hook of ours, of any version. */
-export function isOurs(name: HookName, content: Uint8Array): boolean {
-  const found = text(content);
-  const firstEnd = found.indexOf('\n');
-  return found.startsWith('#!') && found.startsWith(`\n# softquota hook: ${name}\n`, firstEnd);
+export function isOurs(name: HookName, entry: BoundedFile): entry is BoundedFile & { kind: 'file' } {
+  if (entry.kind !== 'file') return false;
+  const found = textOf(entry.bytes);
+  return found.startsWith('#!') && found.startsWith(`\n# softquota hook: ${name}\n`, found.indexOf('\n'));
 }
 
-// The folder's name as a whole, or built from the hook's own: ${hookname}.d/, $(basename $0).d/,
-// ${0##*/}.d/. The hooks themselves tell it by patterns that match the same.
+/** The folder's name as a whole, or built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
 const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
 
-/** Tells whether a hook runs the folder `NAME.d` itself, as those do that forges put into repositories. */
-export function runsFolder(name: HookName, content: Uint8Array): boolean {
-  const found = text(content);
+/**
+ * Tells whether this is another's hook that runs the folder `NAME.d` itself, as those do that forges put into
+ * repositories.
+ */
+export function runsFolder(name: HookName, entry: BoundedFile): boolean {
+  return (
+    entry.kind === 'file' && isExecutable(entry) && !isOurs(name, entry) && namesFolder(name, entry.bytes)
+  );
+}
+
+function namesFolder(name: HookName, content: Uint8Array): boolean {
+  const found = textOf(content);
   return found.includes(`${name}.d`) || buildsName.some(pattern => pattern.test(found));
 }
 
-function text(content: Uint8Array): string {
-  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
+/** git passes over a hook that its user may not execute. */
+export function isExecutable({ stats }: BoundedFile & { kind: 'file' }): boolean {
+  return (stats.mode & 0o100) !== 0;
 }
 
-/** The file in a repository whose lines a refusal shows; the worker writes it. */
-export const spaceNote = 'softquota-space';
+/** Tells whether it is a hook that git passes over. */
+export function isSkipped(entry: BoundedFile): boolean {
+  return entry.kind === 'file' && !isExecutable(entry);
+}
+
+function textOf(content: Uint8Array): string {
+  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
+}

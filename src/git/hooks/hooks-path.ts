@@ -5,10 +5,10 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type ProgramOptions, readBounded } from '../../bounded/index.ts';
 import { beforeFollow, encodePath, saysHangs } from '../../layout/index.ts';
+import { asOwner, type ConfigFacts, git } from './config.ts';
 import type { Folder } from './folder.ts';
 import { type HookName, hookNames } from './hook.ts';
-import { isCurrent } from './inspect.ts';
-import { asOwner, git, type RepositorySettings } from './settings.ts';
+import { isCurrentEntry } from './inspect.ts';
 
 export interface HooksPath {
   /** As it is written. */
@@ -24,7 +24,7 @@ export interface HooksPath {
 type Setting = Pick<HooksPath, 'path' | 'from'>;
 
 /** Answers for one repository after the other; what is the same for all is read once. */
-export type HooksPathFinder = (repository: Folder, settings: RepositorySettings) => Promise<HooksPath | null>;
+export type HooksPathFinder = (repository: Folder, facts: ConfigFacts) => Promise<HooksPath | null>;
 
 /**
  * As git looks for it on behalf of the repository's owner, who it is assumed to run as: the
@@ -35,13 +35,13 @@ export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
   const ofOwners = new Map<number, Promise<Setting | null>>();
   let ofSystem: Promise<Setting | null> | undefined;
 
-  return async (repository, settings) => {
+  return async (repository, facts) => {
     const { uid } = repository.stats;
     const owners = ofOwners.get(uid) ?? ofOwner(uid, passwd);
     ofOwners.set(uid, owners);
     ofSystem ??= hooksPathIn(['--system'], "the system's configuration");
     const own =
-      settings.hooksPath === null ? null : { path: settings.hooksPath, from: `${repository.path}/config` };
+      facts.hooksPath === null ? null : { path: facts.hooksPath, from: `${repository.path}/config` };
     const found = own ?? (await owners) ?? (await ofSystem);
     if (found === null) return null;
     const directory = await directoryOf(found.path, repository, passwd);
@@ -61,7 +61,7 @@ async function directoryOf(path: string, repository: Folder, passwd: string): Pr
 function isCurrentAt(name: HookName, path: string): boolean {
   try {
     beforeFollow(path);
-    return isCurrent(name, readBounded(encodePath(path), { follow: true }));
+    return isCurrentEntry(name, readBounded(encodePath(path), { follow: true }));
   } catch {
     return false;
   }

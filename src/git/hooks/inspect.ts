@@ -1,43 +1,43 @@
-/** How things stand with one hook of one repository. */
+/** The state of one hook of one repository. */
 
+import { accessSync, constants } from 'node:fs';
 import type { BoundedFile } from '../../bounded/index.ts';
-import { SoftquotaError } from '../../errors.ts';
+import { SoftquotaError, systemCode } from '../../errors.ts';
+import { beforeFollow, encodePath } from '../../layout/index.ts';
 import { Folder } from './folder.ts';
+import { filled, type HookSettings, settingsIn } from './head.ts';
 import {
   customFolder,
   folderFile,
   type HookName,
+  hookNames,
+  isExecutable,
   isOfGogs,
   isOurs,
-  packagedHook,
+  isSkipped,
   previousFile,
   runsFolder,
 } from './hook.ts';
-import { isCurrentStub, stubIn } from './shared.ts';
 
-type InstalledState = Extract<HookState, { readonly state: 'installed' }>;
+/** `older`: ours, of another version, or with a settings head that none or another installation wrote. */
+export type HookStanding = 'absent' | 'ours' | 'older' | 'foreign' | 'blocked';
 
-export type HookState =
-  /** The repository has no such hook. */
-  | { readonly state: 'absent' }
-  /** Another hook is there, and ours is not. */
-  | { readonly state: 'other' }
-  | {
-      readonly state: 'installed';
-      /** Where ours lies, below the repository. */
-      readonly file: string;
-      /**
-       * Tells whether it is this version's, and executable: git passes over one that is not. Of a stub, also
-       * whether the file that it runs is there and this version's.
-       */
-      readonly current: boolean;
-      /** The file that it runs, if it is a stub, and whether the stub itself is this version's. */
-      readonly stub: { readonly runs: string; readonly current: boolean } | null;
-      /** Tells whether a hook that was there before goes on as `hooks/NAME.d/50-previous`. */
-      readonly previous: boolean;
-      /** Tells whether that hook is not executable, so that it does not run. */
-      readonly skipped: boolean;
-    };
+export interface HookState {
+  readonly state: HookStanding;
+  /** Where it lies, below the repository; null: nowhere. */
+  readonly file: string | null;
+  /** Why git cannot run it; null where it can. */
+  readonly blocked: string | null;
+  /** Null: it has none, as a hook of another version. */
+  readonly settings: HookSettings | null;
+  /** A hook that was there before and does not run, because it is not executable. */
+  readonly skipped: string | null;
+}
+
+export const absentHooks: Readonly<Record<HookName, HookState>> = {
+  'pre-receive': { state: 'absent', file: null, blocked: null, settings: null, skipped: null },
+  'post-receive': { state: 'absent', file: null, blocked: null, settings: null, skipped: null },
+};
 
 /** The files in `hooks` under one hook's names. */
 export interface HookPlace {
@@ -48,10 +48,7 @@ export interface HookPlace {
   readonly main: BoundedFile;
   /** Tells whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
   readonly delegates: boolean;
-  /**
-   * Tells whether the repository is Gitea's or Forgejo's, whose hook replaces hooks/NAME and runs
-   * hooks/NAME.d.
-   */
+  /** Tells whether the repository is of a forge whose hook replaces hooks/NAME and runs hooks/NAME.d. */
   readonly isForge: boolean;
   /** hooks/NAME.d, held open; null where it is not. */
   readonly folder: Folder | null;
@@ -63,16 +60,16 @@ export interface HookPlace {
 const forgeFile = 'gitea';
 
 /**
- * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is
- * known to be a forge's, also where nothing in it says so yet.
+ * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is known
+ * to be a forge's, also where nothing in it says so yet.
  */
 export async function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
   const main = hooks.entry(name);
   mustBeFile(main, `${hooks.path}/${name}`);
   const folder = await hooks.directory(`${name}.d`);
   try {
-    const inFolder = folder?.entry(folderFile) ?? { kind: 'absent' };
-    const previous = folder?.entry(previousFile) ?? { kind: 'absent' };
+    const inFolder = folder?.entry(folderFile) ?? absent;
+    const previous = folder?.entry(previousFile) ?? absent;
     mustBeFile(inFolder, `${hooks.path}/${name}.d/${folderFile}`);
     mustBeFile(previous, `${hooks.path}/${name}.d/${previousFile}`);
     return placeWith(name, hooks, { main, folder, inFolder, previous }, isForge);
@@ -82,33 +79,33 @@ export async function inspectPlace(hooks: Folder, name: HookName, isForge = fals
   }
 }
 
+const absent: BoundedFile = { kind: 'absent' };
+
 type SeenFiles = Pick<HookPlace, 'main' | 'folder' | 'inFolder' | 'previous'>;
 
 function placeWith(name: HookName, hooks: Folder, seen: SeenFiles, isKnownForge = false): HookPlace {
-  const delegates = runsItself(name, seen.main);
-  return { name, below: belowOf(hooks), ...seen, delegates, isForge: isOfForge(name, seen, isKnownForge) };
+  const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
+  const delegates = runsFolder(name, seen.main);
+  return { name, below, ...seen, delegates, isForge: isOfForge(name, seen, delegates, isKnownForge) };
 }
 
 /**
- * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where
- * another hook is in the place of the forge's, nothing replaces it.
+ * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where another
+ * hook is in the place of the forge's, nothing replaces it.
  */
-function isOfForge(name: HookName, { main, folder, inFolder }: SeenFiles, isKnown: boolean): boolean {
-  if (main.kind === 'file' && !isOurEntry(name, main)) return runsItself(name, main);
-  return isKnown || isOurEntry(name, inFolder) || folder?.entry(forgeFile).kind === 'file';
+function isOfForge(
+  name: HookName,
+  { main, folder, inFolder }: SeenFiles,
+  delegates: boolean,
+  isKnown: boolean,
+): boolean {
+  if (main.kind === 'file' && !isOurs(name, main)) return delegates;
+  return isKnown || isOurs(name, inFolder) || folder?.entry(forgeFile).kind === 'file';
 }
 
-/** The directory of hooks below a repository, also where gitolite links it there. */
-function belowOf(hooks: Folder): string {
-  return hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
-}
-
-/**
- * Tells whether the hooks there are those of Gogs, which runs ours out of `custom_hooks`. For looking only.
- */
+/** Tells whether the hooks there are those of Gogs, which runs ours out of `custom_hooks`. */
 export function isGogs(hooks: Folder): boolean {
-  const entry = hooks.entry('pre-receive');
-  return entry.kind === 'file' && isOfGogs('pre-receive', entry.bytes);
+  return isOfGogs('pre-receive', hooks.entry('pre-receive'));
 }
 
 function mustBeFile(entry: BoundedFile, path: string): void {
@@ -118,35 +115,37 @@ function mustBeFile(entry: BoundedFile, path: string): void {
   throw new SoftquotaError('conflict', `${path} is ${what}`);
 }
 
-/** How one hook stands, also where it, or its folder, is a link: what git would run. For looking only. */
-export async function stateThrough(hooks: Folder, name: HookName): Promise<HookState> {
-  const place = await placeThrough(hooks, name);
-  try {
-    return stateOf(place);
-  } finally {
+/** The states of both hooks, also where one, or its folder, is a link: of what git would run. */
+export async function statesIn(hooks: Folder): Promise<Record<HookName, HookState>> {
+  const states: Record<HookName, HookState> = { ...absentHooks };
+  for (const name of hookNames) {
+    const place = await placeThrough(hooks, name);
+    states[name] = stateOf(place, hooks);
     await place.folder?.close();
   }
+  return states;
 }
 
 async function placeThrough(hooks: Folder, name: HookName): Promise<HookPlace> {
   const folder = await folderThrough(hooks, `${name}.d`);
   try {
-    const entryOf = async (where: Folder | null, file: string) => {
-      const entry = where?.entry(file) ?? { kind: 'absent' };
-      if (entry.kind !== 'link' || where === null) return entry;
-      const aim = await where.linked(file);
-      if (!(aim instanceof Folder)) return aim ?? { kind: 'absent' };
-      await aim.close();
-      return { kind: 'directory' } as const;
-    };
-    const main = await entryOf(hooks, name);
-    const inFolder = await entryOf(folder, folderFile);
-    const previous = await entryOf(folder, previousFile);
+    const main = await entryThrough(hooks, name);
+    const inFolder = await entryThrough(folder, folderFile);
+    const previous = await entryThrough(folder, previousFile);
     return placeWith(name, hooks, { main, folder, inFolder, previous });
   } catch (error) {
     await folder?.close();
     throw error;
   }
+}
+
+async function entryThrough(where: Folder | null, file: string): Promise<BoundedFile> {
+  const entry = where?.entry(file) ?? absent;
+  if (entry.kind !== 'link' || where === null) return entry;
+  const aim = await where.linked(file);
+  if (!(aim instanceof Folder)) return aim ?? absent;
+  await aim.close();
+  return { kind: 'directory' };
 }
 
 async function folderThrough(hooks: Folder, name: string): Promise<Folder | null> {
@@ -157,44 +156,29 @@ async function folderThrough(hooks: Folder, name: string): Promise<Folder | null
   return aim instanceof Folder ? aim : null;
 }
 
-/** Tells whether this is another's hook that runs hooks/NAME.d by itself. */
-function runsItself(name: HookName, main: BoundedFile): boolean {
-  return (
-    main.kind === 'file' && isExecutable(main) && !isOurs(name, main.bytes) && runsFolder(name, main.bytes)
-  );
-}
-
-export function stateOf(place: HookPlace): HookState {
-  const { name, main, delegates, inFolder, previous } = place;
-  const installed = (file: string, entry: BoundedFile): InstalledState => ({
-    state: 'installed',
-    file,
-    current: isCurrent(name, entry),
-    stub: entry.kind === 'file' ? stubIn(name, entry.bytes) : null,
-    previous: previous.kind === 'file' && !delegates,
-    skipped: !delegates && isSkipped(previous),
-  });
-  const runsFolderFile = delegates || isOurEntry(name, main);
-  if (runsFolderFile && isOurEntry(name, inFolder)) {
-    const state = installed(`${place.below}/${name}.d/${folderFile}`, inFolder);
-    return delegates ? state : { ...state, current: state.current && isCurrent(name, main) };
+function stateOf(place: HookPlace, hooks: Folder): HookState {
+  const { name, main, delegates, inFolder, previous, below } = place;
+  const skipped = !delegates && isSkipped(previous) ? `${below}/${name}.d/${previousFile}` : null;
+  const isInFolder = (delegates || isOurs(name, main)) && isOurs(name, inFolder);
+  const file = isInFolder ? `${below}/${name}.d/${folderFile}` : `${below}/${name}`;
+  const entry = isInFolder ? inFolder : main;
+  if (!isOurs(name, entry)) {
+    const state = main.kind === 'file' ? 'foreign' : 'absent';
+    return { state, file: main.kind === 'file' ? file : null, blocked: null, settings: null, skipped: null };
   }
-  if (isOurEntry(name, main)) return installed(`${place.below}/${name}`, main);
-  return { state: main.kind === 'file' ? 'other' : 'absent' };
+  const settings = settingsIn(entry.bytes);
+  const isCurrent = isCurrentEntry(name, entry) && (!isInFolder || delegates || isCurrentEntry(name, main));
+  const at = isInFolder ? `${hooks.path}/${name}.d/${folderFile}` : `${hooks.path}/${name}`;
+  const blocked = blockedAt(entry, at);
+  const state = blocked !== null ? 'blocked' : isCurrent ? 'ours' : 'older';
+  return { state, file, blocked, settings, skipped };
 }
 
-export function isOurEntry(name: HookName, entry: BoundedFile): boolean {
-  return entry.kind === 'file' && isOurs(name, entry.bytes);
-}
-
-/** Tells whether it is this version's hook or stub, byte by byte, and git would run it. */
-export function isCurrent(name: HookName, entry: BoundedFile): boolean {
-  return entry.kind === 'file' && entry.whole && isExecutable(entry) && isThisVersion(name, entry.bytes);
-}
-
-/** Tells whether these are the bytes of this version's hook, or of a stub that runs it. */
-export function isThisVersion(name: HookName, content: Buffer): boolean {
-  return content.equals(packagedHook(name)) || isCurrentStub(name, content);
+/** Tells whether it is this version's hook with some settings, and git would run it. */
+export function isCurrentEntry(name: HookName, entry: BoundedFile): boolean {
+  if (!isOurs(name, entry)) return false;
+  const settings = settingsIn(entry.bytes);
+  return settings !== null && isInPlace(filled(name, settings), entry);
 }
 
 /** Tells whether it has these bytes, and git would run it. */
@@ -202,11 +186,17 @@ export function isInPlace(content: Buffer, entry: BoundedFile): boolean {
   return entry.kind === 'file' && entry.whole && isExecutable(entry) && entry.bytes.equals(content);
 }
 
-/** Tells whether it is a hook that git passes over. */
-export function isSkipped(entry: BoundedFile): boolean {
-  return entry.kind === 'file' && !isExecutable(entry);
-}
-
-function isExecutable(entry: BoundedFile & { kind: 'file' }): boolean {
-  return (entry.stats.mode & 0o100) !== 0;
+/** Returns why git cannot run this hook, so that it passes over it without a word; null where it can. */
+export function blockedAt(entry: BoundedFile & { kind: 'file' }, path: string): string | null {
+  if (!isExecutable(entry)) return 'it is not executable';
+  try {
+    beforeFollow(path);
+    accessSync(encodePath(path), constants.X_OK);
+    return null;
+  } catch (error) {
+    // The system lets nobody, root neither, run what lies on such a file system.
+    if (systemCode(error) === 'EACCES')
+      return 'its file system is mounted with noexec, or its user may not reach it';
+    throw error;
+  }
 }

@@ -1,8 +1,7 @@
 /** Signed pushes: whether git's configuration has clients asked for them. */
 
 import type { ProgramOptions } from '../../bounded/index.ts';
-import type { Folder } from './folder.ts';
-import { asOwner, configOf, git } from './settings.ts';
+import { asOwner, git } from './config.ts';
 
 /** `receive.certNonceSeed` is a secret: only its name is looked for. */
 const asked = ['--no-includes', '--name-only', '-z', '--get-regexp', '^receive\\.certnonceseed$'];
@@ -16,10 +15,4 @@ export async function configAsksForSignedPushes(
   const where = source === 'system' ? ['--system'] : ['--file', source.file];
   const reader = source === 'system' ? {} : asOwner(source.owner);
   return (await git(['config', ...where, ...asked], reader).catch(() => '')) !== '';
-}
-
-/** Tells whether the repository's own configuration says so. */
-export async function repositoryAsksForSignedPushes(repository: Folder): Promise<boolean> {
-  const { bytes } = await configOf(repository);
-  return (await git(['config', '--file', '-', ...asked], { input: bytes })) !== '';
 }

@@ -1,25 +1,19 @@
 /**
- * The directory that a forge has git copy into its new repositories, so that they are guarded before the
- * first push.
- *
- * A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook
+ * The directory that a forge has git copy into its new repositories, so that they are guarded before the first
+ * push. A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook
  * runs.
  */
 
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isWithin } from '../../layout/index.ts';
-import { openBelow, type PlaceBelow, placeOf } from './below.ts';
-import { type Belonging, Folder } from './folder.ts';
-import type { HookSettings } from './future.ts';
-import { customFolder, folderFile, hookNames } from './hook.ts';
-import { isOurEntry } from './inspect.ts';
-import type { InstallReport, InstallResult } from './install.ts';
+import { Folder } from './folder.ts';
+import { defaultSettings, filled, type HookSettings } from './head.ts';
+import { customFolder, folderFile, type HookName, hookNames, isOurs } from './hook.ts';
+import { isInPlace } from './inspect.ts';
+import type { InstallResult, WantedSettings } from './install.ts';
 import { physicalPath } from './physical.ts';
 import { reasonOf } from './reason.ts';
-import { git } from './settings.ts';
-import { StubChoice } from './shared.ts';
 
 export interface ForgeTemplate {
   /** The directory in which the forge keeps its repositories. */
@@ -33,128 +27,45 @@ export interface ForgeTemplate {
   readonly fault: string | null;
 }
 
-/** Where the template lies below the forge's root. */
-const usualPlace = '.softquota/template';
-
 type Kind = 'gitea' | 'gogs';
 
-export interface TemplateOptions {
-  /** Instead of the usual place below the root. */
-  readonly directory?: string;
-  /** The roots that are known to be those of Gitea or Forgejo, also while they have no repository. */
-  readonly known?: readonly string[];
+/** Where the template lies below the forge's root. */
+const place = ['.softquota', 'template'];
+
+function filesOf(
+  kind: Kind,
+): readonly (readonly [name: HookName, folders: readonly string[], file: string])[] {
+  return hookNames.map(name =>
+    kind === 'gogs' ? [name, [customFolder], name] : [name, ['hooks', `${name}.d`], folderFile],
+  );
 }
 
 /**
- * Writes a template for each of the roots below which `installHooks` found repositories of a forge, and for
- * those that are known to be a forge's.
+ * Writes a template for each of the roots below which repositories of a forge were found, and for those that are
+ * known to be a forge's.
  */
 export async function writeForgeTemplates(
   roots: readonly string[],
-  report: InstallReport,
-  { directory, known = [] }: TemplateOptions,
+  results: readonly InstallResult[],
+  wanted: WantedSettings,
+  known: readonly string[] = [],
 ): Promise<readonly ForgeTemplate[]> {
   const written: ForgeTemplate[] = [];
   for (const root of roots) {
-    const path = await placeOfRoot(root);
+    const path = await pathOfRoot(root);
     if (path === null) continue;
-    const kind = kindBelow(path, report.repositories) ?? (known.includes(root) ? 'gitea' : null);
+    const kind = kindBelow(path, results) ?? (known.includes(root) ? 'gitea' : null);
     if (kind === null) continue;
-    const template = directory ?? join(path, usualPlace);
-    const told = { root: path, template, ...advice(kind, template) };
-    try {
-      const place = directory === undefined ? { base: path, below: usualPlace } : placeOf(directory);
-      await write(place, kind, report);
-      written.push({ ...told, fault: null });
-    } catch (error) {
-      written.push({ ...told, fault: reasonOf(error) });
-    }
+    const template = join(path, ...place);
+    const fault = await write(path, kind, { ...defaultSettings, ...wanted }).then(() => null, reasonOf);
+    written.push({ root: path, template, ...advice(kind, template), fault });
   }
   return written;
 }
 
 /** The root without links; null where it is not there or cannot be reached, which has been said by then. */
-function placeOfRoot(root: string): Promise<string | null> {
+function pathOfRoot(root: string): Promise<string | null> {
   return physicalPath(root).catch(() => null);
-}
-
-/** The result for one root: the template that was taken out, or why not. */
-export interface RemovedTemplate {
-  readonly template: string;
-  readonly fault: string | null;
-}
-
-/** Takes the templates at the usual place below these roots out again. Nothing of other people is touched. */
-export async function removeForgeTemplates(roots: readonly string[]): Promise<readonly RemovedTemplate[]> {
-  const removed: RemovedTemplate[] = [];
-  for (const root of roots) {
-    const path = await placeOfRoot(root);
-    if (path === null) continue;
-    const template = join(path, usualPlace);
-    try {
-      if (await removeBelow(path, usualPlace.split('/'), removeTemplate))
-        removed.push({ template, fault: null });
-    } catch (error) {
-      removed.push({ template, fault: reasonOf(error) });
-    }
-  }
-  return removed;
-}
-
-/**
- * Does something in a directory below another, then removes what has become empty; false where it is not
- * there.
- */
-async function removeBelow(
-  path: string,
-  names: readonly string[],
-  act: (folder: Folder) => Promise<boolean>,
-): Promise<boolean> {
-  const folder = await Folder.open(path);
-  try {
-    return await inBelow(folder, names, act);
-  } finally {
-    await folder.close();
-  }
-}
-
-async function inBelow(
-  folder: Folder,
-  [name, ...others]: readonly string[],
-  act: (folder: Folder) => Promise<boolean>,
-): Promise<boolean> {
-  if (name === undefined) return act(folder);
-  const next = await folder.directory(name);
-  if (next === null) return false;
-  try {
-    if (!(await inBelow(next, others, act))) return false;
-  } finally {
-    await next.close();
-  }
-  await folder.removeEmpty(name);
-  return true;
-}
-
-async function removeTemplate(template: Folder): Promise<boolean> {
-  let isOurTemplate = false;
-  for (const name of hookNames) {
-    for (const [names, file] of [
-      [['hooks', `${name}.d`], folderFile],
-      [[customFolder], name],
-    ] as const) {
-      const removed = await inBelow(template, names, async folder => {
-        if (!isOurEntry(name, folder.entry(file))) return false;
-        await folder.remove(file);
-        return true;
-      });
-      isOurTemplate ||= removed;
-    }
-  }
-  if (isOurTemplate) {
-    if (template.entry('config').kind === 'file') await template.remove('config');
-    await template.removeEmpty('hooks');
-  }
-  return isOurTemplate;
 }
 
 /** The forge whose repositories lie below the root; null where there are none, or the root is one itself. */
@@ -169,65 +80,102 @@ function kindBelow(root: string, results: readonly InstallResult[]): Kind | null
 }
 
 function advice(kind: Kind, template: string): Pick<ForgeTemplate, 'where' | 'lines'> {
-  if (kind === 'gitea') {
+  if (kind === 'gogs')
     return {
-      where:
-        "Put this into the app.ini of Gitea or Forgejo, and restart it; it does not read git's system configuration",
-      lines: ['[git.config]', `init.templateDir = ${template}`],
+      where: 'Run this as the user of Gogs',
+      lines: [`git config --global init.templateDir ${template}`],
     };
-  }
   return {
-    where: 'Run this as the user of Gogs',
-    lines: [`git config --global init.templateDir ${template}`],
+    where:
+      "Put this into the app.ini of Gitea or Forgejo, and restart it; it does not read git's system configuration",
+    lines: ['[git.config]', `init.templateDir = ${template}`],
   };
 }
 
-async function write(at: PlaceBelow, kind: Kind, report: InstallReport): Promise<void> {
-  const { uid, gid } = await stat(at.base);
-  const contents = await new StubChoice(report.shared).contentsFor(uid);
-  const made: Belonging = { mode: 0o755, uid, gid };
-  const template = await openBelow(at, made);
+async function write(root: string, kind: Kind, settings: HookSettings): Promise<void> {
+  const { uid, gid } = await stat(root);
+  const made = { mode: 0o755, uid, gid };
+  // Gogs writes its own hooks there, and makes no repository where it is missing.
+  if (kind === 'gogs') await inMade(root, [...place, 'hooks'], made, async () => {});
+  for (const [name, folders, file] of filesOf(kind)) {
+    const content = filled(name, settings);
+    await inMade(root, [...place, ...folders], made, async folder => {
+      if (!isInPlace(content, folder.entry(file))) await folder.write(file, content, made);
+    });
+  }
+  // Release 0.1 wrote softquota.* settings there, for each new repository.
+  await inMade(root, place, made, async folder => {
+    if (folder.entry('config').kind === 'file') await folder.remove('config');
+  });
+}
+
+type Belonging = Parameters<Folder['makeDirectory']>[1];
+
+/** Does something in a directory below the root, which is made where it is missing. No part of it may be a link. */
+async function inMade(
+  root: string,
+  names: readonly string[],
+  belonging: Belonging,
+  act: (folder: Folder) => Promise<void>,
+): Promise<void> {
+  let folder = await Folder.open(root);
   try {
-    const config = await configText(report.settings);
-    await replaceIfOther(template, 'config', config, { ...made, mode: 0o644 });
-    // Gogs writes its own hooks there, and makes no repository where it is missing.
-    if (kind === 'gogs') await (await openBelow({ base: template.path, below: 'hooks' }, made)).close();
-    for (const name of hookNames) {
-      const [folder, file] = kind === 'gogs' ? [customFolder, name] : [`hooks/${name}.d`, folderFile];
-      const place = await openBelow({ base: template.path, below: folder }, made);
-      try {
-        await replaceIfOther(place, file, contents.bytes(name), made);
-      } finally {
-        await place.close();
-      }
+    for (const name of names) {
+      const next = (await folder.directory(name)) ?? (await folder.makeDirectory(name, belonging));
+      await folder.close();
+      folder = next;
     }
+    await act(folder);
   } finally {
-    await template.close();
+    await folder.close();
   }
 }
 
-async function replaceIfOther(
-  folder: Folder,
-  name: string,
-  bytes: Buffer,
-  belonging: Belonging,
-): Promise<void> {
-  const entry = folder.entry(name);
-  if (entry.kind === 'file' && entry.bytes.equals(bytes) && (entry.stats.mode & 0o777) === belonging.mode)
-    return;
-  await folder.write(name, bytes, belonging);
+/** The result for one root: the template that was taken out, or why not. */
+export interface RemovedTemplate {
+  readonly template: string;
+  readonly fault: string | null;
 }
 
-/** As git writes it. */
-async function configText(settings: HookSettings): Promise<Buffer> {
-  const workshop = await mkdtemp(join(tmpdir(), 'softquota-'));
-  try {
-    const file = join(workshop, 'config');
-    for (const [name, value] of Object.entries(settings)) {
-      if (typeof value === 'string') await git(['config', '--file', file, `softquota.${name}`, value]);
+/** Takes the templates below these roots out again. Nothing of other people is touched. */
+export async function removeForgeTemplates(roots: readonly string[]): Promise<readonly RemovedTemplate[]> {
+  const removed: RemovedTemplate[] = [];
+  for (const root of roots) {
+    const path = await pathOfRoot(root);
+    if (path === null) continue;
+    const template = join(path, ...place);
+    try {
+      let isThere = false;
+      for (const [name, folders, file] of [...filesOf('gitea'), ...filesOf('gogs')])
+        if (await removeBelow(path, [...place, ...folders], name, file)) isThere = true;
+      if (isThere) removed.push({ template, fault: null });
+    } catch (error) {
+      removed.push({ template, fault: reasonOf(error) });
     }
-    return await readFile(file);
+  }
+  return removed;
+}
+
+/** Removes our file from a directory below another, and then what has become empty; false where it is not there. */
+async function removeBelow(
+  root: string,
+  names: readonly string[],
+  hook: HookName,
+  file: string,
+): Promise<boolean> {
+  const open = [await Folder.open(root)];
+  try {
+    for (const name of names) {
+      const next = await open.at(-1)?.directory(name);
+      if (next === null || next === undefined) return false;
+      open.push(next);
+    }
+    const folder = open.at(-1);
+    if (folder === undefined || !isOurs(hook, folder.entry(file))) return false;
+    await folder.remove(file);
+    for (const [index, name] of [...names.entries()].reverse()) await open[index]?.removeEmpty(name);
+    return true;
   } finally {
-    await rm(workshop, { recursive: true });
+    for (const folder of open) await folder.close();
   }
 }

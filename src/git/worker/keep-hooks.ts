@@ -8,7 +8,6 @@
  * is looked after again and again for some seconds.
  */
 
-import { messageOf } from '../../errors.ts';
 import { isWithin, type StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { type Guard, type Guarded, hooksSignature } from '../hooks/guard.ts';
@@ -66,7 +65,6 @@ export class KeepHooks {
   readonly #forgeRoots = new Set<string>();
   /** Places where a repository may be that the worker cannot look into, and why. */
   #unread: ReadonlyMap<string, string> = new Map();
-  #sharedFault: string | null = null;
   #putBack = 0;
   #lastPutBack: string | null = null;
   #ended: Promise<unknown> = Promise.resolve();
@@ -175,18 +173,9 @@ export class KeepHooks {
   async #goRound(pace: Pace): Promise<void> {
     while (!this.#isStopped) {
       const begun = performance.now();
-      await this.#keepShared();
       await this.#goThrough([...this.#known.keys()], pace);
       await pace.pause(Math.max(roundEveryMs - (performance.now() - begun), passEveryMs));
     }
-  }
-
-  /** The file that all stubs run; while it cannot be written, that is said once. */
-  async #keepShared(): Promise<void> {
-    const fault = await this.#options.guard.keepShared().then(() => null, messageOf);
-    if (fault !== null && fault !== this.#sharedFault)
-      this.#options.log.warn({ fault }, 'the hooks that the stubs run cannot be written');
-    this.#sharedFault = fault;
   }
 
   async #goThrough(paths: readonly string[], pace: Pace): Promise<void> {

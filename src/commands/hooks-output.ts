@@ -1,0 +1,240 @@
+/** What `softquota hooks` prints, for people and as JSON. The keys of `hooks` are the names of git's hooks. */
+
+import {
+  type CommonStatus,
+  type DistributeReport,
+  type ForgeTemplate,
+  type Gitolite,
+  type GlobalHooks,
+  type HookState,
+  type HooksPath,
+  hookNames,
+  type InstalledHook,
+  type InstalledHooks,
+  type InstallResult,
+  isProtected,
+  type RemovedTemplate,
+  type RemoveResult,
+  type RepositoryFault,
+  type RepositoryStatus,
+  type WantedSettings,
+  type WithdrawReport,
+} from '../git/index.ts';
+import { counted, printable } from '../text/index.ts';
+import { jsonText } from './output.ts';
+import { table } from './table.ts';
+
+/** All that one installation did. */
+export interface Installation {
+  readonly wanted: WantedSettings;
+  readonly repositories: readonly InstallResult[];
+  readonly gitolite: DistributeReport | null;
+  readonly forges: readonly ForgeTemplate[];
+  readonly global: readonly GlobalHooks[];
+  readonly programs: readonly string[];
+}
+
+export function isFault(result: { readonly repository: string }): result is RepositoryFault {
+  return 'fault' in result;
+}
+
+/** Returns true if all hooks are installed and git runs them. */
+export function isReached(result: InstallResult): boolean {
+  return !isFault(result) && result.hooksPath?.ours !== false;
+}
+
+export function installOutput(done: Installation, json: boolean): string {
+  const { wanted, repositories, gitolite, forges, global, programs } = done;
+  if (json) {
+    const { socket, client } = wanted;
+    return jsonText({
+      socket,
+      client,
+      repositories: repositories.map(snakeCase),
+      ...(gitolite === null
+        ? {}
+        : { gitolite: { ...gitoliteJson(gitolite.gitolite), hooks: gitolite.hooks } }),
+      forges,
+      global,
+      programs,
+    });
+  }
+  const places = [
+    ...global,
+    ...(gitolite === null ? [] : [{ directory: gitolite.gitolite.common, ...gitolite }]),
+  ];
+  const faults = repositories.filter(isFault).length;
+  const failed = faults === 0 ? '' : `, ${faults} of them failed`;
+  return lines([
+    ...places.map(({ directory, hooks }) => `${directory}: ${didWords(hooks)}`),
+    ...programs,
+    ...repositories.flatMap(result =>
+      isFault(result)
+        ? [faultLine(result)]
+        : [
+            `${result.repository}: ${didWords(result.hooks)}`,
+            ...elsewhere(result.repository, result.hooksPath),
+          ],
+    ),
+    `${counted(repositories.length, 'repository', 'repositories')}${failed}. The hooks ask at ${wanted.socket} by ${wanted.client}.`,
+    ...(gitolite === null ? [] : ['gitolite also links the hooks into each new repository.']),
+    ...forges.flatMap(forgeLines),
+  ]);
+}
+
+function snakeCase(result: InstallResult): object {
+  if (isFault(result)) return result;
+  const { hooksPath, ...others } = result;
+  return { ...others, hooks_path: hooksPath };
+}
+
+function forgeLines({ root, template, fault, lines: settings, where }: ForgeTemplate): string[] {
+  if (fault !== null)
+    return ['', `${template}: the template for new repositories could not be written: ${fault}`];
+  return [
+    '',
+    `New repositories in ${root} get the hooks from ${template}. ${where}:`,
+    ...settings.map(line => `    ${line}`),
+  ];
+}
+
+function didWords(hooks: InstalledHooks): string {
+  return hookNames.map(name => `${name} ${hookWords(hooks[name])}`).join(', ');
+}
+
+function hookWords({ did, previous, skipped }: InstalledHook): string {
+  if (previous === null) return did;
+  return skipped
+    ? `${did} (the previous hook is kept as ${previous}; it is not executable, so it does not run)`
+    : `${did} (the previous hook runs as ${previous})`;
+}
+
+function elsewhere(repository: string, hooksPath: HooksPath | null): string[] {
+  if (hooksPath === null) return [];
+  if (hooksPath.ours)
+    return [
+      `${repository}: git runs the softquota hooks in ${hooksPath.directory}, because of core.hooksPath`,
+    ];
+  return [
+    `${repository}: git does not run these hooks: core.hooksPath = ${hooksPath.path}, set in ${hooksPath.from}`,
+  ];
+}
+
+/** `expected`: the socket that the hooks have to use; null if none was given. */
+export function statusOutput(
+  statuses: readonly RepositoryStatus[],
+  common: CommonStatus | null,
+  expected: string | null,
+  json: boolean,
+): string {
+  if (json) {
+    return jsonText({
+      repositories: statuses.map(status => {
+        if (isFault(status)) return status;
+        const { hooks, hooksPath, signedPushes, ...others } = status;
+        return { ...others, hooks: stateJson(hooks), hooks_path: hooksPath, signed_pushes: signedPushes };
+      }),
+      ...(common === null
+        ? {}
+        : { common: { gitolite: gitoliteJson(common.gitolite), hooks: stateJson(common.hooks) } }),
+    });
+  }
+  const rows = statuses.map(status => {
+    if (isFault(status)) return [status.repository, '?', '?', status.fault];
+    const states = hookNames.map(name =>
+      status.hooksPath?.ours === true ? 'ours' : stateWords(status.hooks[name]),
+    );
+    return [status.repository, ...states, remark(status, expected)];
+  });
+  const without = statuses.filter(status => !isWell(status, expected)).length;
+  const rest =
+    without === 0 ? 'all with working hooks' : `${without} without (mend: softquota hooks install)`;
+  return (
+    (common === null
+      ? ''
+      : `${printable(common.gitolite.common)}: ${hookNames.map(name => `${name} ${stateWords(common.hooks[name])}`).join(', ')}\n`) +
+    table([{ title: 'REPOSITORY' }, ...hookNames.map(title => ({ title })), { title: 'REMARK' }], rows) +
+    `${counted(statuses.length, 'repository', 'repositories')}, ${rest}.\n`
+  );
+}
+
+/** Tells whether pushes to it are asked about, at the expected socket. */
+export function isWell(status: RepositoryStatus, expected: string | null): boolean {
+  if (!isProtected(status) || isFault(status)) return false;
+  const socket = status.hooks['pre-receive'].settings?.socket ?? null;
+  return expected === null || status.hooksPath !== null || socket === expected;
+}
+
+function remark(status: Exclude<RepositoryStatus, RepositoryFault>, expected: string | null): string {
+  const { gitlab, hooksPath, hooks, leftovers } = status;
+  if (gitlab !== null) return gitlab;
+  if (hooksPath?.ours === false)
+    return `git does not run them: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
+  const { settings } = hooks['pre-receive'];
+  const blocked = hookNames.flatMap(name => hooks[name].blocked ?? [])[0];
+  return [
+    ...(blocked === undefined ? [] : [`git cannot run them: ${blocked}`]),
+    ...(settings === null
+      ? []
+      : [`asks at ${settings.socket} by ${settings.client}`, `onError = ${settings.onError}`]),
+    ...(settings === null || expected === null || settings.socket === expected ? [] : [`not at ${expected}`]),
+    ...(hooksPath === null ? [] : [`in ${hooksPath.directory}, because of core.hooksPath`]),
+    ...hookNames.flatMap(name => {
+      const { skipped } = hooks[name];
+      return skipped === null ? [] : [`${skipped} is not executable, and does not run`];
+    }),
+    ...(leftovers === null ? [] : [`of release 0.1: ${leftovers}`]),
+  ].join(', ');
+}
+
+function stateWords({ state }: HookState): string {
+  return state === 'blocked' ? 'cannot run' : state;
+}
+
+function stateJson(hooks: Readonly<Record<(typeof hookNames)[number], HookState>>): object {
+  return Object.fromEntries(
+    hookNames.map(name => {
+      const { settings, ...state } = hooks[name];
+      if (settings === null) return [name, { ...state, settings }];
+      const { onError, lastFor, ...others } = settings;
+      return [name, { ...state, settings: { ...others, on_error: onError, last_for: lastFor } }];
+    }),
+  );
+}
+
+export function removeOutput(
+  results: readonly RemoveResult[],
+  report: WithdrawReport | null,
+  templates: readonly RemovedTemplate[],
+  json: boolean,
+): string {
+  if (json) {
+    if (report === null) return jsonText(results);
+    return jsonText({ ...report, gitolite: gitoliteJson(report.gitolite) });
+  }
+  const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
+  return lines([
+    ...(report === null ? [] : [`${report.gitolite.common}: ${did(report.hooks)}`]),
+    ...results.map(result =>
+      isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
+    ),
+    `${counted(results.length, 'repository', 'repositories')}.`,
+    ...templates.map(({ template, fault }) =>
+      fault === null
+        ? `${template} is removed: take init.templateDir out of the configuration of the forge.`
+        : `${template}: ${fault}`,
+    ),
+  ]);
+}
+
+function faultLine({ repository, fault }: RepositoryFault): string {
+  return `${repository}: ${fault}`;
+}
+
+function lines(texts: readonly string[]): string {
+  return `${texts.map(printable).join('\n')}\n`;
+}
+
+function gitoliteJson({ user, home, repositories, common, overriding, isPushed }: Gitolite): object {
+  return { user, home, repositories, common, overriding, is_pushed: isPushed };
+}
