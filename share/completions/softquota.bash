@@ -80,10 +80,10 @@ _softquota() {
 	'softquota policy lint') options='--config --json --help -h' words='' paths=yes ;;
 	'softquota policy simulate') options='--config --json --help -h' words='' paths=yes ;;
 	'softquota hooks') options='--config --help -h' words='install status remove help' paths= ;;
-	'softquota hooks install') options='--config --json --gitolite --on-error --last-for --shared --template --help -h' words='' paths=yes ;;
+	'softquota hooks install') options='--config --json --gitolite --socket --client --on-error --last-for --gitlab --hooks-path --programs --help -h' words='' paths=yes ;;
 	'softquota hooks status') options='--config --json --gitolite --help -h' words='' paths=yes ;;
 	'softquota hooks remove') options='--config --json --gitolite --help -h' words='' paths=yes ;;
-	'softquota worker') options='--config --shared --help -h' words='' paths= ;;
+	'softquota worker') options='--config --on-error --last-for --help -h' words='' paths= ;;
 	'softquota receive-pack') options='--config --help -h' words='' paths= ;;
 	'softquota backup') options='--config --help -h' words='' paths=yes ;;
 	'softquota restore') options='--config --json --replace --help -h' words='' paths=yes ;;
@@ -98,8 +98,8 @@ _softquota() {
 	'softquota playground') options='--config --dir --exit --help -h' words='' paths= ;;
 	esac
 	case "$command $before" in
-	*' --config' | *' --forge-config' | *' --token-file' | *' --shared' | *' --template' | *' --dir') _softquota_paths "$current" && return ;;
-	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --grace' | *' --grace-most' | *' --mode' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --on-error' | *' --last-for' | *' --to' | *' --prefix') return ;;
+	*' --config' | *' --forge-config' | *' --token-file' | *' --gitlab' | *' --hooks-path' | *' --programs' | *' --dir') _softquota_paths "$current" && return ;;
+	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --grace' | *' --grace-most' | *' --mode' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --socket' | *' --client' | *' --on-error' | *' --last-for' | *' --to' | *' --prefix') return ;;
 	*' --range') words='day week month year all' options= ;;
 	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim' options= ;;
 	*' --type') words='user organization' options= ;;

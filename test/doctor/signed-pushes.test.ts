@@ -17,10 +17,10 @@ t.test('a repository that asks for signed pushes is named, with what stops it', 
     write(join(path, 'config'), `[core]\n\tbare = true\n[include]\n\tpath = ${seed}\n`);
   git('config', '--file', join(signed, 'config'), 'receive.certNonceSeed', 'secret');
   const look = async () => {
-    const { repositories } = await hooksStatus(paths, { hookConf: '/nowhere' });
+    const statuses = await hooksStatus(paths);
     const close = paths.map(path => ({ path, user: { uid: 0, gid: 0 } }));
-    t.notMatch(JSON.stringify(repositories), 'secret');
-    return (await checkSignedPushes(context, close, repositories)).findings;
+    t.notMatch(JSON.stringify(statuses), 'secret');
+    return (await checkSignedPushes(context, close, statuses)).findings;
   };
   const findings = await look();
   t.match(findings, [{ code: 'signed_pushes', severity: 'notice' }]);

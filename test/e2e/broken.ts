@@ -17,30 +17,26 @@ export interface Fault {
 
 const app = '/srv/git/alice/app.git';
 const site = '/srv/git/bob/site.git';
-const conf = '/etc/softquota/hook.conf';
 const ini = '/etc/softquota/app.ini';
-
-/** Writes hook.conf as it should be, then does something to it. */
-const withConf = (then: string) => `echo socket=/run/softquota/gate.sock >${conf} && ${then}`;
 
 export const hookFaults: readonly Fault[] = [
   {
     what: 'a repository has no hook',
     break: `rm ${app}/hooks/pre-receive`,
-    found: ['hook_missing'],
+    found: ['hook'],
     names: app,
   },
   {
     what: 'no repository tells of its pushes',
     break: `rm /srv/git/*/*.git/hooks/post-receive`,
-    found: ['hook_missing'],
+    found: ['hook'],
     names: 'and 1 more',
   },
   {
     what: 'a hook lost its right to run',
     break: `chmod a-x ${app}/hooks/pre-receive`,
-    found: ['hook_not_executable'],
-    names: `${app}: hooks/pre-receive`,
+    found: ['hook_blocked'],
+    names: `${app}: git cannot run hooks/pre-receive`,
   },
   {
     what: 'the hook that was there before ours lost its right to run',
@@ -51,32 +47,20 @@ export const hookFaults: readonly Fault[] = [
   {
     what: 'a hook is of another version',
     break: `echo '# older' >>${site}/hooks/post-receive`,
-    found: ['hook_outdated'],
+    found: ['old_hooks'],
     names: `${site}: hooks/post-receive`,
   },
   {
     what: 'somebody put another hook in the place of ours',
     break: `printf '#!/bin/sh\\nexit 0\\n' >${app}/hooks/pre-receive`,
-    found: ['hook_foreign'],
+    found: ['hook'],
     names: `${app}: another hook`,
   },
   {
     what: 'a hook is a link that leads nowhere',
     break: `ln -sf /opt/softquota-1.0/hooks/pre-receive ${app}/hooks/pre-receive`,
-    found: ['hook_link'],
-    names: `${app}: hooks/pre-receive`,
-  },
-  {
-    what: 'the file that a stub runs is gone',
-    break: `softquota hooks install --shared /opt/hooks ${app} && rm /opt/hooks/pre-receive`,
-    found: ['hook_shared'],
-    names: '/opt/hooks/pre-receive',
-  },
-  {
-    what: "git's user may not read the file that a stub runs",
-    break: `softquota hooks install --shared /opt/closed ${app} && chmod 700 /opt/closed/pre-receive`,
-    found: ['hook_blocked'],
-    names: 'git may not run /opt/closed/pre-receive',
+    found: ['hook'],
+    names: app,
   },
   {
     what: 'a hook belongs to root, and only root may run it',
@@ -104,33 +88,49 @@ export const hookFaults: readonly Fault[] = [
   },
   {
     what: 'a repository asks at another socket',
-    break: `git config --file ${app}/config softquota.socket /run/old.sock`,
-    found: ['repository_socket'],
+    break: `softquota hooks install --socket /run/old.sock ${app}`,
+    found: ['hook_socket'],
     names: '/run/old.sock',
   },
   {
-    what: 'a repository has a time-out that is none',
-    break: `git config --file ${app}/config softquota.timeout soon`,
-    found: ['repository_setting'],
-    names: 'softquota.timeout = soon',
+    what: 'settings of release 0.1 are left in a repository',
+    break: `git config --file ${app}/config softquota.timeout 3`,
+    found: ['old_hooks'],
+    names: `${app}: has softquota.* settings`,
   },
   {
-    what: 'there is no curl',
-    break: 'mv /usr/bin/curl /usr/bin/curl.away',
-    found: ['curl_missing'],
+    what: 'the settings of release 0.1 for the whole host are left',
+    break: 'echo onError=last >/etc/softquota/hook.conf',
+    found: ['old_hooks'],
+    names: '/etc/softquota/hook.conf',
+  },
+  {
+    what: 'no program is left that can ask',
+    break: 'mv /usr/bin/nc.openbsd /usr/bin/nc.away && mv /usr/bin/curl /usr/bin/curl.away',
+    found: ['client_missing', 'hook_client'],
     names: '/usr/bin',
+    byHand: {
+      says: /^apt-get install -y curl$/,
+      does: 'mv /usr/bin/nc.away /usr/bin/nc.openbsd && mv /usr/bin/curl.away /usr/bin/curl',
+    },
   },
   {
     what: 'netcat, by which the hooks ask, is gone',
     break: 'mv /usr/bin/nc.openbsd /usr/bin/nc.away',
     found: ['hook_client'],
-    names: 'set to ask by nc',
+    names: 'the hooks ask by nc, which is gone',
   },
   {
     what: 'git is too old for a quarantine',
     break: `printf '#!/bin/sh\\nPATH=/usr/bin\\n[ "$1" != --version ] || exec echo git version 2.10.5\\nexec git "$@"\\n' >/usr/local/bin/git && chmod 755 /usr/local/bin/git`,
     found: ['git_missing'],
     names: '2.10.5',
+  },
+  {
+    what: 'refs make a folder of a repository look like a repository',
+    break: `for name in HEAD objects/a refs/a; do runuser -u git -- git -C ${app} update-ref refs/heads/x/$name $(runuser -u git -- git -C ${app} -c user.name=x -c user.email=x commit-tree -m x $(runuser -u git -- git -C ${app} hash-object -w -t tree /dev/null)); done`,
+    found: ['inner_repository'],
+    names: `${app}/refs/heads/x`,
   },
   {
     what: 'a repository lies where no template matches',
@@ -162,42 +162,6 @@ export const hookFaults: readonly Fault[] = [
     break: `git config --file ${app}/config receive.certNonceSeed secret`,
     found: ['signed_pushes'],
     names: `${app}/config`,
-  },
-  {
-    what: 'somebody but root can write hook.conf',
-    break: withConf(`chown git ${conf}`),
-    found: ['hook_conf_ignored'],
-    names: 'root does not own it',
-  },
-  {
-    what: 'everybody can write hook.conf',
-    break: withConf(`chmod 666 ${conf}`),
-    found: ['hook_conf_ignored'],
-    names: 'other users than its owner can write it',
-  },
-  {
-    what: 'not all can read hook.conf',
-    break: withConf(`chmod 600 ${conf}`),
-    found: ['hook_conf_ignored'],
-    names: 'not everybody can read it',
-  },
-  {
-    what: 'nobody but root gets at hook.conf',
-    break: withConf('chmod 700 /etc/softquota'),
-    found: ['hook_conf_blocked'],
-    names: 'git may not search /etc/softquota',
-  },
-  {
-    what: 'hook.conf sends the hooks to another socket',
-    break: `echo socket=/run/other.sock >${conf}`,
-    found: ['hook_conf_socket'],
-    names: '/run/other.sock',
-  },
-  {
-    what: 'hook.conf says what no hook can take',
-    break: withConf(`echo onError=maybe >>${conf}`),
-    found: ['hook_conf_setting'],
-    names: 'onError=maybe',
   },
 ];
 

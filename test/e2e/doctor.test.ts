@@ -61,7 +61,6 @@ async function findsAndMends(t: Test, faults: readonly Fault[]): Promise<void> {
 /** Where packages would come from. */
 const tools = `
 printf '%s\\n' '#!/bin/sh' 'case $3 in' \\
-	'curl) mv /usr/bin/curl.away /usr/bin/curl ;;' \\
 	'git) rm /usr/local/bin/git ;;' \\
 	esac >/usr/local/sbin/apt-get
 chmod 755 /usr/local/sbin/apt-get`;
@@ -81,7 +80,7 @@ t.test('hooks that git reaches through links, or by core.hooksPath, are as good 
   t.strictSame(await installation.findings(), []);
   await installation.sh('echo >>/opt/hooks/pre-receive');
   t.match(await installation.findings(), [
-    { code: 'hook_link', message: /^\/srv\/git\/alice\/app\.git: / },
+    { code: 'old_hooks', message: /^\/srv\/git\/alice\/app\.git: / },
     { code: 'hook_unreached', message: /^\/srv\/git\/bob\/site\.git: / },
   ]);
 });
@@ -92,18 +91,14 @@ t.test('several faults at a time are all told, and what hides one is not the end
     systemctl stop softquota
     rm /srv/git/alice/app.git/hooks/pre-receive
     rm -r /run/softquota
-    mv /usr/bin/curl /usr/bin/curl.away`);
+    printf '#!/bin/sh\\nexit 1\\n' >/usr/local/bin/curl
+    cp /usr/local/bin/curl /usr/local/bin/nc
+    chmod 755 /usr/local/bin/curl /usr/local/bin/nc`);
   const codes = async () => (await installation.findings()).map(({ code }) => code);
-  t.strictSame(await codes(), ['curl_missing', 'daemon_away', 'gate_away', 'hook_missing']);
-  t.match(await installation.doctor(), { code: 1, stdout: /^wrong \(curl_missing\): .*\n {4}\S/ });
-  await installation.sh(
-    'echo socket=gate.sock >/etc/softquota/hook.conf && echo nonsense >>/etc/softquota/app.ini',
-  );
-  t.strictSame(
-    await codes(),
-    ['config', 'curl_missing', 'hook_conf_setting'],
-    'with a faulty app.ini, the host',
-  );
+  t.strictSame(await codes(), ['client_missing', 'daemon_away', 'gate_away', 'hook']);
+  t.match(await installation.doctor(), { code: 1, stdout: /^wrong \(client_missing\): .*\n {4}\S/ });
+  await installation.sh('echo nonsense >>/etc/softquota/app.ini');
+  t.strictSame(await codes(), ['config', 'client_missing'], 'with a faulty app.ini, the host');
 });
 
 t.test('who is not root is told what could not be looked at', async t => {

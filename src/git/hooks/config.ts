@@ -12,8 +12,9 @@ export async function readConfig(repository: Folder, keys: string): Promise<Read
   const { bytes } = configOf(repository);
   const args = ['config', '--file', '-', '--no-includes', '-z', '--get-regexp', keys];
   const output = await git(args, { input: bytes });
+  const items = output.split('\0').filter(item => item !== ''); // each is ended by NUL
   return new Map(
-    output.split('\0').map(item => {
+    items.map(item => {
       const at = item.indexOf('\n');
       return at === -1 ? [item, ''] : [item.slice(0, at), item.slice(at + 1)];
     }),

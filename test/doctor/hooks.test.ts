@@ -1,0 +1,99 @@
+/** The hooks of repositories as doctor sees them: in place, of this version, and asking the right daemon. */
+
+import { appendFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { loadConfig } from '../../src/config/index.ts';
+import { checkHooks } from '../../src/doctor/hooks.ts';
+import { lookForRepositories } from '../../src/doctor/repositories.ts';
+import { hooksStatus, installHooks } from '../../src/git/index.ts';
+import { folderFor, git, write } from './folder.ts';
+
+interface World {
+  readonly paths: readonly string[];
+  readonly socket: string;
+  readonly hookConf: string;
+  /** Installs the hooks once more, with another socket where one is given. */
+  readonly install: (socket?: string) => Promise<unknown>;
+  readonly look: () => Promise<Awaited<ReturnType<typeof checkHooks>>>;
+}
+
+/** Repositories with the hooks. */
+async function world(t: Test, names: readonly string[] = ['a', 'b', 'c']): Promise<World> {
+  const folder = folderFor(t);
+  const socket = join(folder, 'gate.sock');
+  const hookConf = join(folder, 'hook.conf');
+  const paths = names.map(name => join(folder, `git/alice/${name}.git`));
+  mkdirSync(join(folder, 'git/alice'), { recursive: true });
+  for (const path of paths) git('init', '-q', '--bare', path);
+  const text = `[server]\nSOCKET = ${socket}\n[storage.repos]\nPATH = ${folder}/git/{owner}/{repo}.git\n`;
+  const loaded = loadConfig({ file: write(join(folder, 'app.ini'), text), env: {}, cwd: folder, uid: 0 });
+  if (!loaded.ok) throw new Error('the configuration is faulty');
+  const unused = () => Promise.reject(new Error('nobody is asked'));
+  const context = { uid: 0, configOption: null, hookConf };
+  const install = (at = socket) => installHooks(paths, { socket: at, client: 'curl', hookConf });
+  await install();
+  const look = async () =>
+    checkHooks(
+      { loaded, admin: unused, gate: unused, context },
+      lookForRepositories(loaded.config),
+      await hooksStatus(paths),
+    );
+  return { paths, socket, hookConf, install, look };
+}
+
+t.test('of repositories that are well it says by which program their hooks ask', async t => {
+  const { look } = await world(t);
+  t.match(await look(), { findings: [], checked: ['the hooks of 3 repositories; they ask by curl'] });
+});
+
+t.test('a hook that asks at another socket is found, and installing mends it', async t => {
+  const { paths, install, look } = await world(t, ['a']);
+  await install('/run/old.sock');
+  const [path = ''] = paths;
+  t.match((await look()).findings, [
+    { code: 'hook_socket', message: /asks at \/run\/old\.sock/, mend: `softquota hooks install ${path}` },
+  ]);
+  await install();
+  t.strictSame((await look()).findings, []);
+});
+
+t.test('faults of one kind are one finding that names the repositories', async t => {
+  const { paths, look } = await world(t);
+  for (const path of paths) rmSync(join(path, 'hooks/pre-receive'));
+  const { findings, run } = await look();
+  t.match(findings, [{ code: 'hook', message: /there is no pre-receive hook \(and 2 more\)$/ }]);
+  t.equal(findings[0]?.mend, `softquota hooks install ${paths.join(' ')}`);
+  t.strictSame(run, [], 'nothing of theirs is asked about any further');
+});
+
+t.test('a hook that was changed by hand is of another version', async t => {
+  const { paths, install, look } = await world(t, ['a']);
+  appendFileSync(join(`${paths[0]}`, 'hooks/post-receive'), '# older\n');
+  t.match((await look()).findings, [
+    { code: 'old_hooks', message: /hooks\/post-receive is of another version$/ },
+  ]);
+  await install();
+  t.strictSame((await look()).findings, []);
+});
+
+t.test('settings and files of release 0.1 are found, and gone after an installation', async t => {
+  const { paths, install, look } = await world(t, ['a']);
+  const path = `${paths[0]}`;
+  git('config', '--file', join(path, 'config'), 'softquota.timeout', '3');
+  write(join(path, 'softquota-offline'), 'let through\n');
+  t.match((await look()).findings, [
+    { code: 'old_hooks', message: /has softquota\.\* settings, softquota-offline of release 0\.1$/ },
+  ]);
+  await install();
+  t.strictSame((await look()).findings, []);
+  t.notOk(existsSync(join(path, 'softquota-offline')));
+});
+
+t.test('hook.conf of release 0.1 is read once more, and removed', async t => {
+  const { hookConf, look } = await world(t, ['a']);
+  write(hookConf, 'onError=deny\n');
+  const { findings } = await look();
+  t.match(findings, [{ code: 'old_hooks', message: new RegExp(`^${hookConf}: is of release 0\\.1`) }]);
+  t.match(findings[0]?.mend, new RegExp(`^softquota hooks install \\S+ && rm ${hookConf}$`));
+});
