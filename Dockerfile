@@ -33,9 +33,8 @@ COPY bin ./bin
 COPY hooks ./hooks
 COPY --from=build /build/dist ./dist
 WORKDIR /
-# Stubs would name a file of this container, which the git server does not see. glibc would keep freed memory
-# for each thread apart from that of all others.
-ENV NODE_ENV=production SOFTQUOTA_SHARED_HOOKS=none MALLOC_ARENA_MAX=2
+# glibc would keep freed memory for each thread apart from that of all others.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2
 USER 10001:10001
 VOLUME /var/lib/softquota
 STOPSIGNAL SIGTERM
