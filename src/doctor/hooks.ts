@@ -5,7 +5,7 @@
  * that git reaches through a link or through core.hooksPath count like others, if they are ours.
  */
 
-import { existsSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import {
   asks,
   type Client,
@@ -121,7 +121,16 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
   const found: Fault[] = [];
   for (const name of hookNames) {
     const { state, file, blocked, settings, skipped } = hooks[name];
-    if (state === 'absent') found.push(fault('hook', `there is no ${name} hook`));
+    const link = `${repository.path}/hooks/${name}`;
+    if (state === 'absent' && isLink(link))
+      found.push(
+        fault(
+          'hook',
+          `hooks/${name} is a link that leads nowhere`,
+          gitolite ?? `${commandLine('rm', link)} && ${install}`,
+        ),
+      );
+    else if (state === 'absent') found.push(fault('hook', `there is no ${name} hook`));
     if (state === 'foreign')
       found.push(fault('hook', `another hook has the name ${name}, and ours does not run`));
     if (state === 'older') found.push(fault('old_hooks', `${file} is of another version`));
@@ -144,6 +153,10 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
       );
   }
   return [...(found.length === 0 ? [] : found.slice(0, 1)), ...(found[0]?.code === 'old_hooks' ? [] : old)];
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(encodePath(path), { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 function blockedMend({ context }: Installation, blocked: string): string | null {

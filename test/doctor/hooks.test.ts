@@ -1,6 +1,6 @@
 /** The hooks of repositories as doctor sees them: in place, of this version, and asking the right daemon. */
 
-import { appendFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/index.ts';
@@ -65,6 +65,23 @@ t.test('faults of one kind are one finding that names the repositories', async t
   t.match(findings, [{ code: 'hook', message: /there is no pre-receive hook \(and 2 more\)$/ }]);
   t.equal(findings[0]?.mend, `softquota hooks install ${paths.join(' ')}`);
   t.strictSame(run, [], 'nothing of theirs is asked about any further');
+});
+
+t.test('a link that leads nowhere goes first, since nothing is written through one', async t => {
+  const { paths, install, look } = await world(t, ['a']);
+  const hook = `${paths[0]}/hooks/pre-receive`;
+  rmSync(hook);
+  symlinkSync('/opt/softquota-1.0/hooks/pre-receive', hook);
+  t.match((await look()).findings, [
+    {
+      code: 'hook',
+      message: /hooks\/pre-receive is a link that leads nowhere$/,
+      mend: `rm ${hook} && softquota hooks install ${paths[0]}`,
+    },
+  ]);
+  rmSync(hook);
+  await install();
+  t.strictSame((await look()).findings, []);
 });
 
 t.test('a hook that was changed by hand is of another version', async t => {

@@ -42,7 +42,7 @@ export const hookFaults: readonly Fault[] = [
     what: 'the hook that was there before ours lost its right to run',
     break: `install -D -m 644 -o git /bin/true ${site}/hooks/pre-receive.d/50-previous`,
     found: ['hook_previous_skipped'],
-    names: `${site}/hooks/pre-receive.d/50-previous is not executable`,
+    names: `${site}: hooks/pre-receive.d/50-previous is not executable`,
   },
   {
     what: 'a hook is of another version',
@@ -310,10 +310,10 @@ export const daemonFaults: readonly Fault[] = [
     },
   },
   {
-    what: 'a push was killed',
-    break: `mkdir ${app}/objects/tmp_objdir-incoming-1 && echo x >${app}/objects/tmp_objdir-incoming-1/x && touch -d yesterday ${app}/objects/tmp_objdir-incoming-1/x ${app}/objects/tmp_objdir-incoming-1 && softquota scan`,
+    what: 'a gc was killed',
+    break: `echo x >${app}/objects/pack/tmp_pack_1 && touch -d yesterday ${app}/objects/pack/tmp_pack_1 && softquota scan`,
     found: ['leftover'],
-    names: `${app}/objects/tmp_objdir-incoming-1`,
+    names: `${app}/objects/pack/tmp_pack_1`,
   },
   {
     what: 'a place cannot be read',

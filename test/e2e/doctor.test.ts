@@ -95,7 +95,7 @@ t.test('several faults at a time are all told, and what hides one is not the end
     cp /usr/local/bin/curl /usr/local/bin/nc
     chmod 755 /usr/local/bin/curl /usr/local/bin/nc`);
   const codes = async () => (await installation.findings()).map(({ code }) => code);
-  t.strictSame(await codes(), ['client_missing', 'daemon_away', 'gate_away', 'hook']);
+  t.strictSame(await codes(), ['client_missing', 'daemon_away', 'gate_away', 'hook', 'hook_client']);
   t.match(await installation.doctor(), { code: 1, stdout: /^wrong \(client_missing\): .*\n {4}\S/ });
   await installation.sh('echo nonsense >>/etc/softquota/app.ini');
   t.strictSame(await codes(), ['config', 'client_missing'], 'with a faulty app.ini, the host');
