@@ -56,7 +56,7 @@ export async function checkHooks(
   const { context } = installation;
   const faults: Fault[] = [];
   const run: RunHook[] = [];
-  const clients = new Map<Client, string>();
+  const askers: { readonly client: Client; readonly repository: string }[] = [];
   for (const [index, repository] of close.entries()) {
     const status = statuses[index];
     if (status === undefined) continue;
@@ -65,12 +65,14 @@ export async function checkHooks(
     if ('fault' in status || !isProtected(status)) continue;
     run.push(...filesOf(repository, status));
     const { settings } = status.hooks['pre-receive'];
-    if (settings !== null) clients.set(settings.client, repository.path);
+    if (settings !== null) askers.push({ client: settings.client, repository: repository.path });
   }
-  for (const [client, repository] of clients) {
+  const clients = Map.groupBy(askers, ({ client }) => client);
+  for (const [client, repositories] of clients) {
     if (await asks(client)) continue;
     const what = `the hooks ask by ${client}, which is gone, or is another program of that name, so pushes are refused`;
-    faults.push({ code: 'hook_client', repository, what, mend: null });
+    for (const { repository } of repositories)
+      faults.push({ code: 'hook_client', repository, what, mend: null });
   }
   const rootPaths = roots.filter(({ state }) => state === 'present').map(({ path }) => path);
   if (close.length > 0 && existsSync(context.hookConf)) {

@@ -69,6 +69,12 @@ export const hookFaults: readonly Fault[] = [
     names: `git may not run ${app}/hooks/pre-receive`,
   },
   {
+    what: 'a repository asks at another socket',
+    break: `softquota hooks install --socket /run/old.sock ${app}`,
+    found: ['hook_socket'],
+    names: '/run/old.sock',
+  },
+  {
     what: "the repository's configuration sends git to other hooks",
     break: `git config --file ${app}/config core.hooksPath /nowhere`,
     found: ['hook_unreached'],
@@ -85,12 +91,6 @@ export const hookFaults: readonly Fault[] = [
     break: 'mkdir -p /etc/githooks && git config --system core.hooksPath /etc/githooks',
     found: ['hook_unreached'],
     names: '/etc/githooks',
-  },
-  {
-    what: 'a repository asks at another socket',
-    break: `softquota hooks install --socket /run/old.sock ${app}`,
-    found: ['hook_socket'],
-    names: '/run/old.sock',
   },
   {
     what: 'settings of release 0.1 are left in a repository',
