@@ -1,6 +1,6 @@
 /**
- * A gate as the hooks see it: a real HTTP server on a Unix socket that answers what a test
- * tells it to, and remembers what it was asked.
+ * A gate as the hooks see it: a real HTTP server on a Unix socket that answers what a test tells it to, and
+ * remembers what it was asked.
  */
 
 import { EventEmitter, once } from 'node:events';
@@ -10,9 +10,11 @@ export interface Question {
   readonly method: string;
   readonly path: string;
   readonly accept: string;
-  /** Of the query and of a form; bytes that are not UTF-8 stay percent-encoded in `raw`. */
+  /** Of a query, a form, or the fields of `/v1/push`. */
   readonly parameters: URLSearchParams;
-  readonly raw: string;
+  /** git's lines, of `/v1/push`. */
+  readonly lines: string;
+  readonly raw: Buffer;
 }
 
 /** What the gate says: one of the answers below, or whatever a test does with the response. */
@@ -24,23 +26,14 @@ export function warned(text: string | Buffer): Answer {
   return response => decide(response, 200, 'allowed', text);
 }
 
-/** `judge`: how the hook may judge it, as the daemon says. */
-export function refused(text: string | Buffer, judge: 'any' | 'less' | null = null): Answer {
-  const headers = judge === null ? {} : { 'X-Softquota-Judge': judge };
-  return response => decide(response, 413, 'refused', text, headers);
+export function refused(text: string | Buffer): Answer {
+  return response => decide(response, 413, 'refused', text);
 }
 
 /** In one piece, as the daemon does. */
-function decide(
-  response: ServerResponse,
-  status: number,
-  decision: string,
-  text: string | Buffer,
-  headers: Readonly<Record<string, string>> = {},
-): void {
+function decide(response: ServerResponse, status: number, decision: string, text: string | Buffer): void {
   response.writeHead(status, {
     'X-Softquota-Decision': decision,
-    ...headers,
     'Content-Type': 'text/plain; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
   });
@@ -54,16 +47,17 @@ export function plain(status: number, text = '', headers: Readonly<Record<string
   };
 }
 
+/** The daemon still looks at the push. */
+export const judging: Answer = plain(202);
+
 /** Takes the question and says nothing until the gate is closed. */
 export const silent: Answer = () => {};
 
 export class Gate {
   readonly socket: string;
   answer: Answer = allowed;
-  /** What /v1/changed is answered with. */
-  taking: Answer = response => response.writeHead(202, { 'Content-Length': 0 }).end();
-  /** What /v1/offline-decisions is answered with. */
-  takes = 202;
+  /** What reports are answered with: /v1/changed, and /v1/push from post-receive. */
+  taking: Answer = plain(202);
   readonly questions: Question[] = [];
   readonly #hearing = new EventEmitter();
   #heard = 0;
@@ -86,19 +80,11 @@ export class Gate {
     return this.questions.filter(question => question.path === '/v1/check');
   }
 
-  /**
-   * Resolves once /v1/changed has been called so often since the gate was opened: the hook tells it
-   * without making the push wait.
-   */
-  async heard(times: number): Promise<void> {
-    while (this.#heard < times) await once(this.#hearing, 'change');
-  }
-
-  /** Resolves with the lines that hooks decided by themselves, once so many of their records have come. */
-  async told(times: number): Promise<readonly string[]> {
-    const records = () => this.questions.filter(question => question.path === '/v1/offline-decisions');
-    while (records().length < times) await once(this.#hearing, 'record');
-    return records().flatMap(({ parameters }) => (parameters.get('lines') ?? '').split('\n').slice(0, -1));
+  /** Questions of /v1/push by this hook. */
+  pushes(hook = 'pre-receive'): readonly Question[] {
+    return this.questions.filter(
+      ({ path, parameters }) => path === '/v1/push' && parameters.get('hook') === hook,
+    );
   }
 
   /** Reports of /v1/changed. */
@@ -106,26 +92,25 @@ export class Gate {
     return this.questions.filter(question => question.path === '/v1/changed');
   }
 
+  /** Resolves once so many reports have come since the gate was opened: hooks report without making the push wait. */
+  async heard(times: number): Promise<void> {
+    while (this.#heard < times) await once(this.#hearing, 'change');
+  }
+
   #take: RequestListener = async (request, response) => {
-    let raw = '';
-    for await (const chunk of request.setEncoding('utf8')) raw += chunk;
-    const [path = '', query = ''] = (request.url ?? '').split('?');
-    raw ||= query;
-    const question: Question = {
-      method: request.method ?? '',
-      path,
-      accept: request.headers.accept ?? '',
-      parameters: new URLSearchParams(raw),
-      raw,
-    };
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const question = questionOf(
+      request.method ?? '',
+      request.url ?? '',
+      Buffer.concat(chunks),
+      request.headers.accept,
+    );
     this.questions.push(question);
-    if (path === '/v1/changed') {
+    if (question.path === '/v1/changed' || question.parameters.get('hook') === 'post-receive') {
       this.taking(response, question);
       this.#heard += 1;
       this.#hearing.emit('change');
-    } else if (path === '/v1/offline-decisions') {
-      response.writeHead(this.takes).end();
-      this.#hearing.emit('record');
     } else this.answer(response, question);
   };
 
@@ -133,4 +118,18 @@ export class Gate {
     this.#server.closeAllConnections();
     await new Promise(resolve => this.#server.close(resolve));
   }
+}
+
+function questionOf(method: string, url: string, raw: Buffer, accept = ''): Question {
+  const [path = '', query = ''] = url.split('?');
+  const text = raw.toString();
+  if (path !== '/v1/push')
+    return { method, path, accept, parameters: new URLSearchParams(text || query), lines: '', raw };
+  const end = text.indexOf('\0\0');
+  const parameters = new URLSearchParams();
+  for (const field of text.slice(0, end).split('\0')) {
+    const at = field.indexOf('=');
+    parameters.append(field.slice(0, at), field.slice(at + 1));
+  }
+  return { method, path, accept, parameters, lines: text.slice(end + 2), raw };
 }

@@ -1,214 +1,248 @@
-/** What a push does to a repository whose owner may, or may not, store more. */
+/** What the hooks ask, and what becomes of a push by the answer. */
 
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { allowed, refused, warned } from './gate.ts';
-import { World } from './world.ts';
+import t from 'tap';
+import { allowed, judging, plain, refused, warned } from './gate.ts';
+import { byEachClient, creates, World, zeros } from './world.ts';
 
-const refusal = 'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).\nDeleting still works.\n';
+byEachClient(
+  'an allowed push passes without a word, and the daemon hears of it before and after',
+  async (t, client) => {
+    const world = await World.open(t, { client });
+    await world.commit('first');
+    const push = await world.push(['HEAD:main'], { LOGNAME: 'alice', SSH_CONNECTION: '1 2 3 4' });
+    t.match(push, { code: 0 });
+    t.equal(World.said(push), '');
+    await world.gate.heard(1);
+    const line = `${zeros} ${await world.git('rev-parse', 'HEAD')} refs/heads/main\n`;
+    for (const hook of ['pre-receive', 'post-receive']) {
+      const [question, ...others] = world.gate.pushes(hook);
+      t.same(others, []);
+      t.match(question, { method: 'POST', lines: line });
+      t.match(Object.fromEntries(question?.parameters ?? []), {
+        script: /hooks\/(pre|post)-receive$/,
+        directory: world.bare,
+        process: /^\d+$/,
+        LOGNAME: 'alice',
+        SSH_CONNECTION: '1 2 3 4',
+      });
+    }
+    t.match(world.gate.pushes()[0]?.parameters.get('GIT_QUARANTINE_PATH'), /objects\/tmp_objdir-incoming-/);
+  },
+);
 
-/** A world whose repository holds a first commit on main, and whose gate has been asked nothing since. */
-async function seeded(t: Test, options: Parameters<typeof World.open>[1] = {}): Promise<World> {
-  const world = await World.open(t, options);
-  await world.commit('first');
-  await world.push(['HEAD:main']);
-  await world.gate.heard(1);
-  world.gate.questions.length = 0;
-  return world;
-}
-
-t.test('an allowed push passes without a word, and the gate hears of it before and after', async t => {
+t.test('the text of an answer is shown as it came', async t => {
   const world = await World.open(t);
   await world.commit('first');
-  const push = await world.push(['HEAD:main'], { LOGNAME: 'alice' });
-  t.equal(push.code, 0);
-  t.equal(World.said(push), '');
-  t.equal(await world.server('rev-parse', 'main'), await world.git('rev-parse', 'HEAD'));
-  const [check] = world.gate.checks;
-  t.match(check, { method: 'GET', accept: 'text/plain' });
-  t.same(
-    [...(check?.parameters ?? [])],
-    [
-      ['path', world.bare],
-      ['actor', 'alice'],
-    ],
-  );
-  await world.gate.heard(1);
-  const [change] = world.gate.changes;
-  t.match(change, { method: 'POST' });
-  t.same([...(change?.parameters ?? [])], [['path', world.bare]]);
+  world.gate.answer = warned('Nearly full: ünï.\nAsk for more.\n');
+  t.equal(World.said(await world.push(['HEAD:main'])), 'Nearly full: ünï.\nAsk for more.');
+  world.gate.answer = plain(404, 'not managed\n');
+  t.equal(World.said(await world.push(['HEAD:other'])), 'not managed');
 });
 
-t.test('above a threshold the push passes and its maker reads the warning', async t => {
-  const world = await World.open(t);
-  world.gate.answer = warned('alice uses 9.1 GB of 10 GB (91 %). Übrigens: € 😀\n');
-  await world.commit('first');
-  const push = await world.push(['HEAD:main']);
-  t.equal(push.code, 0);
-  t.equal(World.said(push), 'alice uses 9.1 GB of 10 GB (91 %). Übrigens: € 😀');
-});
-
-for (const format of ['sha1', 'sha256'] as const) {
-  for (const unpackLimit of ['100', '1']) {
-    t.test(`of a refused push nothing stays (${format}, receive.unpackLimit ${unpackLimit})`, async t => {
-      const world = await seeded(t, { format });
-      await world.configure('receive.unpackLimit', unpackLimit);
-      world.gate.answer = refused(refusal);
-      const before = { objects: await world.objects(), refs: await world.refs() };
-      await world.commit('second');
-      const push = await world.push(['HEAD:main', 'HEAD:new']);
+for (const unpackLimit of ['1', '100']) {
+  for (const format of ['sha1', 'sha256'] as const) {
+    t.test(`of a refused push nothing stays (${format}, unpackLimit ${unpackLimit})`, async t => {
+      const world = await World.open(t, { format });
+      await world.server('config', 'receive.unpackLimit', unpackLimit);
+      world.gate.answer = refused('over quota\n');
+      await world.commit('first');
+      const push = await world.push(['HEAD:main']);
       t.equal(push.code, 1);
-      t.equal(World.said(push), refusal.trim());
-      t.match(push.stderr, /\[remote rejected\] HEAD -> main \(pre-receive hook declined\)/);
-      t.same({ objects: await world.objects(), refs: await world.refs() }, before);
-      t.equal(world.gate.changes.length, 0);
-    });
-
-    t.test(`who is over the limit may still delete (${format}, unpackLimit ${unpackLimit})`, async t => {
-      const world = await seeded(t, { format });
-      await world.push(['HEAD:old', 'HEAD:older']);
-      await world.configure('transfer.unpackLimit', unpackLimit);
-      world.gate.answer = refused(refusal);
-      await world.gate.heard(2);
-      world.gate.questions.length = 0;
-      t.equal((await world.push([':old', ':older'])).code, 0);
-      t.match(await world.refs(), /^refs\/heads\/main \S+$/);
-      await world.gate.heard(3);
-      t.equal(world.gate.checks.length, 0);
-      t.equal(world.gate.changes.length, 1);
-    });
-  }
-
-  for (const unpackLimit of ['100', '0', '1']) {
-    t.test(`refs to what is there pass unasked (${format}, unpackLimit ${unpackLimit})`, async t => {
-      const world = await seeded(t, { format });
-      await world.configure('receive.unpackLimit', unpackLimit);
-      world.gate.answer = refused(refusal);
-      const push = await world.push(['HEAD:same', 'HEAD:refs/tags/v1', 'HEAD:refs/notes/x']);
-      t.equal(push.code, 0, push.stderr);
-      t.equal(world.gate.checks.length, 0);
+      t.equal(World.said(push), 'over quota');
+      t.equal(await world.refs(), '');
+      t.equal(await world.objects(), 0);
+      t.match((await world.hook(creates())).stderr, /^over quota\n$/);
     });
   }
 }
 
-t.test('a hundred new refs without an object pass unasked, a hundred and one are asked for', async t => {
-  const world = await seeded(t);
-  world.gate.answer = refused(refusal);
-  const refs = Array.from({ length: 101 }, (_, index) => `HEAD:refs/n/${index}`);
-  t.equal((await world.push(refs)).code, 1);
-  t.equal(world.gate.checks.length, 1);
-  t.match(await world.refs(), /^refs\/heads\/main \S+$/);
-  t.equal((await world.push(refs.slice(1))).code, 0);
-  t.equal(world.gate.checks.length, 1);
-  const none = refs.slice(1).map(ref => ref.slice('HEAD'.length));
-  t.equal((await world.push(none)).code, 0, 'deleting them all needs no leave');
-  t.equal(world.gate.checks.length, 1);
-});
+/** A quarantine with two objects, as git makes it. */
+async function quarantine(folder: string): Promise<string> {
+  await mkdir(join(folder, 'pack'), { recursive: true });
+  await writeFile(join(folder, 'pack/pack-1.pack'), 'pack');
+  await mkdir(join(folder, '12'));
+  await writeFile(join(folder, '12/34'), 'loose');
+  return folder;
+}
 
-t.test('2,000 refs with objects are one question', async t => {
-  const world = await seeded(t);
-  const base = await world.git('rev-parse', 'HEAD');
-  await world.commit('second');
-  const tip = await world.git('rev-parse', 'HEAD');
-  const lines = Array.from(
-    { length: 2000 },
-    (_, index) => `create refs/heads/b${index} ${index % 2 ? base : tip}\n`,
-  );
-  await world.must('git', ['update-ref', '--stdin'], { cwd: world.work, input: lines.join('') });
-  world.gate.answer = refused(refusal);
-  const before = await world.objects();
-  t.equal((await world.push(['refs/heads/b*:refs/heads/b*'])).code, 1);
-  t.equal(await world.objects(), before);
-  t.equal(world.gate.checks.length, 1);
-  world.gate.answer = allowed;
-  t.equal((await world.push(['refs/heads/b*:refs/heads/b*'])).code, 0);
-  t.equal((await world.refs()).split('\n').length, 2001);
-});
+for (const name of ['tmp_objdir-incoming-Ab12Cd', 'incoming-Ab12Cd']) {
+  t.test(`a refused push is emptied by the hook itself before its text is shown: ${name}`, async t => {
+    const world = await World.open(t);
+    const path = await quarantine(join(world.bare, 'objects', name));
+    world.gate.answer = refused('no\n');
+    // The rest of the path is not used: a server that was started through a link names another one.
+    const elsewhere = await quarantine(join(world.folder, 'link/objects', name));
+    t.match(await world.hook(creates(), { GIT_QUARANTINE_PATH: elsewhere }), { code: 1, stderr: 'no\n' });
+    t.same(await readdir(path), []);
+    t.not((await readdir(elsewhere)).length, 0);
 
-t.test(
-  'tags, notes and a push that deletes and brings at once are asked for when they bring objects',
-  async t => {
-    const world = await seeded(t);
-    await world.push(['HEAD:old']);
-    world.gate.answer = refused(refusal);
-    await world.git('tag', '-a', 'v1', '-m', 'first');
-    await world.git('notes', 'add', '-m', 'a note');
-    const before = { objects: await world.objects(), refs: await world.refs() };
-    t.equal((await world.push(['refs/tags/v1'])).code, 1);
-    t.equal((await world.push(['refs/notes/commits'])).code, 1);
-    await world.commit('second');
-    t.equal((await world.push([':old', 'HEAD:main'])).code, 1);
-    t.same({ objects: await world.objects(), refs: await world.refs() }, before);
-    t.equal(world.gate.checks.length, 3);
+    await quarantine(path);
     world.gate.answer = allowed;
-    t.equal((await world.push(['--atomic', ':old', 'HEAD:main', 'refs/tags/v1', 'refs/notes/*'])).code, 0);
-  },
-);
+    await world.script(join(world.bare, 'hooks/pre-receive.d/10'), '#!/bin/sh\nexit 3\n');
+    t.match(await world.hook(creates(), { GIT_QUARANTINE_PATH: path }), { code: 3, stderr: '' });
+    t.same(await readdir(path), [], 'also when a later hook refuses');
+    await world.script(join(world.bare, 'hooks/pre-receive.d/10'), '#!/bin/sh\nexit 0\n');
+    await quarantine(path);
+    t.match(await world.hook(creates(), { GIT_QUARANTINE_PATH: path }), { code: 0, stderr: '' });
+    t.not((await readdir(path)).length, 0, 'an allowed push keeps what it brought');
+  });
+}
 
-t.test('--dry-run asks nobody, since nothing is sent', async t => {
-  const world = await seeded(t);
-  await world.commit('second');
-  t.equal((await world.push(['--dry-run', 'HEAD:main'])).code, 0);
-  t.equal(world.gate.questions.length, 0);
+t.test('the quarantine goes first where nobody takes the text any more', async t => {
+  const world = await World.open(t);
+  const path = await quarantine(join(world.bare, 'objects/tmp_objdir-incoming-Ab12Cd'));
+  world.gate.answer = refused('x'.repeat(200_000));
+  const script = 'hooks/pre-receive 2>&1 >/dev/null | true';
+  await world.run('sh', ['-c', script], {
+    cwd: world.bare,
+    input: creates(),
+    env: { GIT_QUARANTINE_PATH: path },
+  });
+  t.same(await readdir(path), []);
 });
 
-t.test('--atomic and push options change nothing about a refusal', async t => {
-  const world = await seeded(t);
-  await world.configure('receive.advertisePushOptions', 'true');
-  world.gate.answer = refused(refusal);
-  await world.commit('second');
-  const push = await world.push(['--atomic', '-o', 'softquota.skip', '-o', 'ci.skip', 'HEAD:main', 'HEAD:b']);
-  t.equal(push.code, 1);
-  t.equal(World.said(push), refusal.trim());
+t.test('deletions pass without a question, with the daemon away, and whatever a variable says', async t => {
+  const world = await World.open(t, { onError: 'deny' });
+  await world.commit('first');
+  const names = Array.from({ length: 120 }, (_, index) => `b${index}`);
+  await world.push(['HEAD:main', ...names.map(name => `HEAD:${name}`)]);
+  await world.gate.heard(1);
+  const asked = world.gate.pushes().length;
+  await world.gate.close();
+  const path = await quarantine(join(world.bare, 'objects/tmp_objdir-incoming-Ab12Cd'));
+  t.match(await world.push(names.slice(0, 1).map(name => `:${name}`)), { code: 0 });
+  t.match(await world.push(names.slice(1).map(name => `:${name}`)), { code: 0 });
+  await world.script(join(world.bare, 'hooks/pre-receive.d/10'), '#!/bin/sh\nexit 1\n');
+  const line = `${'1'.repeat(40)} ${zeros} refs/heads/main\n`;
+  for (const input of [line, line.repeat(70)])
+    t.match(await world.hook(input, { GIT_QUARANTINE_PATH: path }), { code: 1, stderr: '' });
+  t.not((await readdir(path)).length, 0, 'the quarantine of another push is not touched');
+  t.equal(world.gate.pushes().length, asked);
 });
 
-t.test('what a push finds in an alternate object store is nothing that it brings', async t => {
-  const world = await seeded(t);
-  const other = join(world.folder, 'other.git');
-  await world.commit('second');
-  await world.must('git', ['clone', '-q', '--bare', world.work, other]);
-  await writeFile(join(world.bare, 'objects/info/alternates'), `${other}/objects\n`);
-  world.gate.answer = refused(refusal);
-  t.equal((await world.push(['HEAD:main'])).code, 0);
-  t.equal(world.gate.checks.length, 0);
+t.test('every line is handed over, and the daemon is told where a list is cut at 1 MiB', async t => {
+  const world = await World.open(t);
+  for (const [count, cut] of [
+    [49, false],
+    [50, false],
+    [51, false],
+    [40_000, true],
+  ] as const) {
+    const input = Array.from({ length: count }, (_, index) => creates(`refs/heads/${index}`)).join('');
+    await world.script(join(world.bare, 'hooks/pre-receive.d/10'), '#!/bin/sh\nwc -c >&2\n');
+    t.match(await world.hook(input), { code: 0, stderr: `${input.length}\n` });
+    const question = world.gate.pushes().at(-1);
+    t.equal(question?.parameters.get('more'), cut ? 'yes' : null);
+    t.ok(input.startsWith(question?.lines ?? '-') && question?.lines.endsWith('\n'), 'whole lines');
+    t.ok((question?.lines.length ?? 0) <= 1024 * 1024);
+    if (!cut) t.equal(question?.lines, input);
+    else t.ok((question?.lines.length ?? 0) > 1_000_000);
+  }
+  const last = `${`${'1'.repeat(40)} ${zeros} refs/heads/x\n`.repeat(60)}${creates()}`;
+  await world.hook(last);
+  t.equal(world.gate.pushes().length, 5, 'one ref behind many deletions is enough');
 });
 
 t.test(
-  'over http the gate is asked with the physical path, for the user whom the web server names',
+  'while the daemon looks at it the same question is asked again, and after a quick answer a second later',
   async t => {
-    const world = await seeded(t);
-    world.gate.answer = refused(refusal);
-    await world.configure('http.receivepack', 'true');
-    const old = await world.git('rev-parse', 'HEAD');
-    await world.commit('second');
-    const tip = await world.git('rev-parse', 'HEAD');
-    const line = `${old} ${tip} refs/heads/main\0 report-status side-band-64k`;
-    const head = `${(line.length + 4).toString(16).padStart(4, '0')}${line}0000`;
-    const pack = await world.run('git', ['pack-objects', '--stdout', '--revs', '-q'], {
-      cwd: world.work,
-      input: `${tip}\n^${old}\n`,
-      encoding: 'latin1',
-    });
-    const body = Buffer.concat([Buffer.from(head), Buffer.from(pack.stdout, 'latin1')]);
-    const before = { objects: await world.objects(), refs: await world.refs() };
-    const answer = await world.run('git', ['http-backend'], {
-      env: {
-        GIT_PROJECT_ROOT: world.folder,
-        GIT_HTTP_EXPORT_ALL: '1',
-        PATH_INFO: '/alice/app.git/git-receive-pack',
-        REQUEST_METHOD: 'POST',
-        CONTENT_TYPE: 'application/x-git-receive-pack-request',
-        CONTENT_LENGTH: String(body.length),
-        GATEWAY_INTERFACE: 'CGI/1.1',
-        REMOTE_USER: 'bob',
-      },
-      input: body,
-    });
-    t.match(answer.stdout, /Quota exceeded: alice/);
-    t.match(answer.stdout, /ng refs\/heads\/main pre-receive hook declined/);
-    t.equal(world.gate.checks[0]?.parameters.get('actor'), 'bob');
-    t.equal(world.gate.checks[0]?.parameters.get('path'), world.bare);
-    t.same({ objects: await world.objects(), refs: await world.refs() }, before);
+    const world = await World.open(t);
+    let asked = 0;
+    world.gate.answer = (...args) => (++asked < 3 ? judging(...args) : warned('smaller\n')(...args));
+    const begun = performance.now();
+    t.match(await world.hook(creates()), { code: 0, stderr: 'smaller\n' });
+    const took = performance.now() - begun;
+    t.ok(took > 1900 && took < 5000, `${took} ms`);
+    const bodies = new Set(world.gate.pushes().map(({ raw }) => raw.toString('latin1')));
+    t.equal(bodies.size, 1);
+    t.equal(world.gate.pushes().length, 3);
   },
 );
+
+t.test('a daemon that is gone while it looks at a push has refused it, whatever onError says', async t => {
+  const world = await World.open(t, { onError: 'allow' });
+  world.gate.answer = (...args) => {
+    judging(...args);
+    void world.gate.close();
+  };
+  t.match(await world.hook(creates()), { code: 1, stderr: /could not be checked, so this push is refused/ });
+});
+
+t.test('any other status refuses, with the daemon’s words or ours', async t => {
+  const world = await World.open(t, { onError: 'allow' });
+  for (const status of [201, 302, 400, 403, 429]) {
+    world.gate.answer = plain(status, status === 400 ? 'hook is none of these\n' : '');
+    t.match(await world.hook(creates()), {
+      code: 1,
+      stderr: status === 400 ? 'hook is none of these\n' : 'softquota: this push is refused.\n',
+    });
+  }
+});
+
+t.test(
+  'a pusher cannot name a repository by a linked worktree: the objects are those of the common directory',
+  async t => {
+    const world = await World.open(t);
+    await world.commit('first');
+    await world.push(['HEAD:main']);
+    await world.server('worktree', 'add', '-q', '--detach', join(world.folder, 'deploy'), 'main');
+    const worktree = join(world.bare, 'worktrees/deploy');
+    world.gate.answer = refused('no\n');
+    await world.commit('second');
+    const before = await world.objects();
+    const push = await world.run('git', ['push', worktree, 'HEAD:refs/heads/two'], { cwd: world.work });
+    t.match(push, { code: 1, stderr: /remote: no/ });
+    t.equal(world.gate.pushes().at(-1)?.parameters.get('directory'), worktree);
+    t.equal(await world.objects(), before);
+    const path = await quarantine(join(world.bare, 'objects/tmp_objdir-incoming-Ab12Cd'));
+    await world.run('../../hooks/pre-receive', [], {
+      cwd: worktree,
+      input: creates(),
+      env: { GIT_QUARANTINE_PATH: path },
+    });
+    t.same(await readdir(path), []);
+  },
+);
+
+t.test('what post-receive reports makes no push wait, and is tried again', async t => {
+  const world = await World.open(t);
+  await world.commit('first');
+  const begun = performance.now();
+  let times = 0;
+  world.gate.taking = (response, question) => {
+    times += 1;
+    if (times < 2) response.destroy();
+    else if (times === 2) plain(202)(response, question);
+  };
+  t.match(await world.push(['HEAD:main']), { code: 0 });
+  t.ok(performance.now() - begun < 1000);
+  await world.gate.heard(2);
+  t.same(
+    world.gate.pushes('post-receive').map(({ lines }) => lines.split(' ')[2]),
+    ['refs/heads/main\n', 'refs/heads/main\n'],
+  );
+});
+
+for (const shell of ['/bin/dash', '/bin/bash', '/usr/bin/busybox ash']) {
+  byEachClient(`${shell} does the same`, async (t, client) => {
+    const world = await World.open(t, { shell, client });
+    const ref = 'refs/heads/größe-日本';
+    t.match(await world.hook(creates(ref), { LC_ALL: 'C.UTF-8', LOGNAME: 'jürgen' }), {
+      code: 0,
+      stderr: '',
+    });
+    t.equal(world.gate.pushes()[0]?.lines, creates(ref), 'the length is told in bytes');
+    t.equal(world.gate.pushes()[0]?.parameters.get('LOGNAME'), 'jürgen');
+    world.gate.answer = refused('voll: ü\n');
+    const path = await quarantine(join(world.bare, 'objects/tmp_objdir-incoming-Ab12Cd'));
+    t.match(await world.hook(creates(), { GIT_QUARANTINE_PATH: path }), { code: 1, stderr: 'voll: ü\n' });
+    t.same(await readdir(path), []);
+    await world.gate.close();
+    t.match(await world.hook(creates()), {
+      code: 0,
+      stderr: /could not be checked, so this push is allowed\.\n$/,
+    });
+  });
+}

@@ -1,15 +1,10 @@
-/**
- * A bare repository with the hooks in it, somebody's clone, and a gate to ask.
- *
- * The hooks are those of the package but for the place of hook.conf, which is the test's own,
- * and the user who must own it, who is the one that runs the test.
- */
+/** A bare repository with the hooks in it, somebody's clone, and a gate to ask. */
 
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { Client } from '../../src/git/index.ts';
+import { defaultSettings, filled, type HookSettings } from '../../src/git/index.ts';
 import { type Run, type Runner, type RunOptions, run as runPlain } from '../e2e/run.ts';
 import { Gate } from './gate.ts';
 
@@ -21,39 +16,37 @@ export const run: Runner = (command, args, options = {}) =>
 
 export const hooksDirectory = new URL('../../hooks/', import.meta.url);
 
-export interface WorldOptions {
+export interface WorldOptions extends Partial<HookSettings> {
   readonly format?: 'sha1' | 'sha256';
   /** Below the world's folder. */
   readonly bare?: string;
   /** The interpreter of the hooks. */
   readonly shell?: string;
-  /** The program by which the hooks ask. */
-  readonly client?: Client;
 }
 
-/** Every program by which the hooks ask. */
-export const clients: readonly Client[] = ['curl', 'nc', 'socat'];
-
 /** A test of what has to be the same whatever program the hooks ask by. */
-export function byEachClient(name: string, test: (t: Test, client: Client) => Promise<void>): void {
-  for (const client of clients) t.test(`${name}, by ${client}`, t => test(t, client));
+export function byEachClient(
+  name: string,
+  test: (t: Test, client: HookSettings['client']) => Promise<void>,
+): void {
+  for (const client of ['nc', 'curl'] as const) t.test(`${name}, by ${client}`, t => test(t, client));
 }
 
 export class World {
   readonly folder: string;
   readonly bare: string;
   readonly work: string;
-  readonly hookConf: string;
   readonly gate: Gate;
+  settings: HookSettings;
   readonly #shell: string;
 
-  private constructor(folder: string, gate: Gate, options: WorldOptions) {
+  private constructor(folder: string, gate: Gate, { bare, shell, format: _, ...settings }: WorldOptions) {
     this.folder = folder;
-    this.bare = join(folder, options.bare ?? 'alice/app.git');
+    this.bare = join(folder, bare ?? 'alice/app.git');
     this.work = join(folder, 'work');
-    this.hookConf = join(folder, 'hook.conf');
     this.gate = gate;
-    this.#shell = options.shell ?? '/bin/sh';
+    this.settings = { ...defaultSettings, client: 'nc', socket: gate.socket, ...settings };
+    this.#shell = shell ?? '/bin/sh';
   }
 
   static async open(t: Test, options: WorldOptions = {}): Promise<World> {
@@ -62,6 +55,9 @@ export class World {
     const world = new World(folder, gate, options);
     t.teardown(async () => {
       await gate.close();
+      const names = await readdir(world.bare, { recursive: true });
+      const kept = names.filter(name => /softquota/.test(name) && !name.endsWith('/00-softquota'));
+      if (kept.length > 0) throw new Error(`the hooks keep something in the repository: ${kept.join(', ')}`);
       // A hook may still be telling behind its push.
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
@@ -69,10 +65,7 @@ export class World {
     await world.must('git', ['init', '-q', '--bare', '--initial-branch=main', format, world.bare]);
     await world.must('git', ['init', '-q', '--initial-branch=main', format, world.work]);
     await world.git('remote', 'add', 'origin', world.bare);
-    await world.configure('softquota.socket', gate.socket);
-    if (options.client !== undefined) await world.configure('softquota.client', options.client);
-    await world.put('pre-receive', join(world.bare, 'hooks/pre-receive'));
-    await world.put('post-receive', join(world.bare, 'hooks/post-receive'));
+    await world.install();
     return world;
   }
 
@@ -107,10 +100,6 @@ export class World {
     return this.must('git', [`--git-dir=${this.bare}`, ...args]);
   }
 
-  configure(key: string, value: string): Promise<string> {
-    return this.must('git', ['config', '--file', join(this.bare, 'config'), key, value]);
-  }
-
   /** A new commit on the checked out branch. */
   async commit(text: string): Promise<void> {
     await writeFile(join(this.work, 'file'), text);
@@ -120,6 +109,11 @@ export class World {
 
   push(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
     return this.run('git', ['push', 'origin', ...args], { cwd: this.work, env });
+  }
+
+  /** Runs the repository's pre-receive as git does, with an environment and lines of the test's own. */
+  hook(input: string, env: Readonly<Record<string, string>> = {}, file = 'hooks/pre-receive'): Promise<Run> {
+    return this.run(file, [], { cwd: this.bare, input, env });
   }
 
   /** What a hook of ours wrote to the person who pushed, without git's own words. */
@@ -139,16 +133,16 @@ export class World {
     return this.server('for-each-ref', '--format=%(refname) %(objectname)');
   }
 
-  /** Puts the package's hook `name` at `file`. */
-  async put(name: string, file: string, edit: (text: string) => string = text => text): Promise<void> {
-    const text = await readFile(new URL(name, hooksDirectory), 'utf8');
-    const seamed = edit(
-      text
-        .replace('#!/bin/sh', `#!${this.#shell}`)
-        .replace('conf=/etc/softquota/hook.conf', `conf=${this.hookConf}`)
-        .replace('-user 0 ', `-user ${process.getuid?.() ?? 0} `),
-    );
-    await this.script(file, seamed);
+  /** Writes both hooks into the repository, with these settings from now on. */
+  async install(settings: Partial<HookSettings> = {}): Promise<void> {
+    this.settings = { ...this.settings, ...settings };
+    for (const name of ['pre-receive', 'post-receive'] as const)
+      await this.put(name, join(this.bare, 'hooks', name));
+  }
+
+  /** Puts a script of the package at `file`, with the settings. */
+  async put(name: Parameters<typeof filled>[0], file: string, settings = this.settings): Promise<void> {
+    await this.script(file, filled(name, settings).toString().replace('#!/bin/sh', `#!${this.#shell}`));
   }
 
   /** Writes an executable, and the folder for it. */
@@ -157,4 +151,11 @@ export class World {
     await writeFile(file, text);
     await chmod(file, 0o755);
   }
+}
+
+export const zeros = '0'.repeat(40);
+
+/** A line of git's that creates a ref. */
+export function creates(ref = 'refs/heads/main'): string {
+  return `${zeros} ${'1'.repeat(40)} ${ref}\n`;
 }
