@@ -62,7 +62,10 @@ const unitsPerQuestion = 1000;
 const mostPushesEach = 10_000;
 const mostUnits = 20_000;
 const mostUnsure = 100_000;
-const mostCandidates = 100;
+/** A directory of another path may be any of them. */
+const mostCandidates = 20_000;
+const mostUnmanaged = 1000;
+const unmanagedMs = 10_000;
 
 const systemClock: PushClock = {
   now: () => performance.now(),
@@ -77,6 +80,8 @@ export class Pushes implements PushServices, UnitPushes {
   readonly #options: PushesOptions;
   readonly #clock: PushClock;
   readonly #watched = new Map<string, Watched>();
+  /** Repositories that are no units, and until when nobody looks again, on the clock. */
+  readonly #unmanaged = new Map<string, number>();
   /** Units in which a push brought what nobody measured, by the place of its end in the order of walks. */
   readonly #unsure = new Map<string, number>();
   #passedAt: number;
@@ -157,13 +162,25 @@ export class Pushes implements PushServices, UnitPushes {
     const [there = null] = await this.#repositories([path], path);
     if (there === null) return null;
     if (units.unit(there.path)?.kind === 'walked') return there.path;
+    const now = this.#clock.now();
+    // Whoever pushes there again and again has the disk searched once in a while.
+    if ((this.#unmanaged.get(there.path) ?? 0) > now) return null;
     const ending = there.path.slice(there.path.lastIndexOf('/'));
-    const candidates: string[] = [];
-    await inSlices(units.walkedBefore(Number.POSITIVE_INFINITY), ({ name }) => {
-      if (candidates.length < mostCandidates && name.endsWith(ending)) candidates.push(name);
+    const alike: string[] = [];
+    const others: string[] = [];
+    await inSlices(units.walkedBefore(Number.POSITIVE_INFINITY), ({ name, leaf }) => {
+      if (isOfGit(leaf)) (name.endsWith(ending) ? alike : others).push(name);
     });
-    const found = await this.#repositories(candidates, path);
-    return candidates.find((_, index) => found[index]?.id === there.id) ?? null;
+    const candidates = [...alike, ...others].slice(0, mostCandidates);
+    for (let at = 0; at < candidates.length; at += unitsPerQuestion) {
+      const some = candidates.slice(at, at + unitsPerQuestion);
+      const found = await this.#repositories(some, path);
+      const same = some.find((_, index) => found[index]?.id === there.id);
+      if (same !== undefined) return same;
+    }
+    if (this.#unmanaged.size >= mostUnmanaged) this.#unmanaged.clear();
+    this.#unmanaged.set(there.path, now + unmanagedMs);
+    return null;
   }
 
   async existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]> {
