@@ -1,6 +1,6 @@
 /** The hooks that run after ours: all of them, with the same input, and the first failure is the result. */
 
-import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { refused } from './gate.ts';

@@ -3,19 +3,19 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import type { HookSettings } from '../../src/git/index.ts';
 import { type Answer, Gate, plain, refused, warned } from './gate.ts';
-import { World } from './world.ts';
+import { byEachClient, World } from './world.ts';
 
-async function handler(t: Test, conf = '') {
-  const world = await World.open(t);
+async function handler(t: Test, settings: Partial<HookSettings> = {}) {
+  const world = await World.open(t, settings);
   const file = join(world.folder, 'upload');
   await world.put('upload', file);
-  await writeFile(world.hookConf, `socket=${world.gate.socket}\n${conf}`);
   return { world, upload: (...args: readonly string[]) => world.run(file, args, { cwd: '/' }) };
 }
 
-t.test('an upload is asked for by owner, subject and size', async t => {
-  const { world, upload } = await handler(t);
+byEachClient('an upload is asked for by owner, subject and size', async (t, client) => {
+  const { world, upload } = await handler(t, { client });
   t.match(await upload('jürgen & co', 'size:git:lfs', '1000'), { code: 0, stdout: '', stderr: '' });
   t.match(await upload('@alice', 'size:assets:packages:all'), { code: 0, stdout: '', stderr: '' });
   t.same(
@@ -36,24 +36,39 @@ t.test('an upload is asked for by owner, subject and size', async t => {
 
 t.test('a refused upload ends with 1 and the reason, a warned one with 0 and the warning', async t => {
   const { world, upload } = await handler(t);
-  world.gate.answer = refused('Quota exceeded: alice\x1b uses 2 MB of 1 MB.\n');
+  world.gate.answer = refused('Quota exceeded: alice uses 2 MB of 1 MB.\n');
   const reason = 'Quota exceeded: alice uses 2 MB of 1 MB.\n';
   t.match(await upload('alice', 'size:git:lfs'), { code: 1, stdout: '', stderr: reason });
   world.gate.answer = warned('nearly full\n');
   t.match(await upload('alice', 'size:git:lfs'), { code: 0, stdout: '', stderr: 'nearly full\n' });
 });
 
-t.test('when nobody can tell, onError of hook.conf says what an upload may', async t => {
-  const asked = 'softquota: the quota could not be checked (the answer was 400),';
-  for (const [conf, code, end] of [
-    ['', 0, 'and no earlier list of refused owners exists, so this upload is allowed.'],
-    ['onError=allow\n', 0, 'so this upload is allowed.'],
-    ['onError=deny\n', 1, 'so this upload is refused. Try again later.'],
+t.test('when nobody can tell, onError says what an upload may', async t => {
+  const asked = 'softquota: the quota could not be checked (the answer was 400)';
+  for (const [onError, code, end] of [
+    ['last', 0, ', so this upload is allowed.'],
+    ['allow', 0, ', so this upload is allowed.'],
+    ['deny', 1, ', so this upload is refused. Try again later.'],
   ] as const) {
-    const { world, upload } = await handler(t, conf);
-    world.gate.answer = plain(400);
-    t.match(await upload('alice', 'size:git:lfs'), { code, stderr: `${asked} ${end}\n` });
+    const { world, upload } = await handler(t, { onError });
+    world.gate.answer = plain(400, 'a page about it');
+    t.match(await upload('alice', 'size:git:lfs'), { code, stdout: '', stderr: `${asked}${end}\n` });
   }
+  const { world, upload } = await handler(t);
+  await world.gate.close();
+  const list = world.gate.socket.replace(/\.sock$/, '.refused');
+  await writeFile(
+    list,
+    'softquota refused\t1\t2026-11-21T09:14:03Z\tCASE=fold\nowner\talice\tsize:git:lfs\tno more\n',
+  );
+  t.match(await upload('Alice', 'size:git:lfs'), { code: 1, stderr: /Last known: no more\n$/ });
+  t.match(await upload('alice', 'size:assets:wiki'), { code: 0, stderr: /so this upload is allowed/ });
+});
+
+t.test('what no PATH matches is let through without a word', async t => {
+  const { world, upload } = await handler(t);
+  world.gate.answer = plain(404, 'unknown');
+  t.match(await upload('alice', 'size:git:lfs'), { code: 0, stdout: '', stderr: '' });
 });
 
 t.test('arguments that make no question end with 1 and what is expected', async t => {
@@ -82,8 +97,8 @@ t.test('arguments that make no question end with 1 and what is expected', async 
 });
 
 /** A handler with a trusted socket beside the gate's, as the daemon has them. */
-async function trustedHandler(t: Test) {
-  const { world, upload } = await handler(t);
+async function trustedHandler(t: Test, client: HookSettings['client'] = 'nc') {
+  const { world, upload } = await handler(t, { client });
   const trusted = await Gate.open(join(world.folder, 'trusted.sock'));
   t.teardown(() => trusted.close());
   return { world, trusted, upload };
@@ -115,11 +130,11 @@ t.test('what came is reported to the trusted socket, and a path to the gate', as
   t.equal(trusted.changes.length, 2);
 });
 
-t.test('a report that is not taken ends with 1 and the reason, and is sent once', async t => {
-  const { world, trusted, upload } = await trustedHandler(t);
+byEachClient('a report that is not taken ends with 1 and the reason, and is sent once', async (t, client) => {
+  const { trusted, upload } = await trustedHandler(t, client);
   const words = 'softquota: this upload could not be reported:';
   const answers: readonly (readonly [Answer, string])[] = [
-    [plain(403, 'only the trusted\x1b socket\n'), `${words} the answer was 403.\nonly the trusted socket\n`],
+    [plain(403, 'only the trusted socket\n'), `${words} the answer was 403.\nonly the trusted socket\n`],
     [plain(503), `${words} the answer was 503.\n`],
     [response => void response.destroy(), `${words} no answer at ${trusted.socket}.\n`],
   ];
@@ -130,7 +145,6 @@ t.test('a report that is not taken ends with 1 and the reason, and is sent once'
   t.equal(trusted.questions.length, answers.length);
   await trusted.close();
   t.match(await upload('--done', 'alice', 'size:git:lfs', '5'), { code: 1, stderr: /no answer at/ });
-  await writeFile(world.hookConf, `socket=${world.gate.socket}\ntimeout=30\n`);
   const waiting = upload('--done', 'alice', 'size:git:lfs', '5');
   const back = await Gate.open(trusted.socket);
   t.teardown(() => back.close());
