@@ -2,9 +2,8 @@
  * The hooks that forges write into repositories, in their effect: they run what lies in folders beside them.
  */
 
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hooksDirectory } from '../../hooks/world.ts';
 
 /** Runs each program of hooks/NAME.d with what git said, and ends with the first status that is not 0. */
 const folderRunner = `#!/usr/bin/env bash
@@ -35,10 +34,6 @@ export function gogsDelegate(name: string): string {
 # "/usr/local/bin/gogs" hook --config='/etc/gogs/app.ini' ${name}
 [ ! -f "$PWD/custom_hooks/${name}" ] || exec "$PWD/custom_hooks/${name}"
 `;
-}
-
-export function hookContent(name: string): Promise<string> {
-  return readFile(new URL(name, hooksDirectory), 'utf8');
 }
 
 async function script(file: string, text: string): Promise<void> {

@@ -14,25 +14,29 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { changeConfig, configOf, git } from '../../../src/git/hooks/config.ts';
 import { Folder } from '../../../src/git/hooks/folder.ts';
-import { configOf, writeSettings } from '../../../src/git/hooks/settings.ts';
 import {
+  defaultSettings,
+  filled,
+  findRepositories,
   type HookName,
   hooksStatus,
-  type InstallOptions,
+  installGlobally,
   installHooks,
   isProtected,
-  packageShared,
   parseLastFor,
   parseOnError,
-  removeHooks,
-  stub,
+  settingsIn,
+  writePrograms,
 } from '../../../src/git/index.ts';
 import { Gate, refused } from '../../hooks/gate.ts';
 import { Server, snapshot } from './server.ts';
 
 const socket = '/run/softquota/gate.sock';
-const stubbed = (name: HookName) => stub(name, packageShared()).toString();
+const wanted = { socket, client: 'nc' } as const;
+const ours = (name: HookName, more = {}) =>
+  filled(name, { ...defaultSettings, ...wanted, ...more }).toString();
 const theirs = '#!/bin/sh\n# a hook of the admin\nexit 0\n';
 const delegate = `#!/usr/bin/env bash
 hookname=$(basename $0)
@@ -42,37 +46,33 @@ for hook in \${GIT_DIR}/hooks/\${hookname}.d/*; do "$hook"; done
 async function installed(t: Test) {
   const server = await Server.open(t);
   const repository = await server.repository('alice/app.git');
-  const install = async (paths: readonly string[] = [repository]) => {
-    const report = await installHooks(paths, { socket, hookConf: server.noConf });
-    return report.repositories;
-  };
+  const install = async (paths: readonly string[] = [repository], more = {}) =>
+    installHooks(paths, { ...wanted, ...more, hookConf: server.noConf });
   return { server, repository, install, at: (path: string) => join(repository, path) };
 }
 
-t.test('both hooks and the socket’s path are put in, and doing it again changes nothing', async t => {
-  const { server, repository, install, at } = await installed(t);
+t.test('both hooks are put in, and doing it again changes nothing', async t => {
+  const { repository, install, at } = await installed(t);
   const hook = (name: string, did: string) => ({
     did,
     file: `hooks/${name}`,
     previous: null,
     skipped: false,
   });
-  const result = (did: string, settings: string) => [
+  const result = (did: string) => [
     {
       repository,
       hooks: { 'pre-receive': hook('pre-receive', did), 'post-receive': hook('post-receive', did) },
-      settings,
       hooksPath: null,
     },
   ];
-  t.same(await install(), result('installed', 'written'));
-  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), stubbed('pre-receive'));
-  t.equal(await readFile(at('hooks/post-receive'), 'utf8'), stubbed('post-receive'));
+  t.same(await install(), result('installed'));
+  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), ours('pre-receive'));
+  t.equal(await readFile(at('hooks/post-receive'), 'utf8'), ours('post-receive'));
   t.equal((await stat(at('hooks/pre-receive'))).mode & 0o7777, 0o755);
-  t.equal(await server.config(repository, 'softquota.socket'), socket);
-  t.equal(await server.config(repository, 'core.bare'), 'true');
+  t.notMatch(await readFile(at('config'), 'utf8'), /softquota/);
   const before = await snapshot(repository);
-  t.same(await install(), result('unchanged', 'unchanged'));
+  t.same(await install(), result('unchanged'));
   t.same(await snapshot(repository), before);
   t.same(
     (await readdir(repository)).filter(name => name.includes('lock') || name.startsWith('.')),
@@ -87,14 +87,13 @@ t.test('a push to an installed repository is refused by the gate', async t => {
   const gate = await Gate.open(server.path('gate.sock'));
   t.teardown(() => gate.close());
   gate.answer = refused('Quota exceeded.\n');
-  await installHooks([repository], { socket: gate.socket, onError: 'deny', hookConf: server.noConf });
+  await installHooks([repository], { socket: gate.socket, client: 'nc', hookConf: server.noConf });
   await server.git(['init', '-q', server.path('work')]);
   await server.git(['commit', '-q', '--allow-empty', '-m', 'x'], server.path('work'));
   const push = await server.git(['push', repository, 'HEAD:main'], server.path('work'));
   t.equal(push.code, 1);
   t.match(push.stderr, /remote: Quota exceeded\./);
-  t.equal(gate.checks[0]?.parameters.get('path'), repository);
-  t.equal(await server.config(repository, 'softquota.onError'), 'deny');
+  t.equal(gate.pushes()[0]?.parameters.get('directory'), repository);
 });
 
 t.test(
@@ -154,7 +153,7 @@ t.test('a forge’s hook that runs pre-receive.d itself stays, and gets one more
     },
   ]);
   t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), delegate);
-  t.equal(await readFile(at('hooks/pre-receive.d/00-softquota'), 'utf8'), stubbed('pre-receive'));
+  t.equal(await readFile(at('hooks/pre-receive.d/00-softquota'), 'utf8'), ours('pre-receive'));
   t.match(await install(), [
     { hooks: { 'pre-receive': { did: 'unchanged' }, 'post-receive': { did: 'unchanged' } } },
   ]);
@@ -178,15 +177,19 @@ t.test('a forge’s hook that is not executable runs nothing, so ours does not r
 t.test('an older version of ours is replaced in its place, also one that lost its mode', async t => {
   const { server, repository, install, at } = await installed(t);
   await server.file(at('hooks/pre-receive'), '#!/bin/sh\n# softquota hook: pre-receive\nexit 0\n');
-  await server.file(at('hooks/post-receive'), stubbed('post-receive'), 0o644);
-  const state = { state: 'installed', current: false, previous: false };
-  t.match(await hooksStatus([repository], { hookConf: server.noConf }), {
-    repositories: [{ hooks: { 'pre-receive': state, 'post-receive': state } }],
-  });
+  await server.file(at('hooks/post-receive'), ours('post-receive'), 0o644);
+  t.match(await hooksStatus([repository]), [
+    {
+      hooks: {
+        'pre-receive': { state: 'older', settings: null },
+        'post-receive': { state: 'blocked', blocked: 'it is not executable' },
+      },
+    },
+  ]);
   t.match(await install(), [
     { hooks: { 'pre-receive': { did: 'updated' }, 'post-receive': { did: 'updated' } } },
   ]);
-  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), stubbed('pre-receive'));
+  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), ours('pre-receive'));
   t.notOk((await readdir(at('hooks'))).includes('pre-receive.d'));
 });
 
@@ -216,7 +219,7 @@ t.test('nothing is written through a link, whatever it stands for', async t => {
     t.match(result, { repository, fault: `${at} is a symbolic link, and nothing is written through a link` });
     t.same(await snapshot(repository), own, link);
     const status = await hooksStatus([repository]);
-    t.notOk(status.repositories.every(isProtected), 'nor does it count as ours');
+    t.notOk(status.every(isProtected), 'nor does it count as ours');
   }
   await symlink(await server.repository('real.git'), server.path('link.git'));
   t.match(await install([server.path('link.git')]), [{ fault: /./ }]);
@@ -232,6 +235,7 @@ t.test('a fault of one repository keeps none of the others from getting their ho
   const { server, repository, install } = await installed(t);
   const locked = await server.repository('locked.git');
   await writeFile(join(locked, 'config.lock'), '');
+  await writeFile(join(locked, 'config'), '[softquota]\n\tsocket = /s\n');
   const odd = await server.repository('odd.git');
   await mkdir(join(odd, 'hooks/pre-receive'));
   const results = await install([server.path('missing.git'), locked, odd, repository]);
@@ -256,8 +260,8 @@ t.test('a configuration that another program changes meanwhile keeps what that w
   );
   t.match(await readFile(at('config'), 'utf8'), '[other]');
   await t.rejects(stat(at('config.lock')), { code: 'ENOENT' });
-  await writeSettings(folder, { onError: 'deny' });
-  t.match(await readFile(at('config'), 'utf8'), /\[other\][\s\S]*onerror = deny/i);
+  await changeConfig(folder, async copy => void (await git(['config', '--file', copy, 'a.b', 'c'])));
+  t.match(await readFile(at('config'), 'utf8'), /\[other\][\s\S]*b = c/);
 });
 
 t.test('files belong to whom the repository belongs to, and a closed repository stays closed', async t => {
@@ -277,19 +281,6 @@ t.test('files belong to whom the repository belongs to, and a closed repository 
   });
 });
 
-t.test('where hook.conf exists it counts, so nothing is written into a repository’s config', async t => {
-  const { server, repository } = await installed(t);
-  const hookConf = server.path('hook.conf');
-  await writeFile(hookConf, '# ours\nsocket = /elsewhere.sock\n');
-  await chmod(hookConf, 0o644);
-  const report = await installHooks([repository], { socket, hookConf });
-  t.match(report, { hookConf: { socket: '/elsewhere.sock' }, repositories: [{ settings: null }] });
-  t.equal(report.hookConf?.believed, process.getuid?.() === 0);
-  t.equal(await server.config(repository, 'softquota.socket'), '');
-  await chmod(hookConf, 0o666);
-  t.match(await hooksStatus([repository], { hookConf }), { hookConf: { believed: false } });
-});
-
 t.test('core.hooksPath is reported where git would pass over the repository’s hooks', async t => {
   const { server, repository, install } = await installed(t);
   const set = (path: string) =>
@@ -297,82 +288,96 @@ t.test('core.hooksPath is reported where git would pass over the repository’s 
   await set('/site/hooks');
   const found = { path: '/site/hooks', from: `${repository}/config` };
   t.match(await install(), [{ hooksPath: found }]);
-  t.match(await hooksStatus([repository]), { repositories: [{ hooksPath: found, settings: { socket } }] });
+  t.match(await hooksStatus([repository]), [{ hooksPath: found }]);
+  t.notOk((await hooksStatus([repository])).every(isProtected));
   await set(join(repository, 'hooks'));
   t.match(await install(), [{ hooksPath: null }]);
 });
 
-t.test('how later repositories get the hooks is told in commands that work', async t => {
-  const { server, install } = await installed(t);
-  await install();
-  const { future } = await installHooks([], {
-    socket: "/run/it's here/gate.sock",
-    client: 'nc',
-    hookConf: server.noConf,
-  });
-  const etc = server.path('etc');
-  const local = (lines: readonly string[]) => lines.join('\n').replaceAll('/etc/softquota', etc);
-  const env = { GIT_CONFIG_SYSTEM: join(etc, 'gitconfig'), GIT_CONFIG_NOSYSTEM: '0' };
-  await mkdir(etc);
-  const shell = (text: string) => server.git(['-c', `alias.x=!${text}`, 'x'], server.root, env);
-  await writeFile(server.path('template.sh'), `set -e\n${local(future.templateDir)}\n`);
-  t.match(await shell(`sh ${server.path('template.sh')}`), { code: 0 });
-  await server.git(['init', '-q', '--bare', server.path('new.git')], server.root, env);
-  t.match(await hooksStatus([server.path('new.git')], { hookConf: server.noConf }), {
-    repositories: [
-      {
-        hooks: { 'pre-receive': { state: 'installed', current: true }, 'post-receive': { current: true } },
-        settings: { socket: "/run/it's here/gate.sock", client: 'nc' },
-      },
-    ],
-  });
-  await writeFile(server.path('conf.sh'), `set -e\n${local(future.hookConf)}\n`);
-  t.match(await shell(`sh ${server.path('conf.sh')}`), { code: 0 });
-  t.equal(await readFile(join(etc, 'hook.conf'), 'utf8'), "socket=/run/it's here/gate.sock\nclient=nc\n");
+t.test('settings are written into the head where they are given, and stay where they are not', async t => {
+  const { repository, install, at } = await installed(t);
+  const settings = async () => settingsIn(await readFile(at('hooks/pre-receive')));
+  await install([repository], { onError: 'deny', lastFor: 60 });
+  t.same(await settings(), { ...wanted, onError: 'deny', lastFor: 60 });
+  t.match(await install(), [{ hooks: { 'pre-receive': { did: 'unchanged' } } }]);
+  t.match(await install([repository], { socket: "/run/it's here/gate.sock", client: 'curl' }), [
+    { hooks: { 'pre-receive': { did: 'updated' }, 'post-receive': { did: 'updated' } } },
+  ]);
+  const changed = { socket: "/run/it's here/gate.sock", client: 'curl', onError: 'deny', lastFor: 60 };
+  t.same(await settings(), changed);
+  t.match(await hooksStatus([repository]), [
+    { hooks: { 'pre-receive': { state: 'ours', settings: changed } } },
+  ]);
+  await t.rejects(
+    installHooks([repository], { ...wanted, socket: '/a\nb' }).then(([result]) => {
+      if (result !== undefined && 'fault' in result) throw new Error(result.fault);
+    }),
+    /cannot ask at the socket/,
+  );
 });
 
 t.test(
-  'onError and lastFor are written where they are given, stay where they are not, and are told',
+  'a hook on a file system that is mounted with noexec is said to be one that git cannot run',
   async t => {
-    const { server, repository } = await installed(t);
-    const install = (more: Partial<InstallOptions> = {}) =>
-      installHooks([repository], { socket: '/s', client: 'curl', hookConf: server.noConf, ...more });
-    t.match(await install({ onError: 'last', lastFor: '7d' }), { repositories: [{ settings: 'written' }] });
-    t.match(await install({ lastFor: '7d' }), { repositories: [{ settings: 'unchanged' }] });
-    t.match(await install({ lastFor: '48h' }), { repositories: [{ settings: 'written' }] });
-    t.match(await install(), { repositories: [{ settings: 'unchanged' }] });
-    t.match(await hooksStatus([repository], { hookConf: server.noConf }), {
-      repositories: [{ settings: { socket: '/s', onError: 'last', lastFor: '48h', timeout: null } }],
-    });
-    const { future } = await install({ onError: 'deny', lastFor: '48h' });
-    const conf = server.path('hook.conf');
-    const [, writes = ''] = future.hookConf;
-    await server.git(['-c', `alias.x=!${writes.replace('/etc/softquota/hook.conf', conf)}`, 'x']);
-    t.equal(await readFile(conf, 'utf8'), 'socket=/s\nonError=deny\nlastFor=48h\n');
-    for (const lines of [future.templateDir, future.gitoliteConf]) {
-      t.match(lines.join('\n'), /softquota\.lastFor( =)? 48h/);
-    }
+    const { server, repository, install, at } = await installed(t);
+    const { code } = await server.git(['-c', `alias.x=!mount -t tmpfs -o noexec none ${at('hooks')}`, 'x']);
+    if (code !== 0) return t.comment('nothing can be mounted here');
+    t.teardown(() => server.git(['-c', `alias.x=!umount ${at('hooks')}`, 'x']));
+    await install();
+    t.match(await hooksStatus([repository]), [
+      { hooks: { 'pre-receive': { state: 'blocked', blocked: /noexec/ } } },
+    ]);
   },
 );
 
-t.test('the program that asks is the quickest that works, and written unless it is curl', async t => {
+t.test('one directory serves core.hooksPath, another one Gitaly, and a third other programs', async t => {
   const { server, repository } = await installed(t);
-  const install = (more: Partial<InstallOptions> = {}) =>
-    installHooks([repository], { socket: '/s', hookConf: server.noConf, ...more });
-  const client = () => server.config(repository, 'softquota.client');
-  t.match(await install(), { client: 'nc', repositories: [{ settings: 'written' }] });
-  t.equal(await client(), 'nc');
-  t.match(await install({ client: 'curl' }), { client: 'curl', repositories: [{ settings: 'written' }] });
-  t.equal(await client(), '');
-  t.match(await install({ client: 'curl' }), { repositories: [{ settings: 'unchanged' }] });
-  t.match(await install({ client: 'socat' }), { repositories: [{ settings: 'written' }] });
-  t.equal(await client(), 'socat');
-  await removeHooks([repository]);
-  t.equal(await client(), '');
+  const site = await installGlobally(server.path('site'), 'git', wanted);
+  t.match(site, { directory: server.path('site'), hooks: { 'pre-receive': { file: 'hooks/pre-receive' } } });
+  await server.git(['config', '--file', join(repository, 'config'), 'core.hooksPath', server.path('site')]);
+  t.match(await hooksStatus([repository]), [{ hooksPath: { ours: true } }]);
+  t.ok((await hooksStatus([repository])).every(isProtected));
+
+  await server.file(server.path('custom_hooks/pre-receive.d/10-theirs'), theirs);
+  await server.file(
+    server.path('custom_hooks/pre-receive.d/00-softquota'),
+    '#!/bin/sh\n# softquota hook: pre-receive\n',
+  );
+  t.match(await installGlobally(server.path('custom_hooks'), 'gitlab', wanted), {
+    hooks: { 'pre-receive': { did: 'updated' }, 'post-receive': { did: 'installed' } },
+  });
+  t.same((await readdir(server.path('custom_hooks'))).sort(), ['post-receive.d', 'pre-receive.d']);
+  t.equal(
+    await readFile(server.path('custom_hooks/pre-receive.d/00-softquota'), 'utf8'),
+    ours('pre-receive'),
+  );
+
+  const programs = await writePrograms(server.path('lib'), wanted);
+  t.same(
+    programs,
+    ['upload', 'quota', 'receive-pack/git'].map(name => server.path('lib', name)),
+  );
+  for (const program of programs) {
+    t.same(settingsIn(await readFile(program)), { ...defaultSettings, ...wanted });
+    t.equal((await stat(program)).mode & 0o7777, 0o755);
+  }
+});
+
+t.test('repositories of submodules, which a pusher may name, are guarded as well', async t => {
+  const { server, repository } = await installed(t);
+  const inner = await server.repository('alice/app.git/modules/lib/x');
+  const { repositories } = await findRepositories([server.root]);
+  t.same(repositories, [repository, inner]);
 });
 
 t.test('lastFor is a number of hours or days', async t => {
-  for (const age of ['1h', '24h', '7d', '999d']) t.equal(parseLastFor(age), age);
+  for (const [age, minutes] of [
+    ['1h', 60],
+    ['24h', 1440],
+    ['7d', 10_080],
+    ['999d', 1_438_560],
+  ] as const)
+    t.equal(parseLastFor(age), minutes);
   for (const none of ['24', '0h', '1000d', '90m', '']) t.throws(() => parseLastFor(none), { code: 'usage' });
 });
 
