@@ -123,7 +123,7 @@ export const hookFaults: readonly Fault[] = [
   {
     what: 'git is too old for a quarantine',
     break: `printf '#!/bin/sh\\nPATH=/usr/bin\\n[ "$1" != --version ] || exec echo git version 2.10.5\\nexec git "$@"\\n' >/usr/local/bin/git && chmod 755 /usr/local/bin/git`,
-    found: ['git_missing'],
+    found: ['git_missing', 'another_git'],
     names: '2.10.5',
   },
   {
