@@ -10,13 +10,13 @@ import { SoftquotaError } from '../../errors.ts';
 import { decodePath } from '../../layout/index.ts';
 import { printable } from '../../text/index.ts';
 
-export type Fields = ReadonlyMap<string, string>;
+export type PushFields = ReadonlyMap<string, string>;
 
 const hooks = ['pre-receive', 'post-receive', 'receive-pack'] as const;
 
 export interface PushRequest {
   readonly hook: (typeof hooks)[number];
-  readonly fields: Fields;
+  readonly fields: PushFields;
   readonly lines: Buffer;
   /** git had more lines than were sent. */
   readonly isCut: boolean;
@@ -25,6 +25,7 @@ export interface PushRequest {
 }
 
 const longestFieldsBytes = 64 * 1024;
+const longestPathBytes = 4095;
 const longestLinesBytes = 1024 * 1024;
 const mostFields = 200;
 
@@ -45,9 +46,10 @@ export function readPush(body: Buffer): PushRequest | null {
   }
   const hook = hooks.find(name => name === fields.get('hook'));
   if (hook === undefined) throw bad(`hook is none of ${hooks.join(', ')}`);
-  if (fields.get('directory')?.startsWith('/') !== true) {
-    throw bad('directory is not an absolute path');
-  }
+  const directory = fieldOf(fields, 'directory');
+  if (!directory.startsWith('/')) throw bad('directory is not an absolute path');
+  // The system takes no longer path.
+  if (Buffer.byteLength(directory) > longestPathBytes) return null;
   const lines = body.subarray(at + 1);
   if (lines.length > longestLinesBytes) throw bad(`there are more than ${longestLinesBytes} bytes of lines`);
   const digest = createHash('sha256').update(body).digest('base64');
@@ -55,7 +57,7 @@ export function readPush(body: Buffer): PushRequest | null {
 }
 
 /** The value of a field; empty where there is none. */
-export function fieldOf(fields: Fields, name: string): string {
+export function fieldOf(fields: PushFields, name: string): string {
   return fields.get(name) ?? '';
 }
 

@@ -19,14 +19,13 @@ export class Folders {
   add(name: string): void {
     // Nearly no name has any of them.
     if (!telling.test(name)) return;
-    const levels = name.split('/');
-    for (const [index, level] of levels.entries()) {
-      if (index === 0) continue;
-      const isLast = index === levels.length - 1;
-      const tells = isLast
-        ? level === 'HEAD' || level === 'commondir'
-        : level === 'objects' || level === 'refs';
-      if (tells) this.#note(levels.slice(0, index).join('/'), level);
+    for (let at = name.indexOf('/'); at !== -1; ) {
+      const end = name.indexOf('/', at + 1);
+      const level = name.slice(at + 1, end === -1 ? name.length : end);
+      const tells =
+        end === -1 ? level === 'HEAD' || level === 'commondir' : level === 'objects' || level === 'refs';
+      if (tells) this.#note(name.slice(0, at), level);
+      at = end;
     }
   }
 

@@ -21,7 +21,7 @@ const fewRefs = 100;
 const fewCharacters = 1000;
 
 /** `look` is null where there is no quarantine to look at. */
-export function growthOf(changes: RefChanges, arriving: Arriving, look: QuarantineLook | null): Growth {
+export function pushGrowth(changes: RefChanges, arriving: Arriving, look: QuarantineLook | null): Growth {
   const quarantine = look?.is === 'seen' ? look.quarantine : null;
   const hasManyRefs =
     changes.created > fewRefs || changes.isNested || changes.createdCharacters > fewCharacters;

@@ -33,13 +33,13 @@ const mostLinesBytes = 64 * 1024 * 1024;
 const advice = 'Delete branches and tags first, in a push of their own: these are never refused.';
 const cannotTell = 'cannot be told whether this push makes the repository smaller';
 
-export class Judgements {
+export class TimedJudgements {
   readonly #worker: PushWorker;
   readonly #timing: Timing;
-  /** By unit, how to stop it. */
-  readonly #underWay = new Map<string, AbortController>();
+  readonly #underWay = new Map<string, AbortSignal>();
   /** By unit, until when it is not judged. The one that ran over its time first comes first. */
   readonly #overdue = new Map<string, number>();
+  readonly #closed = new AbortController();
   #linesBytes = 0;
 
   constructor(worker: PushWorker, timing: Timing) {
@@ -49,14 +49,14 @@ export class Judgements {
 
   /** From the beginning of a judgement to the end of its push nothing else may give refs to what it frees. */
   isUnderWay(unit: string): boolean {
-    return this.#underWay.has(unit) || this.#worker.isUnderWay(unit);
+    return this.#underWay.get(unit)?.aborted === false || this.#worker.isUnderWay(unit);
   }
 
   /**
    * Judges in a unit in which none is under way, until then on the clock. Never rejects. What comes back after
-   * `stop` is for nobody.
+   * `over` is for nobody.
    */
-  async judge(task: JudgeTask, until: number): Promise<Judgement> {
+  async judge(task: JudgeTask, until: number, over: AbortSignal): Promise<Judgement> {
     const { unit } = task;
     const linesBytes = task.lines.length;
     if (!this.#worker.isHere) return refused(`without softquota's worker it ${cannotTell}. ${advice}`);
@@ -66,49 +66,43 @@ export class Judgements {
     if (this.#underWay.size >= mostUnderWay || this.#linesBytes + linesBytes > mostLinesBytes) {
       return refused(`too many pushes are judged now, so it ${cannotTell}. Try again later.`);
     }
-    const end = new AbortController();
-    this.#underWay.set(unit, end);
+    this.#underWay.set(unit, over);
     this.#linesBytes += linesBytes;
     try {
-      const judged = await this.#before(until, end, signal => this.#worker.judge(task, signal));
+      const judged = await this.#before(until, over, signal => this.#worker.judge(task, signal));
       if (judged !== 'overdue') return judged;
       this.#noteOverdue(unit);
       return refused(`it ${cannotTell}: git took longer than ${judgedWithinMs / 1000} s. ${advice}`);
     } finally {
       this.#linesBytes -= linesBytes;
-      if (this.#underWay.get(unit) === end) this.#underWay.delete(unit);
+      if (this.#underWay.get(unit) === over) this.#underWay.delete(unit);
     }
   }
 
   /** As `PushWorker.bringsBack`; null as well where it takes too long. */
-  async bringsBack(task: JudgeTask, until: number): Promise<boolean | null> {
-    const end = new AbortController();
-    const found = await this.#before(until, end, signal => this.#worker.bringsBack(task, signal));
+  async bringsBack(task: JudgeTask, until: number, over: AbortSignal): Promise<boolean | null> {
+    const found = await this.#before(until, over, signal => this.#worker.bringsBack(task, signal));
     return found === 'overdue' ? null : found;
   }
 
-  /** Stops the judgement in this unit, whose push is asked about anew. */
-  stop(unit: string): void {
-    this.#underWay.get(unit)?.abort();
-    this.#underWay.delete(unit);
-  }
-
+  /** Ends what the worker does for them. */
   close(): void {
-    for (const unit of [...this.#underWay.keys()]) this.stop(unit);
+    this.#closed.abort();
   }
 
   async #before<Found>(
     until: number,
-    end: AbortController,
+    over: AbortSignal,
     find: (signal: AbortSignal) => Promise<Found>,
   ): Promise<Found | 'overdue'> {
     const { promise: overdue, resolve } = Promise.withResolvers<'overdue'>();
+    const end = new AbortController();
     const callOff = this.#timing.after(Math.max(0, until - this.#timing.now()), () => {
       resolve('overdue');
       end.abort();
     });
     try {
-      return await Promise.race([overdue, find(end.signal)]);
+      return await Promise.race([overdue, find(AbortSignal.any([end.signal, over, this.#closed.signal]))]);
     } finally {
       callOff();
     }

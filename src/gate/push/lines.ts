@@ -26,7 +26,7 @@ export interface RefChanges {
 const mostLevels = 50;
 const nestedLevels = 10;
 /** Lines between two looks at the clock. */
-const restEvery = 256;
+const restEvery = 32;
 
 /** git sends none that is longer. */
 const longestLineBytes = 65_520;
@@ -90,8 +90,10 @@ export function* readChanges(lines: string): Work<RefChanges> {
   return { created, updated, deleted, createdCharacters, isNested, tooDeep, arePulls, hashLength, folders };
 }
 
+/** Counts no further than to what is too many. */
 function levelsOf(name: string): number {
   let levels = 1;
-  for (let at = name.indexOf('/'); at !== -1; at = name.indexOf('/', at + 1)) levels++;
+  for (let at = name.indexOf('/'); at !== -1 && levels <= mostLevels; at = name.indexOf('/', at + 1))
+    levels++;
   return levels;
 }

@@ -13,8 +13,8 @@ export interface AskedPush {
   readonly answer: Promise<PushAnswer>;
   /** Set while the push counts because of this answer. */
   allowed: AllowedPush | null;
-  /** Asked anew, or the daemon stops: nobody waits for the answer. */
-  isOver: boolean;
+  /** Aborted where it is asked anew, so that nobody waits for this answer. */
+  readonly over: AbortController;
 }
 
 interface Remembered {
@@ -68,11 +68,6 @@ export class AskedPushes {
   forget(unit: string, push: string, asked: AskedPush): void {
     const key = keyOf(unit, push);
     if (this.#all.get(key)?.asked === asked) this.#forget(key);
-  }
-
-  /** Tells all that nobody waits for their answers. */
-  close(): void {
-    for (const { asked } of this.#all.values()) asked.isOver = true;
   }
 
   #forget(key: string): void {

@@ -21,7 +21,7 @@ interface PlaceServices extends Pick<GateServices, 'locate'> {
 }
 
 /** Null: nobody has a quota for it. Rejects with `not_ready` where the disk does not answer. */
-export async function placeOf(services: PlaceServices, facts: ServerFacts): Promise<PushPlace | null> {
+export async function findPlace(services: PlaceServices, facts: ServerFacts): Promise<PushPlace | null> {
   const unit = await unitAt(services, pathIn(facts.directory));
   if (unit !== null && unit.owner !== null) return { ownerName: unit.owner, leaf: unit.leaf, unit };
   return facts.claim === null ? null : { ...facts.claim, unit: null };

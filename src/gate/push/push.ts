@@ -20,13 +20,13 @@ import {
   warningText,
 } from './answer.ts';
 import { fieldOf, type PushRequest, readPush } from './fields.ts';
-import { type Growth, growthOf } from './growth.ts';
-import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
+import { type Growth, pushGrowth } from './growth.ts';
+import { judgedWithinMs, mannerOf, TimedJudgements } from './judging.ts';
 import { linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes } from './memory.ts';
-import { type PushPlace, placeOf } from './place.ts';
+import { findPlace, type PushPlace } from './place.ts';
 import { RefAllowance } from './ref-allowance.ts';
-import { factsOf, type ServerFacts } from './servers/facts.ts';
+import { type ServerFacts, serverFacts } from './servers/facts.ts';
 import { giteaFile, isInternal } from './servers/gitea.ts';
 import type { AllowedPush, JudgeTask, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
 import { systemTiming, type Timing } from './timing.ts';
@@ -69,15 +69,16 @@ export class PushQuestions {
   readonly #parts: PushParts;
   readonly #timing: Timing;
   readonly #asked: AskedPushes;
-  readonly #judgements: Judgements;
+  readonly #judgements: TimedJudgements;
   readonly #refs = new RefAllowance();
   readonly #stopped = Promise.withResolvers<'stopped'>();
+  #isClosed = false;
 
   constructor(parts: PushParts) {
     this.#parts = parts;
     this.#timing = parts.timing ?? systemTiming;
     this.#asked = new AskedPushes(this.#timing);
-    this.#judgements = new Judgements(parts.worker, this.#timing);
+    this.#judgements = new TimedJudgements(parts.worker, this.#timing);
   }
 
   /**
@@ -88,20 +89,20 @@ export class PushQuestions {
     const askedAt = this.#timing.now();
     const request = readPush(body);
     if (request === null) return refusing('the environment of this push is too large to be checked.');
-    const facts = factsOf(request.fields);
+    const facts = serverFacts(request.fields);
     const answer = await this.#answerOf(request, facts, askedAt);
     return { ...answer, text: shownText(answer.text, facts.prefix) };
   }
 
   /** Whoever waits is told to ask again, as the next daemon decides anew. */
   close(): void {
-    this.#asked.close();
+    this.#isClosed = true;
     this.#stopped.resolve('stopped');
     this.#judgements.close();
   }
 
   async #answerOf(request: PushRequest, facts: ServerFacts, askedAt: number): Promise<PushAnswer> {
-    const place = await placeOf(this.#parts, facts);
+    const place = await findPlace(this.#parts, facts);
     if (request.hook === 'post-receive') return this.#arrived(request, place);
     if (place === null) return notManaged;
     if (request.hook === 'receive-pack') return this.#beforeUpload(place, facts);
@@ -115,7 +116,7 @@ export class PushQuestions {
       arriving.in === 'quarantine' && place.unit !== null
         ? await this.#parts.pushes.look(place.unit.path, arriving.name, lookDeadlineMs)
         : null;
-    const growth = growthOf(changes, arriving, look);
+    const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
     const identity = `${request.digest} ${seenAs(look)}`;
     const push = { request, facts, place, lines, changes, growth, key, identity, askedAt };
@@ -181,7 +182,7 @@ export class PushQuestions {
     if (earlier?.identity === identity) return this.#held(earlier.answer);
     const before = earlier === null ? null : this.#takeBack(earlier, unit, push.growth);
     const { promise: answer, resolve, reject } = Promise.withResolvers<PushAnswer>();
-    const asked: AskedPush = { identity, answer, allowed: null, isOver: false };
+    const asked: AskedPush = { identity, answer, allowed: null, over: new AbortController() };
     this.#asked.remember(unit, key, asked, push.lines.length);
     this.#answerNew(push, asked, before).then(resolve, reject);
     answer.catch(() => this.#asked.forget(unit, key, asked));
@@ -190,8 +191,7 @@ export class PushQuestions {
 
   /** Returns the earlier push where it may still go on, since its hook has had its answer already. */
   #takeBack(earlier: AskedPush, unit: string, growth: Growth): AllowedPush | null {
-    earlier.isOver = true;
-    this.#judgements.stop(unit);
+    earlier.over.abort();
     const { allowed } = earlier;
     if (allowed === null || allowed.name === null) return null;
     this.#parts.pushes.withdraw(unit, allowed.name);
@@ -221,7 +221,7 @@ export class PushQuestions {
       return { status: 200, text: warningText({ decided, settings: this.#settings }) };
     }
     if (before !== null) asked.allowed = this.#countAgain(before);
-    if (!growth.grows && (await this.#areFewRefs(push)) && !asked.isOver) {
+    if (!growth.grows && (await this.#areFewRefs(push, asked.over.signal)) && !asked.over.signal.aborted) {
       asked.allowed = this.#begin(push);
       return goOn;
     }
@@ -234,13 +234,17 @@ export class PushQuestions {
   }
 
   /** Tells whether a push that brings no object may write its refs over the limit, and counts them. */
-  async #areFewRefs(push: MeasuredPush): Promise<boolean> {
+  async #areFewRefs(push: MeasuredPush, over: AbortSignal): Promise<boolean> {
     const { place, growth, changes, request } = push;
     const { unit } = place;
     // Nobody but a server that says so makes no quarantine: then there is none to be sure of the question.
     if (unit === null) return true;
     if (this.#settings.garbage === 'forgive') {
-      const bringsBack = await this.#judgements.bringsBack(this.#task(push, unit.path, 'any'), endOf(push));
+      const bringsBack = await this.#judgements.bringsBack(
+        this.#task(push, unit.path, 'any'),
+        endOf(push),
+        over,
+      );
       if (bringsBack !== false) return false;
     }
     const hasLogs =
@@ -256,15 +260,16 @@ export class PushQuestions {
   async #judgeOrRefuse(push: MeasuredPush, asked: AskedPush, decided: Decided): Promise<PushAnswer> {
     const { place, facts, growth, request } = push;
     const { pushes, worker } = this.#parts;
+    const over = asked.over.signal;
     const unit = place.unit?.path ?? null;
     const manner = mannerOf(decided.decision, place.leaf);
     let notice = '';
     if (unit !== null && this.#judgements.isUnderWay(unit)) {
       notice = 'another push that makes this repository smaller is under way; try again when it has ended.';
     } else if (unit !== null && manner !== null && mayBeJudged(push)) {
-      const judged = await this.#judgements.judge(this.#task(push, unit, manner), endOf(push));
+      const judged = await this.#judgements.judge(this.#task(push, unit, manner), endOf(push), over);
       notice = judged.words;
-      if (asked.isOver) return askAgain;
+      if (over.aborted || this.#isClosed) return askAgain;
       if (judged.is === 'smaller') {
         asked.allowed = this.#begin(push);
         return { status: 200, text: saying(notice) };

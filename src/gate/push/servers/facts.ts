@@ -1,17 +1,24 @@
 /** What the servers whose variables a hook has say together. */
 
 import { nameFault } from '../../../quota/index.ts';
-import { type Fields, fieldOf } from '../fields.ts';
-import { git } from './git.ts';
-import { gitea } from './gitea.ts';
-import { gitlab } from './gitlab.ts';
-import { gitolite } from './gitolite.ts';
-import { gogs } from './gogs.ts';
+import { fieldOf, type PushFields } from '../fields.ts';
+import { gitServer } from './git.ts';
+import { giteaServer } from './gitea.ts';
+import { gitlabServer } from './gitlab.ts';
+import { gitoliteServer } from './gitolite.ts';
+import { gogsServer } from './gogs.ts';
 import type { Arriving, Claim, GitServer } from './server.ts';
-import { softServe } from './soft-serve.ts';
+import { softServeServer } from './soft-serve.ts';
 
 /** A later one knows better than those before it. */
-const servers: readonly GitServer[] = [git, gitolite, gitea, gogs, gitlab, softServe];
+const servers: readonly GitServer[] = [
+  gitServer,
+  gitoliteServer,
+  giteaServer,
+  gogsServer,
+  gitlabServer,
+  softServeServer,
+];
 
 export interface ServerFacts {
   /** Empty where nobody says, or says no name. No decision depends on it. */
@@ -24,7 +31,7 @@ export interface ServerFacts {
   readonly prefix: string;
 }
 
-export function factsOf(fields: Fields): ServerFacts {
+export function serverFacts(fields: PushFields): ServerFacts {
   const here = servers.filter(server => server.isHere(fields));
   const given = fieldOf(fields, 'directory');
   const named = here.map(server => server.actor(fields)).findLast(name => name !== '') ?? '';
@@ -32,13 +39,13 @@ export function factsOf(fields: Fields): ServerFacts {
     actor: nameFault(named) === null ? named : '',
     directory: here.reduce((directory, server) => server.directory?.(directory) ?? directory, given),
     // git sets its variable itself, after whatever whoever pushes has set.
-    arriving: arrivingBy(fieldOf(fields, 'GIT_QUARANTINE_PATH') === '' ? here : [git], fields),
+    arriving: arrivingBy(fieldOf(fields, 'GIT_QUARANTINE_PATH') === '' ? here : [gitServer], fields),
     claim: here.findLast(server => server.claim !== undefined)?.claim?.(fields) ?? null,
     hidden: here.flatMap(server => server.hidden ?? []),
     prefix: here.findLast(server => server.prefix !== undefined)?.prefix ?? '',
   };
 }
 
-function arrivingBy(here: readonly GitServer[], fields: Fields): Arriving {
+function arrivingBy(here: readonly GitServer[], fields: PushFields): Arriving {
   return here.findLast(server => server.arriving !== undefined)?.arriving?.(fields) ?? { in: 'unknown' };
 }

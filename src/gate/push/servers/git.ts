@@ -5,7 +5,7 @@ import { isQuarantineName } from '../../../layout/index.ts';
 import { fieldOf } from '../fields.ts';
 import type { GitServer } from './server.ts';
 
-export const git = {
+export const gitServer = {
   isHere: () => true,
   /**
    * sshd sets LOGNAME and SSH_CONNECTION after what a client sends; a web server sets REMOTE_USER, and a request

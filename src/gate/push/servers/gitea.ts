@@ -1,9 +1,9 @@
 /** Gitea and Forgejo. */
 
-import { type Fields, fieldOf } from '../fields.ts';
+import { fieldOf, type PushFields } from '../fields.ts';
 import type { GitServer } from './server.ts';
 
-export const gitea: GitServer = {
+export const giteaServer: GitServer = {
   isHere: fields => fieldOf(fields, 'GITEA_REPO_NAME') !== '',
   actor: fields => fieldOf(fields, 'GITEA_PUSHER_NAME'),
   hidden: ['refs/pull/'],
@@ -17,7 +17,7 @@ export const giteaFile = 'hooks/pre-receive.d/gitea';
  * `refs/pull/NUMBER/head` into the repository, and whoever opens it stores nothing of their own there. Neither
  * the refs nor the variable are enough alone; the variable counts only where `giteaFile` is.
  */
-export function isInternal(fields: Fields): boolean {
+export function isInternal(fields: PushFields): boolean {
   return (
     fieldOf(fields, 'GITEA_INTERNAL_PUSH') === 'true' &&
     /(?:^|\/)pre-receive\.d\/[^/]+$/.test(fieldOf(fields, 'script'))

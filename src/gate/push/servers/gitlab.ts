@@ -3,7 +3,7 @@
 import { basename, posix } from 'node:path';
 import { isQuarantineName } from '../../../layout/index.ts';
 import { nameFault } from '../../../quota/index.ts';
-import { type Fields, fieldOf } from '../fields.ts';
+import { fieldOf, type PushFields } from '../fields.ts';
 import type { Arriving, GitServer } from './server.ts';
 
 /** A transaction works in a copy of the repository, `STORAGE/+gitaly/snapshots/A/B/REPOSITORY`. */
@@ -11,7 +11,7 @@ const snapshot = /^(.*)\/(\+gitaly\/snapshots\/[^/]+\/[^/]+\/(.+))$/s;
 /** What an edit in the browser or a merge brings is below the storage. */
 const edit = /\/(\+gitaly\/tmp\/quarantine-[^/]+)$/;
 
-export const gitlab: GitServer = {
+export const gitlabServer: GitServer = {
   isHere: fields => fieldOf(fields, 'GL_REPOSITORY') !== '',
   actor: fields => fieldOf(fields, 'GL_USERNAME'),
   directory: directory => {
@@ -33,7 +33,7 @@ export const gitlab: GitServer = {
 };
 
 /** Gitaly gives no GIT_QUARANTINE_PATH to hooks. */
-function arriving(fields: Fields): Arriving {
+function arriving(fields: PushFields): Arriving {
   const directory = fieldOf(fields, 'directory');
   const given = fieldOf(fields, 'GIT_OBJECT_DIRECTORY');
   if (given === '') return { in: 'unknown' };

@@ -3,7 +3,7 @@
 import { fieldOf } from '../fields.ts';
 import type { GitServer } from './server.ts';
 
-export const gitolite: GitServer = {
+export const gitoliteServer: GitServer = {
   isHere: fields => fieldOf(fields, 'GL_REPO') !== '',
   actor: fields => fieldOf(fields, 'GL_USER'),
 };

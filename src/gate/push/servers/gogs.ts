@@ -3,7 +3,7 @@
 import { fieldOf } from '../fields.ts';
 import type { GitServer } from './server.ts';
 
-export const gogs: GitServer = {
+export const gogsServer: GitServer = {
   isHere: fields => fieldOf(fields, 'GOGS_REPO_NAME') !== '',
   actor: fields => fieldOf(fields, 'GOGS_AUTH_USER_NAME'),
 };

@@ -1,7 +1,7 @@
 /** The facts about a push that depend on the server which runs the hook. */
 
 import type { Leaf } from '../../../quota/index.ts';
-import type { Fields } from '../fields.ts';
+import type { PushFields } from '../fields.ts';
 
 /** Where the objects of a push are until it is accepted. */
 export type Arriving =
@@ -21,15 +21,15 @@ export interface Claim {
 /** Each function reads fields of a push whose `isHere` is true. */
 export interface GitServer {
   /** Tells whether this server runs the hook. Several may, such as gitolite and sshd. */
-  isHere(fields: Fields): boolean;
+  isHere(fields: PushFields): boolean;
   /** Who pushes, for the record; empty where the server does not say. */
-  actor(fields: Fields): string;
+  actor(fields: PushFields): string;
   /** The repository's directory; absent: the one in which the hook runs. */
   directory?(directory: string): string;
   /** Absent: as git says. */
-  arriving?(fields: Fields): Arriving;
+  arriving?(fields: PushFields): Arriving;
   /** Whose the repository is where no template matches it; null: nobody says. */
-  claim?(fields: Fields): Claim | null;
+  claim?(fields: PushFields): Claim | null;
   /** Beginnings of the names of refs that the server hides, besides those of git's configuration. */
   readonly hidden?: readonly string[];
   /** Stands before each line that the pusher reads. */

@@ -1,0 +1,175 @@
+/** A gate that is asked about pushes, on a real ledger: quarantines, refs, the worker and the clock are the test's. */
+
+import type { Test } from 'tap';
+import type { PushServices, PushWorker } from '../../../src/gate/index.ts';
+import type { Timing } from '../../../src/gate/push/timing.ts';
+import type { Quarantine } from '../../../src/layout/index.ts';
+import type { LedgerSettings } from '../../../src/ledger/index.ts';
+import { type Answer, openWorld, type World } from '../world.ts';
+
+export const MB = 1_000_000;
+export const unit = '/srv/git/bob/app.git';
+export const incoming = 'tmp_objdir-incoming-aB3xY9';
+
+const zeros = '0'.repeat(40);
+const one = '1'.repeat(40);
+const two = '2'.repeat(40);
+
+export const creates = (...names: string[]) => names.map(name => `${zeros} ${one} ${name}\n`).join('');
+export const updates = (...names: string[]) => names.map(name => `${one} ${two} ${name}\n`).join('');
+export const deletes = (...names: string[]) => names.map(name => `${one} ${zeros} ${name}\n`).join('');
+
+/** A clock that stands still until it is moved. */
+export class SetTiming implements Timing {
+  #now = 1_000_000;
+  readonly #alarms = new Set<{ readonly at: number; readonly callback: () => void }>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(milliseconds: number, callback: () => void): () => void {
+    const alarm = { at: this.#now + milliseconds, callback };
+    this.#alarms.add(alarm);
+    return () => this.#alarms.delete(alarm);
+  }
+
+  pass(milliseconds: number): void {
+    this.#now += milliseconds;
+    for (const alarm of [...this.#alarms]) {
+      if (alarm.at > this.#now || !this.#alarms.delete(alarm)) continue;
+      alarm.callback();
+    }
+  }
+}
+
+export interface Question {
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly lines?: string | Buffer;
+}
+
+export interface PushWorld extends World {
+  readonly timing: SetTiming;
+  /** By path of the unit and name. */
+  readonly quarantines: Map<string, Quarantine | 'unreadable'>;
+  /** The names that exist in the unit. */
+  readonly names: Set<string>;
+  readonly arrived: { readonly unit: string; readonly lines: string }[];
+  readonly withdrawn: string[];
+  /** The units in which refs may be written, as the worker is told. */
+  readonly mayWrite: string[];
+  readonly services: Partial<PushServices>;
+  worker(changes: Partial<PushWorker>): void;
+  /** Asks as git's hook does, in `unit` with a quarantine, unless said otherwise. */
+  push(question?: Question): Promise<Answer>;
+  /** Lets the repository's quarantine of this name bring so much. */
+  brings(bytes: number, differing?: Partial<Quarantine>): void;
+}
+
+export function bodyOf(fields: Readonly<Record<string, string>>, lines: string | Buffer): Buffer {
+  const all = Object.entries(fields).map(([name, value]) => `${name}=${value}\0`);
+  return Buffer.concat([Buffer.from(`${all.join('')}\0`), Buffer.from(lines)]);
+}
+
+export const usualFields = {
+  hook: 'pre-receive',
+  script: 'hooks/pre-receive',
+  directory: unit,
+  process: '4711',
+  GIT_QUARANTINE_PATH: `${unit}/./objects/${incoming}`,
+} as const;
+
+export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = {}): Promise<PushWorld> {
+  const timing = new SetTiming();
+  const world = await openWorld(t, { totalBytes: 10 * MB, ...changed }, {}, undefined, timing);
+  const { told, ledger } = world;
+  const quarantines: PushWorld['quarantines'] = new Map();
+  const names = new Set<string>();
+  const arrived: { readonly unit: string; readonly lines: string }[] = [];
+  const withdrawn: string[] = [];
+  const mayWrite: string[] = [];
+  const counted = new Map<string, number>();
+  const addBytes = (path: string, bytes: number) => {
+    const known = ledger.units.unit(path);
+    if (known !== undefined) world.walk(path, known.owner, known.bytes + bytes, { leaf: known.leaf });
+  };
+  Object.assign(told.pushServices, {
+    look: async (path, name) => {
+      const found = quarantines.get(`${path} ${name}`);
+      if (found === 'unreadable') return { is: 'unreadable' };
+      return found === undefined ? { is: 'absent' } : { is: 'seen', quarantine: found };
+    },
+    begin: ({ unit: { path }, name, quarantine }) => {
+      const key = `${path} ${name}`;
+      addBytes(path, (quarantine?.bytes ?? 0) - (counted.get(key) ?? 0));
+      counted.set(key, quarantine?.bytes ?? 0);
+    },
+    withdraw: (path, name) => {
+      withdrawn.push(`${path} ${name}`);
+      addBytes(path, -(counted.get(`${path} ${name}`) ?? 0));
+      counted.delete(`${path} ${name}`);
+    },
+    arrived: (path, lines) => arrived.push({ unit: path, lines }),
+    existingNames: async (_path, wanted) => wanted.filter(name => names.has(name)),
+  } satisfies Partial<PushServices>);
+  Object.assign(told.pushWorker, {
+    letThrough: path => mayWrite.push(path),
+  } satisfies Partial<PushWorker>);
+  const push: PushWorld['push'] = ({ fields = {}, lines = creates('refs/heads/main') } = {}) =>
+    world.ask('/v1/push', { method: 'POST', body: bodyOf({ ...usualFields, ...fields }, lines) });
+  const brings: PushWorld['brings'] = (bytes, differing = {}) => {
+    const name = differing.name ?? incoming;
+    quarantines.set(`${unit} ${name}`, {
+      name,
+      id: '1 2 3',
+      bytes,
+      hasObjects: true,
+      sample: 'pack/pack-1.pack',
+      ...differing,
+    });
+  };
+  const worker: PushWorld['worker'] = changes => {
+    Object.assign(told.pushWorker, changes);
+  };
+  world.walk(unit, 'bob', 8 * MB);
+  ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 1 }, [], () => true);
+  brings(1000);
+  const { pushServices: services } = told;
+  return {
+    ...world,
+    timing,
+    quarantines,
+    names,
+    arrived,
+    withdrawn,
+    mayWrite,
+    services,
+    worker,
+    push,
+    brings,
+  };
+}
+
+/** A worker that judges when the test says so. */
+export function pendingJudge() {
+  const asked = Promise.withResolvers<Parameters<PushWorker['judge']>[0]>();
+  const answered = Promise.withResolvers<Awaited<ReturnType<PushWorker['judge']>>>();
+  let calls = 0;
+  let signal: AbortSignal | null = null;
+  return {
+    asked: asked.promise,
+    answer: answered.resolve,
+    get calls() {
+      return calls;
+    },
+    get signal() {
+      return signal;
+    },
+    judge: (task: Parameters<PushWorker['judge']>[0], end: AbortSignal) => {
+      calls++;
+      signal = end;
+      asked.resolve(task);
+      return answered.promise;
+    },
+  };
+}
