@@ -67,6 +67,7 @@ export interface World {
   readonly trusted: Gate;
   readonly sockets: { readonly gate: string; readonly trusted: string };
   readonly told: Told;
+  readonly pushQuestions: PushQuestions;
   ask(path: string, asked?: Asked): Promise<Answer>;
   askTrusted(path: string, asked?: Asked): Promise<Answer>;
   /** Takes what a walk found. */
@@ -195,6 +196,7 @@ export async function openWorld(
     trusted,
     sockets,
     told,
+    pushQuestions,
     ask: (path, asked) => ask(sockets.gate, path, asked, agent),
     askTrusted: (path, asked) => ask(sockets.trusted, path, asked, agent),
     walk: (path, owner, bytes, differing = {}) =>

@@ -5,7 +5,7 @@ import type { PushServices, PushWorker } from '../../../src/gate/index.ts';
 import type { Timing } from '../../../src/gate/push/timing.ts';
 import type { Quarantine } from '../../../src/layout/index.ts';
 import type { LedgerSettings } from '../../../src/ledger/index.ts';
-import { type Answer, openWorld, type World } from '../world.ts';
+import { type Answer, ask, openWorld, type World } from '../world.ts';
 
 export const MB = 1_000_000;
 export const unit = '/srv/git/bob/app.git';
@@ -60,7 +60,7 @@ export interface PushWorld extends World {
   readonly mayWrite: string[];
   readonly services: Partial<PushServices>;
   worker(changes: Partial<PushWorker>): void;
-  /** Asks as git's hook does, in `unit` with a quarantine, unless said otherwise. */
+  /** Asks as git's hook does, over a connection of its own, in `unit` with a quarantine, unless said otherwise. */
   push(question?: Question): Promise<Answer>;
   /** Lets the repository's quarantine of this name bring so much. */
   brings(bytes: number, differing?: Partial<Quarantine>): void;
@@ -116,7 +116,10 @@ export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = 
     letThrough: path => mayWrite.push(path),
   } satisfies Partial<PushWorker>);
   const push: PushWorld['push'] = ({ fields = {}, lines = creates('refs/heads/main') } = {}) =>
-    world.ask('/v1/push', { method: 'POST', body: bodyOf({ ...usualFields, ...fields }, lines) });
+    ask(world.sockets.gate, '/v1/push', {
+      method: 'POST',
+      body: bodyOf({ ...usualFields, ...fields }, lines),
+    });
   const brings: PushWorld['brings'] = (bytes, differing = {}) => {
     const name = differing.name ?? incoming;
     quarantines.set(`${unit} ${name}`, {

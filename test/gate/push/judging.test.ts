@@ -1,0 +1,245 @@
+/** Refused pushes that delete or replace history: the worker judges them, and the hook asks until it has. */
+
+import t from 'tap';
+import {
+  creates,
+  deletes,
+  incoming,
+  MB,
+  openPushWorld,
+  type PushWorld,
+  pendingJudge,
+  unit,
+  updates,
+} from './world.ts';
+
+const lines = updates('refs/heads/main');
+
+async function overTheLimit(t: Parameters<typeof openPushWorld>[0], changed = {}): Promise<PushWorld> {
+  const world = await openPushWorld(t, changed);
+  world.walk(unit, 'bob', 11 * MB);
+  return world;
+}
+
+t.test('a push that makes the repository smaller goes on, counts, and is no refusal', async t => {
+  const { push, worker, told, ledger, brings, mayWrite } = await overTheLimit(t);
+  brings(1000);
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const asked = push({ lines, fields: { GIT_EXEC_PATH: '/usr/lib/git-core' } });
+  t.same(await judge.asked, {
+    unit,
+    quarantine: incoming,
+    lines,
+    manner: 'any',
+    hidden: [],
+    execPath: '/usr/lib/git-core',
+  });
+  t.same(told.pushes, [], 'not yet');
+  judge.answer({ is: 'smaller', words: 'this push makes the repository smaller, by 2 MB.' });
+  t.match(await asked, {
+    status: 200,
+    text: 'softquota: this push makes the repository smaller, by 2 MB.\n',
+  });
+  t.equal(told.pushes.length, 1);
+  t.equal(ledger.units.unit(unit)?.bytes, 11 * MB + 1000);
+  t.same([told.refused, mayWrite], [[], [unit]]);
+});
+
+t.test('one that does not stays refused, and is on record only then', async t => {
+  const { push, worker, told } = await overTheLimit(t);
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const asked = push({ lines });
+  await judge.asked;
+  t.same(told.refused, []);
+  judge.answer({ is: 'refused', words: 'it would \x1b[31mnot.' });
+  const { status, text } = await asked;
+  t.equal(status, 413);
+  t.match(text, /^Quota exceeded.*\n(.*\n)+softquota: it would \\u\{1b\}\[31mnot\.\n$/);
+  t.equal(told.refused.length, 1);
+  t.same(told.pushes, []);
+});
+
+t.test('what only adds is not judged', async t => {
+  const { push, worker } = await overTheLimit(t);
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  t.equal((await push({ lines: creates('refs/heads/a') })).status, 413);
+  t.equal((await push({ lines, fields: { more: 'yes' } })).status, 413, 'a list that was cut');
+  t.equal((await push({ lines, fields: { GIT_NAMESPACE: 'x' } })).status, 413, 'other names than git has');
+  t.equal(
+    (await push({ lines, fields: { GIT_QUARANTINE_PATH: '' } })).status,
+    413,
+    'objects that nobody sees',
+  );
+  t.equal((await push({ lines, fields: { GIT_QUARANTINE_PATH: 'incoming-zzzzzz' } })).status, 413);
+  t.equal((await push({ lines: '', fields: { hook: 'receive-pack' } })).status, 413);
+  t.equal(judge.calls, 0);
+});
+
+t.test('far over the limit it must not bring more than it frees', async t => {
+  const { push, worker, walk } = await overTheLimit(t);
+  walk(unit, 'bob', 21 * MB);
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const asked = push({ lines: deletes('refs/heads/a') + creates('refs/heads/b') });
+  t.match(await judge.asked, { manner: 'less' });
+  judge.answer({ is: 'refused', words: '' });
+  t.match(await asked, { status: 413 });
+});
+
+t.test('hidden refs are told to the worker', async t => {
+  const { push, worker } = await overTheLimit(t);
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const fields = {
+    GL_REPOSITORY: 'project-1',
+    GIT_QUARANTINE_PATH: '',
+    GIT_OBJECT_DIRECTORY: `objects/${incoming}`,
+  };
+  const asked = push({ lines, fields });
+  t.match((await judge.asked).hidden, ['refs/keep-around/', 'refs/merge-requests/']);
+  judge.answer({ is: 'smaller', words: 'smaller.' });
+  t.match(await asked, { status: 200, text: 'GL-HOOK-ERR: softquota: smaller.\n' });
+});
+
+t.test('without a worker it is refused, with what helps', async t => {
+  const { push, told } = await overTheLimit(t);
+  const { status, text } = await push({ lines });
+  t.equal(status, 413);
+  t.match(
+    text,
+    /\nsoftquota: without softquota's worker .*Delete branches and tags first, in a push of their own/,
+  );
+  t.equal(told.refused.length, 1);
+});
+
+t.test('while it is judged the hook is told to ask again, never before two seconds', async t => {
+  const { push, worker, timing, told } = await overTheLimit(t);
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const first = push({ lines });
+  await judge.asked;
+  timing.pass(2000);
+  t.equal(await Promise.race([first, new Promise(resolve => setImmediate(resolve, 'waits'))]), 'waits');
+  timing.pass(1000);
+  t.match(await first, { status: 202, text: '' });
+  const second = push({ lines });
+  // The question has to be there before the judge answers: it looks at the quarantine first.
+  judge.answer({ is: 'smaller', words: 'smaller.' });
+  t.match(await second, { status: 200, text: 'softquota: smaller.\n' });
+  t.match(await push({ lines }), { status: 200 }, 'also where the answer was lost');
+  t.equal(judge.calls, 1);
+  t.equal(told.pushes.length, 1);
+});
+
+t.test('after a minute it is refused, the worker stops, and it is not judged for a minute', async t => {
+  const { push, worker, timing, told } = await overTheLimit(t);
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const first = push({ lines });
+  await judge.asked;
+  timing.pass(3000);
+  t.equal((await first).status, 202);
+  timing.pass(57_000);
+  const last = await push({ lines });
+  t.match(last, { status: 413, text: /git took longer than 60 s\. Delete branches and tags first/ });
+  t.equal(judge.signal?.aborted, true);
+  t.equal(told.refused.length, 1);
+  t.match(await push({ lines, fields: { process: '2' } }), {
+    status: 413,
+    text: /git took too long a moment ago/,
+  });
+  t.equal(judge.calls, 1);
+  timing.pass(60_001);
+  const again = push({ lines, fields: { process: '3' } });
+  judge.answer({ is: 'smaller', words: 'smaller.' });
+  t.equal((await again).status, 200);
+});
+
+t.test('meanwhile no other push writes refs there, but below the limit', async t => {
+  const { push, worker, brings, walk, told } = await overTheLimit(t);
+  brings(1072, { name: 'incoming-bbbbbb', hasObjects: false, sample: null });
+  const other = { fields: { GIT_QUARANTINE_PATH: 'incoming-bbbbbb' }, lines: creates('refs/heads/old') };
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const asked = push({ lines });
+  await judge.asked;
+  const words = /another push that makes this repository smaller is under way; try again/;
+  t.match(await push(other), { status: 413, text: words }, 'refs alone');
+  t.match(await push({ lines, fields: { GIT_QUARANTINE_PATH: 'incoming-bbbbbb' } }), {
+    status: 413,
+    text: words,
+  });
+  t.equal((await push({ ...other, lines: deletes('refs/heads/x') })).status, 200);
+  judge.answer({ is: 'smaller', words: '' });
+  t.equal((await asked).status, 200);
+  t.equal(judge.calls, 1);
+  worker({ isUnderWay: path => path === unit });
+  t.match(
+    await push({ ...other, fields: { ...other.fields, process: '2' } }),
+    { status: 413, text: words },
+    'until its end',
+  );
+  walk(unit, 'bob', MB);
+  t.equal((await push({ ...other, fields: { ...other.fields, process: '3' } })).status, 200);
+  worker({ isUnderWay: () => false });
+  walk(unit, 'bob', 11 * MB);
+  t.equal((await push({ ...other, fields: { ...other.fields, process: '4' } })).status, 200);
+  t.equal(told.refused.length, 3);
+});
+
+t.test('a push that is asked about anew ends its judgement, and no other', async t => {
+  const { push, worker, brings } = await overTheLimit(t);
+  brings(1000, { name: 'incoming-bbbbbb' });
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const first = push({ lines });
+  await judge.asked;
+  const other = { GIT_QUARANTINE_PATH: 'incoming-bbbbbb' };
+  t.equal((await push({ lines, fields: other })).status, 413);
+  t.equal((await push({ lines, fields: { ...other, process: '2' } })).status, 413);
+  t.equal(judge.signal?.aborted, false, 'that was another push');
+  const stopped = new Promise(resolve => judge.signal?.addEventListener('abort', resolve));
+  const second = push({ lines, fields: { process: '3' } });
+  await stopped;
+  judge.answer({ is: 'smaller', words: 'smaller.' });
+  t.match([(await first).status, (await second).status], [202, 200]);
+  t.equal(judge.calls, 2);
+});
+
+t.test('the end of the daemon ends no push: the next one decides', async t => {
+  const { push, worker, told, timing, pushQuestions } = await overTheLimit(t);
+  const judge = pendingJudge();
+  worker({ isHere: true, judge: judge.judge });
+  const asked = push({ lines });
+  await judge.asked;
+  pushQuestions.close();
+  t.match(await asked, { status: 202 });
+  t.equal(judge.signal?.aborted, true);
+  judge.answer({ is: 'refused', words: '' });
+  t.match(await push({ lines, fields: { process: '2' } }), { status: 202 });
+  timing.pass(1);
+  t.same([told.refused, told.pushes], [[], []]);
+});
+
+t.test('refs that may bring back what is forgiven are looked at within the same time', async t => {
+  const { push, worker, timing, brings } = await overTheLimit(t, { garbage: 'forgive' });
+  brings(1072, { hasObjects: false, sample: null });
+  const asked = Promise.withResolvers<AbortSignal>();
+  worker({
+    isHere: true,
+    bringsBack: (_task, end) => {
+      asked.resolve(end);
+      return new Promise(() => {});
+    },
+  });
+  const first = push();
+  const end = await asked.promise;
+  timing.pass(3000);
+  t.equal((await first).status, 202);
+  timing.pass(57_000);
+  t.equal((await push()).status, 413);
+  t.equal(end.aborted, true);
+});
