@@ -67,6 +67,17 @@ t.test('a push that was let through counts on, whatever is asked about it later'
   t.equal(ledger.units.unit(unit)?.bytes, 9 * MB);
 });
 
+t.test('a push whose quarantine is gone does not, when the next one gets its name', async t => {
+  const { push, brings, walk, told, ledger } = await openPushWorld(t);
+  brings(MB);
+  t.equal((await push()).status, 200);
+  walk('/srv/git/bob/b.git', 'bob', 9 * MB);
+  brings(MB, { id: '1 2 4' });
+  t.equal((await push()).status, 413);
+  t.same(told.pushes, []);
+  t.equal(ledger.units.unit(unit)?.bytes, 8 * MB);
+});
+
 t.test('without a quarantine the fields tell, since the hook is one process', async t => {
   const { push, walk, told } = await openPushWorld(t);
   const fields = { GIT_QUARANTINE_PATH: '' };
