@@ -16,6 +16,7 @@ import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '
 import { inSlices } from '../slices.ts';
 import type { FollowUpClock } from './follow-ups.ts';
 import { minuteMs, PushBook } from './push-book.ts';
+import { UnsureUnits } from './unsure-units.ts';
 
 export interface PushClock extends FollowUpClock {
   /** Milliseconds since 1970. */
@@ -61,7 +62,6 @@ const unitsPerQuestion = 1000;
 /** More are counted by walks alone. */
 const mostPushesEach = 10_000;
 const mostUnits = 20_000;
-const mostUnsure = 100_000;
 /** A directory of another path may be any of them. */
 const mostCandidates = 20_000;
 const mostUnmanaged = 1000;
@@ -82,8 +82,7 @@ export class Pushes implements PushServices, UnitPushes {
   readonly #watched = new Map<string, Watched>();
   /** Repositories that are no units, and until when nobody looks again, on the clock. */
   readonly #unmanaged = new Map<string, number>();
-  /** Units in which a push brought what nobody measured, by the place of its end in the order of walks. */
-  readonly #unsure = new Map<string, number>();
+  readonly #unsure = new UnsureUnits();
   #passedAt: number;
   #endPass = () => {};
   #isClosed = false;
@@ -205,9 +204,7 @@ export class Pushes implements PushServices, UnitPushes {
     seq: number,
     { before, after }: Pick<WalkedQuarantines, 'before' | 'after'>,
   ): PushFacts {
-    const unsureSince = this.#unsure.get(unit) ?? Number.POSITIVE_INFINITY;
-    const isUnsure = unsureSince < seq;
-    if (isUnsure) this.#unsure.delete(unit);
+    const isUnsure = this.#unsure.take(unit, seq);
     const isKnown = this.#watched.has(unit);
     if (!isKnown && after.there.length === 0) return { takenBytes: 0, hasEnded: false, isUnsure };
     const { book } = this.#watch(unit);
@@ -237,7 +234,7 @@ export class Pushes implements PushServices, UnitPushes {
   forget(unit: string): void {
     this.#watched.get(unit)?.cancel();
     this.#watched.delete(unit);
-    this.#unsure.delete(unit);
+    this.#unsure.forget(unit);
   }
 
   /** The quarantines that count and belong to no push. */
@@ -315,7 +312,7 @@ export class Pushes implements PushServices, UnitPushes {
   #isUnsureOf(unit: string): void {
     const leaf = this.#options.ledger.units.unit(unit)?.leaf;
     if (leaf !== undefined && !isOfGit(leaf)) return;
-    if (this.#unsure.size < mostUnsure) this.#unsure.set(unit, this.#nextSeq());
+    this.#unsure.add(unit, this.#nextSeq());
   }
 
   #watch(unit: string): Watched {

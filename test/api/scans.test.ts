@@ -84,12 +84,12 @@ t.test('a scan is started with 202, goes on by itself, and is found again', asyn
 
 t.test('without a body everything is measured; verify tells how far off the figures were', async t => {
   const world = await World.open(t);
-  const objects = join(repository(world, 'dave/app'), 'objects');
+  const refs = join(repository(world, 'dave/app'), 'refs');
   await measure(world);
-  writeFileSync(join(objects, 'more'), 'four');
+  writeFileSync(join(refs, 'more'), 'four');
   const { id } = scanReport.parse((await world.must(202, 'POST', path)).json);
   t.match(await ended(world, id), { kind: 'sweep', state: 'done' });
-  writeFileSync(join(objects, 'even more'), '123456');
+  writeFileSync(join(refs, 'even more'), '123456');
   const verify = await start(world, { kind: 'verify' });
   t.match(await ended(world, verify.id), { kind: 'verify', drift: { units: 1, bytes: 6 } });
 });
@@ -99,7 +99,7 @@ t.test('a scan of some owners measures theirs only', async t => {
   for (const name of ['dave/app', 'Erin/app']) repository(world, name);
   await measure(world);
   for (const name of ['dave', 'Erin'])
-    writeFileSync(join(world.directory, 'git', name, 'app.git', 'objects', 'x'), 'xxx');
+    writeFileSync(join(world.directory, 'git', name, 'app.git', 'refs', 'x'), 'xxx');
   const { id } = await start(world, { owners: ['ERIN'] });
   t.match(await ended(world, id), { state: 'done', progress: { units: 1 } });
   const total = async (owner: string) =>

@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { PushBook } from '../../src/measuring/push-book.ts';
+import { UnsureUnits } from '../../src/measuring/unsure-units.ts';
 import type { FoundQuarantine } from '../../src/scan/index.ts';
 
 const minute = 60_000;
@@ -108,4 +109,16 @@ t.test('the age of a stray is told by its birth, or by the first look', async t 
   other.saw(there(seen(5, { bornAt: wall - 59_000 })), 1, 500, null);
   t.equal(other.bytes(1500), 0);
   t.equal(other.bytes(500 + minute), 5);
+});
+
+t.test('each walk counts as it is that saw something for the first time which nobody measured', async t => {
+  const units = new UnsureUnits();
+  units.add('a', 10);
+  t.notOk(units.take('a', 9), 'a walk that began before');
+  units.add('a', 20);
+  t.ok(units.take('a', 15), 'one between the two');
+  t.notOk(units.take('a', 16));
+  t.ok(units.take('a', 21));
+  t.notOk(units.take('a', 22));
+  t.notOk(units.take('b', 22));
 });
