@@ -54,13 +54,6 @@ t.test(`after ${steps} random steps every owner's usage equals what find counts,
     join(first, 'hooks/post-receive'),
     join(template, 'hooks'),
   ]);
-  await must('git', [
-    'config',
-    '--file',
-    join(template, 'config'),
-    'softquota.socket',
-    server.socket('gate'),
-  ]);
   const clone = await Clone.of(server, first);
   await clone.commit(100);
   let made = 0;

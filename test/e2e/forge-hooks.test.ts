@@ -1,4 +1,4 @@
-/** `softquota hooks install` in the directory of a forge, and where its stubs find their file. */
+/** `softquota hooks install` in the directory of a forge, and the template that it writes there. */
 
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,10 +30,11 @@ t.test('install says what goes into the app.ini of Gitea, and nothing that has n
   t.match(stdout, `${repository}: pre-receive installed, post-receive installed`);
   t.match(stdout, `    [git.config]\n    init.templateDir = ${template}\n`);
   t.notMatch(stdout, /git config --system|core\.hooksPath/);
-  t.match(await readFile(join(template, 'config'), 'utf8'), `socket = ${server.socket('gate')}`);
+  const hook = await readFile(join(template, 'hooks/pre-receive.d/00-softquota'), 'utf8');
+  t.match(hook, `\nsocket=${server.socket('gate')} `);
 
   const json = JSON.parse((await install('--json')).stdout);
-  t.match(json.future.forges, [
+  t.match(json.forges, [
     { root, template, fault: null, lines: ['[git.config]', /^init\.templateDir = /] },
   ]);
 
@@ -62,7 +63,6 @@ t.test('a template that cannot be written is named, and everything else is done'
   t.equal((await server.softquota(['hooks', 'status', repository])).code, 0);
   await rm(join(root, '.softquota'));
   t.equal((await install('--template', join(server.folder, 'template'))).code, 0);
-  t.match(await readFile(join(server.folder, 'template/config'), 'utf8'), /socket = /);
 });
 
 t.test('plain repositories are told of git’s system configuration, as before', async t => {

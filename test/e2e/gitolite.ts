@@ -15,12 +15,7 @@ const people = ['alice', 'bob'] as const;
 
 export type Person = (typeof people)[number];
 
-/** Its first part is what `hooks install` shows. */
-const conf = (socket: string) => `
-repo @all
-    config softquota.socket = ${socket}
-    config softquota.lastFor = 7d
-
+const conf = `
 repo gitolite-admin
     RW+ = alice
 
@@ -69,7 +64,7 @@ export class Gitolite {
     const admin = await gitolite.clone('alice', 'gitolite-admin');
     await admin.git('pull', '-q', 'origin', 'HEAD');
     await writeFile(join(admin.folder, 'keydir/bob.pub'), await readFile(`${keys.bob}.pub`));
-    await writeFile(join(admin.folder, 'conf/gitolite.conf'), conf(server.socket('gate')));
+    await writeFile(join(admin.folder, 'conf/gitolite.conf'), conf);
     await admin.git('add', '.');
     await admin.git('commit', '-q', '-m', 'bob may come, too');
     await admin.git('push', '-q', 'origin', 'HEAD:master');

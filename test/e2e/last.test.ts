@@ -41,19 +41,17 @@ t.test('killed without warning, what it knew last still holds', async t => {
   await until(isListed);
   await server.stop('SIGKILL');
 
-  const away =
-    'softquota: the quota could not be checked (the daemon does not answer); according to the list of';
+  const away = 'softquota: the quota could not be checked';
   const refused = await pushed('alice/app', 100);
   t.equal(refused.code, 1);
-  t.match(refused.said, /^Quota exceeded: alice uses [23]\d\d(\.\d)? kB of 150 kB \([12]\d\d(\.\d)? %\)\.\n/);
-  t.ok(refused.said.includes(`\n${away} `));
-  t.match(refused.said, /this push is refused\.$/);
+  t.match(
+    refused.said,
+    /^softquota: the quota could not be checked\. Last known: Quota exceeded: alice uses [23]\d\d(\.\d)? kB of 150 kB/,
+  );
   t.match(await pushed('alice/site', 100), { code: 1 }, 'also where nothing was pushed yet');
   for (const name of ['bob/app', 'carol/app']) {
     const passed = await pushed(name, 100);
-    t.equal(passed.code, 0);
-    t.ok(passed.said.startsWith(away));
-    t.match(passed.said, /this push is allowed\.$/);
+    t.match(passed, { code: 0, said: `${away}, so this push is allowed.` });
   }
   t.match(
     await clone('alice/app').push(['HEAD~1:refs/heads/old']),

@@ -53,9 +53,6 @@ export class Load {
       trial.servers.map(async server => {
         await server.repository(`${pusher}/app`);
         await server.installHooks();
-        // How long an answer may take is not what is looked at, on a host that does ten other things.
-        const config = join(server.path(`${pusher}/app`), 'config');
-        await must('git', ['config', '--file', config, 'softquota.timeout', '30']);
         // Known before it is pushed to: who is not has to be found on the disk while somebody waits.
         await server.scan();
         return Clone.of(server, server.path(`${pusher}/app`));

@@ -7,7 +7,7 @@ import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
-import { identity, must, run } from './run.ts';
+import { identity, run } from './run.ts';
 import { Server } from './server.ts';
 
 t.setTimeout(600_000);
@@ -32,23 +32,13 @@ async function orphans(clone: Clone, count: number): Promise<readonly string[]> 
 
 async function opened(t: Test, repositories: readonly string[], limit: (stored: number) => number) {
   const server = await Server.open(t, { repositories, started: false });
-  // However busy this host is: a hook that waits no longer goes by what it knows without the daemon.
-  for (const name of repositories) {
-    await must('git', ['-C', server.path(name), 'config', 'softquota.timeout', '60']);
-  }
   const stored = await counted(join(server.folder, 'git'));
   await server.configure({
     quota: { PRECISE: 'true' },
     'quota.default': { TOTAL: String(limit(stored)) },
   });
   await server.start();
-  await lastHooksMeasure(server);
   return { server, stored };
-}
-
-/** Has hooks of the release before measure their pushes, which they do while this file is there. */
-function lastHooksMeasure(server: Server): Promise<void> {
-  return writeFile(server.socket('gate').replace(/\.sock$/, '.sizes'), '');
 }
 
 async function reload({ daemon }: Server): Promise<void> {
@@ -115,7 +105,6 @@ t.test('a push that another hook refuses gives its room back', async t => {
 
 t.test('PRECISE is taken by a reload', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
-  await lastHooksMeasure(server);
   await server.configure({ quota: { PRECISE: 'true' }, 'quota.default': { TOTAL: '500k' } });
   await reload(server);
   const clone = await Clone.of(server, server.path('alice/app'));

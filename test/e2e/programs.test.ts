@@ -148,12 +148,7 @@ for (const name of ['express.js', 'fastify.js']) {
 t.test('the lines of docs/hooks.md ask before an upload, and report it', async t => {
   const server = await Server.open(t);
   const [block] = (await readGuide('hooks.md')).filter(({ kind }) => kind === 'sh upload');
-  const hook = await readFile(new URL('../../hooks/upload', import.meta.url), 'utf8');
-  const conf = join(server.folder, 'hook.conf');
-  await writeFile(conf, `socket=${server.socket('gate')}\n`);
-  await writeFile(join(server.folder, 'upload'), hook.replace('/etc/softquota/hook.conf', conf), {
-    mode: 0o755,
-  });
+  t.match(await server.softquota(['hooks', 'install', '--programs', server.folder]), { code: 0 });
   await mkdir(join(server.folder, 'packages/alice'), { recursive: true });
   await writeFile(join(server.folder, 'app.tgz'), 'x');
   const script = (block?.text ?? '')

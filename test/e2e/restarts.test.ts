@@ -11,7 +11,6 @@ import t from 'tap';
 import { isLong } from '../run-length.ts';
 import { ask, until } from './ask.ts';
 import { Clone, type Push } from './clone.ts';
-import { must } from './run.ts';
 import { Server } from './server.ts';
 
 const restarts = isLong ? 100 : 6;
@@ -52,11 +51,6 @@ t.test(`over ${restarts} restarts pushes wait: none fails, and none goes unasked
     repositories: names,
     started: false,
   });
-  // A restart takes well under the hooks' two seconds; on a host that does ten other things it may not.
-  for (const name of names) {
-    const config = join(server.path(name), 'config');
-    await must('git', ['config', '--file', config, 'softquota.timeout', '30']);
-  }
   const [gate, pidFile] = [server.socket('gate'), join(server.folder, 'pid')];
   const sockets = ['-l', gate, '-l', server.socket('trusted'), '--fdname=gate:trusted'];
   const daemon = server.startOnDemand({

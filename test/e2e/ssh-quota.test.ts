@@ -1,6 +1,6 @@
 /** `ssh git@host quota`: what a user sees over ssh, by git-shell and as a command of gitolite. */
 
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Clone } from './clone.ts';
@@ -15,15 +15,11 @@ async function open(t: Test) {
     repositories: ['alice/app'],
     ini: { server: { ROOT_URL: 'https://git.example/quota/' }, hooks: { CONTACT: null } },
   });
-  const conf = join(server.folder, 'hook.conf');
-  await writeFile(conf, `socket=${server.socket('gate')}\n`);
-  const text = await readFile(new URL('../../hooks/quota', import.meta.url), 'utf8');
   const home = join(server.folder, 'home');
-  const command = join(home, 'git-shell-commands/quota');
-  await mkdir(join(home, 'git-shell-commands'), { recursive: true });
-  await writeFile(command, text.replaceAll('/etc/softquota/hook.conf', conf));
-  await chmod(command, 0o755);
-  return { server, home, command };
+  const commands = join(home, 'git-shell-commands');
+  await mkdir(commands, { recursive: true });
+  t.match(await server.softquota(['hooks', 'install', '--programs', commands]), { code: 0 });
+  return { server, home, command: join(commands, 'quota') };
 }
 
 t.test('a user reads usage, limit and the address of My usage over ssh', async t => {

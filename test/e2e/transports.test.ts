@@ -53,14 +53,8 @@ t.test(
     const [alice, bob] = [await server.repository('alice/app'), await server.repository('bob/app')];
     const hooks = join(server.folder, 'hooks');
     await mkdir(hooks);
-    const ours = new URL('../../hooks/', import.meta.url);
-    for (const name of ['pre-receive', 'post-receive']) {
-      await must('install', ['-m', '755', new URL(name, ours).pathname, hooks]);
-    }
-    for (const bare of [alice, bob]) {
-      await must('git', ['-C', bare, 'config', 'core.hooksPath', hooks]);
-      await must('git', ['-C', bare, 'config', 'softquota.socket', server.socket('gate')]);
-    }
+    t.match(await server.softquota(['hooks', 'install', '--hooks-path', hooks]), { code: 0 });
+    for (const bare of [alice, bob]) await must('git', ['-C', bare, 'config', 'core.hooksPath', hooks]);
     const own = join(alice, 'hooks', 'pre-receive');
     await mkdir(join(alice, 'hooks'), { recursive: true });
     await writeFile(own, '#!/bin/sh\necho "own hook of $(basename "$PWD")"\n');
