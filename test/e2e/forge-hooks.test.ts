@@ -34,9 +34,7 @@ t.test('install says what goes into the app.ini of Gitea, and nothing that has n
   t.match(hook, `\nsocket=${server.socket('gate')} `);
 
   const json = JSON.parse((await install('--json')).stdout);
-  t.match(json.forges, [
-    { root, template, fault: null, lines: ['[git.config]', /^init\.templateDir = /] },
-  ]);
+  t.match(json.forges, [{ root, template, fault: null, lines: ['[git.config]', /^init\.templateDir = /] }]);
 
   const removed = await server.softquota(['hooks', 'remove', root]);
   t.equal(removed.code, 0);
@@ -64,41 +62,6 @@ t.test('a template that cannot be written is named, and everything else is done'
   await rm(join(root, '.softquota'));
   t.equal((await install('--template', join(server.folder, 'template'))).code, 0);
 });
-
-t.test('plain repositories are told of git’s system configuration, as before', async t => {
-  const { install } = await open(t);
-  const { stdout } = await install();
-  t.match(stdout, /git config --system init\.templateDir/);
-  t.notMatch(stdout, /\[git\.config\]/);
-});
-
-t.test(
-  '--shared writes the file that stubs run, none puts whole hooks in, and so does the variable',
-  async t => {
-    const { server, repository, root, install } = await open(t);
-    const hook = () => readFile(join(repository, 'hooks/pre-receive'), 'utf8');
-    const shared = join(server.folder, 'lib/hooks');
-    t.equal((await install('--shared', shared)).code, 0);
-    t.match(await hook(), `\nhook='${shared}/pre-receive'\n`);
-    t.equal((await server.softquota(['hooks', 'status', root])).code, 0);
-    await rm(join(shared, 'pre-receive'));
-    const status = await server.softquota(['hooks', 'status', root]);
-    t.equal(status.code, 1);
-    t.match(status.stdout, `${shared}/pre-receive is outdated or missing`);
-
-    t.equal((await install('--shared', 'none')).code, 0);
-    const whole = await hook();
-    t.match(whole, /^# scripts\/generate\.ts assembles this file/m);
-    t.equal((await install()).code, 0);
-    t.ok((await hook()).length < 1500, 'a stub again');
-    const options = { env: { SOFTQUOTA_SHARED_HOOKS: 'none' } };
-    await server.softquota(['hooks', 'install', root], options);
-    t.equal(await hook(), whole);
-    const relative = await install('--shared', 'hooks');
-    t.equal(relative.code, 2);
-    t.match(relative.stderr, /expected an absolute path, or none/);
-  },
-);
 
 t.test('a forge without a repository gets its template, too', async t => {
   const { server } = await open(t);

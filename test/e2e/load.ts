@@ -3,11 +3,9 @@
  * is ended.
  */
 
-import { join } from 'node:path';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
-import { must } from './run.ts';
 import { isStale, type Trial } from './trial.ts';
 
 /** Whose repositories are pushed to. */
