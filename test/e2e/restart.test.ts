@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { Clone } from './clone.ts';
+import { counted } from './count.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
 
@@ -12,7 +13,8 @@ t.test('a started daemon refuses from what it knew, before its first walk has en
   const clone = await Clone.of(server, server.path('alice/app'));
   await clone.commit(1_500_000);
   await clone.push();
-  const used = await server.usageIs('alice', bytes => bytes > 1_500_000);
+  const used = await counted(server.path('alice/app'));
+  await server.usageIs('alice', bytes => bytes === used);
   await clone.commit(10);
   await server.stop();
   // So much to walk that the first questions come before the end of it.
