@@ -64,6 +64,7 @@ t.test('a push is allowed, warned about, refused; deleting passes, also without 
   t.match(await own.push(), { code: 0 }, 'and bob’s own are another matter');
   await server.usageIs('bob', bytes => bytes > 0);
 
+  await alice.git('push', '-q', 'origin', 'HEAD~1:refs/heads/old');
   const published = join(server.folder, 'data/gate.refused');
   await until(async () => ((await readFile(published, 'utf8')).includes('\nowner\talice\t') ? true : null));
   await server.stop('SIGKILL');
@@ -72,7 +73,6 @@ t.test('a push is allowed, warned about, refused; deleting passes, also without 
   t.match(alone.said, /could not be checked\. Last known: Quota exceeded: alice /);
   await own.commit(10);
   t.match(await own.push(), { code: 0, said: /could not be checked, so this push is allowed\.$/m });
-  await alice.git('push', '-q', 'origin', 'HEAD~1:refs/heads/old');
   t.match(await alice.push([':old']), { code: 0 });
 });
 
