@@ -31,7 +31,7 @@ t.test('a push is allowed, warned about, refused; deleting passes, also without 
   const { server, gitolite, hooks } = await withGitolite(t, {});
   await server.configure({ 'storage.repos': { PATH: `${gitolite.home}/repositories/{owner}/{repo}.git` } });
   const installed = await hooks('install', '--last-for', '7d');
-  t.equal(installed.code, 0, installed.stderr);
+  t.equal(installed.code, 0, installed.stdout + installed.stderr);
   const daemon = await server.start();
   const alice = await gitolite.clone('alice', 'alice/app');
   await alice.commit(70_000);
@@ -113,7 +113,7 @@ t.test('a hook that gitolite distributed goes on, and comes back when ours goes'
   t.match(await hooks('status'), { code: 1, stdout: /pre-receive another hook, post-receive missing/ });
 
   const installed = await hooks('install');
-  t.equal(installed.code, 0, installed.stderr);
+  t.equal(installed.code, 0, installed.stdout + installed.stderr);
   t.match(
     installed.stdout,
     /hooks\/common: pre-receive installed \(the previous hook runs as hooks\/pre-receive\.d\/50-previous\)/,
@@ -166,7 +166,7 @@ t.test('LOCAL_CODE is where the hooks go, unless what lies elsewhere would take 
   t.match(refused.stderr, /hooks\/common\/post-receive overrides the file in .*\/local\/hooks\/common/);
   await rm(overriding);
   const installed = await hooks('install');
-  t.equal(installed.code, 0, installed.stderr);
+  t.equal(installed.code, 0, installed.stdout + installed.stderr);
   t.equal(
     await readlink(join(gitolite.path('shared'), 'hooks/pre-receive')),
     join(gitolite.home, 'local/hooks/common/pre-receive'),

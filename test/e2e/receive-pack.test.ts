@@ -178,7 +178,7 @@ t.test('gitolite with the folder before PATH stops uploads as early', async t =>
   const template = `${gitolite.home}/repositories/{owner}/{repo}.git`;
   await server.configure({ 'storage.repos': { PATH: template }, 'storage.lfs': { PATH: null } });
   const installed = await server.softquota(['hooks', 'install', '--gitolite', gitolite.home]);
-  t.equal(installed.code, 0, installed.stderr);
+  t.equal(installed.code, 0, installed.stdout + installed.stderr);
   await server.start();
   const clone = await gitolite.clone('alice', 'alice/app');
   await clone.commit(2_000_000);
