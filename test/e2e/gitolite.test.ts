@@ -110,7 +110,7 @@ t.test('a hook that gitolite distributed goes on, and comes back when ours goes'
   const before = await gitolite.clone('alice', 'alice/before');
   await before.commit(10);
   t.match(await before.push(), { code: 0, said: /the site says hello/ });
-  t.match(await hooks('status'), { code: 1, stdout: /pre-receive another hook, post-receive missing/ });
+  t.match(await hooks('status'), { code: 1, stdout: /pre-receive foreign, post-receive absent/ });
 
   const installed = await hooks('install');
   t.equal(installed.code, 0, installed.stdout + installed.stderr);
