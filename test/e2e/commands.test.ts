@@ -1,6 +1,6 @@
 /** The commands: what they print for people and for programs, and the exit statuses that scripts go by. */
 
-import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import t from 'tap';
@@ -252,27 +252,6 @@ t.test('--json gives programs the documented shapes, and people get tables', asy
     /^Measured 1 units?: \d+ files in \d+ directories, 1\.\d+ MB, in /,
   );
   t.match(await server.softquota(['doctor']), { stdout: 'No problems found.\n' });
-});
-
-t.test('a scan says what it found and does not count yet', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app'] });
-  const bare = server.path('alice/app');
-  await must('git', ['-C', bare, 'config', 'receive.unpackLimit', '1']);
-  // The sign of a gc on another host: a new pack may be its copy.
-  await writeFile(join(bare, 'gc.pid'), '1 another.host.example');
-  const clone = await Clone.of(server, bare);
-  await clone.commit(300_000);
-  await clone.push();
-  const { code, stdout } = await server.softquota(['scan']);
-  t.equal(code, 0);
-  t.match(
-    stdout,
-    /^the full size of 1 unit counts only after git has finished; until then the certain part counts:$/m,
-  );
-  t.match(stdout, new RegExp(`^${bare}: 30\\d\\.?\\d* kB may exist twice: a gc is at work$`, 'm'));
-  await rm(join(bare, 'gc.pid'));
-  t.notMatch((await server.softquota(['scan'])).stdout, 'does not count');
-  await server.usageIs('alice', used => used > 300_000);
 });
 
 t.test('doctor names repositories without hooks, and the line that mends it', async t => {
