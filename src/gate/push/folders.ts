@@ -33,6 +33,13 @@ export class Folders {
     return this.#areTooMany;
   }
 
+  /** The names that the push itself writes, as `wanted` has those of others. */
+  get written(): readonly string[] {
+    return [...this.#folders].flatMap(([folder, own]) =>
+      parts.filter(part => own.has(part)).map(part => `${folder}/${part}`),
+    );
+  }
+
   /** The names that have to be looked for in the repository. */
   get wanted(): readonly string[] {
     return [...this.#folders].flatMap(([folder, own]) =>

@@ -20,6 +20,7 @@ import {
   warningText,
 } from './answer.ts';
 import { fieldOf, type PushRequest, readPush } from './fields.ts';
+import { FoldersUnderWay } from './folders-under-way.ts';
 import { type Growth, pushGrowth } from './growth.ts';
 import { judgedWithinMs, mannerOf, TimedJudgements } from './judging.ts';
 import { linesText, type RefChanges, readChanges } from './lines.ts';
@@ -50,6 +51,8 @@ const logLineBytes = 512;
 /** The names behind a list that was cut count as so many. */
 const cutNames = 1000;
 
+const tooManyFolders = 'too many names of refs have a level HEAD, commondir, objects or refs.';
+
 /** All that is known of a push before it is decided. */
 interface MeasuredPush {
   readonly request: PushRequest;
@@ -57,6 +60,8 @@ interface MeasuredPush {
   readonly place: PushPlace;
   readonly lines: string;
   readonly changes: RefChanges;
+  /** Names in the repository beside which those of the push may make a folder a repository. */
+  readonly existing: readonly string[];
   readonly growth: Growth;
   /** By which the push is known among those of its unit. */
   readonly key: string;
@@ -70,6 +75,7 @@ export class PushQuestions {
   readonly #timing: Timing;
   readonly #asked: AskedPushes;
   readonly #judgements: TimedJudgements;
+  readonly #foldersUnderWay: FoldersUnderWay;
   readonly #refs = new RefAllowance();
   readonly #stopped = Promise.withResolvers<'stopped'>();
   #isClosed = false;
@@ -78,6 +84,7 @@ export class PushQuestions {
     this.#parts = parts;
     this.#timing = parts.timing ?? systemTiming;
     this.#asked = new AskedPushes(this.#timing);
+    this.#foldersUnderWay = new FoldersUnderWay(this.#timing);
     this.#judgements = new TimedJudgements(parts.worker, this.#timing);
   }
 
@@ -109,8 +116,13 @@ export class PushQuestions {
     const lines = await workInSlices(linesText(request.lines));
     const changes = await workInSlices(readChanges(lines));
     if (!request.isCut && changes.created + changes.updated === 0) return this.#deleting(request, place);
-    const fault = await this.#nameFault(changes, place);
-    if (fault !== null) return refusing(fault);
+    const { tooDeep, folders } = changes;
+    if (tooDeep !== null) {
+      const name = shortened(tooDeep);
+      return refusing(`${name} has more than 50 levels. Names with more than 50 levels are refused.`);
+    }
+    if (folders.areTooMany) return refusing(tooManyFolders);
+    const existing = await this.#existingFor(changes, place);
     const { arriving } = facts;
     const look =
       arriving.in === 'quarantine' && place.unit !== null
@@ -119,7 +131,7 @@ export class PushQuestions {
     const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
     const identity = `${request.digest} ${seenAs(look)}`;
-    const push = { request, facts, place, lines, changes, growth, key, identity, askedAt };
+    const push = { request, facts, place, lines, changes, existing, growth, key, identity, askedAt };
     if (await this.#isForges(push)) return this.#letPass(push);
     return this.#ask(push);
   }
@@ -148,17 +160,20 @@ export class PushQuestions {
     return goOn;
   }
 
-  /** Says why names of refs are refused, to everybody; null: they are not. */
-  async #nameFault({ tooDeep, folders }: RefChanges, { unit }: PushPlace): Promise<string | null> {
-    if (tooDeep !== null) {
-      return `${shortened(tooDeep)} has more than 50 levels. Names with more than 50 levels are refused.`;
-    }
-    if (folders.areTooMany) return 'too many names of refs have a level HEAD, commondir, objects or refs.';
+  /** Those of the names that make a folder a repository which are in the repository already. */
+  async #existingFor({ folders }: RefChanges, { unit }: PushPlace): Promise<readonly string[]> {
     const { wanted } = folders;
-    const existing =
-      wanted.length === 0 || unit === null ? [] : await this.#parts.pushes.existingNames(unit.path, wanted);
-    const folder = folders.repositoryWith(existing);
-    return folder && `git would take ${shortened(folder)} for a repository of its own. Choose other names.`;
+    return wanted.length === 0 || unit === null ? [] : this.#parts.pushes.existingNames(unit.path, wanted);
+  }
+
+  /** Says why names of refs are refused, to everybody; null: they are not, and others see them from now on. */
+  #folderFault({ changes: { folders }, existing }: MeasuredPush, unit: string): string | null {
+    if (folders.written.length === 0) return null;
+    const folder = folders.repositoryWith([...existing, ...this.#foldersUnderWay.names(unit)]);
+    if (folder !== null) {
+      return `git would take ${shortened(folder)} for a repository of its own. Choose other names.`;
+    }
+    return this.#foldersUnderWay.add(unit, folders.written) ? null : tooManyFolders;
   }
 
   /** Tells whether a forge itself pushes, to open a pull request. */
@@ -180,6 +195,8 @@ export class PushQuestions {
     const unit = place.unit?.path ?? push.facts.directory;
     const earlier = this.#asked.find(unit, key);
     if (earlier?.identity === identity) return this.#held(earlier.answer);
+    const fault = this.#folderFault(push, unit);
+    if (fault !== null) return Promise.resolve(refusing(fault));
     const before = earlier === null ? null : this.#takeBack(earlier, unit, push.growth);
     const { promise: answer, resolve, reject } = Promise.withResolvers<PushAnswer>();
     const asked: AskedPush = { identity, answer, allowed: null, over: new AbortController() };
