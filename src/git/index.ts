@@ -15,7 +15,7 @@
  * and ends in bounded time.
  */
 
-export { asks, type Client, findClient, findProgram, programFolders } from './hooks/client.ts';
+export { asks, findClient, findProgram, programFolders } from './hooks/client.ts';
 export {
   type CommonStatus,
   commonStatus,
@@ -30,6 +30,7 @@ export { findGitolite, type Gitolite } from './hooks/gitolite.ts';
 export { type GlobalHooks, installGlobally, writePrograms } from './hooks/global.ts';
 export { Guard, type Guarded, hooksSignature } from './hooks/guard.ts';
 export {
+  type Client,
   defaultSettings,
   filled,
   type HookSettings,

@@ -48,8 +48,7 @@ const snapshot =
 
 /** A snapshot without the lines of what the hooks brought: their files. */
 function withoutHooks(shown: string): string {
-  const isOfHooks =
-    /^\.\/hooks\/(pre|post)-receive|^\.\/hooks /;
+  const isOfHooks = /^\.\/hooks\/(pre|post)-receive|^\.\/hooks /;
   return shown
     .split('\n')
     .filter(line => !isOfHooks.test(line))

@@ -72,7 +72,9 @@ byEachClient('a full queue of connections keeps a push no longer than its time',
   const child = spawn(process.execPath, ['-e', code, world.gate.socket], { stdio: 'ignore' });
   t.teardown(() => void child.kill('SIGKILL'));
   const sockets: Socket[] = [];
-  t.teardown(() => sockets.forEach(socket => socket.destroy()));
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+  });
   // A connection for which there is no room gets EAGAIN, where it may not wait as a program's does.
   for (let full = false; !full; ) {
     const socket = connect(world.gate.socket);

@@ -9,13 +9,9 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../../bounded/index.ts';
-import { defaultSettings, headLines } from './head.ts';
+import { type Client, clients, defaultSettings, headLines } from './head.ts';
 
 /** The quickest first. */
-const clients = ['nc', 'curl'] as const;
-
-export type Client = (typeof clients)[number];
-
 /** The folders that hooks take programs from. */
 export const programFolders: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin'];
 

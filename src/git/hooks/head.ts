@@ -3,8 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { SoftquotaError } from '../../errors.ts';
 import { shellQuoted } from '../../text/index.ts';
-import type { Client } from './client.ts';
 import { type HookName, hooksDirectory } from './hook.ts';
+
+export const clients = ['nc', 'curl'] as const;
+
+/** The program by which a hook asks. */
+export type Client = (typeof clients)[number];
 
 const onErrors = ['allow', 'deny', 'last'] as const;
 
