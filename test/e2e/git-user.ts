@@ -12,7 +12,7 @@ import { type Ini, Server } from './server.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** Whose the repositories are; no user of the system. */
-const uid = isRoot ? 42_424 : (process.getuid?.() ?? 0);
+export const uid = isRoot ? 42_424 : (process.getuid?.() ?? 0);
 
 /** A server whose repositories, and a folder `clones`, belong to that user, who may reach its sockets. */
 export async function openForGitUser(t: Test, ini: Ini): Promise<Server> {
@@ -40,10 +40,14 @@ export function gitAs(cwd: string, ...args: readonly string[]): Promise<Run> {
   return run(command, all, { cwd });
 }
 
-const asGitUser = (command: string, args: readonly string[]): readonly [string, readonly string[]] =>
-  isRoot
-    ? ['setpriv', ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--', command, ...args]]
-    : [command, args];
+/** What runs a program as another user, its command line following; only root can. */
+export const asUser = (id: number, group = id): readonly string[] =>
+  isRoot ? ['setpriv', '--reuid', String(id), '--regid', String(group), '--clear-groups', '--'] : [];
+
+export function asGitUser(command: string, args: readonly string[]): readonly [string, readonly string[]] {
+  const [first = command, ...others] = [...asUser(uid), command, ...args];
+  return [first, others];
+}
 
 /** Resolves once the worker has looked at all repositories. */
 export async function startWorker(t: Test, server: Server): Promise<ChildProcess & { said(): string }> {

@@ -1,6 +1,6 @@
 /** Ways to reach a repository: its path, a real sshd, git http-backend behind web servers, and git daemon. */
 
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import type { Test } from 'tap';
 import { until } from './ask.ts';
 import { must, plainEnvironment } from './run.ts';
@@ -23,6 +23,8 @@ export interface Transport {
 export interface TransportOptions {
   /** What git's own programs find other programs of git by: GIT_EXEC_PATH, on the server. */
   readonly programs?: string;
+  /** What runs git on the server, its command line following; by itself unless given. */
+  readonly through?: readonly string[];
 }
 
 export type OpenTransport = (t: Test, server: Server, options?: TransportOptions) => Promise<Transport>;
@@ -38,9 +40,10 @@ export const transports = {
 
 /** There the clients run the server's side themselves. */
 function locally(url: (bare: string) => string): OpenTransport {
-  return async (_t, _server, { programs } = {}) => {
-    if (programs === undefined) return { url, env: {} };
-    const config = { KEY: 'remote.origin.receivepack', VALUE: `${programs}/git receive-pack` };
+  return async (_t, _server, { programs, through = [] } = {}) => {
+    if (programs === undefined && through.length === 0) return { url, env: {} };
+    const git = programs === undefined ? 'git' : `${programs}/git`;
+    const config = { KEY: 'remote.origin.receivepack', VALUE: [...through, git, 'receive-pack'].join(' ') };
     return {
       url,
       env: { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: config.KEY, GIT_CONFIG_VALUE_0: config.VALUE },
@@ -52,7 +55,13 @@ function locally(url: (bare: string) => string): OpenTransport {
  * An sshd of its own on a loopback port: keys, settings and log in the server's folder. With `programs`
  * it is git-shell that everybody comes to.
  */
-async function openSsh(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
+async function openSsh(
+  t: Test,
+  server: Server,
+  { programs, through = [] }: TransportOptions = {},
+): Promise<Transport> {
+  const shell = programs === undefined ? 'sh' : 'git-shell';
+  const isPlain = programs === undefined && through.length === 0;
   const folder = join(server.folder, 'ssh');
   await mkdir(folder, { mode: 0o700 });
   const key = await keyPair(folder, 'user');
@@ -60,7 +69,7 @@ async function openSsh(t: Test, server: Server, { programs }: TransportOptions =
     `AuthorizedKeysFile ${key}.pub`,
     // Where no shell finds what the tester has it do first.
     `SetEnv HOME=${folder}${programs === undefined ? '' : ` GIT_EXEC_PATH=${programs}`}`,
-    ...(programs === undefined ? [] : ['ForceCommand git-shell -c "$SSH_ORIGINAL_COMMAND"']),
+    ...(isPlain ? [] : [`ForceCommand ${[...through, shell].join(' ')} -c "$SSH_ORIGINAL_COMMAND"`]),
   ]);
   return { url, env: envOf(key) };
 }
@@ -90,6 +99,7 @@ export async function startSshd(
     'UsePAM no',
     'PasswordAuthentication no',
     'PermitRootLogin prohibit-password',
+    'MaxStartups 1000',
     ...settings,
   ];
   await writeFile(join(folder, 'sshd_config'), `${all.join('\n')}\n`);
@@ -179,19 +189,29 @@ async function openDaemon(t: Test, server: Server, { programs }: TransportOption
 }
 
 /** git http-backend as a CGI program, as under any web server. */
-async function openHttp(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
+async function openHttp(
+  t: Test,
+  server: Server,
+  { programs, through = [] }: TransportOptions = {},
+): Promise<Transport> {
   const root = join(server.folder, 'git');
-  const backend = await httpBackend();
+  const backend = [...through, await httpBackend()];
   const own = {
     GIT_PROJECT_ROOT: root,
     ...(programs === undefined ? {} : { GIT_EXEC_PATH: programs }),
   };
-  const web = createServer((request, response) => void cgi(backend, own, request, response));
+  const running = new Set<ChildProcess>();
+  const web = createServer((request, response) => {
+    const child = cgi(backend, own, request, response);
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+  });
   web.listen(0, '127.0.0.1');
   await once(web, 'listening');
   t.teardown(() => {
     web.closeAllConnections();
     web.close();
+    for (const child of running) child.kill();
   });
   const { port } = web.address() as AddressInfo; // as it is of every TCP server that listens
   return { url: bare => `http://127.0.0.1:${port}${bare.slice(root.length)}`, env: {} };
@@ -201,15 +221,15 @@ async function httpBackend(): Promise<string> {
   return join(await must('git', ['--exec-path']), 'git-http-backend');
 }
 
-async function cgi(
-  program: string,
+function cgi(
+  [program = '', ...args]: readonly string[],
   own: Readonly<Record<string, string>>,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
+): ChildProcess {
   const url = new URL(request.url ?? '/', 'http://localhost');
   const { headers } = request;
-  const child = spawn(program, {
+  const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       ...own,
@@ -230,12 +250,20 @@ async function cgi(
       ...(headers['git-protocol'] === undefined ? {} : { GIT_PROTOCOL: String(headers['git-protocol']) }),
     },
   });
-  child.stdin.on('error', () => {}); // it need not read all
-  request.pipe(child.stdin);
+  pipeline(request, child.stdin, () => {}); // it need not read all
+  // Web servers end a program whose client is gone; git http-backend would wait without end for the rest.
+  response.on('close', () => {
+    child.stdout.destroy();
+    if (!request.complete) child.kill();
+  });
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-  await once(child, 'close');
-  const output = Buffer.concat(chunks);
+  child.once('close', () => answer(Buffer.concat(chunks), response));
+  return child;
+}
+
+/** Sends what a CGI program printed. */
+function answer(output: Buffer, response: ServerResponse): void {
   const end = output.indexOf('\r\n\r\n');
   response.statusCode = 200;
   for (const line of output.subarray(0, end).toString().split('\r\n')) {
