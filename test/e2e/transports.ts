@@ -265,6 +265,7 @@ function cgi(
 /** Sends what a CGI program printed. */
 function answer(output: Buffer, response: ServerResponse): void {
   const end = output.indexOf('\r\n\r\n');
+  if (end === -1) return void response.destroy(); // it was ended
   response.statusCode = 200;
   for (const line of output.subarray(0, end).toString().split('\r\n')) {
     const [name = '', value = ''] = line.split(/: (.*)/);
