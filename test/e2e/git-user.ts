@@ -49,9 +49,14 @@ export function asGitUser(command: string, args: readonly string[]): readonly [s
   return [first, others];
 }
 
-/** Resolves once the worker has looked at all repositories. */
-export async function startWorker(t: Test, server: Server): Promise<ChildProcess & { said(): string }> {
-  const [command, args] = asGitUser(process.execPath, [launcher, 'worker', '--config', server.config]);
+/** Resolves once the worker has looked at all repositories; `around` is what runs it, as root. */
+export async function startWorker(
+  t: Test,
+  server: Server,
+  around: readonly string[] = [],
+): Promise<ChildProcess & { said(): string }> {
+  const own = asGitUser(process.execPath, [launcher, 'worker', '--config', server.config]).flat();
+  const [command = '', ...args] = [...around, ...own];
   const child = spawn(command, args, { env: plainEnvironment, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (text += chunk));
