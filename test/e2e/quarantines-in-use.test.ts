@@ -21,7 +21,7 @@ import type { Server } from './server.ts';
 t.setTimeout(isLong ? 3_600_000 : 240_000);
 
 /** For how long a push goes on: several looks of the worker. */
-const longMs = isLong ? 12 * 60_000 : 16_000;
+const longMs = isLong ? 12 * 60_000 : 12_000;
 /** The worker does not see what runs outside. */
 const ownProcesses = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', '--'];
 const isFirstNamespace = (await readlink('/proc/self/ns/pid')) === 'pid:[4026531836]';

@@ -1,0 +1,290 @@
+/** Hostile environments and paths: nothing of a pusher's runs, and nothing but the own quarantine is emptied. */
+
+import { mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { askPush } from './ask-push.ts';
+import { Clone } from './clone.ts';
+import { quarantinesIn, softquotaFilesIn } from './left-behind.ts';
+import { must, run } from './run.ts';
+import { Server } from './server.ts';
+
+t.setTimeout(240_000);
+
+const [none, some] = ['0', '1'].map(digit => digit.repeat(40));
+const creation = `${none} ${some} refs/heads/new\n`;
+const deletion = `${some} ${none} refs/heads/old\n`;
+/** Within its time a hook ends, whatever it is given. */
+const mostMs = 15_000;
+
+/** alice is over the limit, bob has a push under way, and both have neighbours that are nobody's business. */
+async function open(t: Test) {
+  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
+  const [alice, bob] = [server.path('alice/app'), server.path('bob/app')];
+  const clone = await Clone.of(server, alice);
+  await clone.commit(1_200_000);
+  await clone.push();
+  await server.usageIs('alice', used => used > 1_200_000);
+  const outside = join(server.folder, 'outside');
+  const evil = join(server.folder, 'evil');
+  for (const folder of [outside, evil]) await mkdir(folder);
+  await writeFile(join(outside, 'kept'), Buffer.alloc(5_000_000, 'k'));
+  const ran = join(server.folder, 'ran');
+  for (const name of ['git', 'rm', 'find', 'cat', 'nc', 'curl', 'timeout', 'date', 'logger', 'sleep', 'head'])
+    await writeFile(join(evil, name), `#!/bin/sh\necho ${name} >>${ran}\n`, { mode: 0o755 });
+  await writeFile(join(evil, 'rc'), `echo rc >>${ran}\n`);
+  await writeFile(join(evil, '.curlrc'), `output = "${ran}"\n`);
+  return { server, alice, bob, outside, evil, ran };
+}
+
+/** A quarantine with an object in it; its last six characters are given. */
+async function quarantine(bare: string, name: string): Promise<string> {
+  const path = join(bare, 'objects', `tmp_objdir-incoming-${name}`);
+  await mkdir(join(path, '11'), { recursive: true });
+  await writeFile(join(path, '11', '1'.repeat(38)), 'an object');
+  return path;
+}
+
+/** Every file with its sum, but for those below `without`. */
+async function filesIn(folders: readonly string[], without: string): Promise<string> {
+  const files = ['(', '-path', without, '-prune', ')', '-o', '-type', 'f', '-exec', 'cksum', '{}', '+'];
+  return (await must('find', [...folders, ...files])).split('\n').sort().join('\n');
+}
+
+t.test('no environment lets a push pass over the limit, is run, or empties what is another’s', async t => {
+  const { server, alice, bob, outside, evil, ran } = await open(t);
+  const own = await quarantine(alice, 'AAAAAA');
+  const others = await quarantine(bob, 'BBBBBB');
+  await symlink(outside, join(alice, 'objects/tmp_objdir-incoming-LLLLLL'));
+  const touch = `touch ${ran}`;
+  const options = (count: number, bytes: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [`GIT_PUSH_OPTION_${at}`, 'o'.repeat(bytes)]),
+    );
+  const environments: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    'as git has it': { GIT_QUARANTINE_PATH: own },
+    'with a slash behind it': { GIT_QUARANTINE_PATH: `${own}/` },
+    'one above': { GIT_QUARANTINE_PATH: `${own}/..` },
+    'the objects themselves': { GIT_QUARANTINE_PATH: join(alice, 'objects') },
+    'the root': { GIT_QUARANTINE_PATH: '/' },
+    'nothing but dots': { GIT_QUARANTINE_PATH: '..' },
+    "another repository's": { GIT_QUARANTINE_PATH: others },
+    "another repository's by dots": {
+      GIT_QUARANTINE_PATH: `${own}/../../../../bob/app.git/objects/tmp_objdir-incoming-BBBBBB`,
+    },
+    'a link': { GIT_QUARANTINE_PATH: join(alice, 'objects/tmp_objdir-incoming-LLLLLL') },
+    'somewhere else': { GIT_QUARANTINE_PATH: outside },
+    'a command': { GIT_QUARANTINE_PATH: `${alice}/objects/tmp_objdir-incoming-$(${touch})` },
+    'a command in back quotes': { GIT_QUARANTINE_PATH: `\`${touch}\`` },
+    'a line break': { GIT_QUARANTINE_PATH: `${own}\nhook=post-receive\n` },
+    'a header': { GIT_QUARANTINE_PATH: `${own}\r\nContent-Length: 0\r\n\r\n` },
+    'a pattern': { GIT_QUARANTINE_PATH: `${alice}/objects/tmp_objdir-incoming-??????` },
+    'no name at its end': { GIT_QUARANTINE_PATH: `${alice}/objects/tmp_objdir-incoming-` },
+    'an option of rm': { GIT_QUARANTINE_PATH: '-rf' },
+    'a path of 100,000 characters': { GIT_QUARANTINE_PATH: 'x'.repeat(100_000) },
+    'no quarantine': {},
+    "GitLab's of another repository": { GL_REPOSITORY: 'project-1', GIT_OBJECT_DIRECTORY: others },
+    'push options of 1.5 MB': {
+      GIT_QUARANTINE_PATH: own,
+      GIT_PUSH_OPTION_COUNT: '15',
+      ...options(15, 100_000),
+    },
+    'push options without end': { GIT_QUARANTINE_PATH: own, GIT_PUSH_OPTION_COUNT: '99999999999999999999' },
+    'a command as the number of push options': {
+      GIT_QUARANTINE_PATH: own,
+      GIT_PUSH_OPTION_COUNT: `a[$(${touch})]`,
+    },
+    'programs of their own by PATH': { GIT_QUARANTINE_PATH: own, PATH: evil },
+    'programs of their own by GIT_EXEC_PATH': { GIT_QUARANTINE_PATH: own, GIT_EXEC_PATH: evil },
+    'files that shells read first': {
+      GIT_QUARANTINE_PATH: own,
+      ENV: join(evil, 'rc'),
+      BASH_ENV: join(evil, 'rc'),
+      HOME: evil,
+      CURL_HOME: evil,
+      XDG_CONFIG_HOME: evil,
+    },
+    'separators of words': { GIT_QUARANTINE_PATH: own, IFS: '/0_' },
+    'a prompt that is a command': { GIT_QUARANTINE_PATH: own, PS4: `$(${touch})`, PS1: `$(${touch})` },
+    'directories to look in': { GIT_QUARANTINE_PATH: own, CDPATH: outside, PWD: outside, OLDPWD: outside },
+    proxies: {
+      GIT_QUARANTINE_PATH: own,
+      http_proxy: 'http://127.0.0.1:1',
+      ALL_PROXY: 'socks5://127.0.0.1:1',
+    },
+    "the hook's own variables": {
+      GIT_QUARANTINE_PATH: own,
+      client: 'true',
+      on_error: 'allow',
+      name: 'x',
+      list: '/dev/null',
+      brings: '',
+      input: '',
+      objects: outside,
+      arriving: outside,
+    },
+    'names with control characters': {
+      GIT_QUARANTINE_PATH: own,
+      REMOTE_USER: 'a\nb\u001b[31m\r',
+      LOGNAME: '\u0007',
+      GL_USERNAME: '"\'`$()',
+    },
+    'a name of 100,000 characters': { GIT_QUARANTINE_PATH: own, REMOTE_USER: 'x'.repeat(100_000) },
+    "a forge's own push": {
+      GIT_QUARANTINE_PATH: own,
+      GITEA_INTERNAL_PUSH: 'true',
+      GITEA_PUSHER_NAME: 'root',
+    },
+    'another repository': { GIT_QUARANTINE_PATH: own, GIT_DIR: bob, GIT_COMMON_DIR: bob, GIT_WORK_TREE: '/' },
+    'a certificate': { GIT_QUARANTINE_PATH: own, GIT_PUSH_CERT: `$(${touch})` },
+  };
+  const places = [join(server.folder, 'git'), outside, evil];
+  const before = await filesIn(places, own);
+  for (const [what, env] of Object.entries(environments)) {
+    await quarantine(alice, 'AAAAAA');
+    const hook = await run(join(alice, 'hooks/pre-receive'), [], {
+      cwd: alice,
+      env,
+      bare: true,
+      input: creation,
+    });
+    t.equal(hook.code, 1, `${what}: refused: ${hook.stderr}`);
+    t.ok(hook.elapsedMs < mostMs, `${what}: within ${Math.round(hook.elapsedMs)} ms`);
+    t.notMatch(hook.stderr, /\u001b|\r/, `${what}: and what is said is plain`);
+    t.equal(await filesIn(places, own), before, `${what}: nothing else is gone`);
+  }
+  t.equal((await run('cat', [ran])).stdout, '', 'nothing of theirs ran');
+
+  for (const path of [own, others, `${alice}/objects/tmp_objdir-incoming-LLLLLL`, outside]) {
+    const env = { GIT_QUARANTINE_PATH: path };
+    const all = await filesIn(places, '');
+    const hook = await run(join(alice, 'hooks/pre-receive'), [], {
+      cwd: alice,
+      env,
+      bare: true,
+      input: deletion,
+    });
+    t.equal(hook.code, 0, 'a deletion passes');
+    t.equal(await filesIn(places, ''), all, 'and empties no quarantine, whatever a variable says');
+  }
+  t.strictSame(await softquotaFilesIn(join(server.folder, 'git')), []);
+});
+
+t.test('odd paths are answered, and nothing is read or changed by them', async t => {
+  const { server, alice, bob, outside, evil } = await open(t);
+  await quarantine(alice, 'AAAAAA');
+  await symlink(outside, join(alice, 'objects/tmp_objdir-incoming-LLLLLL'));
+  await symlink(outside, join(server.folder, 'git/alice/link.git'));
+  await symlink('/', join(alice, 'modules'));
+  await must('mkfifo', [join(server.folder, 'git/alice/fifo.git')]);
+  const directories: readonly (string | Buffer)[] = [
+    '',
+    '.',
+    '..',
+    '/',
+    '//',
+    'alice/app.git',
+    '/etc/passwd',
+    '/proc/self/root',
+    '/proc/self/fd/0',
+    '/dev/zero',
+    '~',
+    '-',
+    '$(id)',
+    '%2e%2e/%2e%2e',
+    `${alice}/../../..`,
+    `${alice}/../../../outside`,
+    `${alice}/modules/etc`,
+    join(server.folder, 'git/alice/link.git'),
+    join(server.folder, 'git/alice/fifo.git'),
+    join(server.folder, 'git/nobody/new.git'),
+    `${alice}\n${bob}`,
+    Buffer.from([...Buffer.from(`${server.folder}/git/`), 0xff, 0xfe]),
+    `/${'x'.repeat(5000)}`,
+    `/${'d/'.repeat(2000)}`,
+  ];
+  const quarantines = [
+    'tmp_objdir-incoming-AAAAAA',
+    'tmp_objdir-incoming-LLLLLL',
+    '../../../../outside',
+    '../../../bob/app.git/objects',
+  ];
+  const places = [join(server.folder, 'git'), outside, evil];
+  const before = await filesIn(places, '');
+  const used = await server.usage('bob');
+  for (const directory of directories) {
+    for (const name of quarantines) {
+      const field = (key: string, value: string | Buffer) =>
+        Buffer.concat([Buffer.from(`${key}=`), Buffer.from(value)]);
+      const fields = [
+        'hook=pre-receive',
+        'script=hooks/pre-receive',
+        field('directory', directory),
+        field(
+          'GIT_QUARANTINE_PATH',
+          Buffer.concat([Buffer.from(directory), Buffer.from(`/objects/${name}`)]),
+        ),
+        `GIT_EXEC_PATH=${evil}`,
+      ];
+      const startedAt = performance.now();
+      const { status, text } = await askPush(server.socket('gate'), fields, creation);
+      const what = `${JSON.stringify(String(directory).slice(0, 60))} ${name}`;
+      t.ok([400, 404, 413].includes(status), `${what}: ${status} ${text}`);
+      t.ok(performance.now() - startedAt < 5000, `${what}: soon`);
+      t.notMatch(text, /root:|5 MB|kept/, `${what}: nothing of outside is told`);
+    }
+  }
+  t.equal(await filesIn(places, ''), before, 'nothing is changed');
+  t.equal(await server.usage('bob'), used, 'nothing of outside counts');
+  t.equal((await run('cat', [join(server.folder, 'ran')])).stdout, '', 'nothing of theirs ran');
+  t.equal(server.daemon.isRunning, true);
+  t.notMatch(server.daemon.log, /internal error/);
+});
+
+/** Refused and left in an empty quarantine, or in none. */
+async function isRefused(t: Test, bare: string, clone: Clone): Promise<void> {
+  await clone.commit(100);
+  const { code, said } = await clone.push();
+  t.equal(code, 1);
+  t.match(said, /^Quota exceeded: alice/);
+  t.strictSame(await quarantinesIn(bare), []);
+}
+
+t.test('a server whose root is a link refuses as any other', async t => {
+  const server = await Server.open(t, { started: false });
+  const [root, disk] = [join(server.folder, 'git'), join(server.folder, 'disk')];
+  await rename(root, disk);
+  await symlink(disk, root);
+  const bare = await server.repository('alice/app');
+  await server.installHooks();
+  await server.start();
+  const clone = await Clone.of(server, bare);
+  await clone.commit(1_200_000);
+  t.equal((await clone.push()).code, 0);
+  await server.usageIs('alice', used => used > 1_200_000);
+  await isRefused(t, bare, clone);
+  await clone.git('remote', 'set-url', 'origin', await realpath(bare));
+  await isRefused(t, bare, clone);
+  t.strictSame(await softquotaFilesIn(disk), []);
+});
+
+t.test('a repository behind a link that FOLLOW allows is refused as any other', async t => {
+  const server = await Server.open(t, { started: false });
+  const disk = join(server.folder, 'disk');
+  await mkdir(disk);
+  const bare = await server.repository('alice/app');
+  await rename(join(server.folder, 'git/alice'), join(disk, 'alice'));
+  await symlink(join(disk, 'alice'), join(server.folder, 'git/alice'));
+  await server.configure({ storage: { FOLLOW: disk } });
+  await server.installHooks(join(disk, 'alice/app.git'));
+  await server.start();
+  const clone = await Clone.of(server, bare);
+  await clone.commit(1_200_000);
+  t.equal((await clone.push()).code, 0);
+  await server.usageIs('alice', used => used > 1_200_000);
+  await isRefused(t, bare, clone);
+  await clone.git('remote', 'set-url', 'origin', join(disk, 'alice/app.git'));
+  await isRefused(t, bare, clone);
+  await rm(join(server.folder, 'git/alice'));
+  t.strictSame(await softquotaFilesIn(disk), []);
+});
