@@ -1,6 +1,6 @@
 /** Hostile environments and paths: nothing of a pusher's runs, and nothing but the own quarantine is emptied. */
 
-import { mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, realpath, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { askPush } from './ask-push.ts';
@@ -268,23 +268,19 @@ t.test('a server whose root is a link refuses as any other', async t => {
   t.strictSame(await softquotaFilesIn(disk), []);
 });
 
-t.test('a repository behind a link that FOLLOW allows is refused as any other', async t => {
-  const server = await Server.open(t, { started: false });
-  const disk = join(server.folder, 'disk');
-  await mkdir(disk);
-  const bare = await server.repository('alice/app');
-  await rename(join(server.folder, 'git/alice'), join(disk, 'alice'));
-  await symlink(join(disk, 'alice'), join(server.folder, 'git/alice'));
-  await server.configure({ storage: { FOLLOW: disk } });
-  await server.installHooks(join(disk, 'alice/app.git'));
-  await server.start();
+t.test('a repository that is mounted at another path as well is refused there as anywhere', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const bare = server.path('alice/app');
+  const place = join(server.folder, 'mounted.git');
+  await mkdir(place);
+  await must('mount', ['--bind', bare, place]);
+  t.teardown(() => must('umount', [place]));
   const clone = await Clone.of(server, bare);
   await clone.commit(1_200_000);
   t.equal((await clone.push()).code, 0);
   await server.usageIs('alice', used => used > 1_200_000);
   await isRefused(t, bare, clone);
-  await clone.git('remote', 'set-url', 'origin', join(disk, 'alice/app.git'));
+  await clone.git('remote', 'set-url', 'origin', place);
   await isRefused(t, bare, clone);
-  await rm(join(server.folder, 'git/alice'));
-  t.strictSame(await softquotaFilesIn(disk), []);
+  t.strictSame(await softquotaFilesIn(bare), []);
 });
