@@ -213,6 +213,11 @@ export async function attackedRepository(
   return { server, owner, bare, clone, ways, times };
 }
 
+/** A push that asks, so that the repository is none that has been quiet for long. */
+export async function ask({ clone }: Attacked): Promise<void> {
+  await clone.push(['main:refs/heads/asked']);
+}
+
 /** The names of the quarantines in a repository. */
 export async function quarantinesIn(bare: string): Promise<readonly string[]> {
   const names = await readdir(join(bare, 'objects'));

@@ -14,6 +14,7 @@ import { asGitUser, asUser, gitAs, openForGitUser, startWorker, uid } from './gi
 import {
   type Attacked,
   addHook,
+  ask,
   attackBranch,
   attackedRepository,
   attacks,
@@ -71,6 +72,7 @@ t.test('fifteen seconds after the last attack nothing is left, and each byte cou
   await server.installHooks();
   await server.scan();
   await startWorker(t, server);
+  await Promise.all([...repositories.values()].map(ask));
 
   const beside = repositories.get('uploads broken off before the last bytes');
   if (beside === undefined) throw new Error('there is no such scenario');
