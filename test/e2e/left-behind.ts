@@ -11,6 +11,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { systemCode } from '../../src/errors.ts';
+import { isLong } from '../run-length.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { gitAs } from './git-user.ts';
@@ -48,6 +49,9 @@ export interface Attacked {
   /** How often each push is made by each way. */
   readonly times: number;
 }
+
+/** A push lasts for no more than nineteen of them. */
+const dripMs = isLong ? 10_000 : 1000;
 
 export const attackBytes = 600_000;
 export const attackBranch = 'attack';
@@ -124,17 +128,17 @@ async function pushed({ server, bare, clone, ways }: Attacked): Promise<void> {
   }
 }
 
-/** Uploads of which all is there but for some bytes, which come one by one. */
+/** Uploads of which all objects are there, and the bytes behind them come one by one. */
 async function drip({ bare, clone, ways }: Attacked): Promise<() => Promise<void>> {
   const whole = await wholePush(clone, await clone.git('rev-parse', attackBranch), attackBranch);
-  const left = 2000;
+  const left = 20;
   const pushes = await Promise.all(ways.map(({ begin }) => begin(bare, whole.length)));
   await Promise.all(pushes.map(push => push.send(whole.subarray(0, -left))));
   let at = whole.length - left;
   const dripping = setInterval(() => {
     for (const push of pushes) void push.send(whole.subarray(at, at + 1));
     at += 1;
-  }, 500);
+  }, dripMs);
   return async () => {
     clearInterval(dripping);
     for (const push of pushes) push.leave(Buffer.alloc(0));
