@@ -18,7 +18,11 @@ import { commandsManual, configurationManual } from './reference/manual-pages.ts
 import { dashboard, metricsReference } from './reference/metrics.ts';
 import { architecture } from './reference/modules.ts';
 import { openApi } from './reference/openapi.ts';
+import { withPrintedFiles } from './reference/printed-files.ts';
 import { uploadsReference } from './reference/uploads.ts';
+
+/** The pages that print files of the package. */
+const printing = ['docs/redis.md'];
 
 /** Each file, from the project's root, and what makes its text. */
 const generated: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -38,6 +42,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'share/completions/softquota.fish': fishCompletion,
   'share/man/app.ini.5': configurationManual,
   'share/man/softquota.1': commandsManual,
+  ...Object.fromEntries(printing.map(page => [page, () => withPrintedFiles(page)])),
 };
 
 const root = new URL('../', import.meta.url);

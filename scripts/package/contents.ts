@@ -93,7 +93,8 @@ export async function layOut(
     await mkdir(dirname(join(root, to)), { recursive: true });
     await rename(join(program, from), join(root, to));
   }
-  await rm(join(program, 'share'), { recursive: true });
+  for (const emptied of ['completions', 'man'])
+    await rm(join(program, 'share', emptied), { recursive: true });
   await runTool('gzip', [
     '-9n',
     ...['man1/softquota.1', 'man5/app.ini.5'].map(page => join(root, 'usr/share/man', page)),

@@ -121,7 +121,11 @@ export class Fleet implements SharedDocuments {
     const outbox = new Outbox({ ledger, store, host, membership, tell });
     this.#outbox = outbox;
     this.#following = new LogFollower({ documents, usage, store, membership });
-    this.#adviceWatch = new AdviceWatch({ store, log, everyMs: adviceEveryMs });
+    this.#adviceWatch = new AdviceWatch({
+      store: { advice: () => this.advice() },
+      log,
+      everyMs: adviceEveryMs,
+    });
   }
 
   /** Does what follows from a part's message. */
@@ -264,7 +268,7 @@ export class Fleet implements SharedDocuments {
   }
 
   advice(): Promise<readonly ServerAdvice[]> {
-    return this.#options.store.advice();
+    return this.#options.store.advice(this.#documents.divergence?.why === 'emptied');
   }
 
   /**

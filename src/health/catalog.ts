@@ -70,6 +70,12 @@ export const daemonFindings = {
       'The server of the shared store is configured so that it can lose data, or lets anybody connect.',
     mend: 'set the line of redis.conf that the finding names',
   },
+  shared_store_dropped: {
+    severity: 'wrong',
+    meaning:
+      'The server of the shared store keeps an append-only file, was started again, and is empty. Redis drops what the file has if its ACL file has `user default off` without rights.',
+    mend: 'write `user default off ~* &* +@all` into the ACL file, then restart Redis; if the policy is still missing, `softquota store repair --known`',
+  },
   host_silent: {
     severity: 'notice',
     meaning: 'A host has sent nothing for more than a day. The usage that it last reported still counts.',

@@ -113,7 +113,9 @@ function hostFindings({ fleet, now }: Observed): Finding[] {
             'set [server] HOST_ID in app.ini to a name that no other host has, then restart the daemon',
           ),
         ]),
-    ...fleet.advice.map(({ message, mend }) => makeFinding('shared_store', message, mend)),
+    ...fleet.advice.map(({ code, message, mend }) =>
+      makeFinding(code === 'dropped_at_start' ? 'shared_store_dropped' : 'shared_store', message, mend),
+    ),
     ...unwalked(fleet),
     ...unnamed(fleet),
     ...silent.map(({ host, seenAt }) =>

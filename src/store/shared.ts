@@ -116,6 +116,7 @@ export type ClaimOutcome = 'kept' | 'regained' | 'taken' | 'former_life' | 'youn
 /** Something about the server that its administrator should change. */
 export interface ServerAdvice {
   readonly code:
+    | 'dropped_at_start'
     | 'no_append_only'
     | 'evicts'
     | 'no_password'
@@ -224,5 +225,6 @@ export interface SharedStore extends RecordStore {
    * none.
    */
   forgetHost(host: string): Promise<void>;
-  advice(): Promise<readonly ServerAdvice[]>;
+  /** `lacksPolicy`: the store is known to have had a policy that is gone. */
+  advice(lacksPolicy?: boolean): Promise<readonly ServerAdvice[]>;
 }

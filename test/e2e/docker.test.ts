@@ -1,6 +1,6 @@
 /** The image and the compose file, without a container engine: see dockerfile.ts for what stands for what. */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -241,19 +241,15 @@ t.test('compose’s Redis runs as the manual sets one up, is healthy, and lets o
   const customTags = [{ tag: '!reset', resolve: () => null }];
   const { services } = withRedis.parse(parse(await text('compose.redis.yaml'), { customTags }));
   const { command, healthcheck, volumes } = services.redis;
-  const blockOf = async (page: string, kind: string) =>
-    new RegExp(`\`\`\`${kind}\\n(.*?)\`\`\``, 's').exec(await text(page))?.[1] ?? '';
-  const [program, ...settings] = command;
-  t.equal(program, 'redis-server');
-  const lines = settings
-    .join(' ')
-    .split(' --')
-    .map(line => line.replace(/^--/, ''));
-  t.strictSame(lines, (await blockOf('docs/redis.md', 'conf')).trim().split('\n'));
-  t.ok(volumes.includes('./users.acl:/etc/redis/users.acl:ro'));
+  t.strictSame(command, ['redis-server', '/etc/redis/redis.conf']);
+  const [file = '', ...acl] = volumes;
+  t.equal(file, './share/redis/redis.conf:/etc/redis/redis.conf:ro');
+  t.strictSame(acl, ['./users.acl:/etc/redis/users.acl:ro', 'redis:/data']);
 
-  const folder = t.testdir({ 'users.acl': await blockOf('docs/redis.md', 'acl') });
-  const { servers } = await startSingle(t, ...settings.map(word => word.replace('/etc/redis', folder)));
+  const folder = t.testdir({ 'users.acl': await text('share/redis/users.acl') });
+  const conf = await text('share/redis/redis.conf');
+  await writeFile(`${folder}/redis.conf`, conf.replace('/etc/redis', folder));
+  const { servers } = await startSingle(t, '--include', `${folder}/redis.conf`);
   const { port } = servers[0];
   const [, healthy] = healthcheck.test;
   const check = healthy.replace('redis-cli', `redis-cli -p ${port}`);

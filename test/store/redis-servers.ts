@@ -160,7 +160,7 @@ export async function startSecure(t: Test): Promise<Secure> {
   const directory = folder(t);
   const { certificate, certificateFile, keyFile } = await certificateIn(directory);
   const users = join(directory, 'users.acl');
-  writeFileSync(users, 'user default off\nuser soft:quota on >p@ss/word ~* &* +@all\n');
+  writeFileSync(users, 'user default off ~* &* +@all\nuser soft:quota on >p@ss/word ~* &* +@all\n');
   const tls = ['--tls-cert-file', certificateFile, '--tls-key-file', keyFile, '--tls-auth-clients', 'no'];
   const server = await startServer(t, {
     directory,

@@ -12,13 +12,15 @@ import { replyCode } from './faults.ts';
 const oldest = [6, 2] as const;
 
 /** As far as the server lets us see; not being let is no fault. */
-export async function readAdvice({
-  address,
-  connection,
-  waitReplicas,
-}: RedisContext): Promise<readonly ServerAdvice[]> {
+export async function readAdvice(
+  { address, connection, waitReplicas }: RedisContext,
+  lacksPolicy: boolean,
+): Promise<readonly ServerAdvice[]> {
   const servers = await connection.run(client => Promise.all(mastersOf(client).map(look)));
-  const advice = servers.flatMap(server => adviceFor(server, waitReplicas));
+  const advice = servers.flatMap(server => [
+    ...(lacksPolicy ? dropped(server) : []),
+    ...adviceFor(server, waitReplicas),
+  ]);
   if (isOpen(address)) {
     advice.push({
       code: 'no_password',
@@ -44,7 +46,7 @@ interface Server {
 
 async function look(server: Redis): Promise<Server> {
   const { host, port } = server.options;
-  const info = await permitted(server.info(), '');
+  const info = (await permitted(server.info(), '')) + (await permitted(server.info('commandstats'), ''));
   const settings = await permitted(server.config('GET', 'append*'), []);
   return {
     name: `Redis at ${host}:${port}`,
@@ -60,6 +62,20 @@ async function permitted<T>(answer: Promise<T>, otherwise: T): Promise<T> {
     if (replyCode(error) === null) throw error;
     return otherwise;
   }
+}
+
+/**
+ * A server that keeps an append-only file and was not told to empty itself has dropped what the file has at its
+ * start, as Redis does where the ACL file gives the user `default` no rights.
+ */
+function dropped({ name, info }: Server): ServerAdvice[] {
+  const wasFlushed = info.has('cmdstat_flushall') || info.has('cmdstat_flushdb');
+  if (info.get('aof_enabled') !== '1' || wasFlushed) return [];
+  const minutes = Math.ceil(Number(info.get('uptime_in_seconds')) / 60);
+  const message = `${name} keeps an append-only file, was started ${minutes} min ago, and is without the policy: it has dropped what the file has, if nobody deleted it. It does so where its ACL file has "user default off" without rights.`;
+  const mend =
+    'user default off ~* &* +@all (in the ACL file, then restart Redis; what it has not rewritten is there again)';
+  return [{ code: 'dropped_at_start', message, mend }];
 }
 
 function adviceFor({ name, info, settings }: Server, waitReplicas: number): ServerAdvice[] {

@@ -267,8 +267,8 @@ export class RedisStore implements SharedStore {
     await dropMarks(context, host);
   }
 
-  async advice(): Promise<readonly ServerAdvice[]> {
-    return readAdvice(this.#open());
+  async advice(lacksPolicy = false): Promise<readonly ServerAdvice[]> {
+    return readAdvice(this.#open(), lacksPolicy);
   }
 
   close(): Promise<void> {
