@@ -60,13 +60,22 @@ async function serve(
   });
   // Nor is that nobody reads what is said.
   process.stderr.on('error', () => {});
-  const stopAsked = new Promise<string>(resolve => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
-  });
+  const stopAsked = Promise.withResolvers<string>();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopAsked.resolve(signal));
+  let status: number = exitCodes.done;
+  const socketLost = (error: unknown) => {
+    const mend = 'with systemd: systemctl restart softquota.socket softquota-trusted.socket';
+    log.fatal(
+      { err: error },
+      `a socket is gone and cannot be made anew: the daemon has to be started (${mend})`,
+    );
+    status = exitCodes.internal;
+    stopAsked.resolve('none');
+  };
   const { env, pid } = process;
   const supervision = supervise({ env, pid, socket: config.server.socket, log });
   try {
-    const started = await Daemon.start({ config, env, log });
+    const started = await Daemon.start({ config, env, log, socketLost });
     daemon = started;
     supervision.begin();
     process.on('SIGHUP', () => {
@@ -76,11 +85,11 @@ async function serve(
       started.reload(loaded);
       supervision.reloaded();
     });
-    log.info({ signal: await stopAsked }, 'softquota stops');
+    log.info({ signal: await stopAsked.promise }, 'softquota stops');
     supervision.stopping();
     setTimeout(() => {
       log.error('a part of the daemon did not stop in time and is abandoned');
-      void leave(exitCodes.done);
+      void leave(status);
     }, stopMs).unref();
     const hangingThreads = await started.stop();
     await supervision.close();
@@ -92,7 +101,7 @@ async function serve(
       await flush();
       process.kill(process.pid, 'SIGKILL');
     }
-    return await leave(exitCodes.done);
+    return await leave(status);
   } catch (error) {
     if (error instanceof SoftquotaError) log.fatal({ code: error.code, err: error.cause }, error.message);
     else log.fatal({ err: error }, 'internal error (please report it)');

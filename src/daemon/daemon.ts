@@ -42,6 +42,8 @@ export interface DaemonOptions {
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
+  /** Called where nobody can connect to a socket any more: only a start helps. */
+  readonly socketLost?: (error: unknown) => void;
 }
 
 /** What was opened, each after what it needs. */
@@ -75,7 +77,7 @@ export class Daemon {
    * Resolves once it answers; rejects with `configuration` or `store_refused`, and then nothing is left
    * running.
    */
-  static async start({ config, env, log }: DaemonOptions): Promise<Daemon> {
+  static async start({ config, env, log, socketLost = () => {} }: DaemonOptions): Promise<Daemon> {
     const { dataPath, hostId, socket } = config.server;
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
@@ -133,7 +135,7 @@ export class Daemon {
       });
       // What was measured before counts no more where nobody measures it again.
       if (config.reclaim.run === 'never') ledger.reach.forget();
-      const onFullChanged = () => refusals.disksChanged();
+      const onFullChanged = () => refusals.lookAtAll();
       const parts = {
         config,
         ledger,
@@ -190,6 +192,7 @@ export class Daemon {
       const servers = await openServers({
         current,
         env,
+        socketLost,
         host,
         events,
         fleet,

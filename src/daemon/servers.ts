@@ -13,6 +13,7 @@ import {
   openFilesLimit,
   type SocketName,
   type SocketPlace,
+  type SocketWatch,
   watchDescriptors,
 } from '../service/index.ts';
 import { addressOf } from '../wire/index.ts';
@@ -23,7 +24,12 @@ export interface ServersOptions extends ServedParts {
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
   readonly pushes: PushServices;
+  /** Called where nobody can connect to a socket any more. */
+  readonly socketLost: SocketWatch['lost'];
 }
+
+/** Milliseconds between two looks whether the sockets are where hooks ask. */
+const lookAtSocketsMs = 60_000;
 
 interface Open {
   /** Ends some connections on which nothing is asked. */
@@ -38,16 +44,25 @@ interface Open {
 export async function openServers(
   options: ServersOptions,
 ): Promise<Pick<Open, 'close'> & { readonly url: string }> {
-  const { current, env, log } = options;
+  const { current, env, log, refusals } = options;
   const { server } = current.config;
   const parts = gateServices(options);
   const pushQuestions = new PushQuestions(parts);
   const services: GateServices = { ...parts, pushQuestions };
   const shares = sharesOf(openFilesLimit(), log);
   const inherited = inheritedSockets(env, process.pid);
+  const watch: SocketWatch = {
+    everyMs: lookAtSocketsMs,
+    renewed: path => {
+      log.warn({ path }, 'the socket was gone, and is made anew');
+      // What lay beside it is gone, too.
+      refusals.lookAtAll();
+    },
+    lost: options.socketLost,
+  };
   const place = (name: SocketName, made: SocketPlace): SocketPlace => {
     const descriptor = inherited.get(name);
-    return descriptor === undefined ? made : { ...made, descriptor };
+    return { ...made, watch, ...(descriptor === undefined ? {} : { descriptor }) };
   };
   const gates: readonly (() => Promise<Gate>)[] = [
     () =>

@@ -74,6 +74,7 @@ export class FastLane {
     server.on('connection', socket => this.#opened(socket));
     const everyMs = Math.min(checkEveryMs, headersMs, idleMs);
     server.on('listening', () => {
+      clearInterval(this.#timer);
       this.#timer = setInterval(() => this.#endOverdue(), everyMs).unref();
     });
   }

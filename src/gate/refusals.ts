@@ -62,8 +62,8 @@ export class Refusals {
     this.#refresh ??= setInterval(() => this.#loop.reconcileAll(), refreshMs).unref();
   }
 
-  /** Disks have become full, or have enough space again. */
-  disksChanged(): void {
+  /** Disks have become full or have enough space again, or the file is gone. */
+  lookAtAll(): void {
     this.#loop.reconcileAll();
   }
 

@@ -21,6 +21,6 @@ export {
 } from './descriptors.ts';
 export { type Exposure, exposureOf } from './exposure.ts';
 export { inheritedSockets, type SocketName } from './inherited.ts';
-export { type Listening, listen, longestPathBytes, type SocketPlace } from './listen.ts';
+export { type Listening, listen, longestPathBytes, type SocketPlace, type SocketWatch } from './listen.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { type Supervision, type SupervisionOptions, supervise } from './supervision.ts';

@@ -1,6 +1,6 @@
-/** Makes a server listen on a Unix socket. */
+/** Makes a server listen on a Unix socket, and again where the socket's file is gone. */
 
-import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, readFileSync, readlinkSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { runProgram } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
@@ -16,6 +16,17 @@ export interface SocketPlace {
   readonly setting: string;
   /** A listening descriptor from the service manager; its path, mode and group are the manager's. */
   readonly descriptor?: number;
+  /** Who hears of it when the file of the socket goes, as where /run is emptied; else nobody looks. */
+  readonly watch?: SocketWatch;
+}
+
+export interface SocketWatch {
+  /** Milliseconds between two looks. */
+  readonly everyMs: number;
+  /** The server listens at a new file. */
+  renewed(path: string): void;
+  /** Nobody can connect any more, and the server cannot listen again. */
+  lost(error: unknown): void;
 }
 
 export interface Listening {
@@ -40,10 +51,68 @@ const umaskWhileMade = 0o177;
  * `configuration`, and then nothing is left behind. For the main thread only, since it sets the umask.
  */
 export async function listen(server: Server, place: SocketPlace): Promise<Listening> {
-  if (place.descriptor !== undefined) {
-    await listening(server, { fd: place.descriptor, backlog }, place);
-    return { withdraw: () => false };
+  const { descriptor } = place;
+  const given = descriptor === undefined ? null : pathOf(descriptor);
+  const isGone = given !== null && identityOf(given) === null;
+  if (descriptor === undefined || isGone) {
+    const own = given === null ? place : { ...place, path: given };
+    await make(server, own);
+    return keep(server, own, true);
   }
+  await listening(server, { fd: descriptor, backlog }, place);
+  if (given === null) return { withdraw: () => false };
+  const { mode, gid } = lstatSync(given);
+  return keep(server, { ...place, path: given, mode: mode & 0o777, group: String(gid) }, false);
+}
+
+/** `isOwn`: the file is this daemon's, and not the service manager's. */
+function keep(server: Server, place: SocketPlace, isOwn: boolean): Listening {
+  const { path, watch } = place;
+  let there = identityOf(path);
+  let isOurs = isOwn;
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (after: SocketWatch) => {
+    try {
+      if (identityOf(path) !== there) {
+        // The file of another daemon that listens stays.
+        await makeWay(place);
+        server.close();
+        await make(server, place);
+        there = identityOf(path);
+        isOurs = true;
+        after.renewed(path);
+      }
+      lookLater();
+    } catch (error) {
+      after.lost(error);
+    }
+  };
+  const lookLater = () => {
+    if (watch !== undefined) timer = setTimeout(() => void look(watch), watch.everyMs).unref();
+  };
+  lookLater();
+  return {
+    withdraw: () => {
+      clearTimeout(timer);
+      return isOurs && there !== null && there === identityOf(path) && isRemoved(path);
+    },
+  };
+}
+
+/** Where a listening socket has its file, or had it; null where the system does not say. */
+function pathOf(descriptor: number): string | null {
+  try {
+    const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${descriptor}`))?.[1];
+    const lines = readFileSync('/proc/self/net/unix', 'utf8').split('\n');
+    // Num RefCount Protocol Flags Type St Inode Path
+    const line = lines.find(each => each.trim().split(/ +/)[6] === inode);
+    return /\s(\/.*)$/.exec(line ?? '')?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+async function make(server: Server, place: SocketPlace): Promise<void> {
   if (Buffer.byteLength(place.path) > longestPathBytes) {
     throw fault(place, `a socket's path has at most ${longestPathBytes} bytes`);
   }
@@ -67,8 +136,6 @@ export async function listen(server: Server, place: SocketPlace): Promise<Listen
     await new Promise(resolve => server.close(resolve));
     throw error instanceof SoftquotaError ? error : fault(place, 'its mode cannot be set', error);
   }
-  const made = identityOf(place.path);
-  return { withdraw: () => made !== null && made === identityOf(place.path) && isRemoved(place.path) };
 }
 
 /** Which file it is; null where there is none. */

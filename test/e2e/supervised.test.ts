@@ -1,8 +1,9 @@
 /** The daemon under a service manager: what it tells, and the sockets that it is given. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { isLong } from '../run-length.ts';
 import { Manager } from '../service/manager.ts';
 import { ask, until } from './ask.ts';
 import { Server } from './server.ts';
@@ -44,3 +45,22 @@ t.test('all three sockets may be handed over, the administrator’s too', async 
   t.equal((await daemon.end()).code, 0);
   t.ok(existsSync(admin), 'it is the manager’s');
 });
+
+t.test(
+  'sockets whose files are gone are there again within a minute, with the list beside them',
+  { skip: !isLong, timeout: 120_000 },
+  async t => {
+    const server = await Server.open(t);
+    const names = ['gate', 'trusted', 'admin'] as const;
+    const list = server.socket('gate').replace(/sock$/, 'refused');
+    await until(() => (existsSync(list) ? true : null));
+    for (const file of [...names.map(name => server.socket(name)), list]) rmSync(file);
+    for (const name of names) {
+      const address = name === 'admin' ? '/api/v1/version' : '/healthz';
+      const answered = () => until(() => server.ask(name, address).catch(() => null));
+      t.equal((await answered().catch(answered)).status, 200, name);
+    }
+    await until(() => (existsSync(list) ? true : null));
+    t.match(server.daemon.log, /the socket was gone, and is made anew/);
+  },
+);

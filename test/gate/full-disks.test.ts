@@ -36,7 +36,7 @@ t.test('repositories on a disk with too little free space are in it, whoever the
   const bob = subjects.map(subject => `owner\tbob\t${subject}\t${over}`);
   t.strictSame(await lines(), [...bob, `path\t/srv/git/bob/app.git\t${over}`]);
   full = ['alice', 'bob'];
-  refusals.disksChanged();
+  refusals.lookAtAll();
   const message = 'The disk is nearly full: 2 MB of 64 MB are free, and 4 MB have to stay free.';
   t.strictSame(await lines(), [
     ...bob,
@@ -49,6 +49,6 @@ t.test('repositories on a disk with too little free space are in it, whoever the
   t.strictSame(await lines(), []);
   ledger.settings = settings;
   full = [];
-  refusals.disksChanged();
+  refusals.lookAtAll();
   t.strictSame(await lines(), [...bob, `path\t/srv/git/bob/app.git\t${over}`]);
 });

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { inheritedSockets, listen } from '../../src/service/index.ts';
 
@@ -96,4 +97,30 @@ t.test('a descriptor that is no socket is a fault', async t => {
     code: 'configuration',
     message: /descriptor \d+ of the service manager cannot be used/,
   });
+});
+
+t.test('of a socket that is handed over, and whose file is gone, one of its own is made', async t => {
+  const path = join(directoryFor(t), 'gate.sock');
+  const words = ['-l', path, '--fdname=gate', process.execPath, child];
+  const activated = spawn('systemd-socket-activate', words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(activated, 'close');
+  t.teardown(() => activated.kill('SIGKILL'));
+  const ask = () =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(path, () =>
+        socket.once('data', data => resolve(String(data)) ?? socket.end('x')),
+      );
+      socket.once('error', reject);
+    });
+  await once(activated.stderr, 'data');
+  activated.stderr.resume();
+  // Whoever connects has it started; the file goes before it runs.
+  const first = connect(path);
+  await once(first, 'connect');
+  fs.unlinkSync(path);
+  while (!fs.existsSync(path)) await delay(5);
+  t.match(await ask(), /^gate /);
+  first.destroy();
+  await ended;
+  t.notOk(fs.existsSync(path), 'and it goes with the daemon');
 });

@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { listen, longestPathBytes, type SocketPlace } from '../../src/service/index.ts';
+import { listen, longestPathBytes, type SocketPlace, type SocketWatch } from '../../src/service/index.ts';
 
 function directoryFor(t: Test): string {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
@@ -157,4 +157,54 @@ t.test('a directory that is not there is named', async t => {
     code: 'configuration',
     message: /nothing can listen there: .*missing/,
   });
+});
+
+/** A watch that tells what it heard. */
+function watched() {
+  const heard = Promise.withResolvers<string>();
+  const watch: SocketWatch = {
+    everyMs: 5,
+    renewed: path => heard.resolve(path),
+    lost: error => heard.reject(error),
+  };
+  return { watch, heard: heard.promise };
+}
+
+const connected = (path: string) =>
+  new Promise<void>((resolve, reject) => {
+    const socket = connect(path, () => resolve(void socket.destroy())).on('error', reject);
+  });
+
+t.test('a socket whose file is gone is made anew, with its mode and group', async t => {
+  const path = join(directoryFor(t), 's');
+  const { watch, heard } = watched();
+  const server = newServer(t);
+  const listening = await listen(server, place(path, { group: '12345', watch }));
+  await connected(path);
+  fs.unlinkSync(path);
+  t.equal(await heard, path);
+  await connected(path);
+  const { mode, gid } = fs.statSync(path);
+  t.strictSame([mode & 0o777, gid], [0o660, 12345]);
+  t.ok(listening.withdraw());
+  t.notOk(fs.existsSync(path));
+});
+
+t.test('where the directory is gone, or another daemon listens, that is told', async t => {
+  const directory = directoryFor(t);
+  fs.mkdirSync(join(directory, 'run'));
+  const path = join(directory, 'run', 's');
+  const gone = watched();
+  await listen(newServer(t), place(path, { watch: gone.watch }));
+  fs.rmSync(join(directory, 'run'), { recursive: true });
+  await t.rejects(gone.heard, { code: 'configuration', message: /nothing can listen there/ });
+
+  const other = join(directory, 'other');
+  const taken = watched();
+  await listen(newServer(t), place(other, { watch: taken.watch }));
+  const thief = newServer(t);
+  await new Promise<void>(resolve => thief.listen(`${other}.new`, resolve));
+  fs.renameSync(`${other}.new`, other);
+  await t.rejects(taken.heard, { code: 'configuration', message: /another process uses it/ });
+  await connected(other);
 });
