@@ -99,6 +99,8 @@ export async function layOut(
     '-9n',
     ...['man1/softquota.1', 'man5/app.ini.5'].map(page => join(root, 'usr/share/man', page)),
   ]);
+  // The manual names what is in it by the path that every installation has.
+  await symlink('../../share/doc/softquota/docs', join(program, 'docs'));
   await mkdir(join(root, 'usr/bin'));
   await symlink('../lib/softquota/bin/softquota', join(root, 'usr/bin/softquota'));
   await mkdir(join(root, 'etc/softquota'), { recursive: true });

@@ -201,8 +201,11 @@ export class Site {
   type({ kind, text }: Block): Promise<Run> {
     if (kind === 'sh alice')
       return this.sandbox.run('sh', ['-eu', '-c', text], { cwd: this.home, env: identity });
-    const install = `npm install -g --offline ${this.#package} && "$(npm root -g)/softquota/systemd/install"`;
-    return this.#shell.type(this.#package === null ? text : text.replace('./scripts/install', install));
+    const install = `(umask 022 && npm install -g --offline ${this.#package}) && "$(npm root -g)/softquota/systemd/install"`;
+    if (this.#package === null) return this.#shell.type(text);
+    const remove = '/usr/lib/softquota/systemd/remove\n';
+    const byNpm = text.replace('./scripts/install', install);
+    return this.#shell.type(byNpm.replace(remove, `${remove}npm uninstall -g softquota\n`));
   }
 
   /** The same where it has to succeed, or to end as the guide says: alice's first push is refused. */

@@ -80,6 +80,8 @@ const left =
   "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib /var/cache -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
   'grep softquota /etc/passwd /etc/group /etc/gshadow || true';
 
+const nodeOfHost = 'command -v node npm; node --version; npm root -g';
+
 /** The rows of the guide's table of rights that are about a path which is there after the installation. */
 async function rightsTold(): Promise<ReadonlyMap<string, string>> {
   const rows = text.matchAll(/^\| `(\/[^`]+)`[^|]*\| `([^`]+)`, (0\d{3}) \|/gm);
@@ -97,6 +99,9 @@ for (const way of some(names, 2)) {
       const site = await Site.open(t, way === 'ssh' ? null : packageFile);
       const { sandbox } = site;
       const nothing = await sandbox.must('sh', ['-c', left]);
+      const node = await sandbox.must('sh', ['-c', nodeOfHost]);
+      // As root's shell has it on a hardened host.
+      await site.type({ kind: 'sh', heading: '', text: 'umask 077\n' });
       let before = '';
       for (const step of stepsOf(guide, way)) {
         const { code, stdout, stderr } = await site.type(step);
@@ -113,6 +118,15 @@ for (const way of some(names, 2)) {
         t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
         t.match(stdout, shows[step.heading] ?? /^/, step.heading);
         if (step.heading !== 'Check') continue;
+        await sandbox.must('runuser', [
+          '-u',
+          'git',
+          '--',
+          'test',
+          '-x',
+          '/usr/lib/softquota/hooks/receive-pack/git',
+        ]);
+        t.equal(await sandbox.must('sh', ['-c', nodeOfHost]), node, 'what else runs with Node is left alone');
         const page = await sandbox.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
         t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
         const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
