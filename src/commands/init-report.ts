@@ -3,7 +3,7 @@
  * the next steps.
  */
 
-import type { FoundStore, RecognisedLayout } from '../doctor/index.ts';
+import { type FoundStore, type RecognisedLayout, systemAccounts } from '../doctor/index.ts';
 import { counted, formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';
@@ -26,6 +26,8 @@ export interface NextCommands {
   readonly forge: string | null;
   /** Runs the worker; null where `--worker` did not set it up. */
   readonly worker: string | null;
+  /** Lets everybody ask who may write the repositories; null where they may, or nobody else writes them. */
+  readonly members: string | null;
 }
 
 export interface InitReport {
@@ -67,8 +69,10 @@ export function nextCommands({
   root,
   forge,
   worker,
+  writers,
 }: Pick<InitReport, 'layout' | 'root' | 'forge'> & {
   readonly file: string;
+  readonly writers: readonly string[];
   readonly worker: Pick<NewWorker, 'user' | 'isUnit'> | null;
 }): NextCommands {
   const config = file === '/etc/softquota/app.ini' ? '' : ` --config ${shellQuoted(file)}`;
@@ -80,7 +84,16 @@ export function nextCommands({
     enforce: `sed -i 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
     forge: forge === null ? null : enableForge(forge, file, root),
     worker: worker === null ? null : startWorker(worker, config),
+    members: config === '' ? lettingAsk(writers) : null,
   };
+}
+
+/** The gate's socket belongs to the group softquota. */
+function lettingAsk(writers: readonly string[]): string | null {
+  const group = systemAccounts().groups.find(({ name }) => name === 'softquota');
+  const others = writers.filter(name => group?.members.includes(name) !== true);
+  if (others.length === 0) return null;
+  return `for user in ${others.map(shellQuoted).join(' ')}; do usermod --append --groups softquota "$user"; done`;
 }
 
 const names: Readonly<Record<RecognisedLayout, string>> = {
@@ -112,6 +125,7 @@ export function initText(report: InitReport): string {
       `Start the daemon (as a service: systemctl start softquota):`,
       `    ${next.start}`,
       ...workerLines(report),
+      ...memberLines(next),
       ...(mode === 'report' ? enforcing(next) : []),
     ]),
   ]
@@ -125,6 +139,14 @@ function workerLines({ worker, next }: InitReport): string[] {
     `Then start the worker, which runs as ${worker.user} and measures what was deleted:`,
     `    ${next.worker}`,
     ...worker.units.map(path => `Written for it: ${path}.`),
+  ];
+}
+
+function memberLines({ members }: NextCommands): string[] {
+  if (members === null) return [];
+  return [
+    'These users may write the repositories, and have to be in the group softquota, so that their pushes can be checked (and so does everybody who comes later):',
+    `    ${members}`,
   ];
 }
 

@@ -95,7 +95,7 @@ export async function initialise(task: InitTask): Promise<Initialised> {
         forge !== null && forge.fault === null ? stores.filter(({ subject }) => subject === null) : stores,
     },
     worker: worker && { user: worker.user, units: worker.units.map(unit => unit.path) },
-    next: nextCommands({ file, layout, root: found.root, forge, worker }),
+    next: nextCommands({ file, layout, root: found.root, forge, worker, writers: found.writers }),
   };
   return {
     output: json ? jsonText(report) : initText(report),

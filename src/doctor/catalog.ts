@@ -205,6 +205,18 @@ export const doctorFindings = {
       'git is not installed, or older than 2.11. Older versions have no quarantine: a refused push would stay on the disk.',
     mend: 'install git 2.11 or newer',
   },
+  git_config: {
+    severity: 'wrong',
+    meaning:
+      'git ends with an error as the user that it runs as, because that user cannot read a configuration file, or the file has an error. So do the hooks.',
+    mend: '`chmod a+r` for the file, or correct it',
+  },
+  named_missing: {
+    severity: 'wrong',
+    meaning:
+      'The configuration of sshd, a web server, gitolite or a service names a file or directory of softquota that is not there. Uploads over the limit are then not stopped early.',
+    mend: 'write the path that every installation has, below `/usr/lib/softquota`',
+  },
   getfattr_missing: {
     severity: 'wrong',
     meaning:

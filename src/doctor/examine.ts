@@ -11,6 +11,7 @@ import { checkDaemon } from './daemon.ts';
 import { checkForge } from './forge.ts';
 import { checkGate } from './gate.ts';
 import { checkGc } from './gc.ts';
+import { checkGitSetup } from './git-setup.ts';
 import { checkHooks } from './hooks.ts';
 import { checkInnerRepositories } from './inner-repositories.ts';
 import type { HostContext, Installation, Loaded } from './installation.ts';
@@ -85,10 +86,10 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
     ...(heard ? [] : [checkRoots(context, repositories)]),
     hooks,
     checkInnerRepositories(context, close),
-    await checkReachability(
-      installation,
+    await checkReachability(installation, close, hooks.run),
+    await checkGitSetup(
+      context,
       close.map(({ user }) => user),
-      hooks.run,
     ),
     checkUnmanaged(installation, repositories),
     checkGc(context, close),

@@ -14,10 +14,13 @@ import type { RunHook } from './hooks.ts';
 import type { Right } from './impersonator.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';
+import type { Repository } from './repositories.ts';
 import { type Blocked, blockedFor, blockedWords, grant, type HookUser, mayAskFor } from './rights.ts';
+import { groupWriters } from './survey/writers.ts';
 
-/** Each is asked for by a process of its own. */
-const mostUsers = 20;
+/** Each is asked for by a process of its own, and so many of them run at a time. */
+const mostUsers = 100;
+const atATime = 8;
 
 interface Target {
   readonly code: DoctorCode;
@@ -25,33 +28,47 @@ interface Target {
   readonly right: Right;
 }
 
-/** `users`: whom repositories belong to. `hooks`: what git runs, of repositories that are well otherwise. */
+/**
+ * For whom the repositories belong to, and who may write them as a member of their group. `hooks`: what git runs,
+ * of repositories that are well otherwise.
+ */
 export async function checkReachability(
   installation: Installation,
-  users: readonly HookUser[],
+  repositories: readonly Repository[],
   hooks: readonly RunHook[],
 ): Promise<CheckResult> {
   const { loaded, context } = installation;
   const { socket } = loaded.config.server;
+  const users: readonly HookUser[] = [
+    ...repositories.map(({ user }) => user),
+    ...groupWriters(repositories.map(({ path }) => path)),
+  ];
   const all = [...new Map(users.map(user => [user.uid, user])).values()];
   const asked = all.filter(user => mayAskFor(context.uid, user)).slice(0, mostUsers);
-  const found = await Promise.all(
-    asked.map(async user => {
-      const targets: Target[] = [
-        { code: 'gate_blocked', path: socket, right: 'write' },
-        ...hooks
-          .filter(hook => hook.user.uid === user.uid)
-          .map(({ path }): Target => ({ code: 'hook_blocked', path, right: 'execute' })),
-      ];
-      const blocked = await blockedFor(user, targets);
-      return blocked.map(block => ({ block, code: targets.find(({ path }) => path === block.target)?.code }));
-    }),
-  );
+  const found: { readonly block: Blocked; readonly code: DoctorCode | undefined }[] = [];
+  for (let at = 0; at < asked.length; at += atATime) {
+    const some = asked.slice(at, at + atATime);
+    const blocks = await Promise.all(some.map(blocksOf));
+    found.push(...blocks.flat());
+  }
+
+  async function blocksOf(user: HookUser) {
+    const targets: Target[] = [
+      { code: 'gate_blocked', path: socket, right: 'write' },
+      ...hooks
+        .filter(hook => hook.user.uid === user.uid)
+        .map(({ path }): Target => ({ code: 'hook_blocked', path, right: 'execute' })),
+    ];
+    const blocked = await blockedFor(user, targets);
+    return blocked.map(block => ({ block, code: targets.find(({ path }) => path === block.target)?.code }));
+  }
   const told = new Map<string, Finding>();
-  for (const { block, code } of found.flat()) {
+  for (const { block, code } of found) {
     if (code === undefined) continue;
-    const key = `${code} ${block.at}`;
-    if (!told.has(key)) told.set(key, blockFinding(installation, code, block));
+    const finding = blockFinding(installation, code, block);
+    // What opens it for one opens it for all, unless it names the user.
+    const key = `${code} ${block.at} ${finding.mend}`;
+    if (!told.has(key)) told.set(key, finding);
   }
   const missed = all.filter(user => !mayAskFor(context.uid, user)).map(({ uid }) => userWords(uid));
   return {

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { some } from '../run-length.ts';
+import { isLong } from '../run-length.ts';
 import {
   type Block,
   giteaHeading,
@@ -91,7 +91,8 @@ async function rightsTold(): Promise<ReadonlyMap<string, string>> {
   return new Map(told.filter(([path]) => path !== '/etc/softquota/hook.conf'));
 }
 
-for (const way of some(names, 2)) {
+// In an ordinary run without the web server.
+for (const way of names.filter(name => isLong || name !== 'http')) {
   t.test(
     `the guide's way ${way} leads from nothing to a protected server, and back, in one shell`,
     async t => {
@@ -120,7 +121,7 @@ for (const way of some(names, 2)) {
         if (step.heading !== 'Check') continue;
         await sandbox.must('runuser', [
           '-u',
-          'git',
+          'nobody',
           '--',
           'test',
           '-x',
@@ -131,6 +132,8 @@ for (const way of some(names, 2)) {
         t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
         const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
         t.match(await sandbox.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
+        // Without the worker the trusted socket is the daemon's alone.
+        if (way === 'users') continue;
         const told = await rightsTold();
         t.equal(told.size, 7);
         const stats = await sandbox.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);

@@ -12,7 +12,12 @@ export interface SystemAccount {
 
 export interface Accounts {
   readonly users: readonly SystemAccount[];
-  readonly groups: readonly { readonly name: string; readonly gid: number }[];
+  /** `members`: those whose own group it is are left out. */
+  readonly groups: readonly {
+    readonly name: string;
+    readonly gid: number;
+    readonly members: readonly string[];
+  }[];
 }
 
 /** From the texts of passwd(5) and group(5); lines that are neither are passed over. */
@@ -21,8 +26,10 @@ export function parseAccounts(passwd: string, group: string): Accounts {
     users: fieldsOf(passwd).flatMap(([name = '', , uid = '', gid = '', , home = '']) =>
       isNumber(uid) && isNumber(gid) ? [{ name, uid: Number(uid), gid: Number(gid), home }] : [],
     ),
-    groups: fieldsOf(group).flatMap(([name = '', , gid = '']) =>
-      isNumber(gid) ? [{ name, gid: Number(gid) }] : [],
+    groups: fieldsOf(group).flatMap(([name = '', , gid = '', members = '']) =>
+      isNumber(gid)
+        ? [{ name, gid: Number(gid), members: members.split(',').filter(each => each !== '') }]
+        : [],
     ),
   };
 }

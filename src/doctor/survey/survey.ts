@@ -14,6 +14,7 @@ import { gitlab } from './gitlab.ts';
 import { gitolite, plain } from './plain.ts';
 import type { ForgeFound, Proposal, Recognised, RecognisedLayout } from './recognised.ts';
 import { type FoundStore, sizeStores } from './stores.ts';
+import { groupWriters } from './writers.ts';
 
 export interface Survey {
   readonly layout: RecognisedLayout;
@@ -35,6 +36,8 @@ export interface Survey {
   /** The user and the group that the git server runs as, going by a repository. */
   readonly uid: number;
   readonly gid: number;
+  /** The names of the users who may write repositories as members of their group. */
+  readonly writers: readonly string[];
   /** The forge whose data it is; null: none. */
   readonly forge: ForgeFound | null;
 }
@@ -97,6 +100,7 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
     stores: sizeStores(recognised.stores, options.storesMs ?? storesMs),
     unread,
     ...(repositories[0] === undefined ? ids : idsOf(repositories[0])),
+    writers: groupWriters(repositories, options.accounts).map(({ name }) => name),
     forge: recognised.forge ?? null,
   };
 }
