@@ -22,7 +22,7 @@ import { withPrintedFiles } from './reference/printed-files.ts';
 import { uploadsReference } from './reference/uploads.ts';
 
 /** The pages that print files of the package. */
-const printing = ['docs/redis.md'];
+const printing = ['docs/receive-pack.md', 'docs/redis.md'];
 
 /** Each file, from the project's root, and what makes its text. */
 const generated: Readonly<Record<string, () => string | Promise<string>>> = {

@@ -11,6 +11,9 @@ import { ask, until } from './ask.ts';
 import type { Run, RunOptions } from './run.ts';
 import { SandboxHost } from './sandbox-host.ts';
 
+/** This checkout, which is there in each installation. */
+export const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
 const launcher = fileURLToPath(new URL('../../scripts/built.js', import.meta.url));
 
 const config = `
