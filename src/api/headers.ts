@@ -24,7 +24,8 @@ export const documentHeaders: RequestHandler = helmet.contentSecurityPolicy({
 });
 
 /**
- * helmet's, with nothing from any other host; that a browser has to come by https is said only where it can.
+ * helmet's, with nothing from any other host; that a browser has to come by https is said only where it can, and
+ * where the whole host is ours.
  */
 export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHandler {
   const directives = {
@@ -44,5 +45,5 @@ export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHand
   const plain = helmet({ ...usual, strictTransportSecurity: false });
   const secure = helmet(usual);
   return (request, response, next) =>
-    (baseUrl().startsWith('https:') ? secure : plain)(request, response, next);
+    (/^https:\/\/[^/]+\/?$/.test(baseUrl()) ? secure : plain)(request, response, next);
 }

@@ -106,7 +106,11 @@ export function makeDirectories(file: string, { directories, account }: NewPlace
 /** Throws `conflict` where something has the name, if only a link that leads nowhere. */
 export function refuseExisting(file: string): void {
   beforeFollow(dirname(file));
-  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
+  try {
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
+  } catch (error) {
+    throw fileFault(file, error);
+  }
   throw new SoftquotaError(
     'conflict',
     `${file} exists and is not changed; choose another file with --config, or move it away`,

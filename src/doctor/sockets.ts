@@ -45,11 +45,13 @@ function admin(path: string): Finding[] {
 
 /** Finds what the daemon refuses when it makes a socket; one from the service manager it takes as it is. */
 function exposed(installation: Installation): Finding[] {
-  const { socket, trustedSocket, adminSocket } = installation.loaded.config.server;
+  const { socket, trustedSocket, adminSocket, dataPath } = installation.loaded.config.server;
+  // The daemon's user has its data.
+  const daemon = statSync(dataPath, { throwIfNoEntry: false })?.uid;
   const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };
   const told = new Map<string, Finding>();
   for (const [key, path] of Object.entries(paths)) {
-    const exposure = exposureOf(path);
+    const exposure = exposureOf(path, daemon);
     if (exposure === null || told.has(exposure.words)) continue;
     const { words, directory, isSticky } = exposure;
     const message = `${printable(words)}, and so can replace the socket ${key}, ${printable(path)}`;

@@ -24,9 +24,9 @@ export interface Exposure {
  * Why everybody could put a socket of their own at an absolute path; null where only root, this process's
  * user, and whoever they let can. Each directory on the way counts, links followed. In a sticky directory
  * such as /tmp nobody can replace what belongs to root or to us, so that one may lie on the way; the socket
- * itself may not lie there, since whoever comes first makes it.
+ * itself may not lie there, since whoever comes first makes it. `us`: the number of the user who makes it.
  */
-export function exposureOf(path: string): Exposure | null {
+export function exposureOf(path: string, us: number = process.geteuid?.() ?? 0): Exposure | null {
   const pending = stepsOf(normalize(path)).reverse();
   pending.shift(); // the socket's own name
   let at = '/';
@@ -43,7 +43,7 @@ export function exposureOf(path: string): Exposure | null {
       if (name === undefined) return isOpen(directory) ? exposure(`write ${at}`) : null;
       const next = join(at, name);
       const entry = lstatSync(next);
-      if (isOpen(directory) && !isHeld(directory, entry)) return exposure(`replace ${next}`);
+      if (isOpen(directory) && !isHeld(directory, entry, us)) return exposure(`replace ${next}`);
       if (!entry.isSymbolicLink()) {
         at = next;
         continue;
@@ -70,9 +70,8 @@ function isOpen({ mode }: Stats): boolean {
 }
 
 /** Tells whether only root and we can rename or remove it there. */
-function isHeld(directory: Stats, entry: Stats): boolean {
-  const owners = [0, process.geteuid?.() ?? 0];
-  return isSticky(directory) && owners.includes(entry.uid);
+function isHeld(directory: Stats, entry: Stats, us: number): boolean {
+  return isSticky(directory) && [0, us].includes(entry.uid);
 }
 
 function isSticky({ mode }: Stats): boolean {

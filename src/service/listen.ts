@@ -210,7 +210,11 @@ async function changeGroup(place: SocketPlace, group: string): Promise<void> {
   }).catch((error: unknown) => {
     throw fault(place, 'its group cannot be set', error);
   });
-  if (status !== 0) throw fault(place, `its group cannot be set: ${complaint}`);
+  if (status === 0) return;
+  const mend = complaint.includes('not permitted')
+    ? ` (the user who runs the daemon has to be in the group: usermod --append --groups ${group} USER)`
+    : '';
+  throw fault(place, `its group cannot be set: ${complaint}${mend}`);
 }
 
 function fault(place: SocketPlace, what: string, cause?: unknown): SoftquotaError {

@@ -128,6 +128,9 @@ t.test('every answer tells a browser to trust it with nothing', async t => {
   t.equal((await fetch(url('api/v1/version'))).headers.get('cache-control'), 'no-store');
   await world.restart({ server: { ROOT_URL: 'https://git.example/' } });
   t.match((await fetch(url('api/v1/version'))).headers.get('strict-transport-security'), /max-age=\d+/);
+  await world.restart({ server: { ROOT_URL: 'https://git.example/quota/' } });
+  const below = await fetch(url('api/v1/version'));
+  t.equal(below.headers.get('strict-transport-security'), null, 'the host is not ours below a path');
 });
 
 t.test('no token is ever in the log, nor is a body', async t => {

@@ -184,6 +184,11 @@ t.test('a configuration that exists is never touched, and nothing is made that d
   const { code, stderr, stdout } = await softquota(['init', given], { cwd: folder });
   t.match({ code, stdout }, { code: 1, stdout: '' });
   t.match(stderr, /^softquota: .*app\.ini exists and is not changed; .*--config/);
+  const below = await softquota(['init', given, '--config', join(file, 'app.ini')], { cwd: folder });
+  t.match(below, {
+    code: 74,
+    stderr: /^softquota: .*app\.ini\/app\.ini cannot be created: ENOTDIR[^\n]*\n$/,
+  });
   t.equal(await readFile(file, 'utf8'), 'mine');
   await symlink('/nonexistent/elsewhere', join(folder, 'link.ini'));
   t.match(await softquota(['init', given, '--config', 'link.ini'], { cwd: folder }), {

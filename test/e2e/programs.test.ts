@@ -74,7 +74,7 @@ for (const [name, prepare] of Object.entries(languages)) {
     t.match(await check('alice'), refused);
     t.match(await check('jürgen & co'), { code: 0, stdout: '', stderr: '' });
     await uses(t, server, 900_000);
-    t.match(await check('alice'), { code: 0 });
+    t.match(await check('alice'), { code: 0, stderr: /^Quota warning: alice uses / });
     await uses(t, server, 1_200_000);
 
     server.daemon.child.kill('SIGSTOP');

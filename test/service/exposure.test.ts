@@ -56,6 +56,7 @@ t.test('a closed directory is as good as the way to it', async t => {
   const sticky = directory(join(folder, 'sticky'), 0o1777);
   const theirs = directory(join(sticky, 'theirs'), 0o755, stranger);
   t.equal(exposureOf(join(theirs, 's')), `everybody may replace ${theirs}`);
+  t.equal(exposure(join(theirs, 's'), stranger), null, 'where the daemon is that user');
   t.equal(exposureOf(join(directory(join(sticky, 'ours'), 0o755), 's')), null);
   const open = directory(join(folder, 'open'), 0o777);
   const inOpen = directory(join(open, 'closed'), 0o700);

@@ -139,6 +139,20 @@ t.test('an unknown group is a fault that leaves no socket behind', async t => {
   t.strictSame(fs.readdirSync(directory), []);
 });
 
+t.test('who may not give the socket to its group is told what lets them', async t => {
+  const directory = directoryFor(t);
+  fs.chownSync(directory, 4711, 4711);
+  const module = new URL('../../src/service/index.ts', import.meta.url);
+  const script = `import { createServer } from 'node:net';
+    import { listen } from '${module}';
+    process.setgroups([]);
+    process.setgid(4711);
+    process.setuid(4711);
+    await listen(createServer(), { path: '${directory}/s', mode: 0o660, group: 'daemon', setting: '[server] SOCKET' });`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
+  t.match(String(stderr), /its group cannot be set: .*usermod --append --groups daemon USER/);
+});
+
 t.test('a path too long for the system is a fault, not a shorter path', async t => {
   const directory = directoryFor(t);
   const longest = join(directory, 'x'.repeat(longestPathBytes - Buffer.byteLength(directory) - 1));

@@ -27,6 +27,12 @@ t.test('who is not let in is told so', async t => {
   t.strictSame((await store.load()).owners, []);
 });
 
+t.test('an address with TLS of a server without it is told as that', async t => {
+  const { address } = await startSingle(t);
+  const store = await opened(t, placeIn(address.replace('redis:', 'rediss:')));
+  await t.rejects(store.load(), { code: 'store_away', message: /rediss:\/\/ needs the tls-port/ });
+});
+
 t.test('who measures only needs no right to change the policy', async t => {
   const { address, servers } = await startSingle(t);
   const place = placeIn(address);

@@ -7,7 +7,7 @@
  */
 
 import { Cluster } from 'ioredis';
-import { SoftquotaError } from '../../errors.ts';
+import { SoftquotaError, systemCode } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { addressName, clientFor, type RedisAddress, type RedisClient } from './address.ts';
 import { away, failureOf, withoutSecret } from './faults.ts';
@@ -197,6 +197,11 @@ export class Connection {
   }
 
   #faultOf(error: unknown): SoftquotaError {
+    if (this.#settings.address.tls && systemCode(error) === 'ETIMEDOUT') {
+      const why =
+        'it does not answer over TLS: rediss:// needs the tls-port of redis.conf, redis:// the port';
+      return away(this.where, why, error);
+    }
     return failureOf(this.where, withoutSecret(error, this.#settings.address.password));
   }
 }
