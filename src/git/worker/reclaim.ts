@@ -18,6 +18,7 @@ import { DiskQueues } from './disk-queues.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
+import { unremovable } from './removable.ts';
 import type { Collection, RepositoryFigures } from './report.ts';
 import { writeBitmap } from './space/bitmap.ts';
 import { collect } from './space/collect.ts';
@@ -274,6 +275,12 @@ export class Reclaim {
       const borrower = await borrowerOf(path, this.#known.keys(), new Pace(1, this.#stop.signal));
       if (borrower !== null)
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
+      // A repack that cannot remove what it replaces makes the repository twice as large.
+      const kept = await unremovable(path);
+      if (kept !== null)
+        throw new UnusableRepository(
+          `nothing is deleted: the worker's user may not remove objects in ${kept}`,
+        );
       const { before, after } = await withView(
         path,
         { program },
