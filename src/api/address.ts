@@ -1,6 +1,7 @@
 /** Where a request seems to come from. */
 
-import { BlockList, isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { comesFrom } from '../service/index.ts';
 
 /**
  * The address alone, where a proxy wrote the port that it was called from, too: `203.0.113.7:4711`,
@@ -16,15 +17,6 @@ export function withoutPort(address: string): string {
  * behind them.
  */
 export function peersBehind(proxies: readonly string[]): (socket: Socket) => string | null {
-  const many = new BlockList();
-  for (const proxy of ['127.0.0.0/8', '::1', ...proxies]) {
-    const [address = '', bits] = proxy.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (bits === undefined) many.addAddress(address, family);
-    else many.addSubnet(address, Number(bits), family);
-  }
-  return ({ remoteAddress: address }) => {
-    if (address === undefined) return null;
-    return many.check(address, isIPv6(address) ? 'ipv6' : 'ipv4') ? null : address;
-  };
+  const hasManyBehind = comesFrom(proxies);
+  return socket => (hasManyBehind(socket) ? null : (socket.remoteAddress ?? null));
 }

@@ -2,13 +2,13 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { SoftquotaError } from '../errors.ts';
 import { localAdministrator } from '../identity/index.ts';
 import {
   type ConnectionLimits,
   Connections,
   closeServer,
   listen,
+  listenAt,
   type SocketPlace,
 } from '../service/index.ts';
 import { peersBehind } from './address.ts';
@@ -110,17 +110,7 @@ export class ApiServer {
       { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } },
     );
     const { server } = parts;
-    await new Promise<void>((resolve, reject) => {
-      const failed = (cause: Error) => {
-        const message = `[server] HTTP_ADDR = ${host}, HTTP_PORT = ${port}: nothing can listen there: ${cause.message}`;
-        reject(new SoftquotaError('configuration', message, { cause }));
-      };
-      server.once('error', failed);
-      server.listen({ host, port }, () => {
-        server.off('error', failed);
-        resolve();
-      });
-    });
+    await listenAt(server, { host, port, settings: { host: '[server] HTTP_ADDR', port: 'HTTP_PORT' } });
     server.on('error', services.unforeseen);
     return new ApiServer(parts, () => false, urlOf(host, server));
   }

@@ -93,6 +93,8 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       isEarly: take(gate.early),
       headers: take(gate.headers),
       onError: take(gate.onError),
+      addr: take(gate.addr),
+      port: take(gate.port),
       routes: ownRoutes(entries, values),
     },
     lfs: { upstream: take(lfs.upstream) },

@@ -74,6 +74,9 @@ export interface Config {
     readonly isEarly: boolean;
     readonly headers: 'original' | 'forwarded';
     readonly onError: 'allow' | 'deny';
+    readonly addr: string;
+    /** Null: proxies ask on the socket only. */
+    readonly port: number | null;
     /** The `[gate.NAME]` sections, in the order in which they are asked. */
     readonly routes: readonly UploadRoute[];
   };

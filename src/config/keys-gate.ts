@@ -8,6 +8,7 @@ import {
   routeSubject,
   type UrlTemplate,
 } from '../layout/index.ts';
+import { listenAddress } from './addresses.ts';
 import type { Config } from './config.ts';
 import { type Key, keysOfSection } from './key.ts';
 import * as kind from './kinds.ts';
@@ -38,7 +39,7 @@ export const gate = {
   ),
   base: gateKey('BASE', base, {
     text: '/',
-    doc: 'The path of the URL below which the servers of PRESET are.',
+    doc: 'The path of the URL below which the servers of PRESET are. Addresses without it are asked about as well, since some proxies take it off, and `[lfs] UPSTREAM` gets them without it.',
     reloads: true,
     of: config => config.gate.base,
   }),
@@ -59,6 +60,17 @@ export const gate = {
     doc: 'The answer to a proxy about an upload that cannot be decided: `allow` or `deny`.',
     reloads: true,
     of: config => config.gate.onError,
+  }),
+  addr: gateKey('ADDR', listenAddress, {
+    text: '127.0.0.1',
+    doc: 'The address of PORT. In a container, `0.0.0.0`.',
+    of: config => config.gate.addr,
+  }),
+  port: gateKey('PORT', kind.optional(kind.wholeNumber(1, 65_535)), {
+    words: 'none',
+    doc: 'A TCP port for proxies that cannot ask on the socket: `/v1/forward-auth`, the LFS batch and `/healthz`, for this host and `[server] TRUSTED_PROXIES` only.',
+    example: '3081',
+    of: config => config.gate.port,
   }),
 };
 

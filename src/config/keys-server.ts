@@ -81,7 +81,7 @@ export const server = {
     ),
     {
       words: 'none',
-      doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy.',
+      doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy. They may ask at `[gate] PORT`.',
       example: '127.0.0.1, 10.0.0.0/8',
       of: config => config.server.trustedProxies,
     },

@@ -45,7 +45,7 @@ export async function openServers(
   options: ServersOptions,
 ): Promise<Pick<Open, 'close'> & { readonly url: string }> {
   const { current, env, log, refusals } = options;
-  const { server } = current.config;
+  const { server, gate } = current.config;
   const parts = gateServices(options);
   const pushQuestions = new PushQuestions(parts);
   const services: GateServices = { ...parts, pushQuestions };
@@ -107,6 +107,11 @@ export async function openServers(
   };
   try {
     for (const open of gates) opened.push(await open());
+    if (gate.port !== null) {
+      const address = { host: gate.addr, port: gate.port, settings: { host: '[gate] ADDR', port: 'PORT' } };
+      const limits = { mostConnections: shares.gate };
+      opened.push(await Gate.openAt(services, address, server.trustedProxies, limits));
+    }
     const api = await openApi(
       { ...options, unforeseen: services.unforeseen },
       place('admin', {

@@ -24,6 +24,7 @@ function settingsOf({ gate, lfs, storages }: Config): UploadSettings {
     lfs: {
       upstream: lfs.upstream === null ? null : new URL(lfs.upstream),
       batchRoutes: lfsBatchRoutes(base),
+      base,
     },
     repositoryPathsOf: ({ owner, repository }) =>
       repository === null ? [] : repositoryPaths(templates, owner, repository),

@@ -51,9 +51,8 @@ export async function answerForwardAuth(
       refuse(services, response, upload, refused);
       return;
     }
-    if (!isPage) allow(response);
-    else if (uploads.length === 0) sendJson(response, 403, notByQuota);
-    else sendJson(response, 503, notRefused);
+    if (isPage) sendJson(response, notByQuota);
+    else allow(response);
   } catch (error) {
     services.unforeseen(error);
     undecided(services, response, isPage, 'internal error; the log of softquota has details');
@@ -82,10 +81,11 @@ interface Refused extends Pick<Decided, 'owner'> {
   readonly decision: Refusal;
 }
 
-/** A proxy that refuses for a reason of its own shows the same page. */
-const notByQuota = 'This request is refused, and not by the quota.';
-/** The refusal of a moment ago holds no more: the client has to begin again. */
-const notRefused = 'The quota does not refuse this any more: try again.';
+/**
+ * A proxy that refuses for a reason of its own shows the same page, and so does one that was refused a moment
+ * ago. A client would repeat what is answered by 503.
+ */
+const notByQuota = 'This request is refused, and not, or no longer, by the quota.';
 
 /** Decides about one of the subjects that an upload may grow. A push is kept in mind by its hook. */
 function decideOn(
@@ -148,7 +148,7 @@ function subjectsOf({ subject }: Upload, leaf: Subject | null): readonly Subject
 }
 
 function allow(response: ServerResponse): void {
-  response.writeHead(200, { 'Content-Length': '0' }).end();
+  response.writeHead(200, { 'Content-Length': '0', 'X-Softquota-Decision': 'allowed', ...neverStored }).end();
 }
 
 function refuse(
@@ -161,24 +161,24 @@ function refuse(
   const contact = services.contact();
   if (upload.client === 'git') {
     const words = { ownerName: owner.name, subject, decision, isPush: false, repositoryBytes: null, contact };
-    send(response, 403, message, refusalText(words), 'text/plain; charset=utf-8');
+    send(response, message, refusalText(words), 'text/plain; charset=utf-8');
     return;
   }
   const help = contact === null ? '' : ` ${contactLine(contact)}`;
-  sendJson(response, 403, message, help);
+  sendJson(response, message, help);
 }
 
 function undecided({ uploads }: GateServices, response: ServerResponse, isPage: boolean, why: string): void {
   if (response.headersSent) return;
   if (uploads().onError === 'allow' && !isPage) allow(response);
-  else sendJson(response, 403, `The quota cannot be asked: ${why}`);
+  else sendJson(response, `The quota cannot be asked: ${why}`);
 }
 
 /** npm reads `error`, git-lfs `message`, container clients `errors`. */
-function sendJson(response: ServerResponse, status: number, phrase: string, help = ''): void {
+function sendJson(response: ServerResponse, phrase: string, help = ''): void {
   const message = printable(phrase + help);
   const json = { message, error: message, errors: [{ code: 'DENIED', message }] };
-  send(response, status, phrase, JSON.stringify(json), 'application/json');
+  send(response, phrase, JSON.stringify(json), 'application/json');
 }
 
 /** A phrase of a status has no other letters. */
@@ -186,13 +186,17 @@ function plainAscii(text: string): string {
   return text.replace(/[^ -~]/gu, '?');
 }
 
-function send(response: ServerResponse, status: number, message: string, text: string, type: string): void {
+/** A proxy that stores answers would pass a refused upload, or refuse one that is allowed again. */
+const neverStored = { 'Cache-Control': 'no-store' } as const;
+
+function send(response: ServerResponse, message: string, text: string, type: string): void {
   // With a text, Node would write the header's bytes as UTF-8 once more.
   const body = Buffer.from(text);
-  response.writeHead(status, plainAscii(message), {
+  response.writeHead(403, plainAscii(message), {
     'Content-Type': type,
     'Content-Length': String(body.length),
-    ...(status === 403 ? { 'X-Softquota-Decision': 'refused' } : {}),
+    'X-Softquota-Decision': 'refused',
+    ...neverStored,
     // Bytes of UTF-8, one character each.
     'X-Quota-Message': Buffer.from(printable(message)).toString('latin1'),
   });

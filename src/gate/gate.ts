@@ -1,5 +1,5 @@
 /**
- * The gate: HTTP over Unix sockets, asked by hooks and upload handlers.
+ * The gate: HTTP over Unix sockets, asked by hooks and upload handlers, and over TCP what reverse proxies ask.
  *
  * Whoever may connect may also try to wear it out, since on plain ssh every pusher can reach the
  * hooks' socket. So headers, bodies, slow requests and idle connections are bounded, and when there are too
@@ -10,11 +10,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Socket } from 'node:net';
 import { SoftquotaError } from '../errors.ts';
 import {
+  type AddressPlace,
   Connections,
   closeServer,
+  comesFrom,
   hasBody,
   type Listening,
   listen,
+  listenAt,
   type SocketPlace,
   usualShares,
 } from '../service/index.ts';
@@ -23,7 +26,7 @@ import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { FastLane, takeConnections } from './fast-lane.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
-import { answerLfsBatch, lfsPrefix } from './lfs-batch.ts';
+import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
 import { BodyRoom } from './push/body-room.ts';
 import { answerPush, pushAddress } from './push/request.ts';
 import { ownerQuota } from './quota.ts';
@@ -68,14 +71,22 @@ interface Route {
 
 const asking = ['GET', 'HEAD', 'POST'];
 
+const healthz: Route = {
+  methods: ['GET', 'HEAD'],
+  handle: () => healthReply({ reasons: [], notes: [] }),
+};
+
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/check', { methods: asking, handle: answerCheck }],
   ['/v1/quota', { methods: ['GET', 'HEAD'], handle: ownerQuota }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
   [reservationsAddress, { methods: ['POST'], handle: reserve }],
-  ['/healthz', { methods: ['GET', 'HEAD'], handle: () => healthReply({ reasons: [], notes: [] }) }],
+  ['/healthz', healthz],
   ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health()) }],
 ]);
+
+/** At an address, beside what proxies ask. */
+const addressRoutes: ReadonlyMap<string, Route> = new Map([['/healthz', healthz]]);
 
 const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ...openRoutes,
@@ -114,7 +125,8 @@ const usualLimits: GateLimits = {
   hasFastLane: true,
 };
 
-const longestHeaderBytes = 16 * 1024;
+/** Proxies pass on long addresses, in two headers, and cookies. */
+const longestHeaderBytes = 64 * 1024;
 const checkEveryMs = 1000;
 
 interface GateParts {
@@ -150,20 +162,52 @@ export class Gate {
     trust: 'anybody' | 'trusted',
     limits: Partial<GateLimits> = {},
   ): Promise<Gate> {
+    const routes = trust === 'trusted' ? trustedRoutes : openRoutes;
+    return Gate.#opened(
+      services,
+      routes,
+      server => listen(server, place),
+      () => true,
+      limits,
+    );
+  }
+
+  /**
+   * Opens what reverse proxies ask at an address, for this host and the proxies that it trusts. Rejects with
+   * `configuration`.
+   */
+  static async openAt(
+    services: GateServices,
+    place: AddressPlace,
+    trustedProxies: readonly string[],
+    limits: Partial<GateLimits> = {},
+  ): Promise<Gate> {
+    const mayAsk = comesFrom(trustedProxies);
+    const own = { ...limits, hasFastLane: false };
+    return Gate.#opened(services, addressRoutes, server => listenAt(server, place), mayAsk, own);
+  }
+
+  static async #opened(
+    services: GateServices,
+    routes: ReadonlyMap<string, Route>,
+    begin: (server: Server) => Promise<Listening>,
+    mayAsk: (socket: Socket) => boolean,
+    limits: Partial<GateLimits>,
+  ): Promise<Gate> {
     const { mostConnections, headersMs, requestMs, idleMs, drainMs, hasFastLane } = {
       ...usualLimits,
       ...limits,
     };
-    const routes = trust === 'trusted' ? trustedRoutes : openRoutes;
+    const isTrusted = routes === trustedRoutes;
     const server = createServer({
       maxHeaderSize: longestHeaderBytes,
       headersTimeout: headersMs,
       // Where a set may come, other bodies have their time measured apart.
-      requestTimeout: trust === 'trusted' ? Math.max(requestMs, longestSetMs) : requestMs,
+      requestTimeout: isTrusted ? Math.max(requestMs, longestSetMs) : requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(checkEveryMs, headersMs),
       // All other requests are answered as if they did not ask for another protocol.
-      shouldUpgradeCallback: request => trust === 'trusted' && asksForWorker(request),
+      shouldUpgradeCallback: request => isTrusted && asksForWorker(request),
     });
     server.maxRequestsPerSocket = 0;
     server.timeout = idleMs;
@@ -178,20 +222,24 @@ export class Gate {
     const room = new BodyRoom();
     server.on('request', (request, response) => {
       const address = requestAddress(request);
+      if (!mayAsk(request.socket)) {
+        refuseStranger(services, request, response);
+        return;
+      }
       if (address === forwardAuthAddress || address === refusalAddress) {
         void answerForwardAuth(services, request, response);
         return;
       }
-      if (address.startsWith(lfsPrefix)) {
+      if (isLfsBatch(services, request)) {
         void answerLfsBatch(services, request, response);
         return;
       }
-      if (trust === 'trusted' && isSource(address)) {
+      if (isTrusted && isSource(address)) {
         serveSource(services, request, response);
         return;
       }
-      if (trust === 'trusted' && hasBody(request)) endAfter(requestMs, request);
-      if (address === pushAddress) {
+      if (isTrusted && hasBody(request)) endAfter(requestMs, request);
+      if (address === pushAddress && routes !== addressRoutes) {
         void answerPush(services, room, request, response);
         return;
       }
@@ -207,7 +255,7 @@ export class Gate {
     server.on('clientError', (error, socket) =>
       connections.whenAnswered(socket, () => rejectClient(error, socket)),
     );
-    const listening = await listen(server, place);
+    const listening = await begin(server);
     // Such as no descriptor being left for one more connection: that one is lost, the gate is not.
     server.on('error', services.unforeseen);
     return new Gate({ server, connections, fastLane, listening, drainMs });
@@ -238,6 +286,14 @@ export class Gate {
       drainMs: this.#drainMs,
     });
   }
+}
+
+/** The log says it as well: where a proxy shows no answer of ours, nobody sees why all is refused. */
+function refuseStranger(services: GateServices, request: IncomingMessage, response: ServerResponse): void {
+  request.resume();
+  const why = `${request.socket.remoteAddress} is not in [server] TRUSTED_PROXIES`;
+  services.notUnderstood(why);
+  sendAnswer(request, response, faultReply(new SoftquotaError('not_trusted', why), services.unforeseen));
 }
 
 /** Ends a request whose body has not come whole by then. */
@@ -303,10 +359,11 @@ function routeOf(
   const route = isReservation(address) ? reservationRoute(request) : routes.get(address);
   if (route === undefined) {
     if (trustedRoutes.has(address) || isSource(address)) {
-      throw new SoftquotaError(
-        'not_trusted',
-        `${address} is served on the trusted socket only ([server] TRUSTED_SOCKET)`,
-      );
+      const where =
+        routes === openRoutes
+          ? 'the trusted socket only ([server] TRUSTED_SOCKET)'
+          : "the gate's sockets only";
+      throw new SoftquotaError('not_trusted', `${address} is served on ${where}`);
     }
     throw new SoftquotaError(
       'not_found',

@@ -1,5 +1,6 @@
 /**
- * `/v1/lfs/…/info/lfs/objects/batch`: stands in front of an LFS server's batch endpoint.
+ * `…/info/lfs/objects/batch`, at its own address or below `/v1/lfs`: stands in front of an LFS server's batch
+ * endpoint.
  *
  * A client tells there what it wants to upload before it sends anything. The question goes on to the server,
  * which knows who asks and what it has already; only if the server would take something, the owner's quota is
@@ -16,16 +17,16 @@ import {
 } from 'node:http';
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { uploadsOf } from '../layout/index.ts';
+import { uploadsOf, withoutBase } from '../layout/index.ts';
 import { refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { recordDecision } from './record.ts';
-import { bodyOf } from './request.ts';
+import { bodyOf, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 import { startUpload } from './upload.ts';
 import { contactLine } from './words.ts';
 
-export const lfsPrefix = '/v1/lfs/';
+const lfsPrefix = '/v1/lfs/';
 
 /** git-lfs asks about a hundred objects at a time, of some 90 bytes each; servers answer with a link each. */
 const longestBatchBytes = 1024 * 1024;
@@ -49,6 +50,18 @@ interface Passed {
   readonly body: Buffer;
 }
 
+function targetOf({ url = '' }: IncomingMessage): string {
+  return url.startsWith(lfsPrefix) ? url.slice(lfsPrefix.length - 1) : url;
+}
+
+/** Tells whether a proxy passes a batch on: it may leave the address as the client wrote it. */
+export function isLfsBatch(services: GateServices, request: IncomingMessage): boolean {
+  const address = requestAddress(request);
+  if (address.startsWith('/v1/')) return address.startsWith(lfsPrefix);
+  const { batchRoutes } = services.uploads().lfs;
+  return request.method === 'POST' && uploadsOf(batchRoutes, 'POST', address).length > 0;
+}
+
 /** Answers; never rejects. */
 export async function answerLfsBatch(
   services: GateServices,
@@ -56,15 +69,15 @@ export async function answerLfsBatch(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const { upstream, batchRoutes } = services.uploads().lfs;
-    const target = (request.url ?? '').slice(lfsPrefix.length - 1);
+    const { upstream, batchRoutes, base } = services.uploads().lfs;
+    const target = targetOf(request);
     const uploads = uploadsOf(batchRoutes, request.method ?? '', target);
     const body = await bodyOf(request, longestBatchBytes);
     if (upstream === null) return fail(response, 404, '[lfs] UPSTREAM is not set');
     if (uploads.length === 0) {
       return fail(response, 404, 'only POST to …/info/lfs/objects/batch is served here');
     }
-    const passed = await passedOn(upstream, target, request, body);
+    const passed = await passedOn(upstream, withoutBase(target, base), request, body);
     const objects = objectsToUpload(passed);
     const owners = objects.length === 0 ? [] : uploads.map(({ owner }) => owner);
     let refused: string | undefined;

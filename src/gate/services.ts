@@ -33,6 +33,8 @@ export interface UploadSettings {
     readonly upstream: URL | null;
     /** The addresses of batch endpoints. */
     readonly batchRoutes: readonly UploadRoute[];
+    /** The path below which clients see that server; it does not know it. */
+    readonly base: string;
   };
   /** Where the storage templates expect the repository of an upload. */
   repositoryPathsOf(upload: Upload): readonly string[];

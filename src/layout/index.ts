@@ -46,6 +46,7 @@ export {
   type Visibility,
 } from './unit.ts';
 export { holdsRepository, leavesOf } from './units.ts';
+export { withoutBase } from './uploads/address.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
 export { repositoryPaths } from './uploads/repository.ts';
 export { inAskingOrder, routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';

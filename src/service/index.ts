@@ -21,6 +21,15 @@ export {
 } from './descriptors.ts';
 export { type Exposure, exposureOf } from './exposure.ts';
 export { inheritedSockets, type SocketName } from './inherited.ts';
-export { type Listening, listen, longestPathBytes, type SocketPlace, type SocketWatch } from './listen.ts';
+export {
+  type AddressPlace,
+  type Listening,
+  listen,
+  listenAt,
+  longestPathBytes,
+  type SocketPlace,
+  type SocketWatch,
+} from './listen.ts';
 export { createLogger, type Logger } from './logger.ts';
+export { comesFrom } from './peers.ts';
 export { type Supervision, type SupervisionOptions, supervise } from './supervision.ts';

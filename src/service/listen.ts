@@ -1,4 +1,4 @@
-/** Makes a server listen on a Unix socket, and again where the socket's file is gone. */
+/** Makes a server listen at an address, or on a Unix socket, and again where the socket's file is gone. */
 
 import { chmodSync, lstatSync, readFileSync, readlinkSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
@@ -27,6 +27,15 @@ export interface SocketWatch {
   renewed(path: string): void;
   /** Nobody can connect any more, and the server cannot listen again. */
   lost(error: unknown): void;
+}
+
+/** An address of this host. */
+export interface AddressPlace {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** The keys that name it, as they stand in a fault. */
+  readonly settings: { readonly host: string; readonly port: string };
 }
 
 export interface Listening {
@@ -136,6 +145,22 @@ async function make(server: Server, place: SocketPlace): Promise<void> {
     await new Promise(resolve => server.close(resolve));
     throw error instanceof SoftquotaError ? error : fault(place, 'its mode cannot be set', error);
   }
+}
+
+/** Resolves once it listens at an address; rejects with `configuration`. */
+export function listenAt(server: Server, { host, port, settings }: AddressPlace): Promise<Listening> {
+  return new Promise((resolve, reject) => {
+    const failed = (cause: Error) => {
+      const where = `${settings.host} = ${host}, ${settings.port} = ${port}`;
+      const message = `${where}: nothing can listen there: ${cause.message}`;
+      reject(new SoftquotaError('configuration', message, { cause }));
+    };
+    server.once('error', failed);
+    server.listen({ host, port }, () => {
+      server.off('error', failed);
+      resolve({ withdraw: () => false });
+    });
+  });
 }
 
 /** Which file it is; null where there is none. */

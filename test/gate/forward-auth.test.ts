@@ -11,7 +11,7 @@ const uploads: UploadSettings = {
   routes: routesOf(['gitea'], '/', true),
   headers: 'original',
   onError: 'allow',
-  lfs: { upstream: null, batchRoutes: [] },
+  lfs: { upstream: null, batchRoutes: [], base: '/' },
   repositoryPathsOf: ({ owner, repository }) =>
     repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository ?? ''),
 };
@@ -38,7 +38,7 @@ t.test('an upload over the limit is refused in the form that all clients show, a
   walk('/srv/git/alice/app.git', 'alice', 900_000);
   const allowed = await ask('/v1/forward-auth', asking(packageUrl));
   t.match(allowed, { status: 200, text: '' });
-  t.equal(allowed.headers['x-softquota-decision'], undefined);
+  t.match(allowed.headers, { 'x-softquota-decision': 'allowed', 'cache-control': 'no-store' });
 
   walk('/srv/git/alice/app.git', 'alice', 1_200_000);
   told.contact = 'https://git.example/quota';
@@ -50,6 +50,7 @@ t.test('an upload over the limit is refused in the form that all clients show, a
     'content-type': 'application/json',
     'x-quota-message': words,
     'x-softquota-decision': 'refused',
+    'cache-control': 'no-store',
   });
   const message = `${words} To ask for more space: https://git.example/quota`;
   t.strictSame(JSON.parse(text), { message, error: message, errors: [{ code: 'DENIED', message }] });
@@ -81,10 +82,10 @@ t.test('for a proxy that passes no answer on, the page of a refusal is never tak
   t.match(await page(), { status: 403, phrase: /^Quota exceeded: alice/ });
   t.same(told.refused, [], 'it was on record before');
   walk('/srv/git/alice/app.git', 'alice', 1);
-  t.match(await page(), { status: 503, phrase: /try again/ });
+  t.match(await page(), { status: 403, phrase: /no longer, by the quota/ }, '503 would be repeated');
   t.match(await ask('/v1/forward-auth/refusal', asking('/alice/app', 'GET')), {
     status: 403,
-    phrase: /not by the quota/,
+    phrase: /^This request is refused, and not/,
   });
 });
 
@@ -203,6 +204,15 @@ t.test('a name in other letters reaches the header as it is, and the phrase with
   const { phrase, headers } = await ask('/v1/forward-auth', asking('/api/packages/j%C3%B6rg/generic/x'));
   t.equal(phrase, 'Quota exceeded: j?rg uses 1.2 kB of 1 kB (120 %).');
   t.match(Buffer.from(String(headers['x-quota-message']), 'latin1').toString(), /: jörg uses/);
+});
+
+t.test('an address of 25 kB, twice, and long cookies are read', async t => {
+  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000 });
+  told.uploads = uploads;
+  walk('/srv/git/alice/app.git', 'alice', 1200);
+  const { headers } = asking(`${packageUrl}?${'x'.repeat(25_000)}`);
+  const long = { headers: { ...headers, Referer: 'y'.repeat(25_000) } };
+  t.equal((await ask('/v1/forward-auth', long)).status, 403);
 });
 
 t.test('a body is not read, however long it is', async t => {

@@ -63,6 +63,7 @@ export interface Told {
 
 export interface World {
   readonly ledger: Ledger;
+  readonly services: GateServices;
   readonly gate: Gate;
   readonly trusted: Gate;
   readonly sockets: { readonly gate: string; readonly trusted: string };
@@ -112,7 +113,7 @@ export async function openWorld(
       routes: [],
       headers: 'original',
       onError: 'allow',
-      lfs: { upstream: null, batchRoutes: [] },
+      lfs: { upstream: null, batchRoutes: [], base: '/' },
       repositoryPathsOf: () => [],
     },
     notUnderstood: [],
@@ -192,6 +193,7 @@ export async function openWorld(
   });
   return {
     ledger,
+    services,
     gate,
     trusted,
     sockets,

@@ -31,6 +31,17 @@ export function readAddress(target: string): RequestAddress {
   return { readings, query };
 }
 
+/** The target without the path that the server is below, where it has it; all else as it is written. */
+export function withoutBase(target: string, base: string): string {
+  let rest = target;
+  for (const name of base.split('/').filter(part => part !== '')) {
+    const [all = '', first = ''] = /^\/+([^/?#]*)/.exec(rest) ?? [];
+    if (decoded(first) !== decoded(name)) return target;
+    rest = rest.slice(all.length);
+  }
+  return rest.startsWith('/') ? rest : target;
+}
+
 /** Bytes that are no UTF-8 become U+FFFD, and a percent sign without two digits stays. */
 function decoded(name: string): string {
   if (!name.includes('%')) return name;

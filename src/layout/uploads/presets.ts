@@ -11,10 +11,21 @@ export const presetNames = Object.keys(presetRoutes) as readonly PresetName[]; /
 /** The beginnings of GitLab's own addresses, where a group would stand. */
 const gitlabNames: ReadonlySet<string> = new Set(['-', 'admin', 'api', 'dashboard', 'groups', 'users', 'v2']);
 
+const lfsBatch: PresetRoute = {
+  methods: ['POST'],
+  urls: ['/{owner}/**/info/lfs/objects/batch'],
+  subject: 'size:git:lfs',
+};
+
 /** The batch endpoints of LFS servers, below a path of the server. */
 export function lfsBatchRoutes(base: string): readonly UploadRoute[] {
-  const urls = ['/{owner}/**/info/lfs/objects/batch'];
-  return [made('lfs', { methods: ['POST'], urls, subject: 'size:git:lfs' }, base, 'any')];
+  return belowOrNot(base).map(prefix => made('lfs', lfsBatch, prefix, 'any'));
+}
+
+/** Some proxies take the path of the server off before they ask. Below it comes first: `/git` is no owner. */
+function belowOrNot(base: string): readonly string[] {
+  const prefix = base.replace(/\/+$/, '');
+  return prefix === '' ? [''] : [prefix, ''];
 }
 
 const gitPresets: ReadonlySet<PresetName> = new Set(['git-http', 'gitea', 'forgejo', 'gitlab', 'gogs']);
@@ -31,21 +42,21 @@ export function routesOf(
   base: string,
   isEarly: boolean,
 ): readonly UploadRoute[] {
-  const own = presets.flatMap(preset => presetRoutes[preset].map(route => made(preset, route, base, 'any')));
   const early = isEarly && presets.some(preset => gitPresets.has(preset));
-  return [...own, ...(early ? gitRoutes.map(route => made('git-http', route, base, 'git')) : [])].map(
-    (route, index) => ({ ...route, order: presetOrder + index }),
-  );
+  const routes = belowOrNot(base).flatMap(prefix => [
+    ...presets.flatMap(preset => presetRoutes[preset].map(route => made(preset, route, prefix, 'any'))),
+    ...(early ? gitRoutes.map(route => made('git-http', route, prefix, 'git')) : []),
+  ]);
+  return routes.map((route, index) => ({ ...route, order: presetOrder + index }));
 }
 
 function made(
   preset: PresetName,
   { methods, urls, subject, isAtRoot = false }: PresetRoute,
-  base: string,
+  prefix: string,
   client: UploadRoute['client'],
 ): UploadRoute {
-  const prefix = isAtRoot ? '' : base.replace(/\/$/, '');
-  const templates = urls.map(url => known(`${prefix}${url}`));
+  const templates = urls.map(url => known(isAtRoot ? url : `${prefix}${url}`));
   // A project's number names no owner.
   const isNoOwner = (name: string) => preset === 'gitlab' && (gitlabNames.has(name) || /^\d+$/.test(name));
   return { name: preset, order: presetOrder, templates, methods, subject, owner: null, isNoOwner, client };
