@@ -1,5 +1,5 @@
 /**
- * Uploads through a real proxy, configured as docs/uploads.md has it: what is refused sends no byte, every
+ * Uploads through a real proxy, configured as docs/uploads.md has it: what is refused reaches no forge, every
  * client says why, and without a daemon everything goes on.
  */
 
@@ -13,10 +13,10 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { Clone } from './clone.ts';
-import { proxies } from './proxies.ts';
+import { type Around, proxies } from './proxies.ts';
 import { identity, type Run, run } from './run.ts';
-import { Server } from './server.ts';
-import { transports } from './transports.ts';
+import { type Ini, Server } from './server.ts';
+import { freePort, transports } from './transports.ts';
 
 const limit = 1_000_000;
 export const exceededWords = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
@@ -86,23 +86,21 @@ const batch = z.object({
 export async function openBehindProxy(
   t: Test,
   name: keyof typeof proxies,
-  { early = false, withBatch = false } = {},
+  { gate = {}, around = {} }: { readonly gate?: Ini[string]; readonly around?: Around } = {},
 ) {
   const { headers, open } = proxies[name];
   const server = await Server.open(t, {
     ini: {
       'quota.default': { TOTAL: String(limit) },
-      gate: { PRESET: 'gitea', HEADERS: headers, EARLY: String(early) },
+      gate: { PRESET: 'gitea', HEADERS: headers, PORT: String(await freePort()), ...gate },
     },
     repositories: ['alice/app'],
+    started: false,
   });
   const { forge, port: forgePort } = await Forge.open(t, server);
-  if (withBatch) {
-    await server.stop();
-    await server.configure({ lfs: { UPSTREAM: `http://127.0.0.1:${forgePort}/` } });
-    await server.start();
-  }
-  const url = `http://127.0.0.1:${await open(t, server, forgePort, withBatch)}`;
+  await server.configure({ lfs: { UPSTREAM: `http://127.0.0.1:${forgePort}/` } });
+  await server.start();
+  const url = `http://127.0.0.1:${await open(t, server, forgePort, around)}`;
   // A proxy may have been tried until it was up.
   forge.came.length = 0;
   /** Makes alice use so many bytes. */
@@ -191,22 +189,28 @@ export function testProxy(name: keyof typeof proxies): void {
   if (proxies[name].passesLength) testLength(name);
   else testWithoutLength(name);
 
-  t.test(`${name}: git lfs push uploads no object over the limit, and says why`, async t => {
+  t.test(`${name}: git lfs push sends no object over the limit, and says why once`, async t => {
     const { server, forge, uses, url } = await openBehindProxy(t, name);
     const desk = await lfsDesk(server, url);
     await uses(900_000);
     t.match(await desk.push('a.bin'), { code: 0 });
     t.equal(forge.puts(), 1);
+
     await uses(1_200_000);
+    forge.came.length = 0;
     const answer = await desk.push('b.bin');
     t.not(answer.code, 0);
-    t.match(answer.stderr, exceededWords);
+    t.equal(answer.stderr.split(exceededWords).length, 2, answer.stderr);
     t.notMatch(answer.stderr, 'Authorization error');
-    t.equal(forge.puts(), 1);
+    t.equal(forge.puts(), 0, 'and no object is sent');
+    t.equal(forge.came.filter(({ url }) => url.endsWith('/batch')).length, 1, 'the server is asked once');
+
+    await server.stop('SIGKILL');
+    t.match(await desk.push('c.bin'), { code: 0 }, 'without a daemon the server is asked alone');
   });
 
   t.test(`${name}: with EARLY a push is refused before it sends anything`, async t => {
-    const { server, forge, uses, url } = await openBehindProxy(t, name, { early: true });
+    const { server, forge, uses, url } = await openBehindProxy(t, name, { gate: { EARLY: 'true' } });
     const clone = await Clone.of(server, server.path('alice/app'));
     await clone.commit(1000);
     await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);

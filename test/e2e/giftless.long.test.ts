@@ -31,7 +31,7 @@ for (const withBatch of [true, false]) {
       ...(withBatch ? { lfs: { UPSTREAM: `http://127.0.0.1:${port}/` } } : {}),
     });
     await server.start();
-    const proxy = await proxies.nginx.open(t, server, port, withBatch);
+    const proxy = await proxies.nginx.open(t, server, port, { isWithoutBatch: !withBatch });
     const uses = async (bytes: number): Promise<void> => {
       const body = { owner: 'alice', subject: 'size:assets:attachments:issues', unit: 'x', bytes };
       t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);

