@@ -14,6 +14,7 @@ import { doctorReference } from './reference/doctor.ts';
 import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
 import { hooksPage } from './reference/hooks.ts';
+import { withFiles } from './reference/included.ts';
 import { commandsManual, configurationManual } from './reference/manual-pages.ts';
 import { dashboard, metricsReference } from './reference/metrics.ts';
 import { architecture } from './reference/modules.ts';
@@ -34,6 +35,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/errors.md': errorReference,
   'docs/forges/uploads.md': uploadsReference,
   'docs/hooks.md': hooksPage,
+  'docs/uploads.md': withFiles('docs/uploads.md'),
   'docs/metrics.md': metricsReference,
   'docs/metrics/dashboard.json': dashboard,
   'docs/openapi.json': openApi,

@@ -93,8 +93,7 @@ export async function layOut(
     await mkdir(dirname(join(root, to)), { recursive: true });
     await rename(join(program, from), join(root, to));
   }
-  for (const emptied of ['completions', 'man'])
-    await rm(join(program, 'share', emptied), { recursive: true });
+  for (const moved of ['completions', 'man']) await rm(join(program, 'share', moved), { recursive: true });
   await runTool('gzip', [
     '-9n',
     ...['man1/softquota.1', 'man5/app.ini.5'].map(page => join(root, 'usr/share/man', page)),

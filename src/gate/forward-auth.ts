@@ -37,7 +37,7 @@ export async function answerForwardAuth(
   request.resume();
   const isPage = requestAddress(request) === refusalAddress;
   try {
-    const { routes, headers } = services.uploads();
+    const { routes, headers, lfs } = services.uploads();
     const asked = askedIn(request, headers);
     if (typeof asked === 'string') {
       services.notUnderstood(asked);
@@ -51,8 +51,9 @@ export async function answerForwardAuth(
       refuse(services, response, upload, refused);
       return;
     }
+    const batches = lfs.upstream === null ? [] : uploadsOf(lfs.batchRoutes, asked.method, asked.target);
     if (isPage) sendJson(response, notByQuota);
-    else allow(response);
+    else allow(response, batches.length > 0);
   } catch (error) {
     services.unforeseen(error);
     undecided(services, response, isPage, 'internal error; the log of softquota has details');
@@ -147,8 +148,15 @@ function subjectsOf({ subject }: Upload, leaf: Subject | null): readonly Subject
   return leaf === null ? ['size:repos:private', 'size:repos:public'] : [leaf];
 }
 
-function allow(response: ServerResponse): void {
-  response.writeHead(200, { 'Content-Length': '0', 'X-Softquota-Decision': 'allowed', ...neverStored }).end();
+/** Proxies pass a batch on to the gate, however its address is written. */
+function allow(response: ServerResponse, isBatch = false): void {
+  response.writeHead(200, {
+    'Content-Length': '0',
+    'X-Softquota-Decision': 'allowed',
+    ...(isBatch ? { 'X-Softquota-Batch': 'yes' } : {}),
+    ...neverStored,
+  });
+  response.end();
 }
 
 function refuse(

@@ -23,14 +23,24 @@ export const exceededWords = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).
 
 /** A forge: takes packages and LFS objects, and counts what comes. */
 class Forge {
-  readonly came: { readonly method: string; readonly url: string; readonly bytes: number }[] = [];
+  readonly came: {
+    readonly method: string;
+    readonly url: string;
+    readonly bytes: number;
+    /** Whom the proxy says that it has let in. */
+    readonly user: string | undefined;
+  }[] = [];
+  /** The path below which clients see it. */
+  base = '';
   #git = '';
 
   static async open(t: Test, server: Server): Promise<{ readonly forge: Forge; readonly port: number }> {
     const forge = new Forge();
     const { url } = await transports.http(t, server);
     forge.#git = url(join(server.folder, 'git'));
-    const web = createServer((request, response) => void forge.#take(request, response));
+    const web = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
+      void forge.#take(request, response);
+    });
     web.listen(0, '127.0.0.1');
     await once(web, 'listening');
     t.teardown(() => {
@@ -48,10 +58,10 @@ class Forge {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
     const body = await text(request.setEncoding('latin1'));
-    this.came.push({ method, url, bytes: body.length });
+    this.came.push({ method, url, bytes: body.length, user: headers['x-webauth-user']?.toString() });
     if (url.endsWith('/info/lfs/objects/batch')) {
       const wanted = batch.parse(JSON.parse(body));
-      const base = `http://${headers.host}${url.replace(/\/batch$/, '')}`;
+      const base = `http://${headers.host}${this.base}${url.replace(/\/batch$/, '')}`;
       const objects = wanted.objects.map(({ oid, size }) => ({
         oid,
         size,
@@ -70,7 +80,9 @@ class Forge {
       });
       response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? '' });
       response.end(Buffer.from(await answer.arrayBuffer()));
-    } else response.writeHead(method === 'PUT' ? 201 : 200).end('{}');
+    } else if (url.endsWith('-broken')) response.destroy();
+    else if (url === '/forbidden') response.writeHead(403).end('{}');
+    else response.writeHead(method === 'PUT' ? 201 : 200).end('{}');
   }
 }
 
@@ -147,7 +159,7 @@ function tried({ folder }: Clone, args: readonly string[]): Promise<Run> {
   return run('git', args, { cwd: folder, env: identity });
 }
 
-const packagePath = '/api/packages/alice/generic/tool/1.0/file';
+export const packagePath = '/api/packages/alice/generic/tool/1.0/file';
 
 /** Checks that hold behind each proxy. */
 export function testProxy(name: keyof typeof proxies): void {

@@ -13,6 +13,10 @@ export interface Around {
   readonly http?: string;
   readonly server?: string;
   readonly location?: string;
+  /** Caddy: the lines are asked in the order in which they stand. */
+  readonly isInRoute?: boolean;
+  /** Caddy: the path that it takes off. */
+  readonly isBelow?: string;
   /** nginx: LFS goes straight to the forge. */
   readonly isWithoutBatch?: boolean;
   /** nginx: the lines of softquota are in the server instead. */
@@ -58,6 +62,7 @@ async function openNginx(t: Test, server: Server, forgePort: number, around: Aro
   }
   const include = (name: string) => `include ${own}/${name}.conf;`;
   const lines = include('location');
+  const pass = `proxy_pass http://${around.isWithoutBatch === true ? `127.0.0.1:${forgePort}` : '$forge'};`;
   const withoutBatch = around.isWithoutBatch === true;
   const settings = `
     ${around.server ?? 'client_max_body_size 0;'}
@@ -66,8 +71,8 @@ async function openNginx(t: Test, server: Server, forgePort: number, around: Aro
     location / {
       ${around.isInServer === true ? '' : lines}
       proxy_set_header Host $http_host;
-      proxy_pass http://${withoutBatch ? `127.0.0.1:${forgePort}` : '$forge'};
       ${around.location ?? ''}
+      ${around.location?.includes('proxy_pass') === true ? '' : pass}
     }`;
   const http = `${include('http')} ${withoutBatch ? '' : include('lfs')} ${around.http ?? ''}`;
   return startNginx(t, folder, settings, http);
@@ -78,7 +83,10 @@ async function openCaddy(t: Test, server: Server, forgePort: number, around: Aro
   const ports = { 3000: forgePort, 3082: ownPort };
   const file = join(server.folder, 'softquota.caddy');
   await writeFile(file, await placed('Caddyfile', server, ports, around.edit));
-  const site = `${around.server ?? ''}\nimport softquota\nreverse_proxy {softquota_forge} {\n${around.location ?? ''}\n}`;
+  const lines = `${around.server ?? ''}\nimport softquota\nreverse_proxy {softquota_forge} {\n${around.location ?? ''}\n}`;
+  const below = around.isBelow === undefined ? null : `handle_path ${around.isBelow}/* {`;
+  const opening = below ?? (around.isInRoute === true ? 'route {' : null);
+  const site = opening === null ? lines : `${opening}\n${lines}\n}`;
   return startCaddy(t, join(server.folder, 'caddy'), site, `import ${file}\n${around.http ?? ''}`);
 }
 

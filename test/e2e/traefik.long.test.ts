@@ -7,11 +7,13 @@ import t from 'tap';
 import { testProxy } from './behind-proxy.ts';
 import { proxies } from './proxies.ts';
 import { Server } from './server.ts';
+import { testSpellings } from './spellings.ts';
 import { freePort } from './transports.ts';
 
 t.setTimeout(900_000);
 
 testProxy('traefik');
+testSpellings('traefik');
 
 t.test('without the fallback nothing is let through while there is no daemon', async t => {
   const server = await Server.open(t, {

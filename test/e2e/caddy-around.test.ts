@@ -1,0 +1,101 @@
+/** The lines for Caddy inside what administrators have around them: nothing gets wider by them. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { exceededWords, lfsDesk, openBehindProxy, packagePath } from './behind-proxy.ts';
+import type { Around } from './proxies.ts';
+
+t.setTimeout(300_000);
+
+async function open(t: Test, around: Around, gate: Readonly<Record<string, string>> = {}) {
+  const opened = await openBehindProxy(t, 'caddy', { around, gate });
+  await opened.uses(1_200_000);
+  return { ...opened, bobs: packagePath.replace('alice', 'bob') };
+}
+
+const batchPath = '/alice/app.git/info/lfs/objects/batch';
+const batch = [
+  '-H',
+  'Content-Type: application/vnd.git-lfs+json',
+  '-d',
+  '{"operation":"download","objects":[]}',
+];
+/** `secret`, by bcrypt. */
+const hash = '$2a$14$UhGe1A2ITjiKN0FPEyQWkuBZgi4mCDBchGfhBq54uiABkGpoWRj7m';
+
+for (const order of ['as Caddy sorts them', 'in a route'] as const) {
+  t.test(`a sign-in service that is away lets nobody in, lines ${order}`, async t => {
+    let answer = 200;
+    const signIn = createServer((_request, response) => response.writeHead(answer).end());
+    signIn.listen(0, '127.0.0.1');
+    await once(signIn, 'listening');
+    const { port } = signIn.address() as AddressInfo; // as it is of every TCP server that listens
+    const { forge, bobs, curl, upload } = await open(t, {
+      server: `forward_auth 127.0.0.1:${port} {\nuri /sign-in\n}`,
+      isInRoute: order === 'in a route',
+    });
+    t.match(await upload(bobs), / 201 /);
+    t.match(await upload(packagePath), exceededWords);
+    answer = 401;
+    forge.came.length = 0;
+    if (order === 'in a route') t.notMatch(await upload(packagePath), exceededWords, 'nor told of anybody');
+    const ask = async () => [await upload(bobs), await curl('/alice/app'), await curl(batchPath, ...batch)];
+    for (const refused of await ask()) t.match(refused, / 401 /);
+    const closed = once(signIn, 'close');
+    signIn.closeAllConnections();
+    signIn.close();
+    await closed;
+    for (const refused of await ask()) t.match(refused, / 502 /);
+    t.same(forge.came, []);
+  });
+}
+
+t.test('what the forge breaks off reaches it once', async t => {
+  const { forge, curl, bobs } = await open(t, {});
+  t.match(await curl(`${bobs}-broken`, '-X', 'POST', '-d', 'x'), / 502 /);
+  t.equal(forge.came.length, 1);
+});
+
+t.test('passwords and cleaned headers hold for the LFS batch as well', async t => {
+  const { forge, curl } = await open(t, {
+    server: `basicauth {\nalice ${hash}\n}`,
+    location: 'header_up X-WEBAUTH-USER {http.auth.user.id}',
+  });
+  const spoofed = ['-H', 'X-WEBAUTH-USER: root'];
+  t.match(await curl(batchPath, ...batch, ...spoofed), / 401 /);
+  t.same(forge.came, []);
+  t.match(await curl(batchPath, ...batch, ...spoofed, '-u', 'alice:secret'), / 200 /);
+  t.match(forge.came, [{ url: batchPath, user: 'alice' }]);
+});
+
+t.test('below a path that Caddy takes off, uploads are refused and LFS works', async t => {
+  const around = { isBelow: '/git' };
+  const { server, forge, url, uses, upload } = await open(t, around, { BASE: '/git' });
+  t.match(await upload(`/git${packagePath}`), exceededWords);
+  forge.base = '/git';
+  const desk = await lfsDesk(server, `${url}/git`);
+  t.match((await desk.push('a.bin')).stderr, exceededWords);
+  await uses(900_000);
+  t.match(await desk.push('b.bin'), { code: 0 });
+  t.ok(forge.puts() > 0);
+  t.same(
+    forge.came.filter(({ url }) => url.startsWith('/git/')),
+    [],
+  );
+});
+
+t.test('a daemon that hangs delays uploads by two seconds, reading not at all, and LFS goes on', async t => {
+  const { server, url, curl, upload } = await open(t, {});
+  server.daemon.child.kill('SIGSTOP');
+  t.teardown(() => server.daemon.child.kill('SIGCONT'));
+  const begun = performance.now();
+  t.match(await curl('/alice/app'), / 200 /);
+  t.ok(performance.now() - begun < 500);
+  t.match(await upload(packagePath), / 201 /);
+  t.match(await curl(batchPath, ...batch), / 200 /);
+  t.ok(performance.now() - begun < 5500, 'two seconds each');
+  const desk = await lfsDesk(server, url);
+  t.match(await desk.push('a.bin'), { code: 0 });
+});

@@ -1,0 +1,228 @@
+/**
+ * The lines for nginx inside what administrators have around them: body limits, caches, error pages, address
+ * lists, passwords, sign-in services, paths. Nothing gets wider by them, and the reason is never lost.
+ */
+
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { exceededWords, lfsDesk, openBehindProxy, packagePath } from './behind-proxy.ts';
+import { readGuide } from './guide.ts';
+import type { Around } from './proxies.ts';
+import { run } from './run.ts';
+import { startNginx } from './transports.ts';
+
+t.setTimeout(300_000);
+
+/** Alice over her limit, behind nginx. */
+async function open(t: Test, around: Around, gate: Readonly<Record<string, string>> = {}) {
+  const opened = await openBehindProxy(t, 'nginx', { around, gate });
+  await opened.uses(1_200_000);
+  const large = join(opened.server.folder, 'large');
+  await writeFile(large, Buffer.alloc(50_000_000));
+  const bobs = packagePath.replace('alice', 'bob');
+  return {
+    ...opened,
+    large,
+    bobs,
+    to: (path: string, ...args: readonly string[]) => opened.curl(path, ...args),
+  };
+}
+
+/** A folder with one user: alice, with the password `secret`. */
+async function passwords(folder: string): Promise<string> {
+  const file = join(folder, 'passwords');
+  await writeFile(file, 'alice:{PLAIN}secret\n');
+  return `auth_basic git; auth_basic_user_file ${file};`;
+}
+
+const batchPath = '/alice/app.git/info/lfs/objects/batch';
+const batch = [
+  '-H',
+  'Content-Type: application/vnd.git-lfs+json',
+  '-d',
+  '{"operation":"download","objects":[]}',
+];
+
+for (const [where, around] of [
+  ['in the location', { server: '', location: 'client_max_body_size 512m;' }],
+  ['in the server', { server: 'client_max_body_size 512m;' }],
+  ['in http', { server: '', http: 'client_max_body_size 512m;' }],
+] as const) {
+  t.test(`with a body limit ${where}, uploads of 50 MB pass, and a refused one is not received`, async t => {
+    const { to, large, bobs, forge } = await open(t, around);
+    t.match(await to(bobs, '-T', large), / 201 /);
+    t.match(forge.came, [{ bytes: 50_000_000 }]);
+    for (const way of [['-H', 'Expect:'], [], ['-H', 'Expect:', '-H', 'Transfer-Encoding: chunked']]) {
+      const refused = await to(packagePath, '-T', large, ...way, '-w', '\n%{size_upload}');
+      t.match(refused, `403 ${exceededWords}`);
+      t.ok(Number(refused.split('\n').at(-1)) < 4_000_000, refused);
+    }
+    t.equal(forge.came.length, 1);
+  });
+}
+
+t.test('lines in the server, as Omnibus GitLab has them, keep the reason', async t => {
+  const { to, large, bobs } = await open(t, { isInServer: true, isWithoutBatch: true });
+  t.match(await to(packagePath, '-T', large), `403 ${exceededWords}`);
+  t.match(await to(bobs, '-T', large), / 201 /);
+});
+
+t.test('a cache around them stores no answer', async t => {
+  const { to, uses, server } = await open(t, {
+    http: `proxy_cache_path /tmp/sq-cache-${process.pid} keys_zone=all:1m; proxy_cache all; proxy_cache_valid any 10m; proxy_cache_methods GET HEAD POST; proxy_cache_key $host;`,
+  });
+  await uses(900_000);
+  t.match(await to(packagePath, '-d', 'x'), / 200 /);
+  await uses(1_200_000);
+  t.match(await to(packagePath, '-d', 'x'), `403 ${exceededWords}`);
+  await uses(900_000);
+  t.match(await to(packagePath, '-d', 'x'), / 200 /);
+  await run('rm', ['-r', `/tmp/sq-cache-${process.pid}`]);
+  t.ok(server);
+});
+
+t.test('error pages around them keep the reason, and 403 of others is neither ours nor 503', async t => {
+  const folder = '/usr/share/nginx/html';
+  const { to, large, forge } = await open(t, {
+    http: `proxy_intercept_errors on; error_page 403 404 500 502 503 504 /own.html;`,
+    location: `if ($http_x_denied) { return 403; } root ${folder};`,
+  });
+  t.match(await to(packagePath, '-T', large), `403 ${exceededWords}`);
+  const denied = await to(packagePath, '-T', large, '-H', 'X-Denied: yes');
+  t.match(denied, / 403 /);
+  t.notMatch(denied, /Quota|quota/);
+  t.match(await to('/forbidden'), / 403 /);
+  t.notMatch(await to('/forbidden'), /quota/);
+  t.equal(forge.came.length, 2);
+});
+
+t.test('an address that is denied is answered 403, and nobody is asked', async t => {
+  const { to, large, forge } = await open(t, { location: 'deny all;' });
+  for (const path of [packagePath, batchPath, '/alice/app']) {
+    const denied = await to(path, '-T', large);
+    t.match(denied, / 403 Forbidden/);
+    t.notMatch(denied, /[Qq]uota/);
+  }
+  t.same(forge.came, []);
+});
+
+t.test('satisfy any around them lets nobody in without a password', async t => {
+  const lines = await passwords(t.testdir());
+  const { to, bobs, large, forge } = await open(t, {
+    server: `client_max_body_size 0; satisfy any; deny 127.0.0.1; ${lines}`,
+  });
+  for (const path of [bobs, batchPath, '/alice/app', packagePath])
+    t.match(await to(path, '-T', large), /^HTTP\/1\.1 40[13] /);
+  t.same(forge.came, []);
+});
+
+t.test('passwords and cleaned headers hold for the LFS batch as well', async t => {
+  const lines = await passwords(t.testdir());
+  const clean = 'proxy_set_header X-WEBAUTH-USER $remote_user;';
+  const { to, forge } = await open(t, { location: `${lines} ${clean}` });
+  const spoofed = ['-H', 'X-WEBAUTH-USER: root'];
+  t.match(await to(batchPath, ...batch, ...spoofed), / 401 /);
+  t.match(await to(`${batchPath}/`, ...batch, ...spoofed), / 401 /);
+  t.same(forge.came, []);
+  t.match(await to(batchPath, ...batch, ...spoofed, '-u', 'alice:secret'), / 200 /);
+  t.match(forge.came, [{ url: batchPath, user: 'alice' }]);
+});
+
+t.test('a sign-in service in a server of its own is asked first, and its absence lets nobody in', async t => {
+  let answer = 401;
+  const signIn = createServer((_request, response) => response.writeHead(answer).end()).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(signIn, 'listening');
+  t.teardown(() => signIn.close());
+  const { port } = signIn.address() as AddressInfo; // as it is of every TCP server that listens
+  const opened = await open(t, {});
+  const lines = (await readGuide('uploads.md')).find(({ kind }) => kind === 'nginx outer')?.text ?? '';
+  const inner = new URL(opened.url).port;
+  const outer = await startNginx(
+    t,
+    join(opened.server.folder, 'outer'),
+    `client_max_body_size 0;
+    location = /sign-in { internal; proxy_pass http://127.0.0.1:${port}; proxy_pass_request_body off; proxy_set_header Content-Length ""; }
+    location / { auth_request /sign-in; ${lines.replace('3083', inner)} }`,
+  );
+  const put = async (path: string) =>
+    (await run('curl', ['-q', '-s', '-i', '-T', opened.large, `http://127.0.0.1:${outer}${path}`])).stdout;
+  t.match(await put(opened.bobs), / 401 /);
+  answer = 200;
+  t.match(await put(opened.bobs), / 201 /);
+  t.match(await put(packagePath), exceededWords);
+  signIn.closeAllConnections();
+  signIn.close();
+  t.match(await put(opened.bobs), / 500 /);
+  t.equal(opened.forge.came.length, 1);
+});
+
+t.test('addresses of 20 kB are asked about, and no failure', async t => {
+  const { to, bobs, large } = await open(t, { http: 'large_client_header_buffers 4 64k;' });
+  const long = `?${'x'.repeat(20_000)}`;
+  t.match(await to(packagePath + long, '-T', large), `403 ${exceededWords}`);
+  t.match(await to(bobs + long, '-T', large), / 201 /);
+});
+
+t.test('below a path, as the pages of Gitea have it, LFS works with a daemon and without', async t => {
+  const strip = 'rewrite ^ $request_uri; rewrite ^(/git)?(/.*) $2 break; proxy_pass http://$forge$uri;';
+  const { server, forge, url, uses, to, large } = await open(
+    t,
+    { location: strip, edit: text => text },
+    { BASE: '/git' },
+  );
+  t.match(await to(`/git${packagePath}`, '-T', large), `403 ${exceededWords}`);
+  forge.base = '/git';
+  const desk = await lfsDesk(server, `${url}/git`);
+  t.match((await desk.push('a.bin')).stderr, exceededWords);
+  t.equal(forge.puts(), 0);
+  await uses(900_000);
+  t.match(await desk.push('b.bin'), { code: 0 });
+  t.ok(forge.puts() > 0);
+  t.same(
+    forge.came.filter(({ url }) => url.startsWith('/git/')),
+    [],
+  );
+  await server.stop('SIGKILL');
+  t.match(await desk.push('c.bin'), { code: 0 });
+});
+
+t.test('a daemon that hangs delays uploads by two seconds, reading not at all, and LFS goes on', async t => {
+  const { server, forge, url, to } = await open(t, {});
+  server.daemon.child.kill('SIGSTOP');
+  t.teardown(() => server.daemon.child.kill('SIGCONT'));
+  const timed = async (path: string, ...args: readonly string[]): Promise<number> => {
+    const begun = performance.now();
+    t.match(await to(path, ...args), / 20[01] /, path);
+    return performance.now() - begun;
+  };
+  t.ok((await timed('/alice/app')) < 500);
+  t.ok((await timed(packagePath, '-d', 'x')) < 2600);
+  t.ok((await timed(batchPath, ...batch)) < 2600);
+  const desk = await lfsDesk(server, url);
+  t.match(await desk.push('a.bin'), { code: 0 });
+  t.ok(forge.puts() > 0);
+});
+
+t.test('a daemon that ends before it has told the reason: 403, with the reason as a text', async t => {
+  const { to, large } = await open(t, {
+    edit: text => text.replace(/(refusal break;\n\s+proxy_pass http:\/\/)softquota/, '$1127.0.0.1:1'),
+  });
+  const refused = await to(packagePath, '-T', large);
+  t.match(refused, / 403 /);
+  t.match(refused, exceededWords);
+});
+
+t.test('the files are where the page says, and the page has them', async t => {
+  const page = await readFile(new URL('../../docs/uploads.md', import.meta.url), 'utf8');
+  for (const name of ['http', 'server', 'location', 'lfs']) {
+    const file = new URL(`../../share/proxies/nginx/${name}.conf`, import.meta.url);
+    t.ok(page.includes(await readFile(file, 'utf8')), name);
+  }
+});
