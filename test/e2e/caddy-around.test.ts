@@ -40,7 +40,7 @@ for (const order of ['as Caddy sorts them', 'in a route'] as const) {
     t.match(await upload(packagePath), exceededWords);
     answer = 401;
     forge.came.length = 0;
-    if (order === 'in a route') t.notMatch(await upload(packagePath), exceededWords, 'nor told of anybody');
+    t.notMatch(await upload(packagePath), exceededWords, 'nor told of anybody');
     const ask = async () => [await upload(bobs), await curl('/alice/app'), await curl(batchPath, ...batch)];
     for (const refused of await ask()) t.match(refused, / 401 /);
     const closed = once(signIn, 'close');
@@ -51,6 +51,16 @@ for (const order of ['as Caddy sorts them', 'in a route'] as const) {
     t.same(forge.came, []);
   });
 }
+
+t.test('no client leads a request to the gate itself', async t => {
+  const { forge, curl } = await open(t, {});
+  const sly = ['-H', 'X-Softquota-Batch: yes'];
+  for (const path of ['/v1/check?owner=alice&subject=size:all', '/v1/usage?owner=alice', '/healthz']) {
+    t.match(await curl(path, ...sly), /\{\}$/, path);
+    t.match(await curl(path, ...sly, '-d', 'x'), /\{\}$/, path);
+  }
+  t.equal(forge.came.length, 6);
+});
 
 t.test('what the forge breaks off reaches it once', async t => {
   const { forge, curl, bobs } = await open(t, {});

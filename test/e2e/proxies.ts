@@ -21,6 +21,8 @@ export interface Around {
   readonly isWithoutBatch?: boolean;
   /** nginx: the lines of softquota are in the server instead. */
   readonly isInServer?: boolean;
+  /** It asks at the port of the gate. */
+  readonly isOverTcp?: boolean;
   /** Changes the files of softquota, as an administrator does. */
   readonly edit?: (text: string) => string;
 }
@@ -43,12 +45,17 @@ async function placed(
   name: string,
   server: Server,
   ports: Readonly<Record<string, number>>,
-  edit: (text: string) => string = text => text,
+  { edit = text => text, isOverTcp = false }: Around = {},
 ): Promise<string> {
+  const gate = isOverTcp ? `127.0.0.1:${await gatePortOf(server)}` : null;
+  const socket = /unix(?::|\/\/)\/run\/softquota\/gate\.sock/g;
   const text = await readFile(new URL(`../../share/proxies/${name}`, import.meta.url), 'utf8');
   return Object.entries(ports).reduce(
     (all, [from, to]) => all.replaceAll(`127.0.0.1:${from}`, `127.0.0.1:${to}`),
-    edit(text).replaceAll('/run/softquota/gate.sock', server.socket('gate')),
+    edit(gate === null ? text : text.replaceAll(socket, gate)).replaceAll(
+      '/run/softquota/gate.sock',
+      server.socket('gate'),
+    ),
   );
 }
 
@@ -57,7 +64,7 @@ async function openNginx(t: Test, server: Server, forgePort: number, around: Aro
   const own = join(folder, 'softquota');
   await mkdir(own, { recursive: true });
   for (const name of ['http', 'lfs', 'server', 'location']) {
-    const text = await placed(`nginx/${name}.conf`, server, { 3000: forgePort }, around.edit);
+    const text = await placed(`nginx/${name}.conf`, server, { 3000: forgePort }, around);
     await writeFile(join(own, `${name}.conf`), text);
   }
   const include = (name: string) => `include ${own}/${name}.conf;`;
@@ -82,7 +89,7 @@ async function openCaddy(t: Test, server: Server, forgePort: number, around: Aro
   const ownPort = await freePort();
   const ports = { 3000: forgePort, 3082: ownPort };
   const file = join(server.folder, 'softquota.caddy');
-  await writeFile(file, await placed('Caddyfile', server, ports, around.edit));
+  await writeFile(file, await placed('Caddyfile', server, ports, around));
   const lines = `${around.server ?? ''}\nimport softquota\nreverse_proxy {softquota_forge} {\n${around.location ?? ''}\n}`;
   const below = around.isBelow === undefined ? null : `handle_path ${around.isBelow}/* {`;
   const opening = below ?? (around.isInRoute === true ? 'route {' : null);
@@ -95,16 +102,11 @@ async function gatePortOf(server: Server): Promise<number> {
   return Number(/^PORT = (\d+)$/m.exec(await readFile(server.config, 'utf8'))?.[1]);
 }
 
-async function openTraefik(
-  t: Test,
-  server: Server,
-  forgePort: number,
-  { edit }: Around = {},
-): Promise<number> {
+async function openTraefik(t: Test, server: Server, forgePort: number, around: Around = {}): Promise<number> {
   const ports = { 3000: forgePort, 3081: await gatePortOf(server), 3082: await freePort() };
   const [settings, routes] = await Promise.all([
     placed('traefik/traefik.yaml', server, ports),
-    placed('traefik/dynamic.yaml', server, ports, edit),
+    placed('traefik/dynamic.yaml', server, ports, around),
   ]);
   return startTraefik(t, join(server.folder, 'traefik'), settings, routes);
 }

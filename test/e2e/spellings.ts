@@ -17,7 +17,7 @@ import { freePort } from './transports.ts';
 const ways: readonly ((path: string) => string)[] = (() => {
   const last = (path: string, change: (name: string) => string) =>
     path.replace(/[^/]+$/, name => change(name));
-  const escape = (sign: string) => `%${sign.charCodeAt(0).toString(16)}`;
+  const percent = (sign: string) => `%${sign.charCodeAt(0).toString(16)}`;
   const inner: ((path: string) => string)[] = [
     path => path,
     path => path.replace('/', '//'),
@@ -29,10 +29,10 @@ const ways: readonly ((path: string) => string)[] = (() => {
     path => path.replaceAll('/', '/./'),
     path => path.replace(/\/([^/]+)$/, '/x/../$1'),
     path => path.replace(/\/([^/]+)$/, '/%2E/$1'),
-    path => last(path, name => escape(name.slice(0, 1)) + name.slice(1)),
-    path => last(path, name => name.replaceAll(/[a-z]/g, escape)),
-    path => path.replaceAll(/(?<=\/)[a-z]/g, escape),
-    path => path.replaceAll(/[a-z]/g, sign => escape(sign).toUpperCase()),
+    path => last(path, name => percent(name.slice(0, 1)) + name.slice(1)),
+    path => last(path, name => name.replaceAll(/[a-z]/g, percent)),
+    path => path.replaceAll(/(?<=\/)[a-z]/g, percent),
+    path => path.replaceAll(/[a-z]/g, sign => percent(sign).toUpperCase()),
     path => path.toUpperCase(),
     path => last(path, name => name.toUpperCase()),
     path => path.replace(/(?<=.)\/(?=[^/]+$)/, '%2F'),

@@ -350,7 +350,7 @@ export async function startNginx(t: Test, folder: string, server: string, http =
 export async function startCaddy(t: Test, folder: string, site: string, beside = ''): Promise<number> {
   await mkdir(folder, { recursive: true });
   const port = await freePort();
-  const settings = `{\n\tadmin off\n\tauto_https off\n}\n${beside}\nhttp://127.0.0.1:${port} {\n${site}\n}\n`;
+  const settings = `{\n\tadmin off\n\tauto_https off\n\tservers {\n\t\tprotocols h1 h2c\n\t}\n}\n${beside}\nhttp://127.0.0.1:${port} {\n${site}\n}\n`;
   await writeFile(join(folder, 'Caddyfile'), settings);
   const web = spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')], {
     env: { ...plainEnvironment, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
