@@ -9,6 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { systemCode } from '../src/errors.ts';
 import { commandReference } from './reference/commands.ts';
 import { bashCompletion, fishCompletion, zshCompletion } from './reference/completions.ts';
+import { caddyInCompose, inCompose } from './reference/compose.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { doctorReference } from './reference/doctor.ts';
 import { errorReference } from './reference/errors.ts';
@@ -39,6 +40,9 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/metrics.md': metricsReference,
   'docs/metrics/dashboard.json': dashboard,
   'docs/openapi.json': openApi,
+  'examples/compose/forgejo-caddy/Caddyfile': () => caddyInCompose('forgejo'),
+  'examples/compose/gitea-traefik/dynamic.yaml': inCompose('traefik/dynamic.yaml', 'gitea'),
+  'examples/compose/gitea-traefik/traefik.yaml': inCompose('traefik/traefik.yaml', 'gitea'),
   'share/completions/_softquota': zshCompletion,
   'share/completions/softquota.bash': bashCompletion,
   'share/completions/softquota.fish': fishCompletion,
