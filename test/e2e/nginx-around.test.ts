@@ -59,7 +59,7 @@ for (const [where, around] of [
     for (const way of [['-H', 'Expect:'], [], ['-H', 'Expect:', '-H', 'Transfer-Encoding: chunked']]) {
       const refused = await to(packagePath, '-T', large, ...way, '-w', '\n%{size_upload}');
       t.match(refused, `403 ${exceededWords}`);
-      t.ok(Number(refused.split('\n').at(-1)) < 4_000_000, refused);
+      t.ok(Number(refused.split('\n').at(-1)) < 5_000_000, refused);
     }
     t.equal(forge.came.length, 1);
   });
@@ -217,6 +217,40 @@ t.test('a daemon that ends before it has told the reason: 403, with the reason a
   const refused = await to(packagePath, '-T', large);
   t.match(refused, / 403 /);
   t.match(refused, exceededWords);
+});
+
+t.test('the lines that ingress-nginx writes for its annotations refuse uploads', async t => {
+  const opened = await openBehindProxy(t, 'nginx', {});
+  await opened.uses(1_200_000);
+  const gate = /^PORT = (\d+)$/m.exec(await readFile(opened.server.config, 'utf8'))?.[1];
+  const port = await startNginx(
+    t,
+    join(opened.server.folder, 'ingress'),
+    `location = /_external-auth {
+      internal;
+      client_max_body_size 0;
+      proxy_pass_request_body off;
+      proxy_method GET;
+      proxy_set_header Content-Length "";
+      proxy_set_header X-Original-URI $request_uri;
+      proxy_set_header X-Original-URL $scheme://$http_host$request_uri;
+      proxy_set_header X-Original-Method $request_method;
+      proxy_set_header X-Auth-Request-Redirect $request_uri;
+      proxy_pass_request_headers on;
+      proxy_http_version 1.1;
+      proxy_pass http://127.0.0.1:${gate}/v1/forward-auth;
+    }
+    location / {
+      auth_request /_external-auth;
+      client_max_body_size 0;
+      proxy_pass ${opened.url};
+    }`,
+  );
+  const file = join(opened.server.folder, 'upload');
+  const put = async (path: string) =>
+    (await run('curl', ['-q', '-s', '-i', '-T', file, `http://127.0.0.1:${port}${path}`])).stdout;
+  t.match(await put(packagePath), / 403 /);
+  t.match(await put(packagePath.replace('alice', 'bob')), / 201 /);
 });
 
 t.test('the files are where the page says, and the page has them', async t => {

@@ -152,12 +152,14 @@ async function matrix(t: Test, { proxy, around }: Setup): Promise<void> {
   await all(arrives);
 
   t.comment('refused');
+  // Most of it waits in the system's buffers, which are larger where nginx passes it on over TCP.
+  const mostTaken = around.isOverTcp === true ? 6_000_000 : 4_000_000;
   await uses(1_200_000);
   await all(({ name, status, taken, stdout }) => {
     t.equal(status, 403, name, { stdout });
     // Of HTTP/2 and in Go there is no phrase; a client that is cut off while it sends may have no body.
     t.match(stdout, exceededWords, name);
-    t.ok(taken <= 4_000_000, `${name}: ${taken} taken`);
+    t.ok(taken <= mostTaken, `${name}: ${taken} taken`);
     t.same(forge.came, [], name);
   });
 

@@ -14,6 +14,7 @@ import { ask, until } from './ask.ts';
 import { Clone, objectsIn, type Push } from './clone.ts';
 import { readGuide, repository, Site, stepsOf, type Way, ways, words } from './guide.ts';
 import { packed } from './package.ts';
+import type { SandboxHost } from './sandbox-host.ts';
 
 t.setTimeout(600_000);
 
@@ -107,8 +108,29 @@ for (const way of some(Object.keys(ways) as Way[] /* a constant's own keys */, 2
     await clone.git('push', '-q', 'origin', 'main:spare');
     passes(t, await clone.push(['--delete', 'spare']), '', 'and deletions need none');
     if (way === 'http') await isNormalAnswer(t, sandbox.outside('/var/log/nginx/access.log'));
+    if (way === 'http') await servesAll(t, sandbox);
     if (way === 'gitolite') await namesActor(t, sandbox.outside('/run/systemctl/softquota.service.log'));
   });
+}
+
+/** Every name and address of the host, and everybody while somebody's push is slow. */
+async function servesAll(t: Test, sandbox: SandboxHost): Promise<void> {
+  const refs = '/alice/app.git/info/refs?service=git-upload-pack';
+  const answer = async (url: string, ...args: readonly string[]) => {
+    const all = ['-q', '-g', '-s', '-o', '/dev/null', '-w', '%{http_code}', '--max-time', '10', ...args];
+    return (await sandbox.run('curl', [...all, url + refs])).stdout;
+  };
+  const login = ['-u', 'alice:correct horse battery staple'];
+  for (const host of ['git.example', '127.0.0.1', '[::1]', 'localhost'])
+    t.equal(await answer(`http://${host}`, ...login), '200', host);
+  t.equal(await answer('http://127.0.0.1', ...login, '-H', 'Host: code.example'), '200', 'another name');
+  const push = 'http://git.example/alice/app.git/git-receive-pack';
+  const type = 'Content-Type: application/x-git-receive-pack-request';
+  const slow = `curl -q -s -u "${login[1]}" -H "${type}" -H Expect: --limit-rate 1k -T /dev/zero -X POST ${push}`;
+  const pid = (await sandbox.must('sh', ['-c', `${slow} >/dev/null 2>&1 & echo $!`])).trim();
+  for (let asked = 0; asked < 5; asked++)
+    t.equal(await answer('http://git.example', ...login), '200', 'while a push is slow');
+  await sandbox.must('kill', [pid]);
 }
 
 /** git shows words of the server only where the answer is a normal one. */
