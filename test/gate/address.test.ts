@@ -40,6 +40,7 @@ t.test('at its address the gate answers proxies, and nothing else of the gate is
   t.match(await (await fetch(`${url}/alice/app/info/lfs/objects/batch`, batch)).text(), 'UPSTREAM');
   for (const path of ['/v1/check?owner=alice&subject=size:all', '/v1/changed', '/v1/usage', '/v1/sources/x'])
     t.equal(await status(path), 403, path);
+  t.ok([403, 404].includes(await status('/v1/push', { method: 'POST', body: 'x' })), 'no pushes');
   for (const path of ['/', '/readyz', '/v1/nothing']) t.ok([403, 404].includes(await status(path)), path);
 });
 
