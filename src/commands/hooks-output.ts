@@ -25,7 +25,7 @@ import { jsonText } from './output.ts';
 import { table } from './table.ts';
 
 /** All that one installation did. */
-export interface HooksInstalled {
+export interface InstallOutcome {
   readonly wanted: WantedSettings;
   readonly repositories: readonly InstallResult[];
   readonly gitolite: DistributeReport | null;
@@ -43,7 +43,7 @@ export function isReached(result: InstallResult): boolean {
   return !isFault(result) && result.hooksPath?.ours !== false;
 }
 
-export function installOutput(done: HooksInstalled, json: boolean): string {
+export function installOutput(done: InstallOutcome, json: boolean): string {
   const { wanted, repositories, gitolite, forges, global, programs } = done;
   if (json) {
     const { socket, client } = wanted;

@@ -135,7 +135,15 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
     else if (state === 'absent') found.push(fault('hook', `there is no ${name} hook`));
     if (state === 'foreign')
       found.push(fault('hook', `another hook has the name ${name}, and ours does not run`));
-    if (state === 'older') found.push(fault('old_hooks', `${file} is of another version`));
+    if (state === 'older')
+      found.push(
+        fault(
+          'old_hooks',
+          `${file} is of another version`,
+          // Nothing is written through a link.
+          gitolite ?? (isLink(link) ? `${commandLine('rm', link)} && ${install}` : null),
+        ),
+      );
     if (blocked !== null)
       found.push(
         fault('hook_blocked', `git cannot run ${file}: ${blocked}`, blockedMend(installation, blocked)),

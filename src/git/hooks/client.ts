@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { runProgram } from '../../bounded/index.ts';
 import { type Client, clients, defaultSettings, headLines } from './head.ts';
 
-/** The quickest first. */
 /** The folders that hooks take programs from. */
 export const programFolders: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin'];
 

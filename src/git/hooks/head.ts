@@ -15,6 +15,11 @@ const onErrors = ['allow', 'deny', 'last'] as const;
 /** The decision about a push while the daemon does not answer. */
 export type OnError = (typeof onErrors)[number];
 
+/** The programs by which hooks can ask, the quickest first. */
+export const clients = ['nc', 'curl'] as const;
+
+export type Client = (typeof clients)[number];
+
 export interface HookSettings {
   /** Absolute path of the gate's socket. */
   readonly socket: string;
@@ -90,6 +95,8 @@ export function settingsIn(content: Uint8Array): HookSettings | null {
   const onError = onErrors.find(each => each === policy);
   if (quoted === undefined || onError === undefined) return null;
   const socket = quoted.replace(/^'|'$/g, '').replaceAll("'\\''", "'");
+  // The package's own file has none yet.
+  if (!socket.startsWith('/')) return null;
   const client = text.includes(calls.nc) ? 'nc' : 'curl';
   return { socket, client, onError, lastFor: Number(minutes) };
 }

@@ -21,7 +21,7 @@ const oldFile = /^softquota-(?:promise|judging|space|offline)(?:\.\d+)?$/;
 
 export async function oldFiles(repository: Folder): Promise<readonly string[]> {
   const names = await lookAt(repository.path, () => readdir(repository.at('.')));
-  return names.filter(name => oldFile.test(name) && repository.entry(name).kind === 'file');
+  return names.filter(name => oldFile.test(name) && repository.entry(name).kind === 'file').sort();
 }
 
 /** The settings of 0.1 in the repository's own configuration, by the lower-case name of each. */

@@ -1,9 +1,25 @@
 /** Repositories that are kept guarded: those that are there, those that appear, and those whose hooks go. */
 
-import { chown, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chown,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { Guard, hooksSignature, installHooks, writeForgeTemplates } from '../../../src/git/index.ts';
+import {
+  Guard,
+  hooksSignature,
+  installHooks,
+  settingsIn,
+  writeForgeTemplates,
+} from '../../../src/git/index.ts';
 import { isLong } from '../../run-length.ts';
 import { gogsDelegate, makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { World } from './world.ts';
@@ -17,7 +33,6 @@ t.test('what is there is guarded at the start, and what appears soon after', asy
   t.ok(await world.isProtected(world.path('first/first')));
   await world.server.repository('git/bob/new.git');
   await world.line(world.path('bob/new'), put);
-  await world.asks(world.path('bob/new'));
   t.equal((await world.push(world.path('bob/new'))).code, 0);
   t.equal(world.checksOf(world.path('bob/new')), 1);
   t.same(world.keeper.report(), {
@@ -31,8 +46,7 @@ t.test('hooks that go, or become others, come back, and this is counted', async 
   const world = await World.open(t);
   const first = world.path('first/first');
   await world.keeper.start();
-  await world.asks(first);
-  await rm(join(first, 'hooks'), { recursive: true });
+  await rename(join(first, 'hooks'), world.server.path('gone'));
   await world.line(first, back);
   t.ok(await world.isProtected(first));
   world.said.length = 0;
@@ -42,21 +56,6 @@ t.test('hooks that go, or become others, come back, and this is counted', async 
   await world.line(first, back);
   t.ok(await world.isProtected(first), 'the other one goes on after it');
   t.match(world.keeper.report().putBack, { count: 2, last: first });
-});
-
-t.test('the file that all stubs run comes back, too', async t => {
-  const world = await World.open(t, 'shared');
-  const first = world.path('first/first');
-  await world.keeper.start();
-  await world.asks(first);
-  const file = world.server.path('shared/pre-receive');
-  const original = await readFile(file, 'utf8');
-  for (const spoil of [() => rm(file), () => writeFile(file, '#!/bin/sh\n')]) {
-    await spoil();
-    while ((await readFile(file, 'utf8').catch(() => '')) !== original) await new Promise(setImmediate);
-  }
-  t.equal((await world.push(first)).code, 0);
-  t.equal(world.checksOf(first), 1);
 });
 
 t.test('a repository that moves is found again, and one that goes is forgotten', async t => {
@@ -114,7 +113,7 @@ t.test('in Gogs, a hook that is overwritten in place is noticed', async t => {
   const world = await World.open(t);
   const first = world.path('first/first');
   await world.server.file(join(first, 'hooks/pre-receive'), gogsDelegate('pre-receive'));
-  await installHooks([first], { socket: world.gate.socket, hookConf: world.server.noConf });
+  await installHooks([first], { socket: world.gate.socket, client: 'nc', hookConf: world.server.noConf });
   for (const name of ['pre-receive', 'post-receive']) {
     const before = await hooksSignature(first);
     await writeFile(join(first, 'custom_hooks', name), '#!/bin/sh\nexit 0\n');
@@ -122,54 +121,18 @@ t.test('in Gogs, a hook that is overwritten in place is noticed', async t => {
   }
 });
 
-t.test('a configuration from the future gets the settings, and a missing one is a fault', async t => {
+t.test('settings of hooks that are in place stay, and older hooks are replaced with theirs', async t => {
   const world = await World.open(t);
   const first = world.path('first/first');
-  const future = new Date(Date.now() + 86_400_000);
-  await utimes(join(first, 'config'), future, future);
-  const bare = await world.server.repository('git/first/without.git');
-  await rm(join(bare, 'config'));
-  await mkdir(join(bare, 'hooks/pre-receive.d'));
-  const past = new Date(Date.now() - 120_000);
-  const guard = await Guard.open({ socket: world.gate.socket, hookConf: world.server.noConf });
-  t.match(await guard.guard(first, false), { is: 'guarded' });
-  t.equal(await world.server.config(first, 'softquota.socket'), world.gate.socket);
-  t.match(await guard.guard(bare, false), { is: 'not-yet' });
-  await utimes(bare, past, past);
-  t.match(await guard.guard(bare, false), { is: 'fault', why: /config does not exist/ });
-});
-
-t.test('a socket that was chosen for one repository stays', async t => {
-  const world = await World.open(t);
-  const first = world.path('first/first');
-  const guard = await Guard.open({ socket: world.gate.socket, client: 'nc', hookConf: world.server.noConf });
-  const config = (key: string, value: string) =>
-    world.server.git(['config', '--file', join(first, 'config'), key, value]);
-  const past = new Date(Date.now() - 120_000);
-  const guarded = async () => {
-    await utimes(join(first, 'config'), past, past);
-    t.match(await guard.guard(first, false), { is: 'guarded' });
-  };
-  await config('softquota.client', 'socat');
-  await guarded();
-  t.equal(await world.server.config(first, 'softquota.socket'), world.gate.socket, 'none was set');
-  t.equal(await world.server.config(first, 'softquota.client'), 'socat');
-  for (const socket of ['/run/other.sock', '/run/odd "one".sock']) {
-    await config('softquota.socket', socket);
-    await guarded();
-    t.equal(await world.server.config(first, 'softquota.socket'), socket);
-  }
-});
-
-t.test('a configuration that somebody else is writing is waited for', async t => {
-  const world = await World.open(t);
-  const first = world.path('first/first');
-  await writeFile(join(first, 'config.lock'), '');
-  await world.keeper.start();
-  t.match(await world.line(first, /not guarded/), { why: /config\.lock exists/ });
-  t.ok(await world.isProtected(first), 'the hooks are there');
-  await rm(join(first, 'config.lock'));
-  await world.asks(first);
+  const chosen = { socket: '/run/other.sock', client: 'curl', onError: 'deny', lastFor: 60 } as const;
+  await installHooks([first], { ...chosen, hookConf: world.server.noConf });
+  const guard = new Guard({ socket: world.gate.socket, client: 'nc' }, world.server.noConf);
+  const settings = async () => settingsIn(await readFile(join(first, 'hooks/pre-receive')));
+  t.match(await guard.guard(first, false), { is: 'guarded', put: false });
+  t.same(await settings(), chosen);
+  await appendFile(join(first, 'hooks/pre-receive'), '# of an older version\n');
+  t.match(await guard.guard(first, false), { is: 'guarded', put: true });
+  t.same(await settings(), { ...chosen, socket: world.gate.socket, client: 'nc' });
 });
 
 /** Enough that some are met in every state of their making. */
@@ -195,7 +158,6 @@ t.test(
     await world.keeper.start();
     await makeMany(world, async path => {
       await world.line(path, put);
-      await world.asks(path);
       const pushed = await world.push(path);
       t.equal(pushed.code, 0, pushed.stderr);
       t.equal(world.checksOf(path), 1, path);
@@ -210,11 +172,12 @@ t.test('with the template not one push goes unasked, from the first on', async t
   t.setTimeout(600_000);
   const world = await World.open(t);
   await makeForgeHooks(world.path('first/first'));
+  const wanted = { socket: world.gate.socket, client: 'nc' } as const;
   const report = await installHooks([world.path('first/first')], {
-    socket: world.gate.socket,
+    ...wanted,
     hookConf: world.server.noConf,
   });
-  const [forge] = await writeForgeTemplates([world.server.path('git')], report, {});
+  const [forge] = await writeForgeTemplates([world.server.path('git')], report, wanted);
   await world.keeper.start();
   const template = forge?.template ?? '';
   for (let index = 0; index < count; index++) {
@@ -226,7 +189,7 @@ t.test('with the template not one push goes unasked, from the first on', async t
 });
 
 t.test('where a forge is configured, its first repository is guarded before its own hooks come', async t => {
-  const world = await World.open(t, null, { isForge: true });
+  const world = await World.open(t, { isForge: true });
   await world.keeper.start();
   const path = world.path('bob/new');
   await world.server.repository('git/bob/new.git');

@@ -3,7 +3,7 @@
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Guard, hooksStatus, isProtected, writeShared } from '../../../src/git/index.ts';
+import { Guard, hooksStatus, isProtected } from '../../../src/git/index.ts';
 import { KeepHooks } from '../../../src/git/worker/keep-hooks.ts';
 import { Gate } from '../../hooks/gate.ts';
 import { makeForgeHooks } from '../hooks/forge-hooks.ts';
@@ -46,15 +46,11 @@ export class World {
     this.#heard.setMaxListeners(0);
   }
 
-  /**
-   * `shared`: the directory below the server's of the one file that stubs run; `isForge`: the repositories
-   * are its.
-   */
-  static async open(t: Test, shared: string | null = null, { isForge = false } = {}): Promise<World> {
+  /** `isForge`: the repositories are a forge's. */
+  static async open(t: Test, { isForge = false } = {}): Promise<World> {
     const server = await Server.open(t);
     const gate = await Gate.open(server.path('gate.sock'));
-    const place = shared === null ? {} : { shared: await writeShared(server.path(shared)) };
-    const guard = await Guard.open({ socket: gate.socket, hookConf: server.noConf, ...place });
+    const guard = new Guard({ socket: gate.socket, client: 'nc' }, server.noConf);
     const world = new World(server, gate, guard, isForge);
     await server.git(['init', '-q', server.path('work')]);
     await server.git(['commit', '-q', '--allow-empty', '-m', 'x'], server.path('work'));
@@ -89,15 +85,7 @@ export class World {
   }
 
   async isProtected(path: string): Promise<boolean> {
-    const { repositories } = await hooksStatus([path], { hookConf: this.server.noConf });
-    return repositories.every(each => isProtected(each));
-  }
-
-  /** Resolves once the hooks there ask at the gate. */
-  async asks(path: string): Promise<void> {
-    while ((await this.server.config(path, 'softquota.socket')) !== this.gate.socket) {
-      await new Promise(resolve => setTimeout(resolve, 20));
-    }
+    return (await hooksStatus([path])).every(each => isProtected(each));
   }
 
   push(path: string, refs = 'HEAD:refs/heads/main') {
@@ -105,6 +93,6 @@ export class World {
   }
 
   checksOf(path: string): number {
-    return this.gate.checks.filter(({ parameters }) => parameters.get('path') === path).length;
+    return this.gate.pushes().filter(({ parameters }) => parameters.get('directory') === path).length;
   }
 }
