@@ -5,11 +5,6 @@ import { SoftquotaError } from '../../errors.ts';
 import { shellQuoted } from '../../text/index.ts';
 import { type HookName, hooksDirectory } from './hook.ts';
 
-export const clients = ['nc', 'curl'] as const;
-
-/** The program by which a hook asks. */
-export type Client = (typeof clients)[number];
-
 const onErrors = ['allow', 'deny', 'last'] as const;
 
 /** The decision about a push while the daemon does not answer. */

@@ -48,7 +48,7 @@ export interface Question {
   readonly lines?: string | Buffer;
 }
 
-export interface PushWorld extends World {
+export interface PushWorld extends Omit<World, 'services'> {
   readonly timing: SetTiming;
   /** By path of the unit and name. */
   readonly quarantines: Map<string, Quarantine | 'unreadable'>;
