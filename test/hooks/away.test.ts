@@ -199,6 +199,6 @@ t.test(
 t.test('without find nobody can tell what was published, so the push is refused', async t => {
   const { world, hook } = await listed(t, 'path\t/other\tno\n');
   const file = join(world.bare, 'hooks/pre-receive');
-  await world.script(file, (await readFile(file, 'utf8')).replace('own find', 'own no-such-find'));
+  await world.script(file, (await readFile(file, 'utf8')).replaceAll('own find', 'own no-such-find'));
   t.match(await hook(), { code: 1, stderr: /find cannot be run, so this push is refused/ });
 });

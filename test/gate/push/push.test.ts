@@ -208,7 +208,11 @@ t.test('refs that would make a repository are refused to everybody', async t => 
   t.match(await push({ lines }), { status: 413, text });
   t.equal((await push({ lines: creates('refs/heads/x/HEAD') })).status, 200, 'alone it makes none');
   names.add('refs/heads/x/objects');
-  t.match(await push({ lines: creates('refs/heads/x/HEAD') }), { status: 413, text }, 'with what is there');
+  t.match(
+    await push({ lines: creates('refs/heads/x/HEAD', 'refs/heads/b') }),
+    { status: 413, text },
+    'with what is there',
+  );
   t.equal((await push({ lines: deletes('refs/heads/x/HEAD') })).status, 200);
   const tooMany = creates(...Array.from({ length: 1001 }, (_, at) => `refs/heads/${at}/HEAD`));
   t.match(await push({ lines: tooMany }), { status: 413, text: /too many names/ });
