@@ -20,6 +20,7 @@ t.test('over ssh every account of the manual lets her in, and stops her upload',
   const host = await Installation.open(t);
   await host.sh(`
     ln -sfn ${checkout} /usr/lib/softquota
+    softquota hooks install --programs /usr/local/lib/softquota
     mkdir -p /run/sshd /root/.ssh
     ssh-keygen -q -t ed25519 -N '' -C alice -f /root/.ssh/id_ed25519
     printf 'StrictHostKeyChecking accept-new\nLogLevel ERROR\n' >/root/.ssh/config
