@@ -1,4 +1,4 @@
-/** What `softquota hooks` prints, for people and as JSON. The keys of `hooks` are the names of git's hooks. */
+/** Prints the results of `softquota hooks`, for people and as JSON. The keys of `hooks` are the names of git's hooks. */
 
 import {
   type CommonStatus,

@@ -13,7 +13,7 @@ import type { WorkerTasks } from './worker-tasks.ts';
 
 export interface JudgementsOptions {
   readonly tasks: Pick<WorkerTasks, 'ask' | 'connection' | 'isClosed' | 'isConnected'>;
-  /** Whoever owns the unit at this path; null: nobody can be told. */
+  /** Returns the owner of the unit at this path; null: it has none. */
   ownerOf(path: string): string | null;
   /** Tells whether a push into this unit is refused. */
   isRefused(path: string): boolean;
@@ -27,7 +27,7 @@ interface Waiting {
 }
 
 const ofOwner = 2;
-/** Whoever asks gives up before. */
+/** Longer than a client waits for the answer. */
 const answerMs = 120_000;
 const pushMs = 86_400_000;
 const askAgainMs = 1000;

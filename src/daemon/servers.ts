@@ -55,7 +55,7 @@ export async function openServers(
     everyMs: lookAtSocketsMs,
     renewed: path => {
       log.warn({ path }, 'the socket was gone, and is made anew');
-      // What lay beside it is gone, too.
+      // The files beside it are gone, too.
       refusals.lookAtAll();
     },
     lost: options.socketLost,

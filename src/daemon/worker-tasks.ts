@@ -17,7 +17,7 @@ export class WorkerTasks {
   /** Repositories that the worker has not been told of yet. */
   readonly #untold = new Map<string, 'pushed' | 'asked'>();
   readonly #pending = new Map<string, Pending>();
-  /** What waits for a worker to connect. */
+  /** Tasks that wait for a worker to connect. */
   readonly #waiting = new Set<() => void>();
   readonly #mark: () => string;
   #isClosed = false;

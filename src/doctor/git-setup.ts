@@ -15,7 +15,7 @@ import { type CheckResult, findingOf } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { type HookUser, mayAskFor } from './rights.ts';
 
-/** Of sshd, fcgiwrap, nginx, Apache, and services of systemd that run git. */
+/** Configuration files of programs that run git: sshd, fcgiwrap, nginx, Apache, and services of systemd. */
 const usualPlaces = [
   '/etc/ssh',
   '/etc/nginx',

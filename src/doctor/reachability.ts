@@ -66,7 +66,7 @@ export async function checkReachability(
   for (const { block, code } of found) {
     if (code === undefined) continue;
     const finding = blockFinding(installation, code, block);
-    // What opens it for one opens it for all, unless it names the user.
+    // One mend opens the path for all users, unless it names a user.
     const key = `${code} ${block.at} ${finding.mend}`;
     if (!told.has(key)) told.set(key, finding);
   }

@@ -13,9 +13,9 @@ import { quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository, type Leaf } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
-import { inSlices } from '../slices.ts';
 import type { FollowUpClock } from './follow-ups.ts';
 import { minuteMs, PushBook } from './push-book.ts';
+import { SameDirectories } from './same-directories.ts';
 import { UnsureUnits } from './unsure-units.ts';
 
 export interface PushClock extends FollowUpClock {
@@ -62,10 +62,6 @@ const unitsPerQuestion = 1000;
 /** More are counted by walks alone. */
 const mostPushesEach = 10_000;
 const mostUnits = 20_000;
-/** A directory of another path may be any of them. */
-const mostCandidates = 20_000;
-const mostUnmanaged = 1000;
-const unmanagedMs = 10_000;
 
 const systemClock: PushClock = {
   now: () => performance.now(),
@@ -80,8 +76,7 @@ export class Pushes implements PushServices, UnitPushes {
   readonly #options: PushesOptions;
   readonly #clock: PushClock;
   readonly #watched = new Map<string, Watched>();
-  /** Repositories that are no units, and until when nobody looks again, on the clock. */
-  readonly #unmanaged = new Map<string, number>();
+  readonly #sameDirectories: SameDirectories;
   readonly #unsure = new UnsureUnits();
   #passedAt: number;
   #endPass = () => {};
@@ -90,6 +85,7 @@ export class Pushes implements PushServices, UnitPushes {
   constructor(options: PushesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#sameDirectories = new SameDirectories({ ...options, now: () => this.#clock.now() });
     this.#passedAt = this.#clock.now();
   }
 
@@ -156,30 +152,8 @@ export class Pushes implements PushServices, UnitPushes {
     this.#options.measureSoon(unit);
   }
 
-  async sameDirectory(path: string): Promise<string | null> {
-    const { units } = this.#options.ledger;
-    const [there = null] = await this.#repositories([path], path);
-    if (there === null) return null;
-    if (units.unit(there.path)?.kind === 'walked') return there.path;
-    const now = this.#clock.now();
-    // Whoever pushes there again and again has the disk searched once in a while.
-    if ((this.#unmanaged.get(there.path) ?? 0) > now) return null;
-    const ending = there.path.slice(there.path.lastIndexOf('/'));
-    const alike: string[] = [];
-    const others: string[] = [];
-    await inSlices(units.walkedBefore(Number.POSITIVE_INFINITY), ({ name, leaf }) => {
-      if (isOfGit(leaf)) (name.endsWith(ending) ? alike : others).push(name);
-    });
-    const candidates = [...alike, ...others].slice(0, mostCandidates);
-    for (let at = 0; at < candidates.length; at += unitsPerQuestion) {
-      const some = candidates.slice(at, at + unitsPerQuestion);
-      const found = await this.#repositories(some, path);
-      const same = some.find((_, index) => found[index]?.id === there.id);
-      if (same !== undefined) return same;
-    }
-    if (this.#unmanaged.size >= mostUnmanaged) this.#unmanaged.clear();
-    this.#unmanaged.set(there.path, now + unmanagedMs);
-    return null;
+  sameDirectory(path: string): Promise<string | null> {
+    return this.#sameDirectories.find(path);
   }
 
   async existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]> {
@@ -295,14 +269,6 @@ export class Pushes implements PushServices, UnitPushes {
     if (sight.is !== 'unreadable' || worker?.isHere !== true || deadlineMs <= 0) return sight;
     const quarantine = await worker.quarantine(unit, name, deadlineMs);
     return quarantine === null ? sight : { is: 'seen', quarantine };
-  }
-
-  #repositories(paths: readonly string[], path: string) {
-    const question = { ask: 'repositories', paths } as const;
-    return this.#options
-      .scanner()
-      .ask(question, path, lookDeadlineMs)
-      .catch(() => []);
   }
 
   #nextSeq(): number {

@@ -20,9 +20,9 @@ export interface ObjectsCount {
   readonly stepMs: number;
 }
 
-/** What is known of a walk. */
+/** The facts of a walk. */
 export interface ObjectsWalk {
-  /** What it saw. */
+  /** The result of the look. */
   readonly bytes: number;
   readonly signs: RepackSigns;
   /** For how long no directory of `objects` had changed when it began; negative: one changed meanwhile. */

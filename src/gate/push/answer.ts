@@ -1,4 +1,4 @@
-/** What the hook gets, and the lines that it shows. */
+/** The answers to a push, and the lines that the hook shows. */
 
 import { type QuotaSettings, warning } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
@@ -42,7 +42,7 @@ export interface PushWords {
   readonly contact: string | null;
 }
 
-/** Of a push that goes on. In report mode the pusher sees no message. */
+/** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
 export function warningText({ decided, settings }: Pick<PushWords, 'decided' | 'settings'>): string {
   const { owner, decision } = decided;
   const warned = settings.mode === 'report' || !decision.allowed ? null : warning(owner.name, decision);

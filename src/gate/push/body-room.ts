@@ -11,7 +11,7 @@ export class BodyRoom {
   #long = 0;
   readonly #waiting = new Set<() => void>();
 
-  /** So many long requests at a time. */
+  /** `mostLong`: the number of long requests that are read at a time. */
   constructor(mostLong = 64) {
     this.#mostLong = mostLong;
   }

@@ -20,7 +20,7 @@ export interface PushRequest {
   readonly lines: Buffer;
   /** git had more lines than were sent. */
   readonly isCut: boolean;
-  /** The same for the same fields and lines. */
+  /** A hash of the fields and lines. */
   readonly digest: string;
 }
 

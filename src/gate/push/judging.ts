@@ -79,7 +79,7 @@ export class TimedJudgements {
     }
   }
 
-  /** As `PushWorker.bringsBack`; null as well where it takes too long. */
+  /** Calls `PushWorker.bringsBack`; null also where it takes too long. */
   async bringsBack(task: JudgeTask, until: number, over: AbortSignal): Promise<boolean | null> {
     const found = await this.#before(until, over, signal => this.#worker.bringsBack(task, signal));
     return found === 'overdue' ? null : found;

@@ -5,7 +5,7 @@ import { decodePath } from '../../layout/index.ts';
 import type { Work } from '../../slices.ts';
 import { Folders } from './folders.ts';
 
-/** What becomes of the refs. */
+/** The changes of refs that a push makes. */
 export interface RefChanges {
   readonly created: number;
   readonly updated: number;

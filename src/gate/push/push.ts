@@ -46,7 +46,7 @@ export interface PushParts
 const lookDeadlineMs = 2000;
 /** Between two and three seconds, as INTERFACES says of 202. */
 const heldMs = 2500;
-/** Of a log of a ref's changes. */
+/** The bytes of a line in a ref's log. */
 const logLineBytes = 512;
 /** The names behind a list that was cut count as so many. */
 const cutNames = 1000;

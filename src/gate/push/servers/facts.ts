@@ -23,7 +23,7 @@ const servers: readonly GitServer[] = [
 export interface ServerFacts {
   /** Empty where nobody says, or says no name. No decision depends on it. */
   readonly actor: string;
-  /** Of the repository. */
+  /** The directory of the repository. */
   readonly directory: string;
   readonly arriving: Arriving;
   readonly claim: Claim | null;

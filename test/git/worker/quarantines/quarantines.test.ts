@@ -12,8 +12,6 @@ import { end, World } from './world.ts';
 
 t.setTimeout(120_000);
 
-const unlessRoot = process.getuid?.() === 0 ? {} : { skip: 'only root gives files to others' };
-
 t.test('what a killed push left goes, beside one that is held and a program that reads', async t => {
   const world = await World.open(t);
   const reader = spawn('git', ['cat-file', '--batch'], { cwd: world.bare });
@@ -116,31 +114,27 @@ t.test('where not all processes can be seen, one stays for an hour after the las
   t.same(await unseen.names(), []);
 });
 
-t.test(
-  'those of another user wait, too, and are removed only where several may write',
-  unlessRoot,
-  async t => {
-    const world = await World.open(t);
-    const name = await world.leave(t);
-    const place = join(world.bare, 'objects', name);
-    const old = new Date(Date.now() - 3_700_000);
-    const age = async (date: Date) => {
-      for (const entry of ['', ...(await readdir(place, { recursive: true }))])
-        await utimes(join(place, entry), date, date);
-    };
-    await chown(place, 12_345, 12_345);
-    await age(old);
-    await world.quarantines.removeIn(world.bare);
-    t.same(await world.names(), [name], "neither the user of objects nor the worker's own");
-    await must('git', ['config', '--file', join(world.bare, 'config'), 'core.sharedRepository', 'group']);
-    await age(new Date());
-    await world.quarantines.removeIn(world.bare);
-    t.same(await world.names(), [name], 'not within the hour');
-    await age(old);
-    await world.quarantines.removeIn(world.bare);
-    t.same(await world.names(), []);
-  },
-);
+t.test('those of another user wait, too, and are removed only where several may write', async t => {
+  const world = await World.open(t);
+  const name = await world.leave(t);
+  const place = join(world.bare, 'objects', name);
+  const old = new Date(Date.now() - 3_700_000);
+  const age = async (date: Date) => {
+    for (const entry of ['', ...(await readdir(place, { recursive: true }))])
+      await utimes(join(place, entry), date, date);
+  };
+  await chown(place, 12_345, 12_345);
+  await age(old);
+  await world.quarantines.removeIn(world.bare);
+  t.same(await world.names(), [name], "neither the user of objects nor the worker's own");
+  await must('git', ['config', '--file', join(world.bare, 'config'), 'core.sharedRepository', 'group']);
+  await age(new Date());
+  await world.quarantines.removeIn(world.bare);
+  t.same(await world.names(), [name], 'not within the hour');
+  await age(old);
+  await world.quarantines.removeIn(world.bare);
+  t.same(await world.names(), []);
+});
 
 t.test('no link is followed, neither in place of a quarantine nor in it', async t => {
   const world = await World.open(t);

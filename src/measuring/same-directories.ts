@@ -1,0 +1,65 @@
+/** Finds the unit that is the same directory as another path, such as a bind mount or a linked worktree. */
+
+import type { Ledger } from '../ledger/index.ts';
+import { isRepository } from '../quota/index.ts';
+import type { Scanner } from '../scan/index.ts';
+import { inSlices } from '../slices.ts';
+
+export interface SameDirectoriesOptions {
+  readonly scanner: () => Pick<Scanner, 'ask'>;
+  readonly ledger: Pick<Ledger, 'units'>;
+  /** Milliseconds on a clock that nobody sets. */
+  now(): number;
+}
+
+const lookDeadlineMs = 5000;
+const unitsPerQuestion = 1000;
+const mostCandidates = 20_000;
+const mostUnmanaged = 1000;
+/** For so long a repository that is no unit is not searched for again. */
+const unmanagedMs = 10_000;
+
+export class SameDirectories {
+  readonly #options: SameDirectoriesOptions;
+  /** Repositories that are no units, and until when they are not searched for. */
+  readonly #unmanaged = new Map<string, number>();
+
+  constructor(options: SameDirectoriesOptions) {
+    this.#options = options;
+  }
+
+  /** Compares device and inode; units with the same last name come first. Null: no unit is this directory. */
+  async find(path: string): Promise<string | null> {
+    const { ledger, now } = this.#options;
+    const { units } = ledger;
+    const [there = null] = await this.#repositories([path], path);
+    if (there === null) return null;
+    if (units.unit(there.path)?.kind === 'walked') return there.path;
+    if ((this.#unmanaged.get(there.path) ?? 0) > now()) return null;
+    const ending = there.path.slice(there.path.lastIndexOf('/'));
+    const alike: string[] = [];
+    const others: string[] = [];
+    await inSlices(units.walkedBefore(Number.POSITIVE_INFINITY), ({ name, leaf }) => {
+      const isOfGit = isRepository(leaf) || leaf === 'size:assets:wiki';
+      if (isOfGit) (name.endsWith(ending) ? alike : others).push(name);
+    });
+    const candidates = [...alike, ...others].slice(0, mostCandidates);
+    for (let at = 0; at < candidates.length; at += unitsPerQuestion) {
+      const some = candidates.slice(at, at + unitsPerQuestion);
+      const found = await this.#repositories(some, path);
+      const same = some.find((_, index) => found[index]?.id === there.id);
+      if (same !== undefined) return same;
+    }
+    if (this.#unmanaged.size >= mostUnmanaged) this.#unmanaged.clear();
+    this.#unmanaged.set(there.path, now() + unmanagedMs);
+    return null;
+  }
+
+  #repositories(paths: readonly string[], path: string) {
+    const question = { ask: 'repositories', paths } as const;
+    return this.#options
+      .scanner()
+      .ask(question, path, lookDeadlineMs)
+      .catch(() => []);
+  }
+}
