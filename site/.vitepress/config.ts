@@ -45,6 +45,7 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Operating: {
     'As a service': '/docs/systemd',
     'In a container': '/docs/docker',
+    'In Kubernetes': '/docs/kubernetes',
     'Several hosts: Redis': '/docs/redis',
     'Notices: webhooks and mail': '/docs/notices',
     'Metrics and alerts': '/docs/metrics',

@@ -201,8 +201,8 @@ inBothLanes(
       socket.write(sent);
       return ended;
     };
-    t.match(await goodbye(`GET /v1/check?owner=${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1\.1 431 /);
-    t.match(await goodbye(`GET / HTTP/1.1\r\nA: ${'x'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
+    t.match(await goodbye(`GET /v1/check?owner=${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1\.1 431 /);
+    t.match(await goodbye(`GET / HTTP/1.1\r\nA: ${'x'.repeat(70_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
     t.match(await goodbye('\u0016\u0003\u0001\r\n\r\n'), /^HTTP\/1\.1 400 /);
     t.match(
       await goodbye('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'),
