@@ -146,9 +146,16 @@ export function statusOutput(
     );
     return [status.repository, ...states, remark(status, expected)];
   });
-  const without = statuses.filter(status => !isWell(status, expected)).length;
-  const rest =
-    without === 0 ? 'all with working hooks' : `${without} without (mend: softquota hooks install)`;
+  const unwell = statuses.filter(status => !isWell(status, expected));
+  const ofGitlab = unwell.filter(status => !isFault(status) && status.gitlab !== null).length;
+  const elsewhere = unwell.filter(isProtected).length;
+  const without = unwell.length - ofGitlab - elsewhere;
+  const rest = [
+    ...(unwell.length === 0 ? ['all with working hooks'] : []),
+    ...(without === 0 ? [] : [`${without} without (mend: softquota hooks install)`]),
+    ...(elsewhere === 0 ? [] : [`${elsewhere} with another socket (mend: softquota hooks install)`]),
+    ...(ofGitlab === 0 ? [] : [`${ofGitlab} of GitLab, which runs no hooks`]),
+  ].join(', ');
   return (
     (common === null
       ? ''

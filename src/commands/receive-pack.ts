@@ -1,39 +1,66 @@
 /**
- * `softquota receive-pack`: becomes hooks/receive-pack/git, which ssh and web servers are better given
- * themselves.
+ * `softquota receive-pack`: git receive-pack by hooks/receive-pack/git, with the settings of the repository's
+ * pre-receive. ssh and web servers are better given that script themselves.
  */
 
-import { accessSync, constants } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { SoftquotaError } from '../errors.ts';
-import { hooksDirectory } from '../git/index.ts';
+import { type HookSettings, hooksStatus, writePrograms } from '../git/index.ts';
+import type { Exit } from './exit.ts';
 import { withUnreadConfigOption, wrapped } from './settings.ts';
 
-export function addReceivePack(program: Command): void {
+export function addReceivePack(program: Command, exit: Exit): void {
   withUnreadConfigOption(program.command('receive-pack'))
     .summary("run git receive-pack, and stop an over-limit owner's upload early")
     .description(
       'Wraps git receive-pack. If the owner is over the limit, a push that adds data ends after a few kilobytes, with ' +
-        'the message of the pre-receive hook. All arguments go to git. The command runs the shell script ' +
-        "hooks/receive-pack/git of this package. In a server's configuration, use the script itself, because it " +
-        'starts faster. See docs/receive-pack.md.',
+        'the message of the pre-receive hook. All arguments go to git. The command asks where the pre-receive hook of the ' +
+        'repository asks, by the shell script receive-pack/git that softquota hooks install --programs writes. In a ' +
+        "server's configuration, use the script itself, because it starts faster. See docs/receive-pack.md.",
     )
     .usage("[git's arguments]")
     .argument('[arguments...]')
     .allowUnknownOption()
     .addHelpText('after', wrapped('\nExit status: the exit status of git.'))
-    .action((args: readonly string[]) => {
-      const git = fileURLToPath(new URL('receive-pack/git', hooksDirectory));
-      try {
-        accessSync(git, constants.X_OK);
-      } catch (cause) {
-        throw new SoftquotaError('configuration', `${git} cannot be run: is the package complete?`, {
-          cause,
-        });
-      }
-      if (process.execve === undefined)
-        throw new SoftquotaError('configuration', 'this system has no execve, which this command needs');
-      process.execve(git, [git, 'receive-pack', ...args], process.env);
+    .action(async (args: readonly string[]) => exit(await receivePack(args)));
+}
+
+/** Resolves with git's exit status. */
+async function receivePack(args: readonly string[]): Promise<number> {
+  const settings = await settingsOf(resolve(args.at(-1) ?? '.'));
+  if (settings === null) return run('git', args);
+  const folder = await mkdtemp(join(tmpdir(), 'softquota-'));
+  try {
+    await writePrograms(folder, settings);
+    return await run(join(folder, 'receive-pack', 'git'), args);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The settings of the repository's own hook; null where nobody asks before its pushes. */
+async function settingsOf(repository: string): Promise<HookSettings | null> {
+  const [status] = await hooksStatus([repository]);
+  return status === undefined || 'fault' in status ? null : status.hooks['pre-receive'].settings;
+}
+
+const signals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+
+function run(git: string, args: readonly string[]): Promise<number> {
+  const child = spawn(git, ['receive-pack', ...args], { stdio: 'inherit' });
+  const pass = (signal: NodeJS.Signals) => void child.kill(signal);
+  for (const signal of signals) process.on(signal, pass);
+  return new Promise((done, reject) => {
+    child.once('error', cause =>
+      reject(new SoftquotaError('configuration', `${git} cannot be run: ${cause.message}`, { cause })),
+    );
+    child.once('close', (status, signal) => {
+      for (const each of signals) process.off(each, pass);
+      done(status ?? 128 + (signal === null ? 0 : constants.signals[signal]));
     });
+  });
 }

@@ -21,6 +21,8 @@ export interface RefusalWords {
   readonly isPush: boolean;
   /** `[quota] GARBAGE = forgive`; not, unless given. */
   readonly isForgiving?: boolean;
+  /** Somebody can tell whether a push makes the repository smaller; so, unless given. */
+  readonly isJudged?: boolean;
   /** Whole lines about what takes the space in the repository; none, unless given. */
   readonly space?: readonly string[];
   /** Whom to turn to: a text, or an address; null if nobody said. */
@@ -43,7 +45,7 @@ export function refusalText(words: RefusalWords): string {
 }
 
 /** Deleting data helps against a limit, but not if the owner may store nothing at all. */
-function nextStep({ decision, isPush, isForgiving = false }: RefusalWords): string[] {
+function nextStep({ decision, isPush, isForgiving = false, isJudged = true }: RefusalWords): string[] {
   if (decision.by === 'disk') {
     return ['You can still delete branches and tags. Try again later, or tell the administrator.'];
   }
@@ -53,6 +55,7 @@ function nextStep({ decision, isPush, isForgiving = false }: RefusalWords): stri
   const later = "this frees space at the server's next garbage collection.";
   if (garbage !== undefined && garbage.unreachable >= garbage.most)
     return [`You can still delete branches and tags; ${later}`];
+  if (!isJudged) return [`You can still delete branches and tags, in a push of their own; ${later}`];
   return [
     'You can still delete branches and tags, or push a smaller history with --force;',
     isForgiving ? 'data that no branch or tag reaches then does not count.' : later,

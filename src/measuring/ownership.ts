@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { isRepository, type Leaf } from '../quota/index.ts';
+import type { Leaf } from '../quota/index.ts';
 import type { RepositoryVisibility } from './repositories.ts';
 
 export interface ForgeOwnershipOptions {
@@ -23,7 +23,8 @@ export class ForgeOwnership {
   leafOf(path: string, found: Leaf): Leaf {
     const { storages, ledger, visibility } = this.#options;
     const isForges = storages().some(each => each.visibility === 'forge');
-    if (!isRepository(found) || visibility === null || !isForges) return found;
+    const hasVisibility = found === 'size:repos:public' || found === 'size:repos:private';
+    if (!hasVisibility || visibility === null || !isForges) return found;
     return visibility.leafOf(path) ?? ledger.units.unit(path)?.leaf ?? found;
   }
 

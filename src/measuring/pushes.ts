@@ -11,7 +11,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { AllowedPush, PushServices, PushWorker, QuarantineLook } from '../gate/index.ts';
 import { quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { isRepository, type Leaf } from '../quota/index.ts';
+import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import type { FollowUpClock } from './follow-ups.ts';
 import { minuteMs, PushBook } from './push-book.ts';
@@ -230,7 +230,7 @@ export class Pushes implements PushServices, UnitPushes {
     let units: string[] = [];
     for (const { name, leaf } of ledger.units.walkedBefore(Number.POSITIVE_INFINITY)) {
       // On file systems of a network another clock tells times, and each look is a question to a server.
-      if (isOfGit(leaf) && scanner().hasOwnTimes(name)) units.push(name);
+      if (isRepository(leaf) && scanner().hasOwnTimes(name)) units.push(name);
       if (units.length < unitsPerQuestion) continue;
       await this.#passOver(units, since);
       units = [];
@@ -277,7 +277,7 @@ export class Pushes implements PushServices, UnitPushes {
 
   #isUnsureOf(unit: string): void {
     const leaf = this.#options.ledger.units.unit(unit)?.leaf;
-    if (leaf !== undefined && !isOfGit(leaf)) return;
+    if (leaf !== undefined && !isRepository(leaf)) return;
     this.#unsure.add(unit, this.#nextSeq());
   }
 
@@ -356,10 +356,6 @@ export class Pushes implements PushServices, UnitPushes {
     watched.counted = bytes;
     if (more !== 0 || located?.bytes === null) this.#options.ledger.walks.shift(unit, more, located);
   }
-}
-
-function isOfGit(leaf: Leaf): boolean {
-  return isRepository(leaf) || leaf === 'size:assets:wiki';
 }
 
 interface WalkedQuarantines {

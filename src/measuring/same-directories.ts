@@ -40,8 +40,7 @@ export class SameDirectories {
     const alike: string[] = [];
     const others: string[] = [];
     await inSlices(units.walkedBefore(Number.POSITIVE_INFINITY), ({ name, leaf }) => {
-      const isOfGit = isRepository(leaf) || leaf === 'size:assets:wiki';
-      if (isOfGit) (name.endsWith(ending) ? alike : others).push(name);
+      if (isRepository(leaf)) (name.endsWith(ending) ? alike : others).push(name);
     });
     const candidates = [...alike, ...others].slice(0, mostCandidates);
     for (let at = 0; at < candidates.length; at += unitsPerQuestion) {

@@ -40,6 +40,8 @@ export interface PushWords {
   readonly decided: Decided;
   readonly settings: Pick<QuotaSettings, 'garbage' | 'mode'>;
   readonly contact: string | null;
+  /** Somebody can tell whether a push makes the repository smaller. */
+  readonly isJudged: boolean;
 }
 
 /** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
@@ -51,7 +53,7 @@ export function warningText({ decided, settings }: Pick<PushWords, 'decided' | '
 
 /** `space`: lines that tell what takes the space in the repository, for who may read it. */
 export function refusedText(
-  { place, decided, settings, contact }: PushWords,
+  { place, decided, settings, contact, isJudged }: PushWords,
   space: readonly string[] = [],
 ): string {
   const { owner, decision } = decided;
@@ -62,6 +64,7 @@ export function refusedText(
     decision,
     isPush: true,
     isForgiving: settings.garbage === 'forgive',
+    isJudged,
     repositoryBytes: place.unit?.bytes ?? null,
     space: space.slice(0, mostSpaceLines),
     contact,

@@ -59,7 +59,8 @@ export class TimedJudgements {
   async judge(task: JudgeTask, until: number, over: AbortSignal): Promise<Judgement> {
     const { unit } = task;
     const linesBytes = task.lines.length;
-    if (!this.#worker.isHere) return refused(`without softquota's worker it ${cannotTell}. ${advice}`);
+    // The words of the refusal say what is left.
+    if (!this.#worker.isHere) return refused('');
     if ((this.#overdue.get(unit) ?? 0) > this.#timing.now()) {
       return refused(`git took too long a moment ago, so it ${cannotTell}. ${advice}`);
     }

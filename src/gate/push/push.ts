@@ -337,7 +337,8 @@ export class PushQuestions {
   }
 
   #wordsFor(place: PushPlace, decided: Decided) {
-    return { place, decided, settings: this.#settings, contact: this.#parts.contact() };
+    const { contact, worker } = this.#parts;
+    return { place, decided, settings: this.#settings, contact: contact(), isJudged: worker.isHere };
   }
 
   get #settings() {
