@@ -36,7 +36,10 @@ export interface ListedQuarantine {
 /** The quarantines of a unit at one moment. */
 export interface FoundQuarantines {
   readonly there: readonly FoundQuarantine[];
-  /** Those of the listed ones that are not. `isTaken`: what was in it is in `objects` now. */
+  /**
+   * Those of the listed ones that are not, or that a hook has emptied: without a worker the directory stays where
+   * the client hung up. `isTaken`: what was in it is in `objects` now.
+   */
   readonly gone: readonly { readonly name: string; readonly isTaken: boolean }[];
 }
 
@@ -89,9 +92,12 @@ export function quarantinesOf(
       if (place !== null) places.set(name, place);
     }
     const there = [...places].flatMap(([name, place]) => see(place, name, measure) ?? []);
-    const found = new Set(there.map(({ name }) => name));
+    const found = new Map(there.map(each => [each.name, each]));
     const gone = listed
-      .filter(({ name }) => !found.has(name))
+      .filter(({ name, sample }) => {
+        const seen = found.get(name);
+        return seen === undefined || (sample !== null && !seen.isUnreadable && seen.bytes === 0);
+      })
       .map(({ name, sample }) => ({ name, isTaken: sample !== null && isThere(`${objects}/${sample}`) }));
     return { there, gone };
   } catch (error) {

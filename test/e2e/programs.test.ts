@@ -152,7 +152,7 @@ t.test('the lines of docs/hooks.md ask before an upload, and report it', async t
   await mkdir(join(server.folder, 'packages/alice'), { recursive: true });
   await writeFile(join(server.folder, 'app.tgz'), 'x');
   const script = (block?.text ?? '')
-    .replace('/usr/lib/softquota/hooks', server.folder)
+    .replace('/usr/local/lib/softquota', server.folder)
     .replace('/srv/', `${server.folder}/`);
   const upload = () => run('sh', ['-eu', '-c', script], { cwd: server.folder });
   t.match(await upload(), { code: 0, stdout: '', stderr: '' });

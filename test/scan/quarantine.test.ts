@@ -74,6 +74,18 @@ t.test('of a listed quarantine that is gone it is told whether its objects were 
   t.same(quarantinesOf(path, listed, 'apparent').gone[0], { name, isTaken: true });
 });
 
+t.test('one that a hook has emptied is gone, though its directory stays', async t => {
+  const { path, objects } = repository(t);
+  const pack = join(objects, name, 'pack/pack-1.pack');
+  fill(pack, 1);
+  rmSync(pack);
+  const gone = (sample: string | null) => quarantinesOf(path, [{ name, sample }], 'apparent').gone;
+  t.same(gone('pack/pack-1.pack'), [{ name, isTaken: false }]);
+  t.same(gone(null), [], 'nothing was there yet');
+  fill(join(objects, 'pack/pack-1.pack'), 1);
+  t.same(gone('pack/pack-1.pack'), [{ name, isTaken: true }], 'or git has taken all of it');
+});
+
 t.test("Gitaly's quarantine of an edit is looked at where Gitaly has it", async t => {
   const root = temporary(t);
   const path = join(root, '@hashed/ab/cd/abcd.git');
