@@ -75,8 +75,10 @@ export class SpaceRound {
   /** Somebody pushes there: it is looked through before others, if it has to be at all. */
   want(path: string): void {
     if (this.#wanted.size >= mostWanted) return;
+    const isFirst = this.#wanted.size === 0;
     this.#wanted.add(path);
-    if (!this.#isLooking) this.#nextIn(this.#pauseMs);
+    // Those who push without a pause do not put the look off.
+    if (isFirst && !this.#isLooking) this.#nextIn(this.#pauseMs);
   }
 
   get #pauseMs(): number {
