@@ -115,6 +115,7 @@ export class Measuring {
       measure: () => this.#config.scan.measure,
       measureSoon: path => this.measureSoon(path),
       letThrough: path => this.letThrough(path),
+      ended: path => this.#repositories.mayHaveChanged(path),
       ...(parts.clock === undefined ? {} : { clock: parts.clock }),
     });
     this.scanner = createScanner({

@@ -34,6 +34,8 @@ export interface PushesOptions {
   measureSoon(unit: string): void;
   /** Walks a unit when what was let through may have come. */
   letThrough(unit: string): void;
+  /** A push has ended, whatever it brought. */
+  ended(unit: string): void;
   readonly clock?: PushClock;
 }
 
@@ -183,8 +185,9 @@ export class Pushes implements PushServices, UnitPushes {
     if (!isKnown && after.there.length === 0) return { takenBytes: 0, hasEnded: false, isUnsure };
     const { book } = this.#watch(unit);
     const now = this.#clock.now();
-    book.saw({ there: [], gone: before.gone }, seq, now, null);
-    book.saw({ there: [], gone: after.gone }, this.#nextSeq(), now, null);
+    const hadEnded = book.saw({ there: [], gone: before.gone }, seq, now, null);
+    const hasEnded = book.saw({ there: [], gone: after.gone }, this.#nextSeq(), now, null);
+    if (hadEnded || hasEnded) this.#options.ended(unit);
     const facts = book.walked(seq, now);
     this.#saw(unit, { there: after.there, gone: [] });
     // The walk's own result is recorded next, with what counts beside it.
@@ -296,7 +299,10 @@ export class Pushes implements PushServices, UnitPushes {
     const before = book.listed.length;
     const wall = this.#options.scanner().hasOwnTimes(unit) ? this.#clock.wall() : null;
     const hasEnded = book.saw(seen, this.#nextSeq(), this.#clock.now(), wall);
-    if (hasEnded) this.#options.measureSoon(unit);
+    if (hasEnded) {
+      this.#options.ended(unit);
+      this.#options.measureSoon(unit);
+    }
     if (book.listed.length > before) this.#lookSoon(unit, watched);
   }
 

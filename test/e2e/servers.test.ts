@@ -45,6 +45,7 @@ async function protectedServer(t: Test, way: Way) {
   const cloned = stepsOf(guide, way).find(({ kind }) => kind === 'sh alice')?.text ?? '';
   const url = cloned.split('\n').flatMap(line => /^git clone (\S+app(\.git)?)$/.exec(line)?.[1] ?? []);
   const clone = await Clone.of({ folder: site.home, run: sandbox.run }, url[0] ?? '');
+  const owner = await sandbox.must('stat', ['-c', '%U', bare]);
   return {
     sandbox,
     clone,
@@ -57,12 +58,12 @@ async function protectedServer(t: Test, way: Way) {
       }),
     changed: () => ask(gate, '/v1/changed', { body: { path: bare } }),
     onServer: (...args: readonly string[]) =>
-      sandbox.must('runuser', ['-u', 'git', '--', 'git', '-C', bare, ...args], { cwd: '/' }),
+      sandbox.must('runuser', ['-u', owner.trim(), '--', 'git', '-C', bare, ...args], { cwd: '/' }),
   };
 }
 
 /** The lines about the largest paths, once the worker has looked through the repository. */
-const largest = /Removing these frees the most space in this repository: .*?(?=To ask for more space)/;
+const largest = /Removing these frees the most space in this repository: .*?(?=This repository: )/;
 
 /** The sentence about forgiven bytes, until the worker has seen that they were collected. */
 const forgiven = / # B more do not count, since no branch or tag reaches them\./;

@@ -44,6 +44,8 @@ export class PushWorld {
   readonly repository: string;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
+  /** The repositories into which the worker is asked to look again. */
+  readonly looks: readonly string[];
   /** Called in pre-receive, before the push is counted. */
   answer: () => HookAnswer | Promise<HookAnswer> = () => 'go on';
   /** Called once the push is counted, before the hook ends. */
@@ -51,11 +53,18 @@ export class PushWorld {
   readonly #works = new Map<string, string>();
   readonly #t: Test;
 
-  private constructor(t: Test, repository: string, ledger: Ledger, measuring: Measuring) {
+  private constructor(
+    t: Test,
+    repository: string,
+    ledger: Ledger,
+    measuring: Measuring,
+    looks: readonly string[],
+  ) {
     this.#t = t;
     this.repository = repository;
     this.ledger = ledger;
     this.measuring = measuring;
+    this.looks = looks;
   }
 
   static async open(t: Test, options: PushWorldOptions = {}): Promise<PushWorld> {
@@ -80,6 +89,7 @@ export class PushWorld {
     const ledgers = new LedgerWorld(t, { directory: data });
     const ledger = await ledgers.open();
     const nothing = () => {};
+    const looks: string[] = [];
     const measuring = new Measuring({
       config: loaded.config,
       ledger,
@@ -87,13 +97,18 @@ export class PushWorld {
       log: silentLog as never,
       fleet: null,
       visibility: null,
-      repositories: { changed: nothing, mayHaveChanged: nothing, resized: nothing, appeared: nothing },
+      repositories: {
+        changed: nothing,
+        mayHaveChanged: path => looks.push(path),
+        resized: nothing,
+        appeared: nothing,
+      },
       pushWorker,
       onFullChanged: nothing,
       ...(clock === undefined ? {} : { clock }),
     });
     t.teardown(() => measuring.close());
-    const world = new PushWorld(t, repository, ledger, measuring);
+    const world = new PushWorld(t, repository, ledger, measuring, looks);
     if (hasHooks) await world.#serve(join(folder, 'hooks.sock'));
     await world.sweep();
     return world;

@@ -42,6 +42,7 @@ t.test('a push that a later hook, or update, refuses brings nothing', async t =>
   await world.push(1000);
   await world.settled();
   const { bytes } = world;
+  const looked = world.looks.length;
   world.answer = () => 'refuse later';
   let during = 0;
   world.onCounted = () => {
@@ -51,6 +52,7 @@ t.test('a push that a later hook, or update, refuses brings nothing', async t =>
   t.ok(during > bytes + 50_000);
   await world.noPushes();
   t.equal(world.bytes, bytes);
+  t.ok(world.looks.length > looked, 'and the worker looks again at what nothing reaches');
   world.answer = () => 'go on';
   world.hook('update', 'exit 1');
   t.notOk(await world.push(50_000));
