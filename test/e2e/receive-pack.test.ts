@@ -61,7 +61,11 @@ t.test('far over the limit: no megabyte is written, and the pusher reads why', a
   t.match(small.said, /^Quota exceeded: alice uses 3\.\d+ MB of 1 MB \(30\d %\)\.$/m);
   t.match(small.said, /^This repository: 3\.\d+ MB\./m);
   t.match(small.said, /https:\/\/git\.example\/quota/);
-  t.match(small.said, /delete branches and tags, in a push\s+of their own/, 'without a worker nobody can judge');
+  t.match(
+    small.said,
+    /delete branches and tags, in a push\s+of their own/,
+    'without a worker nobody can judge',
+  );
 
   await clone.commit(500_000);
   await clone.commit(bigBytes);

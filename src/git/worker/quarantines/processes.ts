@@ -4,6 +4,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { readBounded } from '../../../bounded/index.ts';
+import { systemCode } from '../../../errors.ts';
 import { decodePath, type MountTable, mountsIn, mountTable } from '../../../layout/index.ts';
 
 export interface Process {
@@ -71,10 +72,8 @@ async function processAt(pid: string, bootedAt: number): Promise<Process | null>
   if (!takesPush && quarantine === undefined) return null;
   // The name of the program, which stands before, may hold blanks and brackets.
   const fields = (textOf(`/proc/${pid}/stat`) ?? '').split(') ').at(-1)?.split(' ') ?? [];
-  const directory = await stat(`/proc/${pid}/cwd`, { bigint: true }).then(
-    ({ dev, ino }) => `${dev}:${ino}`,
-    () => null,
-  );
+  const directory = await directoryOf(pid);
+  if (directory === undefined) return null;
   return {
     pid: Number(pid),
     parent: Number(parent),
@@ -84,6 +83,17 @@ async function processAt(pid: string, bootedAt: number): Promise<Process | null>
     quarantine: quarantine === undefined ? null : basename(quarantine),
     directory,
   };
+}
+
+/** Device and inode of a working directory; null: it cannot be read; undefined: the process has ended. */
+async function directoryOf(pid: string): Promise<string | null | undefined> {
+  try {
+    const { dev, ino } = await stat(`/proc/${pid}/cwd`, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch (error) {
+    const code = systemCode(error);
+    return code === 'ENOENT' || code === 'ESRCH' ? undefined : null;
+  }
 }
 
 function bootTime(): number {
