@@ -67,14 +67,18 @@ function namedIn(file: string): readonly Finding[] {
   const lines = textOf(file).split('\n');
   return lines.flatMap((line, index) => {
     if (/^\s*#/.test(line)) return [];
-    const named = [
-      ...line.matchAll(/\bGIT_EXEC_PATH[=\s"']+(\/[^\s"':;]+)/g),
-      ...line.matchAll(/(\/[^\s"'=:;]*softquota[^\s"':;]*\/hooks\/[^\s"':;]+)/g),
-    ].map(([, path = '']) => path);
-    return [...new Set(named)]
+    const named = [...line.matchAll(/\bGIT_EXEC_PATH[=\s"']+(\/[^\s"':;]+)/g)].map(([, path = '']) => path);
+    const ofHooks = line.split(/[\s"'=:;]/).filter(isOfHooks);
+    return [...new Set([...named, ...ofHooks])]
       .filter(path => !isThere(path))
       .map(path => missing(`${file}:${index + 1}`, path));
   });
+}
+
+/** Tells whether it is the path of a hook of softquota. */
+function isOfHooks(word: string): boolean {
+  const at = word.startsWith('/') ? word.indexOf('softquota') : -1;
+  return at !== -1 && word.slice(at).includes('/hooks/') && !word.endsWith('/hooks/');
 }
 
 function missing(where: string, path: string): Finding {

@@ -7,6 +7,7 @@ import { isAbsolute, join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
+import { withoutEnd } from '../text/index.ts';
 
 export interface RepositoryThere {
   /** Links resolved. */
@@ -39,7 +40,7 @@ export function repositoriesAt(paths: readonly string[]): readonly (RepositoryTh
 function commonDirectory(path: string): string {
   const file = readBounded(encodePath(`${path}/commondir`), { mostBytes: mostPathBytes });
   if (file.kind !== 'file' || !file.whole) return path;
-  const named = decodePath(file.bytes).replace(/\n+$/, '');
+  const named = withoutEnd(decodePath(file.bytes), '\n');
   return isAbsolute(named) ? named : join(path, named);
 }
 

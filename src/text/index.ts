@@ -11,3 +11,4 @@ export { formatMoment } from './moment.ts';
 export { printable, printableJson } from './printable.ts';
 export { shellQuoted } from './shell.ts';
 export { formatBytes, formatUse, type ParsedSize, parseSize, writeSize } from './sizes.ts';
+export { withoutEnd } from './without-end.ts';

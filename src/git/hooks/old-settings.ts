@@ -41,8 +41,9 @@ export async function readOldSettings(repository: Folder, hookConf: string): Pro
 
 function linesOf(text: string): [string, string][] {
   return text.split('\n').flatMap(line => {
-    const [, key = '', value = ''] = /^[ \t]*([A-Za-z]+)[ \t=]+(.*?)[ \t]*$/.exec(line) ?? [];
-    return key === '' ? [] : [[key.toLowerCase(), value]];
+    const setting = line.trim();
+    const [key = ''] = /^[A-Za-z]+(?=[ \t=])/.exec(setting) ?? [];
+    return key === '' ? [] : [[key.toLowerCase(), setting.slice(key.length).replace(/^[ \t=]+/, '')]];
   });
 }
 

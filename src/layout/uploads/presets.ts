@@ -1,5 +1,6 @@
 /** Routes of presets, as they are asked about. */
 
+import { withoutEnd } from '../../text/index.ts';
 import { gitRoutes, type PresetRoute, presetRoutes } from './preset-routes.ts';
 import type { UploadRoute } from './routes.ts';
 import { parseUrlTemplate, type UrlTemplate } from './template.ts';
@@ -24,7 +25,7 @@ export function lfsBatchRoutes(base: string): readonly UploadRoute[] {
 
 /** Some proxies take the path of the server off before they ask. Below it comes first: `/git` is no owner. */
 function belowOrNot(base: string): readonly string[] {
-  const prefix = base.replace(/\/+$/, '');
+  const prefix = withoutEnd(base, '/');
   return prefix === '' ? [''] : [prefix, ''];
 }
 

@@ -3,6 +3,7 @@
 import { readdir } from 'node:fs/promises';
 import { readBounded, runProgram } from '../../../bounded/index.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
+import { withoutEnd } from '../../../text/index.ts';
 import { UnusableRepository } from '../space/unusable-repository.ts';
 import type { RepositoryView, RunLimits } from '../space/view.ts';
 import { inLatin1, type ReceiveSettings, type Refs } from './changes.ts';
@@ -72,7 +73,7 @@ export async function receiveSettingsOf(
     hidden: [...entries.filter(([key]) => key.endsWith('.hiderefs')).map(([, each]) => each), ...hidden]
       // One that shows refs again hides none.
       .filter(each => !each.startsWith('!'))
-      .map(each => inLatin1(each.replace(/^\^/, '').replace(/\/+$/, ''))),
+      .map(each => inLatin1(withoutEnd(each.replace(/^\^/, ''), '/'))),
   };
 }
 
