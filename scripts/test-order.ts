@@ -28,7 +28,6 @@ export const waitingFiles = [
   'test/faults/hanging-commands.test.ts',
   'test/e2e/fleet-failover.test.ts',
   'test/e2e/fleet-shared-lost.test.ts',
-  'test/hooks/again.test.ts',
   'test/fleet/deadline.test.ts',
   'test/faults/silent-daemon.test.ts',
   'test/store/redis-failover.test.ts',
