@@ -17,6 +17,7 @@ import { some } from '../run-length.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
 import { transports } from './transports.ts';
+import { withWorker } from './with-worker.ts';
 
 t.setTimeout(600_000);
 
@@ -198,6 +199,7 @@ t.test('every published way to make a repository smaller passes over the limit',
   for (const index of all.keys()) await cp(seed, at(index), { recursive: true });
   await server.installHooks();
   await server.start();
+  await withWorker(t, server, { run: 'measure' });
   const ssh = await transports.ssh(t, server);
   const home = join(server.folder, 'home');
   await mkdir(home);
