@@ -57,12 +57,17 @@ export async function startWorker(
 ): Promise<ChildProcess & { said(): string }> {
   const own = asGitUser(process.execPath, [launcher, 'worker', '--config', server.config]).flat();
   const [command = '', ...args] = [...around, ...own];
-  const child = spawn(command, args, { env: plainEnvironment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, {
+    env: plainEnvironment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (text += chunk));
   t.teardown(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
+    // With all that is around it: `unshare` alone would leave the worker behind.
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     await once(child, 'exit');
   });
   await until(
