@@ -242,12 +242,6 @@ export async function leftBehind({ server, owner, bare }: Attacked): Promise<str
   }
 }
 
-/** All that softquota would have left in repositories. */
-export async function softquotaFilesIn(folder: string): Promise<readonly string[]> {
-  const found = await must('find', [folder, '-name', 'softquota*']);
-  return found.split('\n').filter(line => line !== '');
-}
-
 /** The processes that a process started, and theirs. */
 export async function descendantsOf(pid: number): Promise<readonly number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');

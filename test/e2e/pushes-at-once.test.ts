@@ -12,7 +12,7 @@ import { manyCommits, openBetween } from './at-once.ts';
 import { Clone, type Push } from './clone.ts';
 import { counted } from './count.ts';
 import { admitGitUser, asUser, gitAs, makeRepository, openForGitUser, startWorker, uid } from './git-user.ts';
-import { addHook, descendantsOf, quarantinesIn, softquotaFilesIn } from './left-behind.ts';
+import { addHook, descendantsOf, quarantinesIn } from './left-behind.ts';
 import { rawPushes, wholePush } from './raw-push.ts';
 import { must } from './run.ts';
 import type { Server } from './server.ts';
@@ -84,7 +84,6 @@ async function endsWell(t: Test, { server, bare, clone, branches }: Crowd): Prom
   const other = await clone.push([branches.at(-2) ?? '']);
   t.match(other, { code: 1, said: /^Quota exceeded: / }, 'and none that does not, at once');
   t.match(await gitAs(bare, 'fsck', '--full', '--strict', '--no-dangling'), { code: 0 });
-  t.strictSame(await softquotaFilesIn(join(server.folder, 'git')), []);
 }
 
 t.test(`three or four of ${many} pass`, async t => {

@@ -48,6 +48,8 @@ export class Server {
     const server = new Server(folder, merge(beginning(folder), ini));
     t.teardown(async () => {
       await server.#daemon?.end();
+      const left = await must('find', ['-H', join(folder, 'git'), '-name', 'softquota*']);
+      if (left !== '') throw new Error(`nothing of softquota's is kept in repositories, but ${left}`);
       // A hook may still be telling behind its push.
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
