@@ -9,7 +9,7 @@ import { must } from './run.ts';
 import { Server } from './server.ts';
 
 const refusal =
-  /^Quota exceeded: alice uses 3\.\d+ MB of 1 MB \(30\d %\)\. This repository: 3\.\d+ MB\. Nothing from this push was stored\. You can still delete branches and tags, or push a smaller history with --force; this frees space at the server's next garbage collection\. To ask for more space: https:\/\/git\.example\/quota$/;
+  /^Quota exceeded: alice uses 3\.\d+ MB of 1 MB \(30\d %\)\. This repository: 3\.\d+ MB\. Nothing from this push was stored\. You can still delete branches and tags, in a push of their own; this frees space at the server's next garbage collection\. To ask for more space: https:\/\/git\.example\/quota$/;
 
 /** Server, repository and clone; `bytes` are in `main` and counted. */
 async function withRepository(t: Test, bytes: number, format: 'sha1' | 'sha256' = 'sha1') {
