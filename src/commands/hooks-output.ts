@@ -221,7 +221,7 @@ export function removeOutput(
   }
   const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
   return lines([
-    ...(report === null ? [] : [`${report.gitolite.common}: ${did(report.hooks)}`]),
+    ...(report === null ? [] : [`${report.directory}: ${did(report.hooks)}`]),
     ...results.map(result =>
       isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
     ),

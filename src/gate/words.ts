@@ -23,6 +23,8 @@ export interface RefusalWords {
   readonly isForgiving?: boolean;
   /** Somebody can tell whether a push makes the repository smaller; so, unless given. */
   readonly isJudged?: boolean;
+  /** git refuses --force in the repository; it does not, unless given. */
+  readonly deniesForce?: boolean;
   /** Whole lines about what takes the space in the repository; none, unless given. */
   readonly space?: readonly string[];
   /** Whom to turn to: a text, or an address; null if nobody said. */
@@ -45,7 +47,8 @@ export function refusalText(words: RefusalWords): string {
 }
 
 /** Deleting data helps against a limit, but not if the owner may store nothing at all. */
-function nextStep({ decision, isPush, isForgiving = false, isJudged = true }: RefusalWords): string[] {
+function nextStep(words: RefusalWords): string[] {
+  const { decision, isPush, isForgiving = false, isJudged = true, deniesForce = false } = words;
   if (decision.by === 'disk') {
     return ['You can still delete branches and tags. Try again later, or tell the administrator.'];
   }
@@ -55,7 +58,13 @@ function nextStep({ decision, isPush, isForgiving = false, isJudged = true }: Re
   const later = "this frees space at the server's next garbage collection.";
   if (garbage !== undefined && garbage.unreachable >= garbage.most)
     return [`You can still delete branches and tags; ${later}`];
-  if (!isJudged) return [`You can still delete branches and tags, in a push of their own; ${later}`];
+  if (!isJudged || deniesForce) {
+    const why = 'The repository takes no --force, because of receive.denyNonFastForwards.';
+    return [
+      `You can still delete branches and tags, in a push of their own; ${later}`,
+      ...(deniesForce ? [why] : []),
+    ];
+  }
   return [
     'You can still delete branches and tags, or push a smaller history with --force;',
     isForgiving ? 'data that no branch or tag reaches then does not count.' : later,

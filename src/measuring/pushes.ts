@@ -165,6 +165,12 @@ export class Pushes implements PushServices, UnitPushes {
     return found;
   }
 
+  deniesForce(unit: string): Promise<boolean> {
+    const found = this.#options.scanner().ask({ ask: 'denies force', unit }, unit, lookDeadlineMs);
+    // Words alone depend on it.
+    return found.catch(() => false);
+  }
+
   /** Looks at once at the quarantines of a unit, of which somebody says that one is gone. */
   lookAgain(unit: string): void {
     const watched = this.#watched.get(unit);

@@ -1,12 +1,13 @@
 /**
- * What is at paths that a request names: which repository, and which names a unit has. Synchronous, for threads.
+ * What is at paths that a request names: which repository, which names a unit has, and whether it takes --force.
+ * Synchronous, for threads.
  */
 
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
+import { beforeLook, configValue, decodePath, encodePath } from '../layout/index.ts';
 import { withoutEnd } from '../text/index.ts';
 
 export interface RepositoryThere {
@@ -17,6 +18,7 @@ export interface RepositoryThere {
 }
 
 const mostPathBytes = 4096;
+const mostConfigBytes = 64 * 1024;
 const mostPackedRefsBytes = 128 * 1024 * 1024;
 
 /**
@@ -57,6 +59,16 @@ export function existingNames(unit: string, names: readonly string[]): readonly 
     if (systemCode(error) === null) throw error;
     return null;
   }
+}
+
+/** Tells whether a repository's own configuration has git refuse --force, as that of `git init --shared`. */
+export function deniesForce(unit: string): boolean {
+  const path = `${unit}/config`;
+  beforeLook(path);
+  const file = readBounded(encodePath(path), { mostBytes: mostConfigBytes });
+  if (file.kind !== 'file') return false;
+  const said = configValue(decodePath(file.bytes), 'receive.denyNonFastForwards');
+  return said.found === 'no value' || (said.found === 'value' && /^(?:true|yes|on|1)$/i.test(said.value));
 }
 
 /** It leads straight down. */

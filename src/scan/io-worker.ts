@@ -20,7 +20,7 @@ import {
   resolveLayout,
 } from '../layout/index.ts';
 import { openCache, prepareCache } from './cache.ts';
-import { existingNames, repositoriesAt } from './directory-names.ts';
+import { deniesForce, existingNames, repositoriesAt } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import type {
   DiskSpace,
@@ -84,6 +84,8 @@ function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] 
       return newQuarantines(question.units, question.since, question.measure);
     case 'existing names':
       return existingNames(question.unit, question.names);
+    case 'denies force':
+      return deniesForce(question.unit);
     case 'repositories':
       return repositoriesAt(question.paths);
     case 'prune cache': {

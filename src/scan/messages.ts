@@ -160,6 +160,7 @@ export type LookQuestion =
       readonly measure: Measure;
     }
   | { readonly ask: 'existing names'; readonly unit: string; readonly names: readonly string[] }
+  | { readonly ask: 'denies force'; readonly unit: string }
   | { readonly ask: 'repositories'; readonly paths: readonly string[] };
 
 /** The answers of an I/O worker, by request. */
@@ -182,6 +183,7 @@ export interface WorkerAnswers {
   'new quarantines': ReturnType<typeof newQuarantines>;
   /** Null: they cannot be read. */
   'existing names': readonly string[] | null;
+  'denies force': boolean;
   repositories: readonly (RepositoryThere | null)[];
 }
 

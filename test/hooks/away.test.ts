@@ -118,6 +118,32 @@ byEachClient('where the program that asks is gone, the push is refused', async (
   });
 });
 
+byEachClient('an account that may not use the socket is told so, and onError decides', async (t, client) => {
+  const world = await World.open(t, { client });
+  await chmod(world.folder, 0o755);
+  await chmod(world.gate.socket, 0o660);
+  const asNobody = (file: string, ...args: readonly string[]) =>
+    world.run('setpriv', ['--reuid=nobody', '--regid=nogroup', '--clear-groups', file, ...args], {
+      cwd: world.bare,
+      input: creates(),
+    });
+  const said = 'softquota: this account may not ask about the quota';
+  const upload = join(world.folder, 'upload');
+  await world.put('upload', upload);
+  const [push, other] = await Promise.all([
+    asNobody('hooks/pre-receive'),
+    asNobody(upload, 'alice', 'size:git:lfs'),
+  ]);
+  t.match(push, { code: 0, stderr: `${said}, so this push is allowed.\n` });
+  t.match(other, { code: 0, stderr: /could not be checked \(this account may not ask\), so this upload is/ });
+  await world.install({ onError: 'deny' });
+  t.match(await asNobody('hooks/pre-receive'), {
+    code: 1,
+    stderr: `${said}, so this push is refused. Try again later.\n`,
+  });
+  t.equal(world.gate.pushes().length, 0);
+});
+
 /** A world without a daemon, with a list as it publishes it. */
 async function listed(t: Test, line = '', repository = 'alice/app.git') {
   const world = await World.open(t, { bare: repository });

@@ -185,6 +185,20 @@ t.test('the directory of a unit is known by another path, and by a linked worktr
   ]);
 });
 
+t.test('a repository that was made by git init --shared takes no --force', async t => {
+  const world = await PushWorld.open(t, { hasHooks: false });
+  const { pushes } = world.measuring;
+  const shared = join(temporary(t), 'shared.git');
+  execFileSync('git', ['init', '-q', '--bare', '--shared', shared]);
+  t.equal(await pushes.deniesForce(shared), true);
+  t.equal(await pushes.deniesForce(world.repository), false);
+  execFileSync('git', ['-C', shared, 'config', 'receive.denyNonFastForwards', 'false']);
+  t.equal(await pushes.deniesForce(shared), false);
+  rmSync(join(shared, 'config'));
+  execFileSync('mkfifo', [join(shared, 'config')]);
+  t.equal(await pushes.deniesForce(shared), false, 'a pipe keeps nobody waiting');
+});
+
 t.test('a quarantine that the daemon may not read is measured by the worker', async t => {
   const quarantine = {
     name: 'tmp_objdir-incoming-aaaaaa',

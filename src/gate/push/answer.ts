@@ -42,6 +42,8 @@ export interface PushWords {
   readonly contact: string | null;
   /** Somebody can tell whether a push makes the repository smaller. */
   readonly isJudged: boolean;
+  /** git refuses --force in the repository; it does not, unless given. */
+  readonly deniesForce?: boolean;
 }
 
 /** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
@@ -53,7 +55,7 @@ export function warningText({ decided, settings }: Pick<PushWords, 'decided' | '
 
 /** `space`: lines that tell what takes the space in the repository, for who may read it. */
 export function refusedText(
-  { place, decided, settings, contact, isJudged }: PushWords,
+  { place, decided, settings, contact, isJudged, deniesForce = false }: PushWords,
   space: readonly string[] = [],
 ): string {
   const { owner, decision } = decided;
@@ -65,6 +67,7 @@ export function refusedText(
     isPush: true,
     isForgiving: settings.garbage === 'forgive',
     isJudged,
+    deniesForce,
     repositoryBytes: place.unit?.bytes ?? null,
     space: space.slice(0, mostSpaceLines),
     contact,

@@ -151,7 +151,9 @@ export class PushQuestions {
     const decided = this.#decide(place, 0);
     if (decided.decision.allowed || this.#settings.mode === 'report') return goOn;
     this.#record(place, actor, decided);
-    return { status: 413, text: refusedText(this.#wordsFor(place, decided)) };
+    // Nobody judges what is not there yet.
+    const words = { ...this.#wordsFor(place, decided), isJudged: false };
+    return { status: 413, text: refusedText(words) };
   }
 
   /** Deleting is never refused. The certificate of a signed push stays whatever the next hooks say. */
@@ -297,7 +299,9 @@ export class PushQuestions {
     if (unit !== null && fieldOf(request.fields, 'GIT_PUSH_CERT') !== '') pushes.measure(unit);
     // Who can name the quarantine of a push that is under way may read the repository.
     const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
-    return { status: 413, text: refusedText(this.#wordsFor(place, decided), space) + saying(notice) };
+    const deniesForce = unit !== null && worker.isHere && (await pushes.deniesForce(unit));
+    const words = { ...this.#wordsFor(place, decided), deniesForce };
+    return { status: 413, text: refusedText(words, space) + saying(notice) };
   }
 
   #task(

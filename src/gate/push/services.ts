@@ -51,6 +51,8 @@ export interface PushServices {
    * refs that would make a folder a repository. Rejects with `not_ready` where the disk does not answer.
    */
   existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]>;
+  /** The repository's configuration has git refuse --force; false as well where that cannot be read. Never rejects. */
+  deniesForce(unit: string): Promise<boolean>;
 }
 
 /** What the worker is asked about a refused push. */

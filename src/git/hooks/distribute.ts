@@ -28,9 +28,10 @@ export interface DistributeReport {
 }
 
 /**
- * Puts both hooks where gitolite takes them from, and has it link them into every repository. Nothing is done, and it rejects with `conflict`, where linking would
- * put an end to a hook that some repository has for itself, or where the next push to gitolite-admin would
- * put an end to ours.
+ * Puts both hooks where gitolite takes them from, and has it link them into every repository. Those from before
+ * LOCAL_CODE was set go, since they would override these. Nothing is done, and it rejects with `conflict`, where
+ * linking would put an end to a hook that some repository has for itself, or where the next push to
+ * gitolite-admin would put an end to ours.
  */
 export async function distributeHooks(
   gitolite: Gitolite,
@@ -49,6 +50,7 @@ export async function distributeHooks(
       }
     }
     const hooks = await installIn(folder, { wanted: options });
+    if (gitolite.overriding !== null) await removeIn(gitolite.overriding);
     await gitolite.link();
     return { gitolite, hooks, repositories: await installHooks(repositories, options) };
   } finally {
@@ -63,7 +65,7 @@ export interface CommonStatus {
 
 /** The states of the hooks where gitolite takes them from. */
 export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
-  const folder = await existingCommon(gitolite);
+  const folder = await folderAt(gitolite.common);
   if (folder === null) return { gitolite, hooks: absentHooks };
   try {
     return { gitolite, hooks: await statesIn(folder) };
@@ -74,6 +76,8 @@ export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
 
 export interface WithdrawReport {
   readonly gitolite: Gitolite;
+  /** The folder of gitolite's that they were in. */
+  readonly directory: string;
   readonly hooks: Readonly<Record<HookName, RemovedHook>>;
   readonly repositories: readonly RemoveResult[];
 }
@@ -83,18 +87,34 @@ export interface WithdrawReport {
  */
 export async function withdrawHooks(gitolite: Gitolite, parts?: Parts<RemoveDone>): Promise<WithdrawReport> {
   const repositories = await allRepositories(gitolite);
-  const folder = await existingCommon(gitolite);
-  const hooks: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
-  if (folder !== null) {
-    try {
-      Object.assign(hooks, await removeFrom(folder));
-    } finally {
-      await folder.close();
-    }
-    for (const repository of repositories) await unlinkGone(repository, folder.path);
-    await gitolite.link();
+  const now = await removeIn(gitolite.common);
+  // Those from before LOCAL_CODE was set lie in the other folder.
+  const earlier = gitolite.overriding === null ? null : await removeIn(gitolite.overriding);
+  const hasOurs = (place: Withdrawn | null) =>
+    place !== null && hookNames.some(name => place.hooks[name] !== 'absent');
+  for (const place of [now, earlier]) {
+    if (place === null) continue;
+    for (const repository of repositories) await unlinkGone(repository, place.directory);
   }
-  return { gitolite, hooks, repositories: await removeHooks(repositories, parts) };
+  if (now !== null || earlier !== null) await gitolite.link();
+  const place = (hasOurs(earlier) && !hasOurs(now) ? earlier : now) ?? {
+    directory: gitolite.common,
+    hooks: { 'pre-receive': 'absent', 'post-receive': 'absent' },
+  };
+  return { gitolite, ...place, repositories: await removeHooks(repositories, parts) };
+}
+
+type Withdrawn = Pick<WithdrawReport, 'directory' | 'hooks'>;
+
+/** Null: there is no such folder. */
+async function removeIn(path: string): Promise<Withdrawn | null> {
+  const folder = await folderAt(path);
+  if (folder === null) return null;
+  try {
+    return { directory: folder.path, hooks: await removeFrom(folder) };
+  } finally {
+    await folder.close();
+  }
 }
 
 /**
@@ -112,7 +132,7 @@ async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
 
 /** Made as gitolite would: by its user's home, down to the folder. */
 async function openCommon(gitolite: Gitolite): Promise<Folder> {
-  const existing = await existingCommon(gitolite);
+  const existing = await folderAt(gitolite.common);
   if (existing !== null) return existing;
   const parts: string[] = [];
   let above = gitolite.common;
@@ -133,8 +153,8 @@ async function openCommon(gitolite: Gitolite): Promise<Folder> {
   }
 }
 
-async function existingCommon({ common }: Gitolite): Promise<Folder | null> {
-  const path = await physicalPath(common);
+async function folderAt(place: string): Promise<Folder | null> {
+  const path = await physicalPath(place);
   return path === null ? null : Folder.open(path);
 }
 
@@ -149,14 +169,15 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promis
     );
   }
   if (overriding === null) return;
-  const path = await physicalPath(overriding);
-  if (path === null) return;
-  const folder = await Folder.open(path);
+  const folder = await folderAt(overriding);
+  if (folder === null) return;
   try {
-    if (folder.entry(name).kind === 'absent') return;
+    // Ours goes from there, but another's folder stays.
+    const isOver = isOurs(name, folder.entry(name)) ? `${name}.d` : name;
+    if (folder.entry(isOver).kind === 'absent') return;
     throw new SoftquotaError(
       'conflict',
-      `${overriding}/${name} overrides the file in ${common}: move it there, and run this again`,
+      `${overriding}/${isOver} overrides the ${isOver === name ? 'file' : 'folder'} in ${common}: move it there, and run this again`,
     );
   } finally {
     await folder.close();

@@ -33,6 +33,7 @@ t.test('an owner over the limit is refused, and reads what helps', async t => {
   walk(unit, 'bob', 11 * MB);
   told.contact = 'https://git.example/quota';
   worker({
+    isHere: true,
     spaceLines: () => ['Removing these frees the most:', ' 9 MB  file a\x1b[2Jb', '3', '4', '5', '6'],
   });
   const { status, text } = await push({ fields: { LOGNAME: 'ann' } });
@@ -52,6 +53,21 @@ t.test('an owner over the limit is refused, and reads what helps', async t => {
   ]);
   t.match(told.refused, [{ owner: 'bob', actor: 'ann', subject: 'size:repos:private', mode: 'enforce' }]);
   t.same(told.pushes, []);
+});
+
+t.test('where git refuses --force, nobody is told to use it', async t => {
+  const { push, walk, told, worker } = await openPushWorld(t);
+  walk(unit, 'bob', 11 * MB);
+  worker({ isHere: true });
+  told.pushServices.deniesForce = async path => path === unit;
+  const { text } = await push();
+  t.same(text.split('\n').slice(1), [
+    'This repository: 11 MB. Nothing from this push was stored. You can still',
+    'delete branches and tags, in a push of their own; this frees space at the',
+    "server's next garbage collection. The repository takes no --force, because",
+    'of receive.denyNonFastForwards.',
+    '',
+  ]);
 });
 
 t.test('who names no quarantine of the repository does not read what is in it', async t => {
@@ -345,7 +361,9 @@ t.test('receive-pack asks before anything came: nothing counts', async t => {
   t.match(await push({ fields, lines: '' }), { status: 200, text: '' });
   t.same([told.pushes, told.measured, told.letThrough, told.refused], [[], [], [], []]);
   walk(unit, 'bob', 11 * MB);
-  t.match(await push({ fields, lines: '' }), { status: 413, text: /^Quota exceeded: bob uses 11 MB/ });
+  const refused = await push({ fields, lines: '' });
+  t.match(refused, { status: 413, text: /^Quota exceeded: bob uses 11 MB/ });
+  t.match(refused.text, 'in a push of their own', 'nobody judges before the objects are there');
   t.match(told.refused, [{ owner: 'bob', actor: 'ann' }]);
   t.equal(early, 2);
 });
