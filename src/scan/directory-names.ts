@@ -1,5 +1,6 @@
 /**
- * What is at paths that a request names: which repository, and which names a unit has. Synchronous, for threads.
+ * Looks at paths that a request names: for the repository there, and for names in a unit. Synchronous, for
+ * threads.
  */
 
 import { lstatSync, realpathSync, statSync } from 'node:fs';
