@@ -22,7 +22,7 @@ export type Measure = 'apparent' | 'allocated';
 export interface FoundQuarantine extends Quarantine {
   /** In milliseconds since 1970, by the file system's host; null: it keeps no times of birth. */
   readonly bornAt: number | null;
-  /** What is in it cannot be read, or is too much: `bytes` is 0. */
+  /** Tells whether its content cannot be read, or is too much: `bytes` is 0. */
   readonly isUnreadable: boolean;
 }
 
@@ -55,6 +55,9 @@ const emptyPacks: ReadonlySet<string> = new Set([
   'pack/pack-029d08823bd8a8eab510ad6ac75c823cfd3ed31e.pack',
   'pack/pack-7ed890d8a45760f3eecf73045b1d1047085af4776dc683d78eac82203df1993f.pack',
 ]);
+
+/** git's lock of the pack that arrives, which it removes before post-receive. */
+const packLock = /^pack\/pack-[0-9a-f]+\.keep$/;
 
 /** git needs two levels. */
 const mostDepth = 8;
@@ -154,7 +157,7 @@ function see(place: string, name: string, measure: Measure): FoundQuarantine | n
   }
 }
 
-/** What goes meanwhile counts nothing. */
+/** Adds up a quarantine. Files that go meanwhile count nothing. */
 function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 'hasObjects' | 'sample'> {
   let bytes = 0;
   let entries = 0;
@@ -170,7 +173,7 @@ function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 
         if (below.split('/').length > mostDepth) throw new TooMuch();
         pending.push(below);
       }
-      if (!entry.isFile()) continue;
+      if (!entry.isFile() || packLock.test(below.slice(1))) continue;
       const stats = lstatSync(encodePath(place + below), { throwIfNoEntry: false });
       if (stats?.isFile() !== true) continue;
       bytes += measure === 'allocated' ? stats.blocks * blockBytes : stats.size;

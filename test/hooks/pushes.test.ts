@@ -140,9 +140,16 @@ t.test('every line is handed over, and the daemon is told where a list is cut at
     if (!cut) t.equal(question?.lines, input);
     else t.ok((question?.lines.length ?? 0) > 1_000_000);
   }
+  const telling = ['x/HEAD', 'x/objects/a', 'y/refs/a', 'y/commondir'].map(name =>
+    creates(`refs/heads/${name}`),
+  );
+  const many = Array.from({ length: 40_000 }, (_, index) => creates(`refs/heads/${index}`)).join('');
+  await world.hook(`${many}${telling.join('')}`);
+  const { lines = '' } = world.gate.pushes().at(-1) ?? {};
+  t.ok(lines.startsWith(telling.join('')), 'a list that is cut begins with what may make a repository');
   const last = `${`${'1'.repeat(40)} ${zeros} refs/heads/x\n`.repeat(60)}${creates()}`;
   await world.hook(last);
-  t.equal(world.gate.pushes().length, 5, 'one ref behind many deletions is enough');
+  t.equal(world.gate.pushes().length, 6, 'one ref behind many deletions is enough');
 });
 
 t.test(
