@@ -37,7 +37,6 @@ export const deliberate: Readonly<Record<string, string>> = {
   TriedSynchronization: shapes,
   UserEdit: shapes,
   WholePolicy: shapes,
-  applicationId: stores,
   away: stores,
   commit: namespaces,
   damaged: stores,
@@ -46,7 +45,6 @@ export const deliberate: Readonly<Record<string, string>> = {
   limit: sections,
   replace: namespaces,
   restore: namespaces,
-  schema: stores,
   server: sections,
   writeVolatile: namespaces,
 };

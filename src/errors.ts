@@ -76,7 +76,7 @@ const catalog = {
     status: 400,
     exit: exitCodes.usage,
     meaning:
-      'The body of a request to the gate is over its limit (413 is a refusal there, and nothing else).',
+      'The body of a request to the gate, or the set of a source, is over its limit (413 is a refusal there, and nothing else).',
     fix: 'Send less at once.',
   },
   body_too_large: {

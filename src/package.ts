@@ -22,7 +22,6 @@ export const entries = [
   'scan/walker',
   'scan/watcher',
   'store/sqlite/worker',
-  'store/units/worker',
   'bin',
 ] as const;
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Examination } from '../doctor/index.ts';
 import { exitCodes } from '../errors.ts';
 import type { Exit } from './exit.ts';
-import { type Job, type JobTimes, runJob } from './job.ts';
+import { type Job, runJob } from './job.ts';
 import { printJson } from './output.ts';
 import { type ConfigOption, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print } from './streams.ts';
@@ -12,8 +12,6 @@ import { print } from './streams.ts';
 interface DoctorOptions extends ConfigOption {
   readonly json?: boolean;
 }
-
-const times: JobTimes = { stuckMs: 10_000, wholeMs: 90_000 };
 
 export function addDoctor(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('doctor')))
@@ -33,7 +31,7 @@ export function addDoctor(program: Command, exit: Exit): void {
       const { withHangs } = await import('../doctor/index.ts');
       const { config } = options;
       const job: Job = { job: 'doctor', options: config === undefined ? {} : { config } };
-      const examination = withHangs(await runJob<Examination>(job, times));
+      const examination = withHangs(await runJob<Examination>(job));
       if (options.json === true) printJson(examination.findings);
       else print(text(examination));
       const isWrong = examination.findings.some(({ severity }) => severity === 'wrong');

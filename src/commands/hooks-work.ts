@@ -13,13 +13,11 @@ import {
   type Gitolite,
   type GlobalHooks,
   hooksStatus,
-  type InstallDone,
   installGlobally,
   installHooks,
   parseLastFor,
   parseOnError,
   programFolders,
-  type RemoveDone,
   removeForgeTemplates,
   removeHooks,
   type WantedSettings,
@@ -27,7 +25,6 @@ import {
   writeForgeTemplates,
   writePrograms,
 } from '../git/index.ts';
-import type { Parts } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { installOutput, isFault, isReached, isWell, removeOutput, statusOutput } from './hooks-output.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
@@ -35,11 +32,11 @@ import type { Printed } from './printed.ts';
 import { type ConfigOption, configFrom } from './settings.ts';
 import { tell } from './streams.ts';
 
-export async function workOnHooks(task: HooksTask, parts: Parts<unknown>): Promise<Printed> {
+export async function workOnHooks(task: HooksTask): Promise<Printed> {
   const notes: string[] = [];
   const note = (line: string): void => void notes.push(line);
   try {
-    const printed = await done(task, parts, note);
+    const printed = await done(task, note);
     return { ...printed, notes };
   } catch (error) {
     // They may be why.
@@ -48,15 +45,14 @@ export async function workOnHooks(task: HooksTask, parts: Parts<unknown>): Promi
   }
 }
 
-/** The parts that an earlier process at the same task told are of the task's type. */
-function done(task: HooksTask, parts: Parts<unknown>, note: Note): Promise<Omit<Printed, 'notes'>> {
+function done(task: HooksTask, note: Note): Promise<Omit<Printed, 'notes'>> {
   switch (task.act) {
     case 'install':
-      return install(task.roots, task.options, parts as Parts<InstallDone>, note);
+      return install(task.roots, task.options, note);
     case 'status':
       return status(task.roots, task.options, note);
     case 'remove':
-      return remove(task.roots, task.options, parts as Parts<RemoveDone>, note);
+      return remove(task.roots, task.options, note);
   }
 }
 
@@ -65,7 +61,6 @@ type Note = (line: string) => void;
 async function install(
   roots: readonly string[],
   options: InstallTaskOptions,
-  parts: Parts<InstallDone>,
   note: Note,
 ): Promise<Omit<Printed, 'notes'>> {
   const wanted = await settingsFrom(options, note);
@@ -77,9 +72,8 @@ async function install(
   const hasOther = global.length > 0 || programs.length > 0;
   const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
   const target = known.length > 0 || isNothing ? { repositories: [] } : await targetOf(roots, options, note);
-  const gitolite = 'gitolite' in target ? await distributeHooks(target.gitolite, { ...wanted, parts }) : null;
-  const repositories =
-    gitolite?.repositories ?? (await installHooks(target.repositories, { ...wanted, parts }));
+  const gitolite = 'gitolite' in target ? await distributeHooks(target.gitolite, wanted) : null;
+  const repositories = gitolite?.repositories ?? (await installHooks(target.repositories, wanted));
   const places = roots.map(root => resolve(root));
   const forges = await writeForgeTemplates(places, repositories, wanted, known);
   const isDone = repositories.every(isReached) && forges.every(({ fault }) => fault === null);
@@ -145,12 +139,11 @@ async function status(
 async function remove(
   roots: readonly string[],
   options: TargetOptions,
-  parts: Parts<RemoveDone>,
   note: Note,
 ): Promise<Omit<Printed, 'notes'>> {
   const target = await targetOf(roots, options, note);
-  const report = 'gitolite' in target ? await withdrawHooks(target.gitolite, parts) : null;
-  const results = report?.repositories ?? (await removeHooks(target.repositories, parts));
+  const report = 'gitolite' in target ? await withdrawHooks(target.gitolite) : null;
+  const results = report?.repositories ?? (await removeHooks(target.repositories));
   const templates = await removeForgeTemplates(roots.map(root => resolve(root)));
   const isFaulty = results.some(isFault) || templates.some(({ fault }) => fault !== null);
   return {

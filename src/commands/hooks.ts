@@ -83,12 +83,7 @@ function withTarget(command: Command): Command {
   return withJsonOption(command).argument('[roots...]', rootsHelp).option('--gitolite [home]', gitoliteHelp);
 }
 
-/** Long enough for a disk that is only slow, where files are changed: that is not to be cut off. */
-const changeMs = 30_000;
-const lookMs = 10_000;
-
 /** Resolves with the exit status. */
 export async function hooksJob(task: HooksTask): Promise<number> {
-  const stuckMs = task.act === 'status' ? lookMs : changeMs;
-  return printOutcome(await runJob<Printed>({ job: 'hooks', task }, { stuckMs }));
+  return printOutcome(await runJob<Printed>({ job: 'hooks', task }));
 }

@@ -5,7 +5,6 @@ import { basename } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { type ForgeFound, type ForgeSection, forgeReadFindings } from '../doctor/index.ts';
 import { ForgeFault, type ForgeKind, type ForgeSettings, probeForge, sqliteFileOf } from '../forge/index.ts';
-import { beforeFollow } from '../layout/index.ts';
 import { shellQuoted } from '../text/index.ts';
 
 export interface FaultReport {
@@ -97,15 +96,10 @@ function addressFor(
   env: NodeJS.ProcessEnv,
 ): string | null {
   const named = sqliteFileOf(kind, configFile, env);
-  if (named === null || isThere(named)) return null;
+  if (named === null || existsSync(named)) return null;
   const alike = databases.filter(path => basename(path) === basename(named));
-  const path = [...alike, ...databases].find(isThere);
+  const path = [...alike, ...databases].find(path => existsSync(path));
   return path === undefined ? null : `sqlite:${path}`;
-}
-
-function isThere(path: string): boolean {
-  beforeFollow(path);
-  return existsSync(path);
 }
 
 /** Without what else a fault has, such as its cause. */

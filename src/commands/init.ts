@@ -23,8 +23,6 @@ interface InitOptions {
   readonly worker?: boolean;
 }
 
-const stuckMs = 10_000;
-
 export function addInit(program: Command, exit: Exit): void {
   withJsonOption(program.command('init'))
     .summary('examine a directory, and write a configuration')
@@ -70,7 +68,7 @@ export function addInit(program: Command, exit: Exit): void {
         mode: options.enforce === true ? 'enforce' : 'report',
         worker: options.worker === true,
       } as const;
-      const outcome = await runJob<Initialised>(job, { stuckMs });
+      const outcome = await runJob<Initialised>(job);
       const status = printOutcome(outcome);
       exit(status);
       if (options.hooks !== true || outcome.result === null || status !== exitCodes.done) return;

@@ -1,29 +1,56 @@
 /**
- * Run by itself, by commands whose work disks may keep waiting: does the work, and tells where it looks at
- * the disk.
+ * Run by itself, by commands whose work disks may keep waiting: does the work, and keeps away from disks that
+ * do not answer.
  *
- * In: an order for a `Job`, on standard input. Out: reports on descriptor 3, the last one with what the work
- * came to. Exit: 0; else it could not be done.
+ * In: a `JobOrder`. Out: a `JobAnswer`. Exit: 0; else it could not be done.
  */
 
-import { work } from '../layout/index.ts';
-import type { Job } from './job.ts';
+import { SoftquotaError } from '../errors.ts';
+import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
+import type { Job, JobAnswer, JobOrder } from './job.ts';
 import { watchStreams } from './streams.ts';
 
 watchStreams();
-await work<Job>(async (task, parts) => {
-  switch (task.job) {
+process.once('message', (order: JobOrder) => void work(order));
+// Where nobody listens any more, nobody wants the work done either.
+process.once('disconnect', () => process.exit());
+
+async function work({ job, hung }: JobOrder): Promise<void> {
+  const met = new Set<string>();
+  watchLooks(path => {
+    const place = hung.find(mount => isWithin(path, mount));
+    if (place === undefined) return;
+    met.add(place);
+    throw new DiskHangs(path);
+  });
+  const outcome = await outcomeOf(job);
+  process.send?.({ ...outcome, hangs: [...met] } satisfies JobAnswer, () => process.exit());
+}
+
+/** Anything but a fault of ours and a disk that hangs is a mistake of ours and is thrown on. */
+async function outcomeOf(job: Job) {
+  try {
+    return { result: await done(job) };
+  } catch (error) {
+    if (error instanceof SoftquotaError) return { fault: { code: error.code, message: error.message } };
+    if (error instanceof DiskHangs) return { fault: { code: 'not_ready', message: error.message } as const };
+    throw error;
+  }
+}
+
+async function done(job: Job): Promise<unknown> {
+  switch (job.job) {
     case 'doctor': {
       const { examination } = await import('./doctor-work.ts');
-      return examination(task.options);
+      return examination(job.options);
     }
     case 'hooks': {
       const { workOnHooks } = await import('./hooks-work.ts');
-      return workOnHooks(task.task, parts);
+      return workOnHooks(job.task);
     }
     case 'init': {
       const { initialise } = await import('./init-work.ts');
-      return initialise(task);
+      return initialise(job);
     }
   }
-});
+}

@@ -1,33 +1,150 @@
-/** Work of a command that a process of its own does, since a disk may keep it waiting for ever. */
+/**
+ * Work of a command that a process of its own does, since a disk may keep it waiting for ever, and a process
+ * with such a call cannot even exit. It keeps away from disks that do not answer when it begins.
+ */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type InTimeOutcome, runInTime } from '../layout/index.ts';
+import { type ErrorCode, SoftquotaError } from '../errors.ts';
+import { hangWords, hungMounts } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
+import { printable } from '../text/index.ts';
+import { within } from '../within.ts';
 import type { HooksTask } from './hooks-task.ts';
 import type { InitTask } from './init-work.ts';
 import type { ConfigOption } from './settings.ts';
+import { tell } from './streams.ts';
 
 export type Job =
   | { readonly job: 'doctor'; readonly options: ConfigOption }
   | { readonly job: 'hooks'; readonly task: HooksTask }
   | ({ readonly job: 'init' } & InitTask);
 
-export interface JobTimes {
-  /** How long it may wait for a disk before that is left alone. */
-  readonly stuckMs: number;
-  /** How long all of it may take; as long as it gets on, unless given. */
-  readonly wholeMs?: number;
+/** The message to the process that does the work. */
+export interface JobOrder {
+  readonly job: Job;
+  /** Mounts that do not answer. */
+  readonly hung: readonly string[];
 }
+
+/** Its answer; `hangs` are the mounts from which it kept away. */
+export type JobAnswer =
+  | { readonly result: unknown; readonly hangs: readonly string[] }
+  | {
+      readonly fault: { readonly code: ErrorCode; readonly message: string };
+      readonly hangs: readonly string[];
+    };
+
+export interface JobOutcome<Result> {
+  /** Null: it did not end in its time. */
+  readonly result: Result | null;
+  /** Mounts that do not answer. */
+  readonly hangs: readonly string[];
+}
+
+const minuteMs = 60_000;
+/** How long each may take; the first measurement is a part of `init`. */
+const longestMs = { doctor: 1.5 * minuteMs, hooks: 60 * minuteMs, init: 24 * 60 * minuteMs } as const;
+/** How often disks are asked meanwhile. */
+const askAgainMs = minuteMs / 2;
+/** In this time a process that is done ends by itself, unless one of its threads waits for a disk. */
+const graceMs = 1000;
 
 const worker = fileURLToPath(entryUrl('commands/job-worker'));
 
-/** `Result`: what job-worker.ts comes to for such a job. */
-export function runJob<Result>(task: Job, times: JobTimes): Promise<InTimeOutcome<Result>> {
-  return runInTime<Job, Result>({
-    task,
-    start: () =>
-      spawn(process.execPath, [worker], { stdio: ['pipe', 'ignore', 'inherit', 'pipe'], detached: true }),
-    ...times,
+/**
+ * `Result`: what job-worker.ts comes to for such a job. Rejects with the fault that the work ends with, and
+ * with `internal` where its process ends without a word. Where disks do not answer, a fault becomes `not_ready`
+ * and names them: it may come of that alone.
+ */
+export async function runJob<Result>(job: Job): Promise<JobOutcome<Result>> {
+  const stop = new AbortController();
+  const ignoreSignals = endWithSignals(stop);
+  try {
+    const hung = await hungMounts(stop.signal);
+    const answer = await answerOf({ job, hung }, stop.signal);
+    if (answer === null) return { result: null, hangs: await hungMounts(stop.signal) };
+    const { hangs } = answer;
+    // What the job comes to.
+    if ('result' in answer) return { result: answer.result as Result, hangs };
+    const { code, message } = answer.fault;
+    if (hangs.length === 0) throw new SoftquotaError(code, message);
+    throw new SoftquotaError('not_ready', [...hangs.map(hangWords), message].join('\n'));
+  } finally {
+    ignoreSignals();
+    stop.abort();
+  }
+}
+
+/** Null where its time is over. */
+async function answerOf(order: JobOrder, stop: AbortSignal): Promise<JobAnswer | null> {
+  // A group of its own, so that all that it started ends with it.
+  const child = fork(worker, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [], detached: true });
+  stop.addEventListener('abort', () => kill(child));
+  const { promise, resolve, reject } = Promise.withResolvers<JobAnswer | null>();
+  const ended = new Promise<number | null>(resolve => child.on('exit', resolve));
+  child.on('error', reject);
+  child.on('message', (answer: JobAnswer) => resolve(answer));
+  // What it sent has come by then.
+  child.on('disconnect', async () => {
+    const message = `the process that does the work ended with ${(await ended) ?? 'a signal'}`;
+    reject(new SoftquotaError('internal', message));
   });
+  child.send(order);
+  const timer = setTimeout(() => resolve(null), longestMs[order.job.job]);
+  const asking = tellOfHangs(order.hung, stop);
+  try {
+    const answer = await promise;
+    if (answer !== null) await within(ended, graceMs, null);
+    return answer;
+  } finally {
+    clearTimeout(timer);
+    clearInterval(asking);
+    leave(child);
+  }
+}
+
+/** Names disks that stop answering while the work is done. */
+function tellOfHangs(known: readonly string[], stop: AbortSignal): NodeJS.Timeout {
+  const told = new Set(known);
+  return setInterval(async () => {
+    for (const mount of await hungMounts(stop)) {
+      if (told.has(mount)) continue;
+      told.add(mount);
+      tell(`softquota: the disk at ${printable(mount)} does not answer, and may keep this command waiting\n`);
+    }
+  }, askAgainMs);
+}
+
+/** Whoever ends this process means the work: the one that does it is in a group of its own. */
+function endWithSignals(stop: AbortController): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const end = (signal: NodeJS.Signals): void => {
+    ignore();
+    stop.abort();
+    process.kill(process.pid, signal);
+  };
+  const ignore = (): void => {
+    for (const signal of signals) process.removeListener(signal, end);
+  };
+  for (const signal of signals) process.on(signal, end);
+  return ignore;
+}
+
+/** Ends a process, and does not wait for it: one that waits for a disk ends when that answers. */
+function leave(child: ChildProcess): void {
+  kill(child);
+  child.removeAllListeners();
+  child.on('error', () => {});
+  if (child.connected) child.disconnect();
+  child.unref();
+}
+
+function kill({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It ended by itself meanwhile.
+  }
 }

@@ -19,7 +19,6 @@ import { basename, dirname, join } from 'node:path';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
 import { type ConfigPlaces, type SystemAccount, systemAccounts } from '../doctor/index.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
-import { beforeFollow } from '../layout/index.ts';
 import { longestPathBytes } from '../service/index.ts';
 import { whereIs } from './settings.ts';
 
@@ -83,7 +82,6 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
 
 /** Whom a directory belongs to, if it is there and is somebody else's than root's. */
 function ownerOf(directory: string): NewPlaces['account'] {
-  beforeFollow(directory);
   const about = statSync(directory, { throwIfNoEntry: false });
   return about === undefined || about.uid === 0 ? null : { uid: about.uid, gid: about.gid };
 }
@@ -91,7 +89,6 @@ function ownerOf(directory: string): NewPlaces['account'] {
 /** Makes what is missing: the directories of the data, and the one that the file is to be in. */
 export function makeDirectories(file: string, { directories, account }: NewPlaces): void {
   for (const { path, mode } of [{ path: dirname(file), mode: 0o755 }, ...directories]) {
-    beforeFollow(path);
     if (existsSync(path)) continue;
     try {
       mkdirSync(path);
@@ -105,7 +102,6 @@ export function makeDirectories(file: string, { directories, account }: NewPlace
 
 /** Throws `conflict` where something has the name, if only a link that leads nowhere. */
 export function refuseExisting(file: string): void {
-  beforeFollow(dirname(file));
   try {
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
   } catch (error) {

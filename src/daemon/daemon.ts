@@ -24,10 +24,10 @@ import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { requestKinds } from '../policy/index.ts';
 import type { Logger } from '../service/index.ts';
-import { type HistoryStore, openStore, openUnitSources } from '../store/index.ts';
+import { type HistoryStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
 import { ConfigFile, type Current } from './current.ts';
-import { prepareDataPath, sourcesDirectory, storeFile } from './data-path.ts';
+import { prepareDataPath, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
 import { forgetForge, openForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
@@ -306,10 +306,7 @@ async function openLedger(
   try {
     const ledger = await Ledger.open({
       store,
-      unitSources: openUnitSources({
-        directory: sourcesDirectory(config.server.dataPath),
-        foldCase: config.users.foldCase,
-      }),
+      unitSources: store.unitSources,
       host,
       settings: config.quota,
       kinds: [...identityKinds, ...requestKinds, ...sourceKinds, ...forgeLinkKinds, ...noticeKinds],

@@ -22,8 +22,3 @@ export function prepareDataPath(dataPath: string): void {
 export function storeFile(dataPath: string): string {
   return join(dataPath, 'softquota.db');
 }
-
-/** Where the sets are that sources put. */
-export function sourcesDirectory(dataPath: string): string {
-  return join(dataPath, 'sources');
-}

@@ -6,7 +6,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
-import { beforeLook, configValue, encodePath } from '../layout/index.ts';
+import { configValue, encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { homeOf } from './accounts.ts';
@@ -120,7 +120,6 @@ function collects(line: string): boolean {
 
 function namesIn(place: string): readonly string[] {
   try {
-    beforeLook(place);
     return readdirSync(place).sort();
   } catch {
     return []; // a file, or nothing, or not for this user

@@ -10,7 +10,6 @@ import {
   sections,
 } from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
-import { beforeLook } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { groupName } from './accounts.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
@@ -104,7 +103,6 @@ function keyFile(path: string): CheckResult['findings'] {
 
 function modeOf(path: string): number | null {
   try {
-    beforeLook(path);
     return statSync(path).mode & 0o7777;
   } catch {
     return null;

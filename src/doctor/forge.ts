@@ -12,7 +12,7 @@ import {
   sqliteFileOf,
 } from '../forge/index.ts';
 import { commandLine, forgeFindingCodes } from '../health/index.ts';
-import { beforeFollow, encodePath } from '../layout/index.ts';
+import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { groupName, userName, userWords } from './accounts.ts';
@@ -98,7 +98,6 @@ function readMend({ at, right, user }: Blocked): string {
 
 /** The daemon's user: whom its data belong to. */
 function ownerOf(dataPath: string): HookUser | null {
-  beforeFollow(dataPath);
   const about = statSync(dataPath, { throwIfNoEntry: false });
   return about === undefined ? null : { uid: about.uid, gid: about.gid };
 }

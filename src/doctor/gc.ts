@@ -1,7 +1,7 @@
 /** Tells whether gc runs in repositories: without it nothing that was deleted ever frees space. */
 
 import { existsSync, readdirSync } from 'node:fs';
-import { beforeLook, encodePath } from '../layout/index.ts';
+import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
@@ -49,7 +49,6 @@ function found(context: HostContext, { path, user }: Repository): Finding[] {
 
 function isThere(path: string): boolean {
   try {
-    beforeLook(path);
     return existsSync(encodePath(path));
   } catch {
     return false;
@@ -59,7 +58,6 @@ function isThere(path: string): boolean {
 /** How many names in a directory are like this; none where it cannot be read. */
 function namesIn(path: string, pattern: RegExp): number {
   try {
-    beforeLook(path);
     return readdirSync(encodePath(path), { encoding: 'latin1' }).filter(name => pattern.test(name)).length;
   } catch {
     return 0;

@@ -7,7 +7,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBounded, runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
-import { beforeLook } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { homeOf, userWords } from './accounts.ts';
@@ -89,13 +88,11 @@ function missing(where: string, path: string): Finding {
 }
 
 function isThere(path: string): boolean {
-  beforeLook(path);
   return existsSync(path);
 }
 
 function filesBelow(place: string, depth: number): readonly string[] {
   try {
-    beforeLook(place);
     return readdirSync(place, { withFileTypes: true }).flatMap(entry => {
       const path = join(place, entry.name);
       if (!entry.isDirectory()) return [path];

@@ -1,34 +1,41 @@
 /** An examination that ends, whatever disks do: what they keep from being looked at is a finding. */
 
 import { commandLine } from '../health/index.ts';
-import type { InTimeOutcome, Wait } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { findingOf } from './check-result.ts';
 import type { Examination } from './examine.ts';
 
+/** An examination with a limit in time. */
+interface LimitedExamination {
+  /** Null: it did not end in its time. */
+  readonly result: Examination | null;
+  /** Mounts that do not answer. */
+  readonly hangs: readonly string[];
+}
+
 /** The examination, and what was not looked at. */
-export function withHangs({ result, waits }: InTimeOutcome<Examination>): Examination {
-  if (result === null) return { findings: [...added(waits, []), notLooked(waits)], checked: [] };
-  return { ...result, findings: [...added(waits, result.findings), ...result.findings] };
+export function withHangs({ result, hangs }: LimitedExamination): Examination {
+  if (result === null) return { findings: [...added(hangs, []), notLooked(hangs)], checked: [] };
+  return { ...result, findings: [...added(hangs, result.findings), ...result.findings] };
 }
 
 /** Findings that a daemon told already are not told twice. */
-function added(waits: readonly Wait[], findings: readonly Finding[]): Finding[] {
+function added(mounts: readonly string[], findings: readonly Finding[]): Finding[] {
   const told = findings.filter(({ code }) => code === 'disk_hangs');
-  return waits
-    .filter(({ place }) => !told.some(({ message }) => message.includes(printable(place))))
-    .map(({ path, mountedAt }) =>
+  return mounts
+    .filter(mount => !told.some(({ message }) => message.includes(printable(mount))))
+    .map(mount =>
       findingOf(
         'disk_hangs',
-        `the disk at ${printable(path)} does not answer, so nothing on it was checked`,
-        `find its server: ${commandLine('findmnt', '--mountpoint', mountedAt)}`,
+        `the disk at ${printable(mount)} does not answer, so nothing on it was checked`,
+        `find its server: ${commandLine('findmnt', '--mountpoint', mount)}`,
       ),
     );
 }
 
-function notLooked(waits: readonly Wait[]): Finding {
-  if (waits.length === 0)
+function notLooked(mounts: readonly string[]): Finding {
+  if (mounts.length === 0)
     return findingOf('not_looked', 'nothing was checked: doctor did not finish in time', 'run doctor again');
   return findingOf(
     'not_looked',

@@ -4,7 +4,7 @@
  */
 
 import { lstatSync, readdirSync } from 'node:fs';
-import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
+import { decodePath, encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
@@ -68,7 +68,6 @@ function isGuarded(path: string): boolean {
 
 function namesIn(path: string): ReadonlyMap<string, boolean> {
   try {
-    beforeLook(path);
     const entries = readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' });
     return new Map(entries.map(entry => [decodePath(entry.name), entry.isDirectory()]));
   } catch {

@@ -2,7 +2,7 @@
 
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { beforeLook, encodePath } from '../layout/index.ts';
+import { encodePath } from '../layout/index.ts';
 
 /** Tells whether two absolute paths lead to the same place, links resolved as far as there is anything. */
 export function isSamePath(one: string, other: string): boolean {
@@ -11,7 +11,6 @@ export function isSamePath(one: string, other: string): boolean {
 
 function resolved(path: string): string {
   try {
-    beforeLook(path);
     return realpathSync.native(encodePath(path), { encoding: 'latin1' });
   } catch {
     const parent = dirname(path);

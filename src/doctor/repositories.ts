@@ -9,7 +9,6 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../config/index.ts';
 import {
-  beforeLook,
   decodePath,
   discover,
   encodePath,
@@ -98,7 +97,6 @@ function chosen(paths: readonly string[], most: number): readonly string[] {
 
 function repositoryAt(path: string): Repository[] {
   try {
-    beforeLook(path);
     const { uid, gid } = statSync(encodePath(path));
     return [{ path, user: { uid, gid } }];
   } catch {
@@ -156,7 +154,6 @@ function isRepository(path: string): boolean {
  */
 function below(path: string, passed: ReadonlySet<string>, exclude: readonly string[]): string[] {
   try {
-    beforeLook(path);
     return readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' })
       .filter(entry => entry.isDirectory())
       .map(entry => decodePath(entry.name))
@@ -170,7 +167,6 @@ function below(path: string, passed: ReadonlySet<string>, exclude: readonly stri
 
 function exists(path: string): boolean {
   try {
-    beforeLook(path);
     return lstatSync(encodePath(path), { throwIfNoEntry: false }) !== undefined;
   } catch {
     return false;

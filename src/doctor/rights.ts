@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
-import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
+import { decodePath, encodePath } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
 import { userWords } from './accounts.ts';
@@ -73,7 +73,6 @@ function aboveOf(path: string): string[] {
 
 function physical(path: string): string | null {
   try {
-    beforeLook(path);
     return decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
   } catch {
     return null;

@@ -6,7 +6,6 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { commandLine } from '../health/index.ts';
-import { beforeLook } from '../layout/index.ts';
 import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -81,7 +80,6 @@ function octal(mode: number): string {
 
 function modeOf(path: string): number | null {
   try {
-    beforeLook(path);
     return statSync(path).mode & 0o7777;
   } catch {
     return null;

@@ -3,7 +3,6 @@
 import { statfsSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
-import { beforeLook } from '../layout/index.ts';
 import { formatBytes, printable } from '../text/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
@@ -15,7 +14,6 @@ export function checkSpace({ loaded }: Installation): CheckResult {
   const { dataPath } = loaded.config.server;
   const shown = printable(dataPath);
   try {
-    beforeLook(dataPath);
     const { bavail, bsize, files, ffree } = statfsSync(dataPath);
     const free = `${formatBytes(bavail * bsize)} free`;
     // Some file systems make inodes as they need them, and count none.

@@ -4,7 +4,7 @@ import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { isOurs } from '../git/index.ts';
-import { beforeLook, encodePath, parseTemplate } from '../layout/index.ts';
+import { encodePath, parseTemplate } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
@@ -68,7 +68,6 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
 /** Our hook there; null where there is none. */
 function hookAt(path: string): { readonly isLink: boolean } | null {
   try {
-    beforeLook(path);
     const file = readBounded(encodePath(path), { follow: true });
     if (!isOurs('pre-receive', file)) return null;
     return { isLink: lstatSync(encodePath(path)).isSymbolicLink() };

@@ -99,11 +99,6 @@ export const daemonFindings = {
       'A source has not reported for longer than its `stale_after`. Its last figures still count, and are marked as stale.',
     mend: 'start the reporting program again; if it no longer exists: [`DELETE /v1/sources/NAME`](gate.md#sources)',
   },
-  source_lost: {
-    severity: 'wrong',
-    meaning: 'The file with the figures of a source cannot be read, so these figures do not count.',
-    mend: 'run the reporting program again: its next report replaces the damaged file',
-  },
   forge_configuration: {
     severity: 'wrong',
     meaning:

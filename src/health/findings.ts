@@ -221,27 +221,18 @@ function slowWalks(observed: Observed): Finding[] {
 }
 
 function sources({ ledger, trustedSocket }: Observed): Finding[] {
-  return [
-    ...ledger.sources.list
-      .filter(({ isStale }) => isStale)
-      .map(({ name, reportedAt, staleAfterMs }) => {
-        const address = `http://localhost/v1/sources/${encodeURIComponent(name)}`;
-        const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
-        return makeFinding(
-          'source_stale',
-          `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
-            `every ${staleAfterMs / 1000} s: its figures are stale`,
-          `start the reporting program again; if it no longer exists: ${removing}`,
-        );
-      }),
-    ...ledger.sources.lost.map(({ file, why }) =>
-      makeFinding(
-        'source_lost',
-        `${printable(file)}, which has the figures of a source, cannot be read: ${printable(why)}`,
-        'run the reporting program again: its next report replaces this file',
-      ),
-    ),
-  ];
+  return ledger.sources.list
+    .filter(({ isStale }) => isStale)
+    .map(({ name, reportedAt, staleAfterMs }) => {
+      const address = `http://localhost/v1/sources/${encodeURIComponent(name)}`;
+      const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
+      return makeFinding(
+        'source_stale',
+        `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
+          `every ${staleAfterMs / 1000} s: its figures are stale`,
+        `start the reporting program again; if it no longer exists: ${removing}`,
+      );
+    });
 }
 
 function hooks({ unpublished }: Observed): Finding[] {

@@ -2,11 +2,6 @@
  * Says whose a place is: finds units by storage templates, with their owners and leaves, and what a request
  * to a server would grow, by its address.
  *
- * `in-time/` is for commands: another process does the work, and reports where it looks. If it makes no
- * progress, it is abandoned, and a new process that avoids that place does the rest; so everything else is
- * done. Nobody can end a call to a disk that hangs, and a process with a thread in such a call cannot even
- * exit.
- *
  * A layout is plain data. All other functions that use the disk are synchronous and meant for worker threads;
  * what they find is returned as a value, never thrown.
  */
@@ -24,10 +19,7 @@ export {
 } from './discover.ts';
 export { beforeFollow } from './disk.ts';
 export { configEntries, configValue } from './gitconfig.ts';
-export { type InTimeOptions, type InTimeOutcome, runInTime } from './in-time/in-time.ts';
-export type { TaskOrder } from './in-time/messages.ts';
-export { hangWords, type Wait } from './in-time/waits.ts';
-export { type Parts, work } from './in-time/worker.ts';
+export { hangWords, hungMounts } from './hung-mounts.ts';
 export { isUnchanged, type Layout, type Root, resolveLayout, underRoots, walkedRoots } from './layout.ts';
 export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
@@ -51,4 +43,4 @@ export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './upload
 export { repositoryPaths } from './uploads/repository.ts';
 export { inAskingOrder, routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';
 export { parseUrlTemplate, type UrlTemplate } from './uploads/template.ts';
-export { beforeLook, DiskHangs, isLooking, lookAt, saysHangs, watchLooks } from './watched.ts';
+export { beforeLook, DiskHangs, saysHangs, watchLooks } from './watched.ts';

@@ -4,9 +4,6 @@
  * A call to a disk that hangs never comes back, and nobody can end it. So a thread says before each look
  * where it is about to look, and may be told to keep away from there: that is an error of the system, and is
  * told like all others. Each thread has its own watcher; without one nothing is said.
- *
- * What this thread leaves to another one, as node:fs/promises does, holds it up no less, although it can do
- * other things meanwhile.
  */
 
 import { systemCode } from '../errors.ts';
@@ -23,24 +20,6 @@ export function watchLooks(next: LookListener): void {
 
 export function beforeLook(path: string): void {
   watcher(path);
-}
-
-let looking = 0;
-
-/** Makes a look that another thread makes for this one. */
-export async function lookAt<Seen>(path: string, look: () => Promise<Seen>): Promise<Seen> {
-  beforeLook(path);
-  looking += 1;
-  try {
-    return await look();
-  } finally {
-    looking -= 1;
-  }
-}
-
-/** Tells whether a look that another thread makes is under way. */
-export function isLooking(): boolean {
-  return looking > 0;
 }
 
 const hangsCode = 'ETIMEDOUT';

@@ -124,7 +124,8 @@ export class Ledger {
     this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq, onSwept });
     this.admissions = new Admissions({ ledger: this, owners, reservations, clock });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
-    this.sources = new UnitSources({ usage, store: options.unitSources, clock, log, accountFor });
+    const { unitSources, foldCase } = options;
+    this.sources = new UnitSources({ usage, store: unitSources, foldCase, clock, log, accountFor });
     this.shares = new UsageShares({
       usage,
       writeBehind,

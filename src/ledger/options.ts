@@ -12,7 +12,7 @@ export type LedgerSettings = QuotaSettings & { readonly defaultGroups: readonly 
 
 export interface LedgerOptions {
   readonly store: Store;
-  /** Where sets of units are that programs report; without it none can be put. Closed with the ledger. */
+  /** The sets of units that programs report; without it none can be put. */
   readonly unitSources?: UnitSourceStore;
   /** Names this host's part of the usage. */
   readonly host: string;

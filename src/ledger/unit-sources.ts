@@ -10,11 +10,11 @@ import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { addBytes, bytesUnder, type Leaf, leafIndex, leafMask, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import type { LargeUnit, LostSet, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
+import type { LargeUnit, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
 import type { Clock } from './clock.ts';
-import { type SourceShare, type UnitSource, unitCountIn } from './source-share.ts';
+import { forgeSource, type SourceShare, type UnitSource, unitCountIn } from './source-share.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 /** One of the units of a set. */
@@ -36,6 +36,7 @@ export interface UnitSourcesOptions {
   readonly usage: UsageIndex;
   /** Undefined: no program can put anything. */
   readonly store: UnitSourceStore | undefined;
+  readonly foldCase: boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** The owner's account; where there is none it is opened, and kept. */
@@ -49,8 +50,10 @@ interface SourceState {
   readonly bytes: number;
 }
 
-/** Each takes a file, and room in every answer that lists them. */
-export const mostSources = 100;
+/** Each takes room in every answer that lists them. */
+const mostSources = 100;
+/** Units of a set that a program puts; a forge has a few for each of its owners. */
+const mostUnits = 100_000;
 const lookEveryMs = 5000;
 
 export class UnitSources {
@@ -72,15 +75,8 @@ export class UnitSources {
 
   /** Takes what the store kept. Rejects with `store_refused`. */
   async load(): Promise<void> {
-    const { store, log } = this.#options;
-    if (store === undefined) return;
-    for (const { set, sums } of await store.load())
+    for (const { set, sums } of (await this.#options.store?.load()) ?? []) {
       await this.#bringIntoForce(await this.#sharesOf(set, sums));
-    for (const { file, why } of store.lost) {
-      log.error(
-        { file, err: why },
-        'what a source reported cannot be read, and counts for nothing until it is put again',
-      );
     }
   }
 
@@ -94,11 +90,6 @@ export class UnitSources {
   report(name: string): SourceReport | undefined {
     const held = this.#held.get(name);
     return held === undefined ? undefined : this.#reportOf(held);
-  }
-
-  /** Sets that cannot be read. */
-  get lost(): readonly LostSet[] {
-    return this.#options.store?.lost ?? [];
   }
 
   /** Tells whether some set is older than its source said it may become. */
@@ -117,11 +108,11 @@ export class UnitSources {
     leaves: readonly Leaf[],
     most: number,
   ): Promise<readonly SourceUnit[]> {
-    const { store, log } = this.#options;
+    const { store, foldCase, log } = this.#options;
     const found: SourceUnit[] = [];
     for (const { source } of sources) {
       try {
-        const query = { source: source.name, ownerKey, leaves, most };
+        const query = { source: source.name, ownerKey, foldCase, leaves, most };
         for (const unit of (await store?.units(query)) ?? []) found.push({ ...unit, source });
       } catch (error) {
         log.warn({ err: error, source: source.name }, 'the units that a source reported cannot be read');
@@ -132,7 +123,7 @@ export class UnitSources {
 
   /**
    * Puts a set in place of all that the source ever reported; `body` is its lines. Rejects with
-   * `bad_parameter` (naming the line), `sum_too_large`, `conflict` while another set of this source is under
+   * `bad_parameter` (naming the line), `too_large`, `sum_too_large`, `conflict` while another set of this source is under
    * way, `store_away`, or as the body does: then nothing is changed.
    */
   put(name: string, staleAfterMs: number, body: AsyncIterable<Uint8Array>): Promise<SourceReport> {
@@ -143,15 +134,16 @@ export class UnitSources {
           `there are ${mostSources} sources already: delete one that no longer reports`,
         );
       }
-      const writer = await store.begin(name);
+      const most = name === forgeSource ? Number.POSITIVE_INFINITY : mostUnits;
+      const writer = await store.begin({ source: name, foldCase: this.#options.foldCase, most });
       try {
         for await (const chunk of body) await writer.take(chunk);
+        const sums = await writer.finish();
         const set = { source: name, reportedAt: this.#options.clock.wall(), staleAfterMs };
-        const sums = await writer.finish(set);
         return await this.#afterOthers(async () => {
           const shares = await this.#sharesOf(set, sums);
           await this.#mustFit(name, shares);
-          await writer.keep();
+          await writer.keep(set);
           return this.#reportOf(await this.#bringIntoForce(shares));
         });
       } catch (error) {
@@ -164,7 +156,7 @@ export class UnitSources {
   /** Takes a source out with all that it reported. Rejects with `not_found`, `conflict` or `store_away`. */
   remove(name: string): Promise<void> {
     return this.#alone(name, async store => {
-      if (!this.#held.has(name) && !store.isLost(name)) throw noSource(name);
+      if (!this.#held.has(name)) throw noSource(name);
       await this.#afterOthers(async () => {
         await store.remove(name);
         this.#held.delete(name);
@@ -177,14 +169,13 @@ export class UnitSources {
   /** Ends once what is whole is in force. */
   async close(): Promise<void> {
     clearInterval(this.#look);
-    await this.#options.store?.close();
     await this.#changing;
   }
 
   async #alone<T>(name: string, act: (store: UnitSourceStore) => Promise<T>): Promise<T> {
     const { store, clock } = this.#options;
     if (store === undefined)
-      throw new SoftquotaError('not_ready', 'there is no directory for the reports of sources');
+      throw new SoftquotaError('not_ready', 'there is no store for the reports of sources');
     const since = this.#busy.get(name);
     if (since !== undefined) {
       const when = new Date(since).toISOString();

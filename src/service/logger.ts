@@ -2,15 +2,16 @@
  * The log: lines of JSON, or for people, on standard error.
  *
  * Written without waiting, so that a reader of the log who stands still never holds up an answer, nor the
- * end.
+ * end. Lines for which there is no room are counted; the count is told where they are missing.
  */
 
+import { once } from 'node:events';
+import { fstatSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { printableJson } from '../text/index.ts';
-import { BoundedWriter } from './bounded-writer.ts';
 import { withLoggedErrors, withoutPasswords } from './error-serializer.ts';
-import { standardError } from './standard-error.ts';
 
 export type Logger = pino.Logger;
 
@@ -35,19 +36,29 @@ export type Flushed = 'written' | 'left' | 'hangs';
 const mostWaitingBytes = 2 * 1024 * 1024;
 const retryMs = 1000;
 const flushMs = 1000;
+const standardError = 2;
 
 export function createLogger(settings: LogSettings): LogWriter {
-  const { sink, holdsExit } = standardError();
-  const writer = new BoundedWriter({
-    sink,
-    mostBytes: mostWaitingBytes,
-    retryMs,
-    lost: lines => log.warn({ lines }, 'lines of the log were lost, because nobody read it for some time'),
-  });
+  const destination = pino.destination({ dest: standardError, sync: false, maxLength: mostWaitingBytes });
+  const isByThread = mayHoldThread();
+  // Node's own stream makes a pipe or a socket one that no write waits for. A reader that went away is no
+  // reason to stop answering.
+  if (!isByThread) process.stderr.on('error', () => {});
   const shown = settings.format === 'pretty' ? prettyFactory({ ignore: 'pid,hostname' }) : unchanged;
-  // Strangers choose names that stand in the log, and administrators read it on terminals.
+  let isWritten = true;
+  let isEnded = false;
+  let lost = 0;
   const stream = {
-    write: (line: string) => writer.write(shown(printableJson(withoutPasswords(line)))),
+    write: (line: string) => {
+      // Once lines are lost, those behind them are too until there is room for many: one count tells of all.
+      if (lost > 0 || isEnded) {
+        lost += 1;
+        return;
+      }
+      isWritten = false;
+      // Strangers choose names that stand in the log, and administrators read it on terminals.
+      destination.write(shown(printableJson(withoutPasswords(line))));
+    },
   };
   const log = pino(
     {
@@ -60,11 +71,54 @@ export function createLogger(settings: LogSettings): LogWriter {
     },
     stream,
   );
+  destination.on('drop', () => {
+    lost += 1;
+  });
+  destination.on('drain', () => {
+    isWritten = true;
+    const lines = lost;
+    lost = 0;
+    if (lines > 0) log.warn({ lines }, 'lines of the log were lost, because nobody read it for some time');
+  });
+  // What could not be written is kept, and tried again.
+  let retry: NodeJS.Timeout;
+  destination.on('error', () => {
+    clearTimeout(retry);
+    retry = setTimeout(() => destination.write(''), retryMs).unref();
+  });
   const flush = async () => {
-    if (await writer.flush(flushMs)) return 'written';
-    return holdsExit && writer.isWriting ? 'hangs' : 'left';
+    if (isWritten) return 'written';
+    try {
+      await once(destination, 'drain', { signal: AbortSignal.timeout(flushMs) });
+      return 'written';
+    } catch (error) {
+      // At the end of the process pino would wait until all is written.
+      isEnded = true;
+      destination.destroy();
+      clearTimeout(retry);
+      return isByThread && isTimeout(error) ? 'hangs' : 'left';
+    }
   };
   return { log, flush };
+}
+
+/**
+ * Tells whether a thread writes to standard error, which hangs in the system where nobody reads: to a file or a
+ * terminal there is no other way.
+ */
+function mayHoldThread(): boolean {
+  if (isatty(standardError)) return true;
+  try {
+    const about = fstatSync(standardError);
+    return !about.isFIFO() && !about.isSocket();
+  } catch {
+    // It is closed: each write says so.
+    return true;
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
 }
 
 function unchanged(line: string): string {

@@ -5,11 +5,9 @@
  * once acknowledged, and returns all of them when asked. Every implementation passes test/store/contract.ts.
  */
 
-import type { HistoryStore } from './history.ts';
 import type { RedisSettings } from './redis/context.ts';
 import type { SharedStore } from './shared.ts';
-import { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
-import type { Store } from './store.ts';
+import { type OwnStore, openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 
 export { type Away, AwayState } from './away.ts';
 export { newGeneration, newMark } from './generation.ts';
@@ -60,7 +58,7 @@ export {
   type SharesPage,
   type VolatileChange,
 } from './shared.ts';
-export { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
+export { type OwnStore, openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 export type {
   Changes,
   DeltaRecord,
@@ -73,23 +71,13 @@ export type {
   VersionRecord,
 } from './store.ts';
 export { type ReachRecord, reachOf, type UnitRecord } from './unit.ts';
-export type {
-  KeptSet,
-  LostSet,
-  UnitQuery,
-  UnitSetRecord,
-  UnitSetWriter,
-  UnitSourceStore,
-  UnitSum,
-} from './unit-sources.ts';
-export { mostUnitsInSet } from './unit-sources.ts';
-export { openUnitSources } from './units/store.ts';
+export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
 export { WriteBehind } from './write-behind.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 
 /** Opens the store that the settings name; rejects with `store_refused` where it cannot be used. */
-export function openStore(settings: StoreSettings): Promise<Store & HistoryStore> {
+export function openStore(settings: StoreSettings): Promise<OwnStore> {
   switch (settings.adapter) {
     case 'sqlite':
       return openSqliteStore(settings);

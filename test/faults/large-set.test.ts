@@ -9,11 +9,10 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { Ledger } from '../../src/ledger/index.ts';
-import { mostUnitsInSet, openStore, openUnitSources } from '../../src/store/index.ts';
+import { openStore } from '../../src/store/index.ts';
 import { directoryFor, lfs, settings, silentLog, used } from '../ledger/world.ts';
-import { isLong } from '../run-length.ts';
 
-const units = isLong ? mostUnitsInSet : 100_000;
+const units = 100_000;
 const owners = units / 50;
 const pieceUnits = 500;
 const longestTurnMs = 50;
@@ -52,9 +51,9 @@ t.test(
   `${units} units of ${owners} owners hold up the event loop for ${longestTurnMs} ms at most`,
   async t => {
     const directory = directoryFor(t);
+    const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
     const ledger = await Ledger.open({
-      store: await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') }),
-      unitSources: openUnitSources({ directory: join(directory, 'sources'), foldCase: true }),
+      ...{ store, unitSources: store.unitSources },
       host: 'here',
       settings,
       foldCase: true,

@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 import { Fleet, type FleetOptions, type Mounted } from '../../src/fleet/index.ts';
 import { identityKinds } from '../../src/identity/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
-import { openRedisStore, openStore, openUnitSources, type SharedStore } from '../../src/store/index.ts';
+import { openRedisStore, openStore, type SharedStore } from '../../src/store/index.ts';
 import { directoryFor, settings, silentLog } from '../ledger/world.ts';
 
 export const prefix = 'fleet';
@@ -84,9 +84,8 @@ export async function member(
 
 async function ledgerIn(directory: string, host: string): Promise<Ledger> {
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
-  const unitSources = openUnitSources({ directory: join(directory, 'sources'), foldCase: true });
   return Ledger.open({
-    ...{ store, unitSources, host, settings, kinds: identityKinds },
+    ...{ store, unitSources: store.unitSources, host, settings, kinds: identityKinds },
     ...{ foldCase: true, log: silentLog },
   });
 }

@@ -115,7 +115,7 @@ t.test('a faulty line refuses the whole set, and says which line and what is exp
     ],
     [good, /^line 2: u of bob \(size:assets:packages:all\) stands in an earlier line/],
     [`\n\n${good}`, /^line 4: u of bob/],
-    [lines([{ owner: 'BOB', unit: 'u', bytes: 5 }]), /^line 2: u of BOB .* stands in an earlier line/],
+    [lines([{ owner: 'BOB', unit: 'u', bytes: 5 }]), /^line 2: u of bob .* stands in an earlier line/],
     [`"${'x'.repeat(20_000)}"`, /^line 2: it has more than 16384 bytes/],
   ] as const) {
     const { status, text } = await askTrusted('/v1/sources/s', set(`${good}${faulty}`));

@@ -23,7 +23,7 @@ import {
 import type { Timing } from '../../src/gate/push/timing.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import type { FullDisk } from '../../src/quota/index.ts';
-import { openStore, openUnitSources } from '../../src/store/index.ts';
+import { openStore } from '../../src/store/index.ts';
 import { settings, silentLog } from '../ledger/world.ts';
 
 export interface Answer {
@@ -86,7 +86,7 @@ export async function openWorld(
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
   const ledger = await Ledger.open({
     store,
-    unitSources: openUnitSources({ directory: join(directory, 'sources'), foldCase: true }),
+    unitSources: store.unitSources,
     host: 'here',
     settings: { ...settings, totalBytes: 10_000_000_000, ...changed },
     foldCase: true,

@@ -1,11 +1,12 @@
 /** Sources in the ledger: through restarts, as they grow old, and beside all else that counts. */
 
-import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { Ledger } from '../../src/ledger/index.ts';
-import { openStore, openUnitSources } from '../../src/store/index.ts';
-import { setFile } from '../../src/store/units/files.ts';
+import { openStore } from '../../src/store/index.ts';
+import { smallDisk } from '../faults/small-disk.ts';
 import { directoryFor, lfs, SetClock, settings, silentLog, used, walk } from './world.ts';
 
 interface Opened {
@@ -17,13 +18,14 @@ interface Opened {
 async function openIn(t: Test, directory: string, opened: Opened = {}): Promise<Ledger> {
   const { foldCase = true, clock, warnings = [] } = opened;
   const note = (_details: object, message: string) => void warnings.push(message);
+  const log = { ...silentLog, warn: note, error: note, info: note };
+  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db'), log });
   const ledger = await Ledger.open({
-    store: await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') }),
-    unitSources: openUnitSources({ directory: join(directory, 'sources'), foldCase }),
+    ...{ store, unitSources: store.unitSources },
     host: 'here',
     settings,
     foldCase,
-    log: { ...silentLog, warn: note, error: note, info: note },
+    log,
     ...(clock === undefined ? {} : { clock }),
   });
   t.teardown(() => ledger.close());
@@ -42,7 +44,52 @@ async function* setOf(units: Readonly<Record<string, number>>, pieceBytes = 7): 
 
 const hour = 3_600_000;
 
-const fileOf = (source: string) => basename(setFile('', source));
+/** So many units of one owner. */
+async function* manyUnits(count: number): AsyncGenerator<Uint8Array> {
+  for (let from = 0; from < count; from += 1000) {
+    const numbers = Array.from({ length: Math.min(1000, count - from) }, (_, index) => from + index);
+    const lines = numbers.map(number => ({ owner: 'many', subject: lfs, unit: `unit ${number}`, bytes: 1 }));
+    yield Buffer.from(lines.map(line => `${JSON.stringify(line)}\n`).join(''));
+  }
+}
+
+/** How many rows the tables of sets have, in a store that is closed. */
+function rowsIn(directory: string): object {
+  const db = new DatabaseSync(join(directory, 'softquota.db'));
+  const rows = db
+    .prepare(
+      'SELECT (SELECT count(*) FROM unit_sets) AS unit_sets, (SELECT count(*) FROM set_units) AS set_units',
+    )
+    .get();
+  db.close();
+  return { ...rows };
+}
+
+/** Writes a set as version 8 of the store kept it: in a file of its own. */
+function writeSetFile(file: string, source: string, units: Readonly<Record<string, number>>): void {
+  const db = new DatabaseSync(file);
+  db.exec(`PRAGMA application_id = ${0x73717475}; PRAGMA user_version = 1;
+    CREATE TABLE about (one INTEGER NOT NULL PRIMARY KEY, source TEXT NOT NULL, reported_at INTEGER NOT NULL,
+      stale_after_ms INTEGER NOT NULL) STRICT;
+    CREATE TABLE owners (id INTEGER NOT NULL PRIMARY KEY, folded TEXT NOT NULL, name TEXT NOT NULL) STRICT;
+    CREATE INDEX owners_folded ON owners (folded);
+    CREATE TABLE leaves (id INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL) STRICT;
+    CREATE TABLE units (owner INTEGER NOT NULL, leaf INTEGER NOT NULL, name TEXT NOT NULL, bytes INTEGER NOT NULL,
+      PRIMARY KEY (owner, leaf, name)) STRICT, WITHOUT ROWID;
+    INSERT INTO leaves VALUES (4, '${lfs}');`);
+  db.prepare('INSERT INTO about VALUES (1, ?, 5, 6)').run(source);
+  const putOwner = db.prepare('INSERT OR IGNORE INTO owners VALUES (?, ?, ?)');
+  const ids = new Map<string, number>();
+  for (const [place, bytes] of Object.entries(units)) {
+    const [owner = '', name = ''] = place.split('/');
+    const folded = owner.toLowerCase();
+    const id = ids.get(folded) ?? ids.size + 1;
+    ids.set(folded, id);
+    putOwner.run(id, folded, owner);
+    db.prepare('INSERT INTO units VALUES (?, 4, ?, ?)').run(id, name, bytes);
+  }
+  db.close();
+}
 
 t.test('what sources reported is there after a restart, however names compare then', async t => {
   const directory = directoryFor(t);
@@ -117,36 +164,86 @@ t.test('reports between two sets go with what is walked, and not with a set', as
   t.equal(used(ledger, 'alice', lfs), 110);
 });
 
-t.test('what cannot be read counts for nothing, is named, and goes with the next set', async t => {
-  const directory = directoryFor(t);
-  const first = await openIn(t, directory);
-  await first.sources.put('lost', hour, setOf({ 'alice/a': 10 }));
-  await first.sources.put('kept', hour, setOf({ 'alice/a': 1 }));
-  await first.sources.remove('kept');
-  await first.sources.put('kept', hour, setOf({ 'alice/a': 2 }));
-  await first.close();
-  truncateSync(join(directory, 'sources', fileOf('lost')), 5000);
-  writeFileSync(join(directory, 'sources', `${fileOf('x')}.new-0123456789ab`), 'what a killed daemon left');
-  const warnings: string[] = [];
-  const again = await openIn(t, directory, { warnings });
-  t.equal(used(again, 'alice', lfs), 2);
-  t.match(warnings, [/^what a source reported cannot be read/]);
-  t.match(again.sources.lost, [{ file: join(directory, 'sources', fileOf('lost')) }]);
-  t.strictSame(readdirSync(join(directory, 'sources')).sort(), [fileOf('kept'), fileOf('lost')].sort());
-  await again.sources.put('lost', hour, setOf({ 'alice/a': 30 }));
-  t.strictSame(again.sources.lost, []);
-  t.equal(used(again, 'alice', lfs), 32);
-});
-
-t.test('where the disk takes nothing, a set is refused and the one before stays', async t => {
+t.test('a set that breaks off leaves nothing, and is as if it had never begun', async t => {
   const directory = directoryFor(t);
   const ledger = await openIn(t, directory);
   await ledger.sources.put('s', hour, setOf({ 'alice/a': 10 }));
-  rmSync(join(directory, 'sources'), { recursive: true });
-  writeFileSync(join(directory, 'sources'), 'no directory');
-  await t.rejects(ledger.sources.put('s', hour, setOf({ 'alice/a': 11 })), { code: 'store_away' });
+  async function* breakingOff(): AsyncGenerator<Uint8Array> {
+    yield* manyUnits(20_000);
+    throw new Error('it breaks off');
+  }
+  await t.rejects(ledger.sources.put('s', hour, breakingOff()), { message: 'it breaks off' });
+  await t.rejects(ledger.sources.put('other', hour, setOf({ 'alice/a': -1 })), { code: 'bad_parameter' });
   t.equal(used(ledger, 'alice', lfs), 10);
-  t.match(await ledger.shares.unitsOf('alice', { most: 5 }), [], 'the list does without, and does not fail');
+  await ledger.close();
+  t.strictSame(rowsIn(directory), { unit_sets: 1, set_units: 1 });
+});
+
+t.test('what a killed daemon left of a set goes when the next one begins', async t => {
+  const directory = directoryFor(t);
+  const first = await openIn(t, directory);
+  await first.sources.put('s', hour, setOf({ 'alice/a': 10 }));
+  await first.close();
+  const db = new DatabaseSync(join(directory, 'softquota.db'));
+  db.exec(`INSERT INTO unit_sets (source) VALUES ('s');
+    INSERT INTO set_units VALUES (last_insert_rowid(), 'alice', 'alice', '${lfs}', 'b', 5)`);
+  db.close();
+  const again = await openIn(t, directory);
+  t.equal(used(again, 'alice', lfs), 10);
+  await again.sources.put('other', hour, setOf({ 'bob/a': 1 }));
+  await again.close();
+  t.strictSame(rowsIn(directory), { unit_sets: 2, set_units: 2 });
+});
+
+t.test('a program reports at most 100,000 units; with more, what it reported before stays', async t => {
+  const ledger = await openIn(t, directoryFor(t));
+  await ledger.sources.put('s', hour, setOf({ 'alice/a': 10 }));
+  await t.rejects(ledger.sources.put('s', hour, manyUnits(100_001)), {
+    code: 'too_large',
+    message: 'line 100001: a source has at most 100,000 units',
+  });
+  t.equal(used(ledger, 'alice', lfs), 10);
+  t.match(await ledger.sources.put('s', hour, manyUnits(100_000)), { units: 100_000, owners: 1 });
+  t.match(await ledger.sources.put('forge', hour, manyUnits(100_001)), { units: 100_001 });
+});
+
+t.test('where the disk has little room, a set is refused, and the one before and all else stay', async t => {
+  const directory = directoryFor(t);
+  const first = await openIn(t, directory);
+  await first.sources.put('s', hour, setOf({ 'alice/a': 10 }));
+  await first.close();
+  const small = await smallDisk(t);
+  copyFileSync(join(directory, 'softquota.db'), join(small, 'softquota.db'));
+  const ledger = await openIn(t, small);
+  await t.rejects(ledger.sources.put('s', hour, setOf({ 'alice/a': 11 })), {
+    code: 'store_away',
+    message: /the disk has less than 64 MB of room for a set/,
+  });
+  t.equal(used(ledger, 'alice', lfs), 10);
+  await ledger.reports.addDelta('alice', lfs, 5);
+  t.equal(used(ledger, 'alice', lfs), 15);
+});
+
+t.test('sets that an earlier version kept in files are taken over, however large', async t => {
+  const directory = directoryFor(t);
+  mkdirSync(join(directory, 'sources'));
+  const file = (name: string) => join(directory, 'sources', name);
+  const units = { 'Alice/a': 10, 'alice/b': 5, 'Bøb/ü': 7 };
+  writeSetFile(file('fb8c2e2b85ca81eb4350199faddd983cb26af306.db'), 'packages', units);
+  writeFileSync(file(`${'1'.repeat(40)}.db`), 'no database');
+  writeFileSync(file(`${'2'.repeat(40)}.db.new-0123456789ab`), 'what a killed daemon left');
+  const warnings: string[] = [];
+  const first = await openIn(t, directory, { warnings });
+  t.match(warnings, [/^what a source reported cannot be read/]);
+  t.match(first.sources.list, [{ name: 'packages', reportedAt: 5, staleAfterMs: 6, units: 3, bytes: 22 }]);
+  t.equal(used(first, 'alice', lfs), 15);
+  t.match(await first.shares.unitsOf('bøb', { most: 5 }), [{ name: 'ü', source: 'packages', bytes: 7 }]);
+  t.strictSame(readdirSync(join(directory, 'sources')), [`${'1'.repeat(40)}.db`]);
+  await first.close();
+  rmSync(file(`${'1'.repeat(40)}.db`));
+  const again = await openIn(t, directory);
+  t.equal(used(again, 'alice', lfs), 15);
+  t.notOk(existsSync(join(directory, 'sources')), 'the folder goes once it is empty');
 });
 
 t.test('there are at most a hundred sources', async t => {

@@ -2,7 +2,7 @@
 
 import { lstatSync, readdirSync } from 'node:fs';
 import { systemCode } from '../../errors.ts';
-import { beforeLook, decodePath, encodePath } from '../../layout/index.ts';
+import { decodePath, encodePath } from '../../layout/index.ts';
 import type { StorePlace } from './recognised.ts';
 
 export interface FoundStore extends StorePlace {
@@ -30,12 +30,10 @@ function sizeOf(directory: string, deadline: number): Pick<FoundStore, 'bytes' |
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (performance.now() > deadline) return { bytes, whole: false };
     try {
-      beforeLook(path);
       for (const entry of readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' })) {
         const inside = `${path}/${decodePath(entry.name)}`;
         if (entry.isDirectory()) waiting.push(inside);
         if (!entry.isFile()) continue;
-        beforeLook(inside);
         bytes += lstatSync(encodePath(inside)).size;
       }
     } catch (error) {

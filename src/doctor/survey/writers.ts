@@ -1,7 +1,7 @@
 /** Servers on which every pusher is a user of their own: who may write repositories through a group. */
 
 import { statSync } from 'node:fs';
-import { beforeLook, encodePath } from '../../layout/index.ts';
+import { encodePath } from '../../layout/index.ts';
 import { type Accounts, type SystemAccount, systemAccounts } from './accounts.ts';
 
 const writeByGroup = 0o020;
@@ -19,7 +19,6 @@ export function groupWriters(
 /** The group that may write the repository's objects. */
 function groupOf(repository: string): readonly number[] {
   try {
-    beforeLook(repository);
     const { mode, gid } = statSync(encodePath(`${repository}/objects`));
     return (mode & writeByGroup) === 0 ? [] : [gid];
   } catch {

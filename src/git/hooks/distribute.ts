@@ -2,7 +2,6 @@
 
 import { join } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
-import type { Parts } from '../../layout/index.ts';
 import { findRepositories } from './find.ts';
 import { Folder } from './folder.ts';
 import type { Gitolite } from './gitolite.ts';
@@ -17,7 +16,7 @@ import {
   installIn,
 } from './install.ts';
 import { physicalPath } from './physical.ts';
-import { type RemoveDone, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
+import { type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
 
 export interface DistributeReport {
   readonly gitolite: Gitolite;
@@ -85,7 +84,7 @@ export interface WithdrawReport {
 /**
  * Undoes `distributeHooks`: ours go, one that had made room returns, and so do the links and the settings.
  */
-export async function withdrawHooks(gitolite: Gitolite, parts?: Parts<RemoveDone>): Promise<WithdrawReport> {
+export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
   const repositories = await allRepositories(gitolite);
   const now = await removeIn(gitolite.common);
   // Those from before LOCAL_CODE was set lie in the other folder.
@@ -101,7 +100,7 @@ export async function withdrawHooks(gitolite: Gitolite, parts?: Parts<RemoveDone
     directory: gitolite.common,
     hooks: { 'pre-receive': 'absent', 'post-receive': 'absent' },
   };
-  return { gitolite, ...place, repositories: await removeHooks(repositories, parts) };
+  return { gitolite, ...place, repositories: await removeHooks(repositories) };
 }
 
 type Withdrawn = Pick<WithdrawReport, 'directory' | 'hooks'>;

@@ -1,6 +1,5 @@
 /** One repository after the other. */
 
-import type { Parts } from '../../layout/index.ts';
 import { Folder } from './folder.ts';
 import { reasonOf } from './reason.ts';
 
@@ -10,28 +9,17 @@ export interface RepositoryFault {
   readonly fault: string;
 }
 
-/**
- * Does something in each repository; a fault of one keeps none of the others waiting. What an earlier process
- * has done is not done again.
- */
+/** Does something in each repository; a fault of one keeps none of the others waiting. */
 export async function inEach<Result extends { readonly repository: string }>(
   repositories: readonly string[],
-  parts: Parts<Result> | undefined,
   act: (repository: Folder, path: string) => Promise<Result>,
 ): Promise<readonly (Result | RepositoryFault)[]> {
   const results: (Result | RepositoryFault)[] = [];
   for (const path of repositories) {
-    const earlier = parts?.done(path);
-    if (earlier !== undefined) {
-      results.push(earlier);
-      continue;
-    }
     try {
       const repository = await Folder.open(path);
       try {
-        const result = await act(repository, path);
-        parts?.keep(path, result);
-        results.push(result);
+        results.push(await act(repository, path));
       } finally {
         await repository.close();
       }

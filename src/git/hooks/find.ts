@@ -2,7 +2,7 @@
 
 import { lstat, opendir, realpath } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
-import { beforeFollow, beforeLook, decodePath, encodePath, lookAt, saysHangs } from '../../layout/index.ts';
+import { beforeFollow, beforeLook, decodePath, encodePath, saysHangs } from '../../layout/index.ts';
 import { reasonOf } from './reason.ts';
 
 export interface FoundRepositories {
@@ -33,7 +33,7 @@ export async function findRepositories(roots: readonly string[]): Promise<FoundR
   for (const root of roots) {
     try {
       beforeFollow(root);
-      waiting.push(decodePath(await lookAt(root, () => realpath(encodePath(root), { encoding: 'buffer' }))));
+      waiting.push(decodePath(await realpath(encodePath(root), { encoding: 'buffer' })));
     } catch (error) {
       unread.set(root, unreadAt(root, error));
     }
@@ -42,6 +42,7 @@ export async function findRepositories(roots: readonly string[]): Promise<FoundR
     if (visited.has(path)) continue;
     visited.add(path);
     try {
+      beforeLook(path);
       if (await isRepository(path)) {
         repositories.add(path);
         waiting.push(...(await directoriesIn(path)).filter(entry => entry === `${path}/modules`));
@@ -61,8 +62,7 @@ function unreadAt(path: string, error: unknown): UnreadPlace {
 async function isRepository(path: string): Promise<boolean> {
   for (const name of ['HEAD', 'objects', 'refs']) {
     try {
-      const entry = `${path}/${name}`;
-      await lookAt(entry, () => lstat(encodePath(entry)));
+      await lstat(encodePath(`${path}/${name}`));
     } catch (error) {
       const code = systemCode(error);
       if (code === 'ENOENT' || code === 'ENOTDIR') return false;
@@ -72,20 +72,12 @@ async function isRepository(path: string): Promise<boolean> {
   return true;
 }
 
-/** A large directory is looked at again and again. */
-const entriesPerLook = 1024;
-
 async function directoriesIn(path: string): Promise<string[]> {
   const found: string[] = [];
   // latin1 and back, because names need not be UTF-8.
-  await lookAt(path, async () => {
-    let entries = 0;
-    for await (const entry of await opendir(encodePath(path), { encoding: 'latin1' })) {
-      entries += 1;
-      if (entries % entriesPerLook === 0) beforeLook(path);
-      if (!entry.isDirectory() || entry.name === '.git') continue;
-      found.push(`${path === '/' ? '' : path}/${decodePath(Buffer.from(entry.name, 'latin1'))}`);
-    }
-  });
+  for await (const entry of await opendir(encodePath(path), { encoding: 'latin1' })) {
+    if (!entry.isDirectory() || entry.name === '.git') continue;
+    found.push(`${path === '/' ? '' : path}/${decodePath(Buffer.from(entry.name, 'latin1'))}`);
+  }
   return found;
 }

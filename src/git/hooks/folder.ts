@@ -22,7 +22,7 @@ import {
 } from 'node:fs/promises';
 import { type BoundedFile, readBounded } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { beforeFollow, beforeLook, decodePath, encodePath, lookAt } from '../../layout/index.ts';
+import { beforeFollow, beforeLook, decodePath, encodePath } from '../../layout/index.ts';
 
 /** The permissions of a new file or directory: permission bits, and, where the process may, the owner. */
 export interface Belonging {
@@ -62,21 +62,15 @@ export class Folder {
     }
   }
 
-  static #openAt(at: string | Buffer, path: string): Promise<Folder> {
-    return lookAt(path, async () => {
-      const handle = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-      try {
-        return new Folder(path, handle, await handle.stat());
-      } catch (error) {
-        await handle.close();
-        throw error;
-      }
-    });
-  }
-
-  /** Does something with what has this name; the disk may hang there. */
-  #look<Seen>(name: string, act: () => Promise<Seen>): Promise<Seen> {
-    return lookAt(`${this.path}/${name}`, act);
+  static async #openAt(at: string | Buffer, path: string): Promise<Folder> {
+    beforeLook(path);
+    const handle = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    try {
+      return new Folder(path, handle, await handle.stat());
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   }
 
   /** A path to `name` that holds also where the directory is moved. */
@@ -99,7 +93,7 @@ export class Folder {
       if (code === 'ENOENT') return null;
       // Linux says ENOTDIR of a link too, when both a directory and no link is asked for.
       if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
-      const stats = await this.#look(name, () => lstat(this.#at(name)));
+      const stats = await lstat(this.#at(name));
       const what = stats.isSymbolicLink()
         ? 'a symbolic link, and nothing is written through a link'
         : 'not a directory';
@@ -112,7 +106,7 @@ export class Folder {
     let path: string;
     try {
       beforeFollow(`${this.path}/${name}`);
-      const physical = await this.#look(name, () => realpath(this.#at(name), { encoding: 'buffer' }));
+      const physical = await realpath(this.#at(name), { encoding: 'buffer' });
       path = decodePath(physical);
     } catch (error) {
       const code = systemCode(error);
@@ -132,14 +126,14 @@ export class Folder {
   /** The text of the link of this name; null where there is none. */
   async target(name: string): Promise<string | null> {
     if (this.entry(name).kind !== 'link') return null;
-    return decodePath(await this.#look(name, () => readlink(this.#at(name), { encoding: 'buffer' })));
+    return decodePath(await readlink(this.#at(name), { encoding: 'buffer' }));
   }
 
   async makeDirectory(name: string, belonging: Belonging): Promise<Folder> {
-    await this.#look(name, () => mkdir(this.#at(name), 0o700));
+    await mkdir(this.#at(name), 0o700);
     const made = await this.#existing(name);
     try {
-      await this.#look(name, () => give(made.#handle, belonging));
+      await give(made.#handle, belonging);
     } finally {
       await made.close();
     }
@@ -155,7 +149,6 @@ export class Folder {
 
   /** The entry at `name`, with the beginning of a regular file. */
   entry(name: string): BoundedFile {
-    beforeLook(`${this.path}/${name}`);
     return readBounded(this.#at(name));
   }
 
@@ -175,7 +168,7 @@ export class Folder {
     try {
       if (seen.kind === 'absent' && (await this.#linkNew(temporary, name))) return;
       if (!isSame(seen, this.entry(name))) throw new ChangedMeanwhile(`${this.path}/${name}`);
-      await this.#look(name, () => rename(this.#at(temporary), this.#at(name)));
+      await rename(this.#at(temporary), this.#at(name));
     } finally {
       await unlink(this.#at(temporary)).catch(() => {});
       await this.#sync();
@@ -199,7 +192,7 @@ export class Folder {
   /** Gives a file a second name that is not there; false where the file system has no second names. */
   async #linkNew(from: string, to: string): Promise<boolean> {
     try {
-      await this.#look(to, () => link(this.#at(from), this.#at(to)));
+      await link(this.#at(from), this.#at(to));
       return true;
     } catch (error) {
       const code = systemCode(error);
@@ -211,50 +204,46 @@ export class Folder {
 
   /** Makes a file that was not there; throws EEXIST where it was. */
   async create(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
-    await this.#look(name, async () => {
-      const handle = await open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-      try {
-        await handle.writeFile(bytes);
-        await give(handle, belonging);
-        await handle.sync();
-      } catch (error) {
-        await unlink(this.#at(name)).catch(() => {});
-        throw error;
-      } finally {
-        await handle.close();
-      }
-    });
+    const handle = await open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      await handle.writeFile(bytes);
+      await give(handle, belonging);
+      await handle.sync();
+    } catch (error) {
+      await unlink(this.#at(name)).catch(() => {});
+      throw error;
+    } finally {
+      await handle.close();
+    }
   }
 
   /** Renames `from` to `to` at once, taking it away where that fails. */
   async replace(from: string, to: string): Promise<void> {
-    await this.#look(to, async () => {
-      try {
-        await rename(this.#at(from), this.#at(to));
-      } catch (error) {
-        await unlink(this.#at(from)).catch(() => {});
-        throw error;
-      }
-    });
+    try {
+      await rename(this.#at(from), this.#at(to));
+    } catch (error) {
+      await unlink(this.#at(from)).catch(() => {});
+      throw error;
+    }
     await this.#sync();
   }
 
   /** Moves a file of this folder over one of another, at once. */
   async move(from: string, target: Folder, to: string): Promise<void> {
-    await target.#look(to, () => rename(this.#at(from), target.#at(to)));
+    await rename(this.#at(from), target.#at(to));
     await this.#sync();
     await target.#sync();
   }
 
   async remove(name: string): Promise<void> {
-    await this.#look(name, () => unlink(this.#at(name)));
+    await unlink(this.#at(name));
     await this.#sync();
   }
 
   /** Removes a directory if it is empty. */
   async removeEmpty(name: string): Promise<void> {
     try {
-      await this.#look(name, () => rmdir(this.#at(name)));
+      await rmdir(this.#at(name));
     } catch (error) {
       const code = systemCode(error);
       if (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOENT') throw error;
@@ -262,7 +251,7 @@ export class Folder {
   }
 
   #sync(): Promise<void> {
-    return lookAt(this.path, () => this.#handle.sync());
+    return this.#handle.sync();
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { beforeFollow, lookAt, saysHangs } from '../../layout/index.ts';
+import { beforeFollow, saysHangs } from '../../layout/index.ts';
 import { reasonOf } from './reason.ts';
 
 export interface Gitolite {
@@ -111,7 +111,7 @@ async function isThere(path: string): Promise<boolean> {
 async function mayUse(path: string, mode: number): Promise<boolean> {
   try {
     beforeFollow(path);
-    await lookAt(path, () => access(path, mode));
+    await access(path, mode);
     return true;
   } catch (error) {
     if (systemCode(error) === null) throw error;
@@ -121,7 +121,7 @@ async function mayUse(path: string, mode: number): Promise<boolean> {
 
 async function physical(path: string): Promise<string> {
   beforeFollow(path);
-  return lookAt(path, () => realpath(path));
+  return realpath(path);
 }
 
 /** gitolite runs as the owner of its configuration. */
@@ -130,7 +130,7 @@ async function userAt(where: string, users: readonly User[]): Promise<User> {
     const home = await physical(where);
     const file = join(home, rcFile);
     beforeFollow(file);
-    const { uid, gid } = await lookAt(file, () => stat(file));
+    const { uid, gid } = await stat(file);
     const name = users.find(user => user.uid === uid)?.name ?? String(uid);
     return { name, uid, gid, home };
   } catch (cause) {

@@ -5,7 +5,7 @@
 
 import { lstat } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
-import { encodePath, lookAt } from '../../layout/index.ts';
+import { encodePath } from '../../layout/index.ts';
 import { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { folderFile, hookNames } from './hook.ts';
@@ -41,20 +41,18 @@ const watchedFiles = [
 
 /** A text that stays the same as long as nobody touches the hooks; null where there is no such directory. */
 export async function hooksSignature(repository: string): Promise<string | null> {
-  return lookAt(repository, async () => {
-    const parts: string[] = [];
-    for (const file of watchedFiles) {
-      try {
-        const { ino, ctimeMs } = await lstat(encodePath(`${repository}/${file}`));
-        // Only that there is a HEAD counts.
-        parts.push(file === 'HEAD' ? '+' : `${ino} ${ctimeMs}`);
-      } catch (error) {
-        if (!isAbsent(error)) throw error;
-        parts.push('-');
-      }
+  const parts: string[] = [];
+  for (const file of watchedFiles) {
+    try {
+      const { ino, ctimeMs } = await lstat(encodePath(`${repository}/${file}`));
+      // Only that there is a HEAD counts.
+      parts.push(file === 'HEAD' ? '+' : `${ino} ${ctimeMs}`);
+    } catch (error) {
+      if (!isAbsent(error)) throw error;
+      parts.push('-');
     }
-    return parts.every(part => part === '-') ? null : parts.join(',');
-  });
+  }
+  return parts.every(part => part === '-') ? null : parts.join(',');
 }
 
 export class Guard {

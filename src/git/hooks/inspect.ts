@@ -3,7 +3,7 @@
 import { accessSync, constants } from 'node:fs';
 import type { BoundedFile } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { beforeFollow, encodePath } from '../../layout/index.ts';
+import { encodePath } from '../../layout/index.ts';
 import { Folder } from './folder.ts';
 import { filled, type HookSettings, settingsIn } from './head.ts';
 import {
@@ -190,7 +190,6 @@ export function isInPlace(content: Buffer, entry: BoundedFile): boolean {
 export function blockedAt(entry: BoundedFile & { kind: 'file' }, path: string): string | null {
   if (!isExecutable(entry)) return 'it is not executable';
   try {
-    beforeFollow(path);
     accessSync(encodePath(path), constants.X_OK);
     return null;
   } catch (error) {

@@ -2,7 +2,6 @@
 
 import type { BoundedFile } from '../../bounded/index.ts';
 import { SoftquotaError } from '../../errors.ts';
-import type { Parts } from '../../layout/index.ts';
 import { readFacts } from './config.ts';
 import { inEach, type RepositoryFault } from './each.ts';
 import { ChangedMeanwhile, type Folder } from './folder.ts';
@@ -27,8 +26,6 @@ export interface WantedSettings extends Pick<HookSettings, 'socket' | 'client'>,
 export interface InstallOptions extends WantedSettings {
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
-  /** The parts that an earlier process at the same work has done. */
-  readonly parts?: Parts<InstallDone> | undefined;
 }
 
 export interface InstalledHook {
@@ -59,10 +56,10 @@ export type InstallResult = InstallDone | RepositoryFault;
  */
 export async function installHooks(
   repositories: readonly string[],
-  { parts, hookConf = hookConfPath, ...wanted }: InstallOptions,
+  { hookConf = hookConfPath, ...wanted }: InstallOptions,
 ): Promise<readonly InstallResult[]> {
   const findHooksPath = hooksPathFinder();
-  return inEach(repositories, parts, async (repository, path): Promise<InstallDone> => {
+  return inEach(repositories, async (repository, path): Promise<InstallDone> => {
     const facts = await readFacts(repository);
     const gitlab = gitlabEvidence(path, facts);
     if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));

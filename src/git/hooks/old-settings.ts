@@ -6,7 +6,6 @@
 
 import { readdir } from 'node:fs/promises';
 import { readBounded } from '../../bounded/index.ts';
-import { lookAt } from '../../layout/index.ts';
 import { changeConfig, git, oldKeys, readConfig } from './config.ts';
 import type { Folder } from './folder.ts';
 import { type HookSettings, parseLastFor, parseOnError } from './head.ts';
@@ -20,7 +19,7 @@ export type OldSettings = Partial<Pick<HookSettings, 'onError' | 'lastFor'>>;
 const oldFile = /^softquota-(?:promise|judging|space|offline)(?:\.\d+)?$/;
 
 export async function oldFiles(repository: Folder): Promise<readonly string[]> {
-  const names = await lookAt(repository.path, () => readdir(repository.at('.')));
+  const names = await readdir(repository.at('.'));
   return names.filter(name => oldFile.test(name) && repository.entry(name).kind === 'file').sort();
 }
 

@@ -1,6 +1,5 @@
 /** Takes the hooks out again. */
 
-import type { Parts } from '../../layout/index.ts';
 import { inEach, type RepositoryFault } from './each.ts';
 import type { Folder } from './folder.ts';
 import { customFolder, folderFile, type HookName, hookNames, isOurs, previousFile } from './hook.ts';
@@ -19,14 +18,10 @@ export type RemoveResult = RemoveDone | RepositoryFault;
 
 /**
  * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and what
- * release 0.1 kept in the repository is removed. Hooks of other people are left alone. `parts`: what an earlier
- * process at the same work has done.
+ * release 0.1 kept in the repository is removed. Hooks of other people are left alone.
  */
-export async function removeHooks(
-  repositories: readonly string[],
-  parts?: Parts<RemoveDone>,
-): Promise<readonly RemoveResult[]> {
-  return inEach(repositories, parts, async (repository, path): Promise<RemoveDone> => {
+export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
+  return inEach(repositories, async (repository, path): Promise<RemoveDone> => {
     const removed: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
     for (const folder of ['hooks', customFolder]) {
       const hooks = await repository.directory(folder);

@@ -34,7 +34,7 @@ export function isProtected(status: RepositoryStatus): boolean {
 /** Changes nothing. */
 export async function hooksStatus(repositories: readonly string[]): Promise<readonly RepositoryStatus[]> {
   const findHooksPath = hooksPathFinder();
-  return inEach(repositories, undefined, async (repository, path): Promise<ReadStatus> => {
+  return inEach(repositories, async (repository, path): Promise<ReadStatus> => {
     const facts = await readFacts(repository);
     const gitlab = gitlabEvidence(path, facts);
     const hooks = await runFolder(repository);

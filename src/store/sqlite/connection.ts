@@ -35,7 +35,9 @@ import {
 } from './messages.ts';
 import { ownersFrom } from './owner-rows.ts';
 import { writeInParts } from './parts.ts';
+import type { RefusedFile } from './set-files.ts';
 import { unitsAtOnce } from './unit-rows.ts';
+import type { SetAnswer, SetAnswers, SetQuestion } from './unit-sets.ts';
 
 interface Waiting {
   readonly resolve: () => void;
@@ -50,6 +52,8 @@ export class Connection {
   readonly #waiting = new Map<number, Waiting>();
   readonly #ended: Promise<void>;
   readonly #unsent: Iterable<Request>[] = [];
+  /** Files with sets of sources that could not be taken over. */
+  refusedFiles: readonly RefusedFile[] = [];
   #isSending = false;
   #lastId = opening;
 
@@ -79,7 +83,9 @@ export class Connection {
   static async open(settings: ThreadSettings, lost: (reason: Error) => void): Promise<Connection> {
     const worker = new Worker(entryUrl('store/sqlite/worker'), { workerData: settings, name: 'store' });
     const connection = new Connection(worker, settings.file, lost);
-    await connection.#answered(opening);
+    await connection.#answered(opening, ({ refusedFiles = [] }) => {
+      connection.refusedFiles = refusedFiles;
+    });
     return connection;
   }
 
@@ -169,6 +175,15 @@ export class Connection {
     });
     // The thread answers what was asked.
     return answer as HistoryAnswers[Question['is']];
+  }
+
+  async sets<Question extends SetQuestion>(question: Question): Promise<SetAnswers[Question['is']]> {
+    let answer: SetAnswer = null;
+    await this.#ask({ id: ++this.#lastId, ask: 'sets', question }, ({ sets = null }) => {
+      answer = sets;
+    });
+    // The thread answers what was asked.
+    return answer as SetAnswers[Question['is']];
   }
 
   /** Ends the thread after it has done what was asked before. */

@@ -30,6 +30,8 @@ import { historian } from './history.ts';
 import type { ThreadSettings } from './messages.ts';
 import { reader } from './records.ts';
 import { applicationId, schema, schemaVersion, upgradeFrom } from './schema.ts';
+import { inTransaction } from './transaction.ts';
+import { unitSets } from './unit-sets.ts';
 
 /**
  * How the log is kept: every commit is on the disk before it is answered, no other process comes
@@ -181,6 +183,7 @@ function checkContent(db: DatabaseSync, file: string): void {
   try {
     reader(db, file);
     historian(db);
+    unitSets(db, file);
   } catch (error) {
     throw damaged(file, messageOf(error), error);
   }
@@ -190,14 +193,7 @@ function checkContent(db: DatabaseSync, file: string): void {
 function upgrade(db: DatabaseSync): void {
   const statements = upgradeFrom(versionOf(db));
   if (statements === '') return;
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    db.exec(statements);
-    db.exec('COMMIT');
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
+  inTransaction(db, () => db.exec(statements));
 }
 
 function versionOf(db: DatabaseSync): number {

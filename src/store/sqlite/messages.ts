@@ -6,6 +6,8 @@ import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
 import type { Changes, StoredRecords, VersionRecord } from '../store.ts';
 import type { HistoryAnswer, HistoryQuestion } from './history.ts';
 import type { OwnerColumns } from './owner-rows.ts';
+import type { RefusedFile } from './set-files.ts';
+import type { SetAnswer, SetQuestion } from './unit-sets.ts';
 
 /** The settings that a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {
@@ -41,7 +43,13 @@ export type HistoryRequest = {
   readonly question: HistoryQuestion;
 };
 
-export type Question = WritePart | Reading | HistoryRequest;
+export type SetRequest = {
+  readonly id: number;
+  readonly ask: 'sets';
+  readonly question: SetQuestion;
+};
+
+export type Question = WritePart | Reading | HistoryRequest | SetRequest;
 
 /** `close` has no answer but the thread's end. */
 export type Request = Question | { readonly ask: 'close' };
@@ -55,6 +63,9 @@ export interface Chunk extends Partial<Omit<StoredRecords, 'owners'>> {
   readonly events?: readonly EventRecord[];
   readonly levels?: readonly LevelRecord[];
   readonly history?: HistoryAnswer;
+  readonly sets?: SetAnswer;
+  /** Comes once, when the store is opened. */
+  readonly refusedFiles?: readonly RefusedFile[];
 }
 
 /** To each question any number of chunks, then `done` or `fault`. */

@@ -16,7 +16,7 @@ import { ownerIdBits } from '../record-store.ts';
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 8;
+export const schemaVersion = 9;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -114,6 +114,42 @@ ALTER TABLE units ADD COLUMN ${size('reachable')} DEFAULT 0;
 ALTER TABLE units ADD COLUMN ${size('unreachable')} DEFAULT 0;
 `;
 
+/**
+ * The sets that sources put: the one of a source that counts is whole, others are being made. Names are text
+ * here, since none has a NUL or a lone surrogate. Owners are told apart as names compare when the set is made;
+ * `folded` finds them when `[users] CASE` has changed since.
+ */
+const sets = `
+CREATE TABLE unit_sets (
+  number INTEGER PRIMARY KEY,
+  source TEXT NOT NULL,
+  reported_at INTEGER CHECK (reported_at BETWEEN 0 AND ${limit}), -- NULL: not whole
+  stale_after_ms INTEGER CHECK (stale_after_ms BETWEEN 0 AND ${limit})
+) STRICT;
+
+CREATE TABLE set_units (
+  set_number INTEGER NOT NULL,
+  folded TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  leaf TEXT NOT NULL,
+  name TEXT NOT NULL,
+  ${size('bytes')},
+  PRIMARY KEY (set_number, folded, owner, leaf, name)
+) STRICT, WITHOUT ROWID;
+
+-- Units of sets that are being made, as they come.
+CREATE TABLE staged_units (
+  set_number INTEGER NOT NULL,
+  line INTEGER NOT NULL,
+  folded TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  leaf TEXT NOT NULL,
+  name TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (set_number, line)
+) STRICT, WITHOUT ROWID;
+`;
+
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
 
 /**
@@ -167,6 +203,7 @@ ${events}
 ${shared}
 ${lineage}
 ${history}
+${sets}
 
 CREATE TABLE roots (
   path BLOB NOT NULL PRIMARY KEY,
@@ -202,6 +239,7 @@ ${events}`,
   [5, lineage],
   [6, uses],
   [7, reach],
+  [8, sets],
 ]);
 
 /** The statements that bring a store of that version up to date; empty where it is. */

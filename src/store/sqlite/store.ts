@@ -22,8 +22,10 @@ import type {
 import type { PackedUnits } from '../packed-units.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
 import type { Changes, Loader, Store, StoredRecords } from '../store.ts';
+import type { UnitSourceStore } from '../unit-sources.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
+import { SqliteUnitSources } from './unit-sources.ts';
 
 export interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
@@ -35,7 +37,7 @@ export interface SqliteSettings {
  * Rejects with `store_refused` where the file is damaged, of a newer version, another program's,
  * in use, or not to be read and written; it is then left exactly as it was.
  */
-export async function openSqliteStore({ file, log }: SqliteSettings): Promise<Store & HistoryStore> {
+export async function openSqliteStore({ file, log }: SqliteSettings): Promise<OwnStore> {
   const path = physical(resolve(file));
   // The lock on the file is the process's, and would be lost if the file were even looked at again.
   if (openHere.has(path)) throw inUse(file);
@@ -61,7 +63,11 @@ function physical(path: string): string {
   }
 }
 
-class SqliteStore implements Store, HistoryStore {
+/** The store of a host for itself. */
+export type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
+
+class SqliteStore implements OwnStore {
+  readonly unitSources = new SqliteUnitSources(async question => (await this.#connected()).sets(question));
   readonly #file: string;
   readonly #log: Pick<Log, 'warn'> | undefined;
   /** Null when a thread has ended, until the next request. */
@@ -162,6 +168,10 @@ class SqliteStore implements Store, HistoryStore {
     try {
       const connection = await Connection.open({ file: this.#file, missing }, lost);
       connected = true;
+      for (const { file, why } of connection.refusedFiles) {
+        const message = 'what a source reported cannot be read, and counts for nothing until it is put again';
+        this.#log?.warn({ file, err: why }, message);
+      }
       return connection;
     } catch (error) {
       this.#connection = null;

@@ -7,6 +7,7 @@
  * answered for ends the thread, and the store opens another.
  */
 
+import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { collectGarbage } from '../../heap.ts';
@@ -20,12 +21,16 @@ import {
   opening,
   type Reading,
   type Request,
+  type SetRequest,
   storeFaultOf,
   type ThreadSettings,
   type WritePart,
 } from './messages.ts';
 import { reader, writer } from './records.ts';
+import { takeSetFiles } from './set-files.ts';
+import { inTransaction } from './transaction.ts';
 import { unitsAtOnce } from './unit-rows.ts';
+import { unitSets } from './unit-sets.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the store, not a program');
 const port = parentPort;
@@ -44,6 +49,7 @@ function serve(db: DatabaseSync): void {
   const apply = writer(db);
   const read = reader(db, file);
   const history = historian(db);
+  const sets = unitSets(db, file);
   let waiting: Request[] = [];
   /** The parts of writes whose last part is still to come, by id. */
   const parts = new Map<number, Changes[]>();
@@ -51,6 +57,11 @@ function serve(db: DatabaseSync): void {
   port.on('message', (request: Request) => {
     // All that has come meanwhile is delivered before setImmediate's turn.
     if (waiting.push(request) === 1) setImmediate(work);
+  });
+  answer({
+    id: opening,
+    is: 'chunk',
+    chunk: { refusedFiles: takeSetFiles(db, join(dirname(file), 'sources')) },
   });
   answer({ id: opening, is: 'done' });
 
@@ -68,6 +79,7 @@ function serve(db: DatabaseSync): void {
       writes = [];
       if (request.ask === 'close') close();
       else if (request.ask === 'history') remember(request);
+      else if (request.ask === 'sets') report(request);
       else look(request);
     }
     write(writes);
@@ -105,15 +117,9 @@ function serve(db: DatabaseSync): void {
   }
 
   function commit(writes: readonly Write[]): void {
-    db.exec('BEGIN IMMEDIATE');
-    try {
+    inTransaction(db, () => {
       for (const each of writes) for (const changes of each.parts) apply(changes);
-      db.exec('COMMIT');
-    } catch (error) {
-      // On some faults SQLite has rolled back by itself.
-      if (db.isTransaction) db.exec('ROLLBACK');
-      throw error;
-    }
+    });
   }
 
   /** On a full disk the log's own room may be what is wanting. */
@@ -143,6 +149,15 @@ function serve(db: DatabaseSync): void {
   function remember({ id, question }: HistoryRequest): void {
     try {
       answer({ id, is: 'chunk', chunk: { history: history(question) } });
+      answer({ id, is: 'done' });
+    } catch (error) {
+      answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
+    }
+  }
+
+  function report({ id, question }: SetRequest): void {
+    try {
+      answer({ id, is: 'chunk', chunk: { sets: sets(question) } });
       answer({ id, is: 'done' });
     } catch (error) {
       answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });

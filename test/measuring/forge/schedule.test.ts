@@ -7,7 +7,7 @@ import { forgeSource, Ledger } from '../../../src/ledger/index.ts';
 import { ForgeSync, forgeLinkKinds } from '../../../src/measuring/index.ts';
 import type { Patterns } from '../../../src/scan/index.ts';
 import { createLogger } from '../../../src/service/index.ts';
-import { openStore, openUnitSources } from '../../../src/store/index.ts';
+import { openStore } from '../../../src/store/index.ts';
 import { until } from '../../e2e/ask.ts';
 import { writeSqlite } from '../../forge/fixture.ts';
 import { settingsFor } from '../../forge/readings.ts';
@@ -18,7 +18,7 @@ t.test('a schedule that is reloaded is the forge’s from then on', async t => {
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
   const ledger = await Ledger.open({
     store,
-    unitSources: openUnitSources({ directory: join(directory, 'sources'), foldCase: true }),
+    unitSources: store.unitSources,
     host: 'here',
     settings,
     kinds: [...identityKinds, ...forgeLinkKinds],

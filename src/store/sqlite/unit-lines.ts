@@ -7,13 +7,18 @@ import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf, leaves, nameFault } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
-import { mostUnitsInSet } from '../unit-sources.ts';
 
-export interface ReportedUnit {
+interface ReportedUnit {
   readonly owner: string;
   readonly subject: Leaf;
   readonly unit: string;
   readonly bytes: number;
+}
+
+/** A unit, and the number of its line. */
+export interface UnitLine {
+  readonly line: number;
+  readonly unit: ReportedUnit;
 }
 
 /** Three names in their longest spelling are less. */
@@ -31,12 +36,18 @@ export class UnitLines {
   /** The number of the line before. */
   #line = 0;
   #units = 0;
+  readonly #most: number;
+
+  /** Takes at most `most` units. */
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   /**
-   * Units whose lines have ended; throws `bad_parameter`, naming the line. Lines with nothing in them are
-   * passed over.
+   * Gives the units whose lines have ended; throws `bad_parameter`, naming the line, and `too_large`. Lines
+   * with nothing in them are passed over.
    */
-  *take(chunk: Uint8Array): Generator<{ readonly line: number; readonly unit: ReportedUnit }> {
+  *take(chunk: Uint8Array): Generator<UnitLine> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
       const unit = this.#end(chunk.subarray(start, end));
@@ -47,7 +58,7 @@ export class UnitLines {
   }
 
   /** The last line, where no newline ends it. */
-  *end(): Generator<{ readonly line: number; readonly unit: ReportedUnit }> {
+  *end(): Generator<UnitLine> {
     const unit = this.#end(new Uint8Array());
     if (unit !== null) yield { line: this.#line, unit };
   }
@@ -69,8 +80,9 @@ export class UnitLines {
     if (!isUtf8(text)) throw lineFault(this.#line, 'it is not UTF-8');
     const line = text.toString().trim();
     if (line === '') return null;
-    if (++this.#units > mostUnitsInSet) {
-      throw lineFault(this.#line, `a source has at most ${mostUnitsInSet.toLocaleString('en')} units`);
+    if (++this.#units > this.#most) {
+      const message = `line ${this.#line}: a source has at most ${this.#most.toLocaleString('en')} units`;
+      throw new SoftquotaError('too_large', message);
     }
     return unitIn(line, this.#line);
   }

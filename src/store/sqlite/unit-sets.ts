@@ -1,0 +1,267 @@
+/** The sets that sources put, as rows. A set without the time at which it was whole is being made. */
+
+import { statfsSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { SoftquotaError } from '../../errors.ts';
+import { ownerKey } from '../../quota/index.ts';
+import { printable } from '../../text/index.ts';
+import type { LargeUnit } from '../record-store.ts';
+import type { NewUnitSet, UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
+import { checkedText, leafValue, wholeValue } from '../untrusted.ts';
+import { away, unreadable } from './faults.ts';
+import { inTransaction } from './transaction.ts';
+import { lineFault, type UnitLine, UnitLines } from './unit-lines.ts';
+
+/** Questions to the sets; `set` is the number of one. */
+export type SetQuestion =
+  | { readonly is: 'list' }
+  /** Asks for at most `sumsAtOnce`: those that come after this one. */
+  | { readonly is: 'sums'; readonly set: number; readonly after: UnitSum | null }
+  | { readonly is: 'units'; readonly query: UnitQuery }
+  | { readonly is: 'begin'; readonly set: NewUnitSet }
+  | { readonly is: 'take'; readonly set: number; readonly chunk: Uint8Array }
+  | { readonly is: 'end'; readonly set: number }
+  | { readonly is: 'keep'; readonly set: number; readonly record: UnitSetRecord }
+  | { readonly is: 'discard'; readonly set: number }
+  | { readonly is: 'remove'; readonly source: string };
+
+/** By the question. */
+export interface SetAnswers {
+  readonly list: readonly NumberedSet[];
+  readonly sums: readonly UnitSum[];
+  readonly units: readonly LargeUnit[];
+  /** Its number. */
+  readonly begin: number;
+  readonly take: null;
+  readonly end: null;
+  readonly keep: null;
+  readonly discard: null;
+  readonly remove: null;
+}
+
+export type SetAnswer = SetAnswers[keyof SetAnswers];
+
+export interface NumberedSet extends UnitSetRecord {
+  readonly number: number;
+}
+
+const unitColumns = 'folded, owner, leaf, name, bytes';
+export const sumsAtOnce = 4000;
+/** Room on the disk that a set leaves for all other writes: a full log could not even take out what was staged. */
+const leastRoomBytes = 64 * 1024 * 1024;
+/** Units staged in one transaction: other writes wait for so long. */
+const unitsInPart = 10_000;
+
+/** A set that is being made. */
+interface Staging {
+  readonly lines: UnitLines;
+  readonly foldCase: boolean;
+  /** First spellings of owners' names, by what names compare by. */
+  readonly owners: Map<string, string>;
+  /** Units that are not in the store yet. */
+  waiting: UnitLine[];
+  units: number;
+}
+
+/** The statements that it takes; throws where a table or a column is missing. */
+export function unitSets(db: DatabaseSync, file: string): (question: SetQuestion) => SetAnswer {
+  const whole = 'SELECT number FROM unit_sets WHERE source = ? AND reported_at IS NOT NULL';
+  const brokenOff =
+    'SELECT number FROM unit_sets WHERE reported_at IS NULL AND number NOT IN (SELECT value FROM json_each(?))';
+  const list = db.prepare(
+    'SELECT number, source, reported_at, stale_after_ms FROM unit_sets WHERE reported_at IS NOT NULL',
+  );
+  const sums = db.prepare(
+    'SELECT owner, leaf, count(*) AS units, total(bytes) AS bytes FROM set_units ' +
+      'WHERE set_number = ? AND (folded, owner, leaf) > (?, ?, ?) GROUP BY folded, owner, leaf ' +
+      `ORDER BY folded, owner, leaf LIMIT ${sumsAtOnce}`,
+  );
+  const units = db.prepare(
+    `SELECT leaf, name, bytes FROM set_units WHERE set_number = (${whole}) AND folded = ? AND (? OR owner = ?) ` +
+      'AND leaf IN (SELECT value FROM json_each(?)) ORDER BY bytes DESC, name LIMIT ?',
+  );
+  const putSet = db.prepare('INSERT INTO unit_sets (source) VALUES (?) RETURNING number');
+  const putUnit = db.prepare(
+    'INSERT INTO staged_units (set_number, line, folded, owner, leaf, name, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  );
+  // In the order of the table, rows need a tenth of the time.
+  const sort = db.prepare(
+    `INSERT OR IGNORE INTO set_units (set_number, ${unitColumns}) SELECT set_number, ${unitColumns} ` +
+      `FROM staged_units WHERE set_number = ? ORDER BY ${unitColumns}`,
+  );
+  const repeated = db.prepare(
+    'SELECT line, owner, leaf, name FROM (SELECT *, row_number() OVER ' +
+      '(PARTITION BY folded, owner, leaf, name ORDER BY line) AS nth FROM staged_units WHERE set_number = ?) ' +
+      'WHERE nth = 2 ORDER BY line LIMIT 1',
+  );
+  const unstage = db.prepare('DELETE FROM staged_units WHERE set_number = ?');
+  const complete = db.prepare('UPDATE unit_sets SET reported_at = ?, stale_after_ms = ? WHERE number = ?');
+  const dropWhole = dropper(db, whole);
+  const dropBrokenOff = dropper(db, brokenOff);
+
+  /** By number. */
+  const stagings = new Map<number, Staging>();
+
+  function stagingOf(set: number): Staging {
+    const found = stagings.get(set);
+    if (found === undefined) throw away(file, 'the thread that made this set has ended');
+    return found;
+  }
+
+  /** Takes out what nobody makes any more: its thread has ended, or nothing could be taken out then. */
+  function sweep(): void {
+    dropBrokenOff(JSON.stringify([...stagings.keys()]));
+  }
+
+  function begin({ source, foldCase, most }: NewUnitSet): number {
+    let number = 0;
+    inTransaction(db, () => {
+      sweep();
+      number = wholeValue(putSet.get(source)?.number, 'number');
+    });
+    stagings.set(number, { lines: new UnitLines(most), foldCase, owners: new Map(), waiting: [], units: 0 });
+    return number;
+  }
+
+  function take(set: number, units: Iterable<UnitLine>): void {
+    const staging = stagingOf(set);
+    for (const unit of units) {
+      staging.units += 1;
+      staging.waiting.push(unit);
+      if (staging.waiting.length === unitsInPart) stage(set, staging);
+    }
+  }
+
+  function stage(set: number, staging: Staging): void {
+    const { bavail, bsize } = statfsSync(file);
+    if (bavail * bsize < leastRoomBytes) throw away(file, 'the disk has less than 64 MB of room for a set');
+    const part = staging.waiting;
+    staging.waiting = [];
+    inTransaction(db, () => {
+      for (const one of part) put(set, staging, one);
+    });
+  }
+
+  function put(set: number, { foldCase, owners }: Staging, { line, unit }: UnitLine): void {
+    const { owner, subject, bytes } = unit;
+    const key = ownerKey(owner, foldCase);
+    const name = owners.get(key) ?? owner.normalize('NFC');
+    owners.set(key, name);
+    putUnit.run(set, line, ownerKey(owner, true), name, subject, unit.unit, bytes);
+  }
+
+  function end(set: number): void {
+    const staging = stagingOf(set);
+    take(set, staging.lines.end());
+    stage(set, staging);
+    inTransaction(db, () => {
+      if (sort.run(set).changes !== staging.units) throw repetition(repeated.get(set) ?? {});
+      unstage.run(set);
+    });
+  }
+
+  function keep(set: number, { source, reportedAt, staleAfterMs }: UnitSetRecord): void {
+    stagingOf(set);
+    inTransaction(db, () => {
+      dropWhole(source);
+      complete.run(reportedAt, staleAfterMs, set);
+    });
+    stagings.delete(set);
+  }
+
+  function discard(set: number): void {
+    stagings.delete(set);
+    inTransaction(db, sweep);
+  }
+
+  function read<T>(
+    table: string,
+    statement: StatementSync,
+    values: readonly SQLInputValue[],
+    record: (row: Row) => T,
+  ): readonly T[] {
+    try {
+      return statement.all(...values).map(record);
+    } catch (error) {
+      throw unreadable(file, table, error);
+    }
+  }
+
+  return question => {
+    switch (question.is) {
+      case 'list':
+        return read('unit_sets', list, [], setOf);
+      case 'sums':
+        return read('set_units', sums, [question.set, ...placeOf(question.after)], sumOf);
+      case 'units':
+        return read('set_units', units, valuesOf(question.query), unitOf);
+      case 'begin':
+        return begin(question.set);
+      case 'take':
+        take(question.set, stagingOf(question.set).lines.take(question.chunk));
+        return null;
+      case 'end':
+        end(question.set);
+        return null;
+      case 'keep':
+        keep(question.set, question.record);
+        return null;
+      case 'discard':
+        discard(question.set);
+        return null;
+      case 'remove':
+        inTransaction(db, () => dropWhole(question.source));
+        return null;
+    }
+  };
+}
+
+/** Takes out the sets that a query with one value chooses. */
+function dropper(db: DatabaseSync, chosen: string): (value: string) => void {
+  const statements = [
+    `DELETE FROM staged_units WHERE set_number IN (${chosen})`,
+    `DELETE FROM set_units WHERE set_number IN (${chosen})`,
+    `DELETE FROM unit_sets WHERE number IN (${chosen})`,
+  ].map(sql => db.prepare(sql));
+  return value => {
+    for (const statement of statements) statement.run(value);
+  };
+}
+
+function repetition(row: Row): SoftquotaError {
+  const { line, owner, leaf, name } = row;
+  const what = `${printable(String(name))} of ${printable(String(owner))} (${leaf})`;
+  return lineFault(Number(line), `${what} stands in an earlier line, where each unit is expected once`);
+}
+
+/** The place of a sum in the order of the sums. */
+function placeOf(sum: UnitSum | null): readonly string[] {
+  return sum === null ? ['', '', ''] : [ownerKey(sum.owner, true), sum.owner, sum.leaf];
+}
+
+function valuesOf({ source, ownerKey: key, foldCase, leaves, most }: UnitQuery): readonly SQLInputValue[] {
+  return [source, ownerKey(key, true), Number(foldCase), key, JSON.stringify(leaves), most];
+}
+
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+const setOf = (row: Row): NumberedSet => ({
+  number: wholeValue(row.number, 'number'),
+  source: checkedText(row.source, 'source'),
+  reportedAt: wholeValue(row.reported_at, 'reported_at'),
+  staleAfterMs: wholeValue(row.stale_after_ms, 'stale_after_ms'),
+});
+
+const sumOf = (row: Row): UnitSum => ({
+  owner: checkedText(row.owner, 'owner'),
+  leaf: leafValue(row.leaf),
+  units: wholeValue(row.units, 'units'),
+  bytes: Number(row.bytes),
+});
+
+const unitOf = (row: Row): LargeUnit => ({
+  kind: 'reported',
+  name: checkedText(row.name, 'name'),
+  leaf: leafValue(row.leaf),
+  bytes: wholeValue(row.bytes, 'bytes'),
+});
