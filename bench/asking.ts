@@ -15,6 +15,8 @@ export interface Asking {
   readonly pid: number;
   /** Addresses, asked for in turn. */
   readonly addresses: readonly string[];
+  /** Bodies in latin1, posted in turn to the first address; without them each address is read. */
+  readonly bodies?: readonly string[];
   /** The kind of answer that is wanted. */
   readonly accept: string;
   /** Whether a connection is kept for the next question, or each has one of its own. */
@@ -35,11 +37,12 @@ export interface Asked {
 
 /** Rejects where an answer is not 200, or a connection breaks. */
 export async function ask(asking: Asking): Promise<Asked> {
-  const { addresses, accept, connection, connections = 16, milliseconds, pid } = asking;
+  const { addresses, bodies, accept, connection, connections = 16, milliseconds, pid } = asking;
   const last = connection === 'kept' ? '' : 'Connection: close\r\n';
-  const requests = addresses.map(
-    address => `GET ${address} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n${last}\r\n`,
-  );
+  const fields = `HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n${last}`;
+  const requests =
+    bodies?.map(body => `POST ${addresses[0]} ${fields}Content-Length: ${body.length}\r\n\r\n${body}`) ??
+    addresses.map(address => `GET ${address} ${fields}\r\n`);
   const latencies: number[] = [];
   const serverBefore = processorMs(pid);
   const askerBefore = process.cpuUsage();

@@ -35,7 +35,7 @@ const daemon = await startDaemon(config);
 const repositories: string[] = [];
 for (let each = 0; each < targets; each++) {
   const target = await makeTarget(join(root, 'pushed', `${each}.git`));
-  await putHooks(target, daemon.socket);
+  await putHooks(target, config);
   repositories.push(target);
 }
 const work = join(directory, 'work');

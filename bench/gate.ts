@@ -34,7 +34,7 @@ makeOwners(root, owners);
 const config = writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
 const daemon = await startDaemon(config);
 await scan(config, owners);
-// The pre-receive hook asks by path, for words (none, where all is well); an upload handler names an owner.
+// The first asks for words (there are none, where all is well); the second is what an upload handler asks.
 const byPath = {
   what: 'by path, in words',
   addresses: Array.from(

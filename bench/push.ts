@@ -1,118 +1,134 @@
-/** Claim: a push takes at most 15 ms more with the hooks than without any. */
+/** Claim: a hook takes little more than the shell and the programs that it starts, and so does a push. */
 
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scan, startDaemon } from './daemon.ts';
-import { count, type Figure, median, milliseconds, print, spread, tell } from './figures.ts';
+import { count, type Figure, milliseconds, print, ratioOf, spread } from './figures.ts';
 import { Made, makeGround, makeRepository, numbers, writeConfig } from './ground.ts';
-import { makeCommits, makeTarget, pushTo, putHooks } from './target.ts';
+import { timed } from './processes.ts';
+import { makeCommits, makeTarget, pushTo, putHooks, writeHook } from './target.ts';
 
-const pushes = 30;
-const warmUps = 3;
-const goalMs = 15;
-/** Repositories of an owner beside the one that is pushed to, some 155 entries each. */
-const neighbours = { few: 8, many: 320 } as const;
-
-type Neighbours = keyof typeof neighbours;
+const rounds = 30;
+const warmUps = 2;
+/** Runs of a hook in a row. */
+const runs = 20;
+/** Repositories of the owner beside those that are pushed to, some 155 entries each. */
+const neighbours = 320;
+const mostByNc = 7;
+const mostOfPush = 1.25;
+const quarantine = 'objects/tmp_objdir-incoming-bench1';
 
 const directory = makeGround();
-const root = join(directory, 'git');
+const owner = join(directory, 'git/alice');
 const work = join(directory, 'work');
-const made: Record<Neighbours, Made> = { few: new Made(), many: new Made() };
-mkdirSync(root);
-for (const owner of ['few', 'many'] as const) {
-  const random = numbers();
-  mkdirSync(join(root, owner));
-  for (let each = 0; each < neighbours[owner]; each++)
-    makeRepository(made[owner], join(root, owner, `project-${each}.git`), 62, random);
-}
-const commits = await makeCommits(work, warmUps + pushes);
-const config = writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
+mkdirSync(owner, { recursive: true });
+const made = new Made();
+const random = numbers();
+for (let each = 0; each < neighbours; each++)
+  makeRepository(made, join(owner, `project-${each}.git`), 62, random);
+const commits = await makeCommits(work, warmUps + rounds);
+const config = writeConfig(directory, `[storage.repos]\nPATH = ${directory}/git/{owner}/{repo}.git\n`);
 const daemon = await startDaemon(config);
 
-/** What a repository is pushed to with, by the names of the hooks. */
-const variants = {
-  none: await targetOf('none', 'many'),
-  asks: await targetOf('asks', 'many', asksOnly),
-  both: await targetOf('both', 'many', installed),
-  duFew: await targetOf('du', 'few', addsUp),
-  duMany: await targetOf('du', 'many', addsUp),
+/** Repositories by the hooks that they have, and the times of these hooks alone and of pushes. */
+const targets = {
+  none: await makeTarget(join(owner, 'none.git')),
+  empty: await withHooks('empty', 'exit 0'),
+  nc: await installed('nc'),
+  curl: await installed('curl'),
+  du: await withHooks('du', '[ "$(du -sk .. | cut -f1)" -le 1000000000 ] || exit 1'),
 };
-type Variant = keyof typeof variants;
-const names = Object.keys(variants) as Variant[]; // the keys are known where they are written
-const times: Record<Variant, number[]> = { none: [], asks: [], both: [], duFew: [], duMany: [] };
+type Name = keyof typeof targets;
+const names = Object.keys(targets) as Name[]; // the keys are known where they are written
+const hookMs = timesOfEach();
+const pushMs = timesOfEach();
 
-await scan(config, neighbours.few + neighbours.many + names.length);
-for (const [number, commit] of commits.entries()) {
+await scan(config, neighbours + names.length);
+for (const [round, commit] of commits.entries()) {
   // Each round begins with another one, so that what a push leaves behind meets all alike.
   for (const index of names.keys()) {
-    const name = names[(index + number) % names.length] ?? 'none';
-    const ms = await pushTo(variants[name], work, commit);
-    if (number >= warmUps) times[name].push(ms);
+    const name = names[(index + round) % names.length] ?? 'none';
+    const pushed = await pushTo(targets[name], work, commit);
+    const alone = name === 'none' || name === 'du' ? null : await runHook(targets[name]);
+    if (round < warmUps) continue;
+    pushMs[name].push(pushed);
+    if (alone !== null) hookMs[name].push(alone);
   }
 }
 await daemon.stop();
-tell(names.map(name => `push ${name} ${milliseconds(median(times[name]))}`).join(', '));
 
 print({
   title: 'A push',
-  how: `A commit of one small file, pushed to a bare repository on the same host, from the start of \`git push\` to its end; ${pushes} pushes each, in turn. In brackets after a median: the smallest and largest. The other hook is a pre-receive as people write it, which adds up the owner's directory with \`du -sk\` and compares.`,
+  how: `pre-receive by itself, from its start to its end, with a quarantine of one pack, ${rounds} times ${runs} runs in a row; and a push of a small commit to a bare repository on the same host, ${rounds} times; in turn, all in one run. Empty hooks are shell scripts that do nothing. The hook with du is a pre-receive as people write it, which adds up the owner's directory with \`du -sk\` and compares.`,
   figures: [
-    beside('pre-receive', 'asks', 'none'),
-    beside('pre-receive and post-receive', 'both', 'none'),
-    beside(`the same, du adding up ${count(made.few.entries)} entries`, 'both', 'duFew'),
-    beside(`the same, du adding up ${count(made.many.entries)} entries`, 'both', 'duMany'),
+    beside('the hook by nc', hookMs, 'nc', 'empty', mostByNc),
+    beside('the hook by curl', hookMs, 'curl', 'empty'),
+    beside('a push with both hooks, by nc', pushMs, 'nc', 'empty', mostOfPush),
+    beside('a push with both hooks, by curl', pushMs, 'curl', 'empty'),
+    beside('the same by nc', pushMs, 'nc', 'none'),
+    beside(`the same by nc, du adding up ${count(made.entries)} entries`, pushMs, 'nc', 'du'),
   ],
 });
 
-function beside(what: string, ours: Variant, theirs: Variant): Figure {
-  // Of all pairs of a round: noise that meets both falls out.
-  const extra = median(times[ours].map((ms, round) => ms - (times[theirs][round] ?? Number.NaN)));
-  const goal = {
-    words: `at most ${goalMs} ms more (${extra.toFixed(1)} ms)`,
-    met: extra <= goalMs,
-    reason: 'starting programs is what a hook takes its time for: the shell, and the program that asks.',
-  };
+function timesOfEach(): Record<Name, number[]> {
+  return { none: [], empty: [], nc: [], curl: [], du: [] };
+}
+
+function beside(
+  what: string,
+  times: Record<Name, number[]>,
+  ours: Name,
+  theirs: Name,
+  most?: number,
+): Figure {
+  const ratio = ratioOf(times[ours], times[theirs]);
+  const others = { none: 'no hook', empty: 'empty hook', nc: '', curl: '', du: 'du in the hook' };
   return {
     what,
     ours: spread(times[ours], milliseconds),
-    instead: `${theirs === 'none' ? 'no hook' : 'du in the hook'} ${spread(times[theirs], milliseconds)}`,
-    ratio: median(times[ours]) / median(times[theirs]),
-    goal: theirs === 'none' ? goal : null,
+    instead: `${others[theirs]} ${spread(times[theirs], milliseconds)}`,
+    ratio,
+    goal:
+      most === undefined
+        ? null
+        : {
+            words: `at most ${most} times`,
+            met: ratio <= most,
+            reason: 'starting programs is what a hook takes its time for.',
+          },
   };
 }
 
-async function targetOf(
-  name: string,
-  owner: Neighbours,
-  put?: (target: string) => void | Promise<void>,
-): Promise<string> {
-  const target = await makeTarget(join(root, owner, `target-${name}.git`));
-  await put?.(target);
+async function withHooks(name: string, body: string): Promise<string> {
+  const target = await makeTarget(join(owner, `${name}.git`));
+  writeHook(target, 'pre-receive', body);
+  writeHook(target, 'post-receive', 'exit 0');
+  return withQuarantine(target);
+}
+
+async function installed(client: string): Promise<string> {
+  const target = await makeTarget(join(owner, `${client}.git`));
+  await putHooks(target, config, { options: ['--client', client] });
+  return withQuarantine(target);
+}
+
+/** Makes the quarantine about which the hook alone asks. */
+function withQuarantine(target: string): string {
+  const pack = join(target, quarantine, 'pack');
+  mkdirSync(pack, { recursive: true });
+  writeFileSync(join(pack, 'pack-1.pack'), 'x'.repeat(1000));
   return target;
 }
 
-function installed(target: string): Promise<void> {
-  return putHooks(target, daemon.socket);
-}
-
-async function asksOnly(target: string): Promise<void> {
-  await installed(target);
-  rmSync(join(target, 'hooks/post-receive'));
-}
-
-function addsUp(target: string): void {
-  const hook = join(target, 'hooks/pre-receive');
-  writeFileSync(
-    hook,
-    `#!/bin/sh
-limit=1000000000
-used=$(du -sk .. | cut -f1)
-if [ "$used" -gt "$limit" ]; then
-	echo "quota exceeded: $used of $limit kB" >&2
-	exit 1
-fi
-`,
-  );
-  chmodSync(hook, 0o755);
+/** Runs the target's pre-receive as git does; it must let the push through, and say nothing. */
+async function runHook(target: string): Promise<number> {
+  const script = `cd "$1" && export GIT_QUARANTINE_PATH="$1/$2" && n=0
+while [ $n -lt ${runs} ]; do
+	printf '%s\\n' "$3" | hooks/pre-receive || exit 1
+	n=$((n + 1))
+done`;
+  const line = `${'1'.repeat(40)} ${'2'.repeat(40)} refs/heads/main`;
+  const { ms, stderr } = await timed('sh', ['-c', script, 'sh', target, quarantine, line]);
+  if (stderr !== '') throw new Error(`the hook of ${target} said: ${stderr}`);
+  return ms / runs;
 }

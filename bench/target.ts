@@ -1,8 +1,8 @@
-/** What is pushed, and what it is pushed to. */
+/** Commits, and bare repositories that they are pushed to. */
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, findClient, installHooks } from '../src/git/index.ts';
+import { softquota } from './daemon.ts';
 import { timed } from './processes.ts';
 
 async function git(...args: string[]): Promise<string> {
@@ -12,17 +12,20 @@ async function git(...args: string[]): Promise<string> {
 /** A line of commits in a new clone, the oldest first. */
 export async function makeCommits(work: string, count: number): Promise<string[]> {
   await git('init', '-q', '-b', 'main', work);
-  await git('-C', work, 'config', 'user.name', 'bench');
-  await git('-C', work, 'config', 'user.email', 'bench@git.example');
   await git('-C', work, 'config', 'gc.auto', '0');
   const made: string[] = [];
-  for (let each = 0; each < count; each++) {
-    writeFileSync(join(work, `file-${each}`), `number ${each}\n`);
-    await git('-C', work, 'add', '-A');
-    await git('-C', work, 'commit', '-q', '-m', `number ${each}`);
-    made.push(await git('-C', work, 'rev-parse', 'HEAD'));
-  }
+  for (let each = 0; each < count; each++) made.push(await commitFiles(work, 1, each));
   return made;
+}
+
+/** Writes so many files anew, and returns the commit that has them. */
+export async function commitFiles(work: string, files: number, version: number): Promise<string> {
+  for (let file = 0; file < files; file++)
+    writeFileSync(join(work, `file-${file}`), `version ${version} of ${file}\n`);
+  await git('-C', work, 'add', '-A');
+  const author = ['-c', 'user.name=bench', '-c', 'user.email=bench@git.example'];
+  await git('-C', work, ...author, 'commit', '-q', '-m', `version ${version}`);
+  return git('-C', work, 'rev-parse', 'HEAD');
 }
 
 /** A bare repository without a hook. */
@@ -34,12 +37,19 @@ export async function makeTarget(target: string): Promise<string> {
   return target;
 }
 
-/** Puts the hooks into the target; they ask by the client, or by the quickest that this host has. */
-export async function putHooks(target: string, socket: string, client?: Client): Promise<void> {
-  const by = client ?? (await findClient());
-  if (by === null) throw new Error('neither nc nor curl asks as the hooks need it');
-  const [result] = await installHooks([target], { socket, client: by });
-  if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
+/** Installs the hooks as an administrator does, with further options if any; `program` is this tree's softquota. */
+export async function putHooks(
+  target: string,
+  config: string,
+  { program = softquota, options = [] }: { program?: string; options?: readonly string[] } = {},
+): Promise<void> {
+  await timed(process.execPath, [program, 'hooks', 'install', target, '--config', config, ...options]);
+}
+
+export function writeHook(target: string, name: string, body: string): void {
+  const file = join(target, 'hooks', name);
+  writeFileSync(file, `#!/bin/sh\n${body}\n`);
+  chmodSync(file, 0o755);
 }
 
 /** One push, which must pass, and without a word. Returns its milliseconds. */

@@ -14,7 +14,7 @@ export async function figureIs(agent: Agent, socket: string, owner: string, byte
   }
 }
 
-/** Tells the gate that a unit has changed, as post-receive does. */
+/** Reports to the gate that a unit has changed, as an upload handler does. */
 export async function tellChanged(agent: Agent, socket: string, path: string): Promise<void> {
   await textOf(agent, socket, 'POST', `/v1/changed?path=${path}`);
 }
