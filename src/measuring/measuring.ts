@@ -36,7 +36,7 @@ import type { RepositoryVisibility, RepositoryWatch } from './repositories.ts';
  * How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check.
  */
 const locateDeadlineMs = 1000;
-/** The same for what another host says, for which nobody waits. */
+/** The deadline for reports of other hosts, for which nobody waits. */
 const heardDeadlineMs = 15_000;
 
 /** So many walks that wait for a walker are enough; what only follows a check comes later. */
@@ -209,7 +209,7 @@ export class Measuring {
       .catch(error => this.#log.error({ err: error, path }, 'a unit could not be measured'));
   }
 
-  /** As `GateServices.fullDisk`. */
+  /** Implements `GateServices.fullDisk`. */
   fullDisk(unitPath: string | null, subject: Subject): FullDisk | null {
     return this.#freeSpace.fullFor(unitPath, subject);
   }
@@ -219,7 +219,7 @@ export class Measuring {
     return this.#freeSpace.short;
   }
 
-  /** As `GateServices.locate`. */
+  /** Implements `GateServices.locate`. */
   async locate(
     path: string,
     deadlineMs = locateDeadlineMs,
@@ -369,7 +369,7 @@ export class Measuring {
     await inSlices(this.#ledger.units.walkedBefore(sweep.startSeq), ({ name, leaf }) => {
       if (this.#leavesElsewhere.has(leaf)) return;
       const standing = sweep.standing(name);
-      // What is pushed to just now came after the sweep had passed by.
+      // A repository into which somebody pushes now came after the sweep had passed by.
       if (standing === 'gone' && this.pushes.listed(name).length > 0) return;
       if (standing === 'gone') {
         this.#ledger.walks.recordGone(name, sweep.startSeq);

@@ -9,7 +9,7 @@ import { isOfNetwork, leavesOf, mountsIn, mountTable, type StorageSettings } fro
 import type { Leaf } from '../quota/index.ts';
 import type { TemplatePlace } from '../scan/index.ts';
 
-/** What it is that lies in a section; VISIBILITY may have been another when it was measured. */
+/** Returns the leaves of a section under any VISIBILITY, which may have been another at the last walk. */
 export function leavesThere({ kind }: StorageSettings): readonly Leaf[] {
   return leavesOf({ kind, visibility: 'export-ok' });
 }
@@ -17,11 +17,11 @@ export function leavesThere({ kind }: StorageSettings): readonly Leaf[] {
 export interface Paths {
   /** Something that this host walks may lie there. */
   readonly isHere: boolean;
-  /** What the path is to other hosts that walk there. */
+  /** The path as other hosts that walk there have it. */
   readonly elsewhere: readonly { readonly shared: string; readonly below: string }[];
 }
 
-/** What a path, links resolved, may be: templates of several sections may begin with the same directory. */
+/** Finds the sections of a path, links resolved: several may have templates for the same directory. */
 export function pathsOf(
   path: string,
   places: readonly TemplatePlace[],
@@ -73,7 +73,7 @@ export function unsharedIn(
   });
 }
 
-/** The same by the file systems that are mounted now. */
+/** Does as `unsharedIn`, with the file systems that are mounted now. */
 export async function unsharedNow(
   places: readonly TemplatePlace[],
   storages: readonly StorageSettings[],

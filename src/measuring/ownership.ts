@@ -1,4 +1,4 @@
-/** Whose a unit is and what kind of data, where a forge's database knows and no walk does. */
+/** The owner and the leaf of a unit, if a forge's database knows them and no walk does. */
 
 import type { Config } from '../config/index.ts';
 import type { Ledger } from '../ledger/index.ts';

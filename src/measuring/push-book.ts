@@ -28,9 +28,9 @@ interface Arriving {
   readonly lines: string;
   /** Its place in the order of walks. */
   readonly beganSeq: number;
-  /** When the push began or the stray was born, on the monotonic clock. */
+  /** The beginning of the push, or the birth of the stray, on the monotonic clock. */
   readonly since: number;
-  /** What is in it cannot be read. */
+  /** Tells whether its content cannot be read. */
   readonly isUnreadable: boolean;
   readonly hasArrived: boolean;
   readonly end: { readonly seq: number; readonly isTaken: boolean } | null;
@@ -211,7 +211,7 @@ export class PushBook {
     this.#ended = this.#ended.filter(({ until }) => until > now).slice(-mostSettled);
     if (known.id !== null)
       this.#ended = [...this.#ended, { key: keyOf({ name, id: known.id }), until: now + minuteMs }];
-    // What a stray brought is stored, and so counts like a push.
+    // The objects of a stray that was taken are stored, and count like those of a push.
     if (!known.isPush && !isTaken) this.#arriving.delete(name);
     else this.#arriving.set(name, { ...known, end: { seq, isTaken } });
     return true;

@@ -48,7 +48,7 @@ export interface Strays {
 
 interface Watched {
   readonly book: PushBook;
-  /** What of it is in the figure of the ledger. */
+  /** The bytes of pushes and strays that are in the ledger's figure. */
   counted: number;
   stepMs: number;
   cancel: () => void;
@@ -202,12 +202,12 @@ export class Pushes implements PushServices, UnitPushes {
     return { ...facts, isUnsure: facts.isUnsure || isUnsure };
   }
 
-  /** What counts of a unit beside its last walk. */
+  /** Returns the bytes of a unit's pushes and strays, which count beside its last walk. */
   bytesOf(unit: string): number {
     return this.#watched.get(unit)?.counted ?? 0;
   }
 
-  /** What a unit counts without its pushes and strays; undefined: it is not known. */
+  /** Returns the bytes of a unit without its pushes and strays; undefined: the unit is not known. */
   withoutThem(unit: string): number | undefined {
     const bytes = this.#options.ledger.units.unit(unit)?.bytes;
     return bytes === undefined ? undefined : Math.max(0, bytes - this.bytesOf(unit));
@@ -298,7 +298,7 @@ export class Pushes implements PushServices, UnitPushes {
     return watched;
   }
 
-  /** What a look has shown; the walk that the end of a push causes is begun. */
+  /** Takes the findings of a look. If a push has ended, a walk begins. */
   #saw(unit: string, seen: FoundQuarantines): void {
     const watched = this.#watch(unit);
     const { book } = watched;

@@ -20,7 +20,7 @@ export interface RenamesOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Where more came to others at once, templates or owners were changed, and it is no matter of names. */
+/** If more units change their owner at once, templates or owners were changed, and not names. */
 const mostUnits = 100_000;
 /** The directories of one owner are walked one after the other. */
 const quietMs = 2000;

@@ -1,8 +1,8 @@
-/** What others know of the repositories that are measured, and want to know of them. */
+/** Interfaces of the parts that know the measured repositories, or follow their changes. */
 
 import type { Leaf } from '../quota/index.ts';
 
-/** What a forge's database says of repositories. */
+/** Reads visibility and owners of repositories from a forge's database. */
 export interface RepositoryVisibility {
   /** The leaf of the repository at this path; null while it is not known. */
   leafOf(path: string): Leaf | null;
@@ -10,7 +10,7 @@ export interface RepositoryVisibility {
   ownerOf(path: string): string | null | undefined;
 }
 
-/** Whoever looks into the repositories that are measured here. */
+/** Gets the events of the repositories that are measured here. */
 export interface RepositoryWatch {
   /** A hook of another host says that something was pushed into a repository that is walked here. */
   changed(path: string): void;

@@ -1,5 +1,5 @@
 /**
- * What a repository counts of its objects after a walk.
+ * The rule by which a repository counts its objects after a walk.
  *
  * While git repacks, the same objects are there twice for a while, and for a moment perhaps not at all. So a
  * walk is believed only where nothing shows that it may have seen such a moment. Else no more counts than
@@ -27,10 +27,10 @@ export interface ObjectsWalk {
   readonly signs: RepackSigns;
   /** For how long no directory of `objects` had changed when it began; negative: one changed meanwhile. */
   readonly quietMs: number;
-  /** When it began, in milliseconds of a clock that nobody sets, and how long it took. */
+  /** The beginning of the walk, in milliseconds of a clock that nobody sets, and its length. */
   readonly at: number;
   readonly milliseconds: number;
-  /** What pushes brought that ended between the beginnings of the last walk and of this one. */
+  /** Bytes of pushes that ended between the beginnings of the last walk and of this one. */
   readonly takenBytes: number;
   /** A push ended during the walk, or may have. */
   readonly hasPushEnded: boolean;
@@ -40,7 +40,7 @@ export interface ObjectsWalk {
 
 export interface NextCount {
   readonly count: ObjectsCount;
-  /** When to walk again, from now on; null: the unit is quiet. */
+  /** The time until the next walk, from now on; null: the unit is quiet. */
   readonly againMs: number | null;
 }
 

@@ -129,7 +129,7 @@ export class Directories {
 
   #list(directory: Directory, watched: Watched): void {
     const { names, unread } = namesInTemplate(directory);
-    // What cannot be read has not gone.
+    // A directory that cannot be read has not gone.
     if (unread.length > 0) return;
     const isIdentified = names.length <= mostIdentified;
     const former = new Map(namesOf(watched).map(each => [plainName(each), each]));

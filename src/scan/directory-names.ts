@@ -1,6 +1,6 @@
 /**
- * What is at paths that a request names: which repository, which names a unit has, and whether it takes --force.
- * Synchronous, for threads.
+ * Looks at paths that a request names: for the repository there, for names in a unit, and for a repository that
+ * takes no --force. Synchronous, for threads.
  */
 
 import { lstatSync, realpathSync, statSync } from 'node:fs';

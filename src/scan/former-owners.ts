@@ -22,7 +22,7 @@ export const formerOwnersTable = `
 /** An owner that a directory belonged to before. */
 export interface FormerOwner {
   readonly name: string;
-  /** When it was first met as another one's, in milliseconds since 1970. */
+  /** The time when it was first seen with another owner, in milliseconds since 1970. */
   readonly until: number;
 }
 
@@ -66,7 +66,7 @@ export function formerOwnersIn(database: DatabaseSync): FormerOwners {
     LIMIT 1
   `);
   return ({ identity, path, owner, now }) => {
-    // Whether upper case is another owner is not known here; such a change of case is told in no case.
+    // The setting for upper case is not known here, so a change of case alone is never reported.
     const key = ownerKey(owner, true);
     const row = rowOf.get(identity);
     if (row === undefined) {

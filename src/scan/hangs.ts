@@ -15,7 +15,7 @@ import type { WorkerClient } from './worker-client.ts';
 /** A place at which a thread waits for a disk. */
 export interface Hang {
   readonly path: string;
-  /** Where its file system is mounted. */
+  /** The mount point of its file system. */
   readonly mountedAt: string;
   /** How long it has waited. */
   readonly milliseconds: number;
@@ -94,7 +94,7 @@ export class Hangs {
     return this.#places(waiting => waiting.some(thread => this.#isHung(thread)));
   }
 
-  /** The same for those whom nobody would wait for. */
+  /** The places to avoid by looks for which nobody would wait. */
   avoidedInHaste(): readonly string[] {
     return this.#places(
       waiting => waiting.length >= mostImpatient || waiting.some(thread => this.#isHung(thread)),
@@ -118,7 +118,7 @@ export class Hangs {
     return isTold || monotonic() - since >= this.#options.hungAfterMs;
   }
 
-  /** Where a thread waits, if that is why nobody is to look at this path; else null. */
+  /** The place where a thread waits, if that is the reason not to look at this path; else null. */
   waitingAt(path: string): string | null {
     const place = this.avoided().find(avoided => isWithin(path, avoided));
     if (place === undefined) return null;

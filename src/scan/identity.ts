@@ -1,4 +1,4 @@
-/** Which directory is at a unit's path, and whose it was before. */
+/** The identity of the directory at a unit's path, and its former owner. */
 
 import { lstatSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
@@ -12,7 +12,7 @@ export interface DirectoryIdentity {
   readonly birth: string | null;
 }
 
-/** Which directory is there; null where none is. Where the system does not say, that is its name. */
+/** Returns the identity of a directory; null: there is none. If the system does not say, it is the name. */
 export function identityOf(path: string): DirectoryIdentity | null {
   try {
     const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });

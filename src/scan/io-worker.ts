@@ -45,7 +45,7 @@ shareLooks(shared, () => avoided);
 
 port.on('message', ({ question, avoided: places }: IoWorkerRequest) => {
   avoided = places;
-  // What is asked of the cache is no look at the storage.
+  // A question to the cache is no look at the storage.
   if (question.ask !== 'prepare cache' && question.ask !== 'prune cache') beginTask(shared);
   try {
     send({ type: 'answer', answer: answerTo(question) });
@@ -141,7 +141,7 @@ function find(discovered: Iterable<Discovered>): null {
 function unitOf(context: ScanContext, path: string): WorkerAnswers['locate'] {
   const located = locate(context.layout, path);
   const isSure = located.found === 'unit' || context.layout.roots.every(root => root.state === 'present');
-  // What was mounted since the layout was made is not missing any more.
+  // A file system may have been mounted since the layout was made.
   return isSure ? located : locate(resolveLayout(context.storages, context.exclude), path);
 }
 

@@ -36,7 +36,7 @@ export interface MeasuredUnit {
   /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */
   readonly tooLarge: boolean;
   readonly seq: number;
-  /** When the walk was begun, in milliseconds since 1970. */
+  /** The beginning of the walk, in milliseconds since 1970. */
   readonly measuredAt: number;
 }
 

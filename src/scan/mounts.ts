@@ -1,4 +1,4 @@
-/** Which file system a path lies on, told from the system's list of mounts, without asking the disk. */
+/** Finds the file system of a path in the system's list of mounts, without asking the disk. */
 
 import { readFile } from 'node:fs/promises';
 import { decodePath, hasOwnTimes, type MountTable, mountsIn, mountTable } from '../layout/index.ts';

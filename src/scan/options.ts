@@ -18,7 +18,7 @@ export interface ScanSettings {
 export interface ScannerOptions extends ScanSettings {
   /** How many threads walk. */
   readonly workers: number;
-  /** Where the scan cache is kept; its directory must be there. */
+  /** The file of the scan cache; its directory must exist. */
   readonly cacheFile: string;
   /** The bytes that a unit counts, without what pushes add that are under way. */
   readonly knownBytes: (path: string) => number | undefined;

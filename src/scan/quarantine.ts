@@ -22,7 +22,7 @@ export type Measure = 'apparent' | 'allocated';
 export interface FoundQuarantine extends Quarantine {
   /** In milliseconds since 1970, by the file system's host; null: it keeps no times of birth. */
   readonly bornAt: number | null;
-  /** What is in it cannot be read, or is too much: `bytes` is 0. */
+  /** Tells whether its content cannot be read, or is too much: `bytes` is 0. */
   readonly isUnreadable: boolean;
 }
 
@@ -154,7 +154,7 @@ function see(place: string, name: string, measure: Measure): FoundQuarantine | n
   }
 }
 
-/** What goes meanwhile counts nothing. */
+/** Adds up a quarantine. Files that go meanwhile count nothing. */
 function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 'hasObjects' | 'sample'> {
   let bytes = 0;
   let entries = 0;

@@ -79,7 +79,7 @@ export class Run implements ScanRun {
   unitsFound = 0;
   units = 0;
 
-  /** Where disks did not answer: told once, and not for each unit. */
+  /** Places where disks did not answer: reported once, and not for each unit. */
   readonly #hungAt = new Set<string>();
   readonly #over = Promise.withResolvers<void>();
   /** The counts of the walkers for this run only. */

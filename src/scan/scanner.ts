@@ -32,7 +32,7 @@ export interface ScannerStatus {
   readonly waiting: { readonly soon: number; readonly sweep: number };
   /** Lookups that a disk never answered. */
   readonly hangingLookups: number;
-  /** Where disks do not answer, the longest first. */
+  /** Places on disks that do not answer, the longest first. */
   readonly hangs: readonly Hang[];
   /** The sweep that runs, or the last one that ran. */
   readonly lastRun: ScanRun | null;
@@ -58,7 +58,7 @@ export interface Scanner {
    * Never rejects.
    */
   disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
-  /** Where the directories are that the templates begin with; none before that was found out. */
+  /** The directories that the templates begin with; empty until they are found. */
   places(): readonly TemplatePlace[];
   /** The kinds of data whose units are not walked, with their rulers as they are configured. */
   rulers(): ReadonlyMap<Leaf, string>;
@@ -103,7 +103,7 @@ export function createScanner(options: ScannerOptions): Scanner {
     mounts,
     hungAfterMs,
     log,
-    // What was left out is looked at now.
+    // The disk answers again: a sweep takes the units that were left out.
     onAnswer: () => {
       if (!isClosed) request({ kind: 'sweep' });
     },

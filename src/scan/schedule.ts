@@ -1,5 +1,5 @@
 /**
- * When sweeps begin by themselves.
+ * Begins sweeps by a schedule.
  *
  * The clock is looked at again and again, and each time compared with what it was the last time: whether
  * a tick of the pattern lies between. So a clock that is set forward, or a host that slept,
@@ -27,7 +27,7 @@ export interface ScheduleClock {
 }
 
 export interface Schedule {
-  /** When the next one of a kind is due, in milliseconds since 1970; null where never. */
+  /** Returns the time of the next sweep of a kind, in milliseconds since 1970; null: there is none. */
   next(kind: SweepKind): number | null;
   /** From the next one of a kind to the one after it, in milliseconds; null where there are not two. */
   interval(kind: SweepKind): number | null;

@@ -31,9 +31,9 @@ export const count = {
   bytes: 2,
   /** The task's id; 0 for none. */
   task: 3,
-  /** When it was begun, in milliseconds of `monotonic`. */
+  /** The beginning of the task, in milliseconds of `monotonic`. */
   since: 4,
-  /** When it last got on, likewise; 0 while it has nothing to do. */
+  /** The time of its last progress, likewise; 0 while it has nothing to do. */
   moved: 5,
   /** For how long the thread has wanted a processor so far, had or not, in milliseconds, as it last said. */
   wantedMs: 6,

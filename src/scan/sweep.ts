@@ -80,7 +80,7 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   const takeAll = (discovered: readonly Discovered[]): void => {
     if (signal.aborted) return;
     for (const one of discovered) {
-      // Where a disk hung meanwhile, what was found before is found again.
+      // If a disk hung meanwhile, units are found a second time.
       if (one.type === 'listed') continue;
       const [before, name] =
         one.type === 'unit' ? [told.units, one.unit.path] : [told.others, `${one.type} ${one.path}`];
@@ -89,7 +89,7 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
       take(one, options, found, walks);
     }
   };
-  // Of a unit that is not to be walked nobody would look whether it is one.
+  // The search may assume units only if all of them are walked: nobody else inspects the others.
   await clients.ask({ ask: 'discover', layout, assumes: run.owners === null }, takeAll);
   run.discovering = false;
   await walks.empty();

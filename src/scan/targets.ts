@@ -69,7 +69,7 @@ export class Targets {
     if (current === undefined) return this.#begin(newTarget(path, origin));
     if (current.hasBegun) current.next ??= newTarget(path, origin);
     const target = current.next ?? current;
-    // What somebody said has changed may have changed inside, too.
+    // A unit that was reported as changed may have changed inside, too.
     if (origin === 'change') target.origin = origin;
     return target.outcome.promise;
   }

@@ -1,6 +1,6 @@
 /**
- * What each repository counts, from one walk to the next, by the rule of `counting.ts`; and the walks that
- * follow until it is quiet. Any other unit counts what a walk saw.
+ * Keeps the count of each repository, from one walk to the next, by the rule of `counting.ts`, and begins the
+ * walks that follow until it is quiet. Any other unit counts what a walk saw.
  */
 
 import { countObjects, firstStepMs, type ObjectsCount } from './counting.ts';
@@ -10,9 +10,9 @@ import type { ListedQuarantine } from './quarantine.ts';
 import { monotonic } from './shared.ts';
 import type { Start } from './walker-handle.ts';
 
-/** What pushes mean for a walk. */
+/** Facts about pushes that a walk needs. */
 export interface PushFacts {
-  /** What those brought that ended between the beginnings of the last walk and of this one. */
+  /** Bytes of pushes that ended between the beginnings of the last walk and of this one. */
   readonly takenBytes: number;
   /** One ended during the walk, or may have. */
   readonly hasEnded: boolean;
@@ -34,9 +34,9 @@ export const noPushes: UnitPushes = {
 };
 
 export interface CountedUnit {
-  /** What counts of the unit. */
+  /** The bytes that the unit counts. */
   readonly bytes: number;
-  /** What was to be expected by what was known; undefined: the unit was not known. */
+  /** The bytes that the last figure and pushes lead to; undefined: the unit was not known. */
   readonly expectedBytes: number | undefined;
 }
 
@@ -63,14 +63,14 @@ export class UnitCounts {
   }
 
   /**
-   * What counts after a walk; null: a walk that began later was counted already. `knownBytes`: what the unit
-   * counts without its pushes.
+   * Returns the figure after a walk; null: a walk that began later was counted already. `knownBytes`: the
+   * unit's figure without its pushes.
    */
   take(walked: WalkedUnit, start: Start, knownBytes: number | undefined): CountedUnit | null {
     const { objects, bytes } = walked;
     if (objects === null) return { bytes, expectedBytes: knownBytes };
     const { path } = walked.unit;
-    // Of one that was gone meanwhile nothing is known.
+    // A unit that was gone meanwhile begins anew.
     const before = knownBytes === undefined ? undefined : this.#units.get(path);
     if (before !== undefined && before.seq > start.seq) return null;
     const rest = bytes - objects.bytes;
@@ -120,7 +120,7 @@ export class UnitCounts {
   }
 }
 
-/** What the objects counted before the first walk of this life, by what the unit counted. */
+/** Derives the count of the objects before this daemon's first walk from the unit's figure. */
 function countOf(knownBytes: number | undefined, rest: number): ObjectsCount | null {
   if (knownBytes === undefined) return null;
   return { bytes: Math.max(0, knownBytes - rest), isUnsure: true, moreSince: null, stepMs: firstStepMs };

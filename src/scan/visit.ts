@@ -40,7 +40,7 @@ const longestPath = 1200;
 /** Paths that lead through an open descriptor begin so. */
 const held = '/proc/self/fd/';
 
-/** Where git's own files are, in a unit that is a repository; `other-objects` lies anywhere else in `objects`. */
+/** The use of a directory in a repository; `other-objects` lies anywhere else in `objects`. */
 type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'other-objects' | 'settings' | 'other';
 
 /** A directory to visit. */
@@ -277,7 +277,7 @@ function enter(
   const inner = at.inner.get(name);
   if (inner?.size === 0) return;
   if (at.role === 'objects' && isQuarantine(name)) {
-    // What is in it is a push's: see `quarantine.ts`.
+    // The content of a quarantine is a push's: see `quarantine.ts`.
     state.signature.doubt();
     return;
   }

@@ -54,7 +54,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   };
 }
 
-/** What goes on in the objects of a repository while it is walked. */
+/** Watches the objects of a repository while it is walked. */
 class ObjectsWatch {
   readonly startedAt: number;
   readonly #request: WalkRequest;
@@ -100,7 +100,7 @@ function bytesOf(state: Walk, cache: Cache): number {
   if (remembered !== null) {
     carryOver(sums, remembered, unreadPlaces);
   } else {
-    // What the unit was known with beyond what is seen now can only lie where nothing is seen.
+    // Known bytes beyond those seen now can only be in the places that cannot be read.
     const unseen = Math.max(0, (request.knownBytes ?? 0) - state.bytes);
     sums.bytes[first.directory] = (sums.bytes[first.directory] ?? 0) + unseen;
   }

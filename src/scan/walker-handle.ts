@@ -16,7 +16,7 @@ import { count, monotonic, newShared, type Shared, signal } from './shared.ts';
 import { endThread, startThread } from './thread.ts';
 import { unchangedResults } from './unchanged.ts';
 
-/** When a task was handed out, which is never later than its walk began. */
+/** The time when a task was handed out, never later than the beginning of its walk. */
 export interface Start {
   readonly seq: number;
   /** Milliseconds since 1970. */
@@ -33,7 +33,7 @@ export interface Counts {
 export interface WalkerHandle<Entry> {
   readonly worker: Worker;
   readonly shared: Shared;
-  /** Where its batch lies. */
+  /** The device of its batch. */
   device: string;
   /** Once it is told to hang: what is to be called when it has come back. */
   release: (() => void) | null;
@@ -124,7 +124,7 @@ export function numberedTask(
   { knownBytes, knownFiles, hasOwnTimes = () => true, quarantines = () => [] }: KnownUnits,
 ): NumberedTask {
   const path = pathOfTask(task);
-  // Of most units that a sweep compares nothing is read.
+  // A sweep only compares most units, and reads nothing of them.
   const isRead = 'unit' in task && task.trustsSignature !== true;
   const isOwn = hasOwnTimes(path);
   const files = isRead && isOwn && !again ? knownFiles?.(path) : undefined;

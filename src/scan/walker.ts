@@ -113,7 +113,7 @@ function resultOf(numbered: NumberedTask, context: ScanContext, attributes: Batc
     let { layout } = context;
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
-      // What was mounted since the layout was made is not unread.
+      // A file system may have been mounted since the layout was made.
       layout = resolveLayout(context.storages, context.exclude);
       located = inspect(layout, task.path);
     }

@@ -106,7 +106,7 @@ export class Watch {
   #leave(watcher: Watcher): void {
     const { thread } = watcher;
     thread.removeAllListeners();
-    // What it meets while it ends concerns nobody.
+    // Errors of a thread that is being ended concern nobody.
     thread.on('error', () => {});
     this.#ending.add(thread);
     thread.on('exit', () => {
@@ -187,7 +187,7 @@ export class Watch {
     if (report.type === 'found') {
       for (const path of report.paths) {
         watcher.first?.add(path);
-        // What the first pass finds and is known has been walked, or is about to be, by a sweep.
+        // A sweep has walked, or is about to walk, the known units that the first pass finds.
         if (watcher.first === null || knownBytes(path) === undefined) await this.#walk(watcher, path);
       }
       return;

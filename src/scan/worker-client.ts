@@ -32,7 +32,7 @@ export interface WorkerClient {
     question: Extract<WorkerQuestion, { readonly ask: Ask }>,
     more?: AskOptions,
   ): Promise<WorkerAnswers[Ask]>;
-  /** Where it looks at the disk, and how long it has been at that; null while it has nothing to do. */
+  /** The place where it looks at the disk, and since how long; null while it has nothing to do. */
   at(): { readonly path: string; readonly milliseconds: number } | null;
   /** Ends the thread; false where it hangs in the system and had to be left. */
   close(withinMs: number): Promise<boolean>;

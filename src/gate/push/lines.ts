@@ -10,7 +10,7 @@ export interface RefChanges {
   readonly created: number;
   readonly updated: number;
   readonly deleted: number;
-  /** Of the names of the created refs, together. */
+  /** The length of the names of all created refs. */
   readonly createdCharacters: number;
   /** A created name has more than ten levels. */
   readonly isNested: boolean;
@@ -48,7 +48,7 @@ export function* linesText(bytes: Buffer): Work<string> {
 const pull = /^refs\/pull\/\d+\/head$/;
 const zeros = /^0+$/;
 
-/** What is not of the form counts as an update, so that it lets nothing pass. */
+/** Counts a line of another form as an update, so that it lets nothing pass. */
 export function* readChanges(lines: string): Work<RefChanges> {
   let created = 0;
   let updated = 0;

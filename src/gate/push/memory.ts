@@ -7,7 +7,7 @@ import type { AllowedPush, PushAnswer } from './services.ts';
 import type { Timing } from './timing.ts';
 
 export interface AskedPush {
-  /** The same for the same quarantine with the same bytes, fields and lines. */
+  /** Stays equal as long as the quarantine, its bytes, the fields and the lines do. */
   readonly identity: string;
   /** Rejects where nothing could be decided. */
   readonly answer: Promise<PushAnswer>;

@@ -101,7 +101,7 @@ export class PushQuestions {
     return { ...answer, text: shownText(answer.text, facts.prefix) };
   }
 
-  /** Whoever waits is told to ask again, as the next daemon decides anew. */
+  /** Tells all hooks that wait to ask again: the next daemon decides anew. */
   close(): void {
     this.#isClosed = true;
     this.#stopped.resolve('stopped');
@@ -297,7 +297,7 @@ export class PushQuestions {
     this.#record(place, facts.actor, decided);
     // git writes the certificate of a signed push before the hook runs, outside of the quarantine.
     if (unit !== null && fieldOf(request.fields, 'GIT_PUSH_CERT') !== '') pushes.measure(unit);
-    // Who can name the quarantine of a push that is under way may read the repository.
+    // Only users who may read the repository can name the quarantine of a push that is under way.
     const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
     const deniesForce = unit !== null && worker.isHere && (await pushes.deniesForce(unit));
     const words = { ...this.#wordsFor(place, decided), deniesForce };
@@ -359,7 +359,7 @@ function seenAs(look: QuarantineLook | null): string {
   return look?.is === 'seen' ? `${look.quarantine.id} ${look.quarantine.bytes}` : String(look?.is);
 }
 
-/** Whose refs over the limit count together: a limit may be for one leaf alone. */
+/** The key under which refs over the limit are added up: a limit may be for one leaf alone. */
 function refsOwner({ ownerName, leaf }: PushPlace): string {
   return `${leaf} ${ownerName}`;
 }

@@ -47,15 +47,16 @@ export interface PushServices {
    */
   sameDirectory(path: string): Promise<string | null>;
   /**
-   * Which of these names exist in the unit, each a ref (loose or packed) or a directory or file below it; for
-   * refs that would make a folder a repository. Rejects with `not_ready` where the disk does not answer.
+   * Returns those of these names that exist in the unit, each a ref (loose or packed) or a directory or file
+   * below it; for refs that would make a folder a repository. Rejects with `not_ready` where the disk does not
+   * answer.
    */
   existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]>;
   /** The repository's configuration has git refuse --force; false as well where that cannot be read. Never rejects. */
   deniesForce(unit: string): Promise<boolean>;
 }
 
-/** What the worker is asked about a refused push. */
+/** A refused push for the worker to judge. */
 export interface JudgeTask {
   readonly unit: string;
   /** The name of the quarantine; null: the push brings no object. */

@@ -21,7 +21,7 @@ export async function readConfig(repository: Folder, keys: string): Promise<Read
   );
 }
 
-/** What a repository's own configuration says about hooks. */
+/** Facts about hooks from a repository's own configuration. */
 export interface ConfigFacts {
   readonly hooksPath: string | null;
   /** The project that GitLab wrote there. */

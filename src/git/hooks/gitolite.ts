@@ -124,7 +124,7 @@ async function physical(path: string): Promise<string> {
   return lookAt(path, () => realpath(path));
 }
 
-/** Whoever owns the configuration is the one that gitolite runs as. */
+/** gitolite runs as the owner of its configuration. */
 async function userAt(where: string, users: readonly User[]): Promise<User> {
   try {
     const home = await physical(where);
@@ -170,7 +170,7 @@ async function gitoliteOf(user: User, uid: number): Promise<(args: readonly stri
   };
 }
 
-/** Where its documentation has it installed, and where packages put it. */
+/** Finds gitolite's program in the folders of its documentation and of packages. */
 async function programOf({ name, home }: User): Promise<string> {
   const folders = [`${home}/bin`, ...(process.env.PATH ?? '').split(':'), '/usr/local/bin', '/usr/bin'];
   for (const folder of folders.filter(each => each.startsWith('/'))) {

@@ -9,13 +9,13 @@ export type HookName = (typeof hookNames)[number];
 
 export const hooksDirectory = new URL('hooks/', packageDirectory);
 
-/** Where a hook that was there before ours goes on, below `hooks/NAME.d`. */
+/** The name, in `hooks/NAME.d`, of a hook that was there before ours. */
 export const previousFile = '50-previous';
 
-/** Where ours lies, below `hooks/NAME.d`, when another hook runs that folder: before all others. */
+/** The name of our hook, in `hooks/NAME.d`, if another hook runs that folder: before all others. */
 export const folderFile = '00-softquota';
 
-/** Where Gogs, whose own hooks replace those in `hooks`, looks for hooks of others. */
+/** The folder from which Gogs runs other hooks; its own replace those in `hooks`. */
 export const customFolder = 'custom_hooks';
 
 /** Tells whether this is a hook that Gogs puts into repositories, and that runs `custom_hooks/NAME`. */

@@ -11,7 +11,7 @@ import { type HookName, hookNames } from './hook.ts';
 import { isCurrentEntry } from './inspect.ts';
 
 export interface HooksPath {
-  /** As it is written. */
+  /** The path as the configuration has it. */
   readonly path: string;
   /** The file that says so, or `the system's configuration`. */
   readonly from: string;
@@ -27,7 +27,7 @@ type Setting = Pick<HooksPath, 'path' | 'from'>;
 export type HooksPathFinder = (repository: Folder, facts: ConfigFacts) => Promise<HooksPath | null>;
 
 /**
- * As git looks for it on behalf of the repository's owner, who it is assumed to run as: the
+ * Looks for it as git does when the repository's owner runs it: in the
  * repository's config, the owner's two, the system's. Null where none says so, or where it
  * is the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
  */
@@ -67,7 +67,7 @@ function isCurrentAt(name: HookName, path: string): boolean {
   }
 }
 
-/** Whom a number stands for, as passwd(5) has it; null where it has none. */
+/** Finds the account of a number in a file as passwd(5); null where it has none. */
 async function accountOf(
   uid: number,
   passwd: string,

@@ -24,7 +24,7 @@ export type HookStanding = 'absent' | 'ours' | 'older' | 'foreign' | 'blocked';
 
 export interface HookState {
   readonly state: HookStanding;
-  /** Where it lies, below the repository; null: nowhere. */
+  /** The hook's file below the repository; null: there is none. */
   readonly file: string | null;
   /** Why git cannot run it; null where it can. */
   readonly blocked: string | null;

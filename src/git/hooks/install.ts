@@ -33,9 +33,9 @@ export interface InstallOptions extends WantedSettings {
 
 export interface InstalledHook {
   readonly did: 'installed' | 'updated' | 'unchanged';
-  /** Where ours lies, below the repository. */
+  /** Our hook's file, below the repository. */
   readonly file: string;
-  /** Where the hook that was there before goes on, below the repository; null where none was. */
+  /** The file of the hook that was there before, below the repository; null where none was. */
   readonly previous: string | null;
   /** Tells whether the previous hook is not executable, so that it does not run; git passed it over, too. */
   readonly skipped: boolean;
@@ -46,7 +46,7 @@ export type InstalledHooks = Readonly<Record<HookName, InstalledHook>>;
 export interface InstallDone {
   readonly repository: string;
   readonly hooks: InstalledHooks;
-  /** Where git runs other hooks than these. */
+  /** The setting by which git takes hooks from elsewhere; null: there is none. */
   readonly hooksPath: HooksPath | null;
 }
 
@@ -260,7 +260,7 @@ async function hooksFolder(hooks: Folder, name: HookName): Promise<Folder> {
   return (await hooks.directory(`${name}.d`)) ?? (await hooks.makeDirectory(`${name}.d`, made));
 }
 
-/** Whoever may search the directory may run the hook, and nobody but its owner write it. */
+/** Lets users run the hook who may search the directory, and only its owner write it. */
 export function ownedLike(hooks: Folder) {
   const { mode, uid, gid } = hooks.stats;
   return { mode: 0o700 | (mode & 0o010 ? 0o050 : 0) | (mode & 0o001 ? 0o005 : 0), uid, gid };

@@ -1,7 +1,7 @@
 /**
- * What release 0.1 kept outside of its hooks: softquota.* in the configurations of repositories, softquota-* files
- * beside their objects, and /etc/softquota/hook.conf. Installing takes on what was chosen there, and removes it
- * from the repository.
+ * Settings and files that release 0.1 kept outside of its hooks: softquota.* in the configurations of
+ * repositories, softquota-* files beside their objects, and /etc/softquota/hook.conf. Installing takes on what
+ * was chosen there, and removes it from the repository.
  */
 
 import { readdir } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { type HookSettings, parseLastFor, parseOnError } from './head.ts';
 
 export const hookConfPath = '/etc/softquota/hook.conf';
 
-/** What can be taken on; a value that the hooks of 0.1 would not have taken is none. */
+/** Settings of release 0.1 that stay in force. A value that its hooks did not take is left out. */
 export type OldSettings = Partial<Pick<HookSettings, 'onError' | 'lastFor'>>;
 
 /** A file of 0.1 in a repository; a hook that was killed left one with its process number behind. */

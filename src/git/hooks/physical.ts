@@ -1,4 +1,4 @@
-/** Where a path really leads. */
+/** Resolves the links of a path. */
 
 import { realpath } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';

@@ -12,7 +12,7 @@ import { runFolder } from './run-folder.ts';
 interface ReadStatus {
   readonly repository: string;
   readonly hooks: Readonly<Record<HookName, HookState>>;
-  /** Where git runs other hooks than these. */
+  /** The setting by which git takes hooks from elsewhere; null: there is none. */
   readonly hooksPath: HooksPath | null;
   /** Tells whether its own config file has clients asked for signed pushes. */
   readonly signedPushes: boolean;

@@ -19,9 +19,9 @@ export interface ForgeTemplate {
   /** The directory in which the forge keeps its repositories. */
   readonly root: string;
   readonly template: string;
-  /** Where the lines go, as a sentence without its end. */
+  /** The place for the lines, as a sentence without its end. */
   readonly where: string;
-  /** What makes the forge use the template. */
+  /** The settings that make the forge use the template. */
   readonly lines: readonly string[];
   /** Why it could not be written; null where it was. */
   readonly fault: string | null;
@@ -29,7 +29,7 @@ export interface ForgeTemplate {
 
 type Kind = 'gitea' | 'gogs';
 
-/** Where the template lies below the forge's root. */
+/** The template's folder below the forge's root. */
 const place = ['.softquota', 'template'];
 
 function filesOf(

@@ -27,7 +27,7 @@ export async function borrowerOf(
   return null;
 }
 
-/** Which object directories these repositories borrow from, as `identity` gives them. */
+/** Returns the object directories that these repositories borrow from, as `identity` gives them. */
 export async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
   const lent = new Set<string>();
   for (const repository of repositories) {
@@ -51,7 +51,7 @@ function alternatesOf(repository: string): readonly string[] {
     .map(line => (isAbsolute(line) ? line : resolve(objects, line)));
 }
 
-/** The same for a directory under each of its names; null: there is none. */
+/** Returns one text for a directory, whatever name it is reached by; null: there is none. */
 export async function identity(path: string): Promise<string | null> {
   try {
     const { dev, ino } = await stat(encodePath(path));

@@ -29,7 +29,7 @@ export interface KeepHooksOptions {
 }
 
 interface Known {
-  /** As it was after somebody looked after it; null: nobody has. */
+  /** The signature of the hooks after the last look; null: there was none. */
   signature: string | null;
   isGuarded: boolean;
   /** Why it is not guarded. */
@@ -45,7 +45,7 @@ interface Young {
 /** Milliseconds after a repository appeared. */
 const looksAfter = [0, 100, 300, 600, 1000, 2000, 5000, 15_000, 60_000];
 const passEveryMs = 200;
-/** Of the time of one core: half at first, a fifth for what is new, a twentieth for going round. */
+/** Rest for each part of work: half a core's time at first, a fifth for new ones, a twentieth on rounds. */
 const restAtFirst = 1;
 const restForNew = 4;
 const restForRound = 19;
@@ -163,7 +163,7 @@ export class KeepHooks {
       if (age < (looksAfter[young.next] ?? 0)) continue;
       while (age >= (looksAfter[young.next] ?? Number.POSITIVE_INFINITY)) young.next += 1;
       const isGuarded = await this.#lookAfter(path);
-      // What nothing touched since it was guarded, for so long, is left to the round.
+      // A guarded repository that nothing has touched for so long is left to the round.
       if (young.next === looksAfter.length || (isGuarded && age > settledMs)) this.#young.delete(path);
       await pace.step();
     }
@@ -219,8 +219,8 @@ export class KeepHooks {
     } else if (found.put) log.info({ path }, 'the hooks are put in');
     for (const file of found.skipped ?? [])
       log.warn({ path, file }, 'a hook that was there is not executable, so it does not run');
-    // What is not guarded is tried again each time; what changed meanwhile, also by this, is looked at once
-    // more.
+    // A repository that is not guarded is tried again each time; one that changed meanwhile, also by this,
+    // once more.
     const after = isGuarded ? await hooksSignature(path).catch(() => null) : null;
     const settled = after === signature ? signature : null;
     if (this.#take(known, settled, { isGuarded, why: whyOf(found) })) {

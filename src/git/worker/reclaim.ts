@@ -59,7 +59,7 @@ interface Known {
   isQueued: boolean;
   /** On the monotonic clock: until then it is not measured again. */
   restsUntil: number;
-  /** When garbage is collected, on the monotonic clock; null: there is none. */
+  /** The time of the next collection, on the monotonic clock; null: there is no garbage. */
   dueAt: number | null;
   /** Collections in a row that failed or freed nothing. */
   vain: number;

@@ -14,7 +14,8 @@ const mostDirectories = 2000;
 export interface RefsSignature {
   readonly text: string;
   /**
-   * The same text later says that no ref has changed: all was looked at, and nothing had changed just now.
+   * Tells whether the same text later proves that no ref has changed: all was looked at, and nothing had
+   * changed just before.
    */
   readonly isSure: boolean;
 }

@@ -1,4 +1,4 @@
-/** Where a repository's users write it as members of a group, the worker may be able to add packs and not to remove any. */
+/** Looks for packs that the worker may not remove: a group may have rights only to add some. */
 
 import { access, constants, readdir } from 'node:fs/promises';
 import { encodePath } from '../../layout/index.ts';

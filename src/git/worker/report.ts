@@ -57,7 +57,7 @@ export interface WorkerReport {
   readonly repositories: readonly RepositoryFigures[];
 }
 
-/** As JSON, in snake_case. */
+/** Turns a report into JSON, in snake_case. */
 export function reportJson({ hooks, repositories: figures, ...worker }: WorkerReport): object {
   const others = { ...worker, repositories: figures.map(figuresJson) };
   if (hooks === null) return { ...others, hooks: null };

@@ -33,7 +33,7 @@ export interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
   readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'shares'>;
   readonly log: Logger;
-  /** When full readings begin. */
+  /** The schedule of full readings. */
   readonly patterns: Patterns;
   /** Begins their schedule. */
   schedule(patterns: Patterns, tick: () => void): Pick<Schedule, 'close' | 'interval'>;
@@ -111,7 +111,7 @@ export class ForgeSync {
 
   #startSchedule(): Pick<Schedule, 'close' | 'interval'> {
     return this.#options.schedule(this.#patterns, () =>
-      // Whoever was in the way may be gone by now.
+      // The owner whose name was in the way may be gone by now.
       this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),
     );
   }
@@ -181,7 +181,7 @@ export class ForgeSync {
       if (this.#state.failed(fault)) {
         log.error({ code: fault.code, err: fault.cause }, `the forge cannot be read: ${fault.message}`);
       }
-      // What was told and not taken has to be told again.
+      // Figures that were read and not taken over have to be read again.
       this.#atLeast('anew');
       this.#failures++;
       return Math.min(longestRestMs, settings.pollMs * 2 ** Math.min(this.#failures - 1, 6));
@@ -333,7 +333,7 @@ function linesOf(
   };
 }
 
-/** What failed is softquota's own store. */
+/** Reports a failure of softquota's own store. */
 function ownFault(error: unknown): ForgeFault {
   return new ForgeFault(
     'unreachable',

@@ -1,4 +1,4 @@
-/** What the forge's reader is up to, as health and the log tell it. */
+/** The state of the forge's reader, for health and the log. */
 
 import type { ForgeFault, ForgeSummary } from '../../forge/index.ts';
 import type { ObservedForge } from '../../health/index.ts';

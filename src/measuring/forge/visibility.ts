@@ -1,4 +1,4 @@
-/** Which repositories are public by the forge's database, and who owns those whose path names no owner. */
+/** Visibility of repositories by the forge's database, and owners of those whose path names none. */
 
 import { isAmong, ownerIdIn, type PlaceOwnerColumns, type RepositoryNames } from '../../forge/index.ts';
 import type { Leaf } from '../../quota/index.ts';

@@ -1,4 +1,4 @@
-/** What the servers whose variables a hook has say together. */
+/** Reads a push's facts from the variables of all servers that a hook has. */
 
 import { nameFault } from '../../../quota/index.ts';
 import { fieldOf, type PushFields } from '../fields.ts';

@@ -8,7 +8,7 @@ import type { Arriving, GitServer } from './server.ts';
 
 /** A transaction works in a copy of the repository, `STORAGE/+gitaly/snapshots/A/B/REPOSITORY`. */
 const snapshot = /^(.*)\/(\+gitaly\/snapshots\/[^/]+\/[^/]+\/(.+))$/s;
-/** What an edit in the browser or a merge brings is below the storage. */
+/** The quarantine of an edit in the browser or a merge is below the storage. */
 const edit = /\/(\+gitaly\/tmp\/quarantine-[^/]+)$/;
 
 export const gitlabServer: GitServer = {
@@ -20,7 +20,7 @@ export const gitlabServer: GitServer = {
   },
   arriving,
   claim: fields => {
-    // Who pushes can set variables on other servers, but there the hook lies in the repository.
+    // On other servers a pusher can set these variables, but there the hook lies in the repository.
     const script = fieldOf(fields, 'script');
     if (!script.startsWith('/') || script.startsWith(`${fieldOf(fields, 'directory')}/`)) return null;
     const [ownerName = ''] = fieldOf(fields, 'GL_PROJECT_PATH').split('/', 1);

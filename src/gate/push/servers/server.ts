@@ -3,7 +3,7 @@
 import type { Leaf } from '../../../quota/index.ts';
 import type { PushFields } from '../fields.ts';
 
-/** Where the objects of a push are until it is accepted. */
+/** The place of a push's objects until it is accepted. */
 export type Arriving =
   /** A quarantine, named as `quarantinePath` takes it. */
   | { readonly in: 'quarantine'; readonly name: string }
@@ -12,7 +12,7 @@ export type Arriving =
   /** git made no quarantine that could be looked at. */
   | { readonly in: 'unknown' };
 
-/** Whose a repository is by the variables of its server. */
+/** The owner and the leaf of a repository by the variables of its server. */
 export interface Claim {
   readonly ownerName: string;
   readonly leaf: Leaf;
@@ -22,13 +22,13 @@ export interface Claim {
 export interface GitServer {
   /** Tells whether this server runs the hook. Several may, such as gitolite and sshd. */
   isHere(fields: PushFields): boolean;
-  /** Who pushes, for the record; empty where the server does not say. */
+  /** The pusher's name, for the record; empty where the server does not say. */
   actor(fields: PushFields): string;
   /** The repository's directory; absent: the one in which the hook runs. */
   directory?(directory: string): string;
-  /** Absent: as git says. */
+  /** Absent: git's own variables say it. */
   arriving?(fields: PushFields): Arriving;
-  /** Whose the repository is where no template matches it; null: nobody says. */
+  /** The owner of a repository that no template matches; null: nobody says. */
   claim?(fields: PushFields): Claim | null;
   /** Beginnings of the names of refs that the server hides, besides those of git's configuration. */
   readonly hidden?: readonly string[];

@@ -1,4 +1,4 @@
-/** What a push is to do with refs, and what git will really do. Names are bytes, as Latin-1. */
+/** Changes of refs: those that a push asks for, and those that git will make. Names are bytes, as Latin-1. */
 
 import { encodePath } from '../../../layout/index.ts';
 
@@ -73,7 +73,7 @@ export function tipsAfter(
     settings.hidden.some(each => name === each || name.startsWith(`${each}/`));
   for (const change of changes) {
     const { name } = change;
-    // What git makes of two names for one ref is not followed up.
+    // The outcome of two names for one ref is not predicted.
     if (refs.symbolic.has(name)) return null;
     const isBranch = name.startsWith(branches);
     const isAsSaid = (values.get(name) ?? '') === (isNone(change.old) ? '' : change.old);
@@ -91,7 +91,7 @@ export function tipsAfter(
   return [...values.values(), ...brought];
 }
 
-/** What has been done of a push that has ended. A ref that is gone holds nothing. */
+/** Tells how much of an ended push was done. A ref that is gone holds nothing. */
 export function doneOf(
   values: ReadonlyMap<string, string>,
   changes: readonly RefChange[],

@@ -120,7 +120,7 @@ async function judgeIn(
     return refused(
       `this push would not make the repository smaller: ${sizes}.${await othersText(view, limits, refs, changes)}`,
     );
-  // What git completes the pack with may be there a second time; anything beyond is there for nobody.
+  // git may complete a pack with objects that are there already; more than that has no use.
   if (brought.bytes > 2 * before)
     return refused(
       `this push brings ${formatBytes(brought.bytes)}, although ${sizes}. Delete branches and tags first.`,
@@ -234,7 +234,7 @@ async function othersText(
       if (!pushed.has(name)) held.push(name);
     })
     .catch((error: unknown) => {
-      // Of what is no commit git does not tell.
+      // git fails for an object that is no commit: then no ref is named.
       if (!(error instanceof UnusableRepository)) throw error;
     });
   const first = held.slice(0, mostNamed).map(name => printable(decodePath(Buffer.from(name, 'latin1'))));

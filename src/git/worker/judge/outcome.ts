@@ -18,7 +18,7 @@ import { refsOf } from './repository.ts';
 
 const firstStepMs = 10;
 const lastStepMs = 1000;
-/** Where its process cannot be seen, a push has ended after so long. */
+/** A push whose process cannot be seen has ended after so long. */
 const mostMs = 60_000;
 
 /**

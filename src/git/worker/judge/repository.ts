@@ -1,4 +1,4 @@
-/** What a judgement has to know of a repository: its refs, and the settings by which git takes pushes. */
+/** Reads the facts of a repository for a judgement: its refs, and the settings by which git takes pushes. */
 
 import { readdir } from 'node:fs/promises';
 import { readBounded, runProgram } from '../../../bounded/index.ts';
@@ -91,7 +91,7 @@ function isOn(value: string | null): boolean {
   return value !== null && !/^(?:false|no|off|0|)$/i.test(value);
 }
 
-/** What git does by such a setting; `refuse` where there is none. */
+/** Returns git's action by such a setting; `refuse` where there is none. */
 function action(value: string | null): 'ignore' | 'refuse' | 'update' {
   if (value === null) return 'refuse';
   const word = value.toLowerCase();

@@ -1,4 +1,4 @@
-/** What a quarantine holds, and when it was last written to. */
+/** Measures a quarantine, and finds the time of its last write. */
 
 import { lstat, readdir } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';

@@ -1,4 +1,4 @@
-/** Which quarantines of a repository a living process may own. */
+/** Finds the quarantines of a repository that a living process may own. */
 
 import type { Process } from './processes.ts';
 

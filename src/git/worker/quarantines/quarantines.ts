@@ -44,7 +44,7 @@ export interface RemovedQuarantine {
 }
 
 export interface HeldQuarantine extends RemovedQuarantine {
-  /** When it was made, in milliseconds since 1970. */
+  /** The time when it was made, in milliseconds since 1970. */
   readonly since: number;
 }
 
@@ -54,7 +54,7 @@ interface Candidate extends HeldQuarantine {
   readonly writtenAt: number;
 }
 
-/** What is known of the host while a look lasts. */
+/** Facts about the host, for the length of one look. */
 interface Host {
   readonly processes: readonly Process[];
   readonly seesAll: boolean;
@@ -64,7 +64,7 @@ interface Host {
 const lookEveryMs = 5000;
 const passEveryMs = 60_000;
 const recentMs = 3_600_000;
-/** Where not all processes can be seen, one stays for so long after the last write. */
+/** A quarantine stays for so long after the last write if not all processes can be seen. */
 const quietMs = 3_600_000;
 const restPerWork = 4;
 const mostReported = 1000;
@@ -141,7 +141,7 @@ export class Quarantines {
       if (performance.now() >= passAt) {
         passAt = performance.now() + passEveryMs;
         await this.#finder.pass(pace);
-        // What is there at the start may have been there for long.
+        // A quarantine that is there at the start may be old.
         await this.#look(await this.#findChanged(pace)).catch(() => {});
       }
       const now = performance.now();
@@ -206,7 +206,7 @@ export class Quarantines {
     names: readonly string[],
     { processes, seesAll, mounts }: Host,
   ): Promise<readonly RemovedQuarantine[]> {
-    // As long as one is there, it is looked at.
+    // A repository with a quarantine is looked at again.
     this.asked(path);
     const mount = mounts(path);
     const isLocal = mount !== null && hasOwnTimes(mount);

@@ -25,9 +25,9 @@ export interface SpaceFindings extends Omit<Reachability, 'stored'> {
   readonly isCut: boolean;
 }
 
-/** Of the files, where somebody waits for them. */
+/** Time for the files if somebody waits for the answer. */
 const quickMs = 7000;
-/** Of files and refs together, and of refs at least. */
+/** Time for files and refs together, and the least that refs get. */
 const refsMs = 9000;
 const leastMs = 1000;
 

@@ -14,7 +14,7 @@ export interface GitProgram extends GitVersion {
   readonly program: string;
   /** `git --exec-path`, as git says it and without links. */
   readonly execPaths: readonly string[];
-  /** As git says it, such as 2.39.5. */
+  /** The version in git's own words, such as 2.39.5. */
   readonly version: string;
 }
 

@@ -49,7 +49,7 @@ export class LargeVersions {
   }
 }
 
-/** The same text in Latin-1 by itself: a part of a longer one would keep all of that in memory. */
+/** Copies a text in Latin-1: a part of a longer text would keep all of that in memory. */
 export function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

@@ -30,7 +30,7 @@ export interface PathHistory {
 }
 
 const mostPaths = 20;
-/** As many again may be other names of those. */
+/** Room for other names of the largest files. */
 const mostCandidates = 60;
 const mostVersions = 50_000;
 /** Once so many are known, the smaller half is forgotten. */

@@ -36,7 +36,7 @@ export async function bytesOf(
   return (await objectsOf(view, tips, limits)).bytes;
 }
 
-/** The same, with the number of the objects. `input`: what git reads, with `--stdin` among the arguments. */
+/** Does as `bytesOf`, and counts the objects. `input` goes to git, with `--stdin` among the arguments. */
 export async function objectsOf(
   view: RepositoryView,
   tips: readonly string[],

@@ -4,7 +4,7 @@ import type { StoredVersion, Version } from './large-versions.ts';
 import { mostNamesKnown } from './other-names.ts';
 
 const mostOthers = 5;
-/** Of a file: with fewer bytes under another name it is not worth removing that, too. */
+/** Share of a file's bytes below which removing another name of it is not worth while. */
 const leastShare = 0.02;
 
 /** The bytes of all versions with a name, and how many they are. */
@@ -47,7 +47,7 @@ export function pathGroups(
           freed.set(version.id, version);
           continue;
         }
-        // What is also elsewhere stays.
+        // Removing this name does not free a version that has others.
         group.bytes -= version.bytes;
         group.versions -= 1;
       }

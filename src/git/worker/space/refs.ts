@@ -127,7 +127,7 @@ async function ownCommits(
   refs: readonly Ref[],
   limits: RunLimits,
 ): Promise<ReadonlyMap<number, number>> {
-  // Which ref reaches a commit, for those whose children have come and which have not come themselves.
+  // The ref that reaches a commit, for commits that are still to come and have a child that has come.
   const reachedBy = new Map<string, number>();
   const reach = (commit: string, by: number): void => {
     const before = reachedBy.get(commit);

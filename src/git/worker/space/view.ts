@@ -133,7 +133,7 @@ export class RepositoryView {
     return this.records(stages, limits, '\n', take, input);
   }
 
-  /** The same with another end of what it gives than that of a line. */
+  /** Runs git as `lines` does, for output whose records end with `end`. */
   async records(
     stages: readonly GitStage[],
     limits: RunLimits,
