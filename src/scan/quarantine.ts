@@ -56,6 +56,9 @@ const emptyPacks: ReadonlySet<string> = new Set([
   'pack/pack-7ed890d8a45760f3eecf73045b1d1047085af4776dc683d78eac82203df1993f.pack',
 ]);
 
+/** git's lock of the pack that arrives, which it removes before post-receive. */
+const packLock = /^pack\/pack-[0-9a-f]+\.keep$/;
+
 /** git needs two levels. */
 const mostDepth = 8;
 const mostEntries = 200_000;
@@ -170,7 +173,7 @@ function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 
         if (below.split('/').length > mostDepth) throw new TooMuch();
         pending.push(below);
       }
-      if (!entry.isFile()) continue;
+      if (!entry.isFile() || packLock.test(below.slice(1))) continue;
       const stats = lstatSync(encodePath(place + below), { throwIfNoEntry: false });
       if (stats?.isFile() !== true) continue;
       bytes += measure === 'allocated' ? stats.blocks * blockBytes : stats.size;

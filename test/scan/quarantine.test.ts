@@ -26,8 +26,9 @@ t.test('a quarantine counts its files by the configured measure, and shows one o
   t.match(look(), { quarantine: { bytes: 5000, hasObjects: true, sample: 'ab/cdef' } });
   fill(join(objects, name, 'pack/pack-0123.pack'), 100);
   fill(join(objects, name, 'pack/pack-0123.keep'), 3);
-  t.match(look(), { quarantine: { bytes: 5103, sample: 'pack/pack-0123.pack' } });
-  t.match(look('allocated'), { quarantine: { bytes: 8192 + 4096 + 4096 } });
+  const lock = "the lock of the pack is gone before the push's figure is exact";
+  t.match(look(), { quarantine: { bytes: 5100, sample: 'pack/pack-0123.pack' } }, lock);
+  t.match(look('allocated'), { quarantine: { bytes: 8192 + 4096 } });
   const before = look();
   rmSync(join(objects, name), { recursive: true });
   fill(join(objects, name, 'pack/pack-029d08823bd8a8eab510ad6ac75c823cfd3ed31e.pack'), 32);
