@@ -11,16 +11,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { hostTable } from './host.ts';
 
-/** In the order of their sections. */
+/** Claims of the page, in the order of their sections. Those of a push are in bench/results.md. */
 const claims = [
   'walk',
   'quiet',
-  'figure',
   'gate',
   'graces',
-  'hook',
-  'push',
-  'overshoot',
   'uploads',
   'start',
   'scale',
@@ -78,7 +74,7 @@ function sectionsOf(text: string): readonly (readonly [string, string])[] {
 function head(): string {
   return wrapped(`# Performance
 
-How fast softquota is, beside what you would use instead. \`bench/run\` measures it; [bench/README.md](../bench/README.md) says what each figure means. Figures are medians with the smallest and largest in brackets. A ratio is softquota's figure to the other's, the median of what each round gave. [sizing.md](sizing.md) says how much memory, disk and time a server needs.
+How fast softquota is, beside what you would use instead. \`bench/run\` measures it; [bench/README.md](../bench/README.md) says what each figure means. Figures are medians with the smallest and largest in brackets. A ratio is softquota's figure to the other's, the median of what each round gave. [sizing.md](sizing.md) says how much memory, disk and time a server needs. What a push takes is in [bench/results.md](../bench/results.md).
 
 ${hostTable()}
 `);
