@@ -107,7 +107,7 @@ function typeOf({ headers }: IncomingMessage): 'form' | 'json' {
 }
 
 /** The parameters of a query or a form, one character a byte; throws `bad_parameter`. */
-export function parseForm(text: string): Parameters {
+function parseForm(text: string): Parameters {
   if (text === '') return none;
   const found = new Map<string, string>();
   for (const pair of text.split('&', mostParameters + 1)) {
