@@ -320,8 +320,11 @@ function answer(
   body: Buffer | null,
 ): Reply | Promise<Reply> {
   const route = routeOf(routes, request, response);
-  if (route.nested === undefined) return route.handle(services, parametersOf(request, body));
-  return nestedParametersOf(request, body, route.nested).then(found => route.handle(services, found));
+  const { nested } = route;
+  return route.handle(
+    services,
+    nested === undefined ? parametersOf(request, body) : nestedParametersOf(request, body, nested),
+  );
 }
 
 function routeOf(
