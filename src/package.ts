@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
  * dist/, each is a file with `-` for `/`.
  */
 export const entries = [
+  'api/long-body-worker',
   'commands/job-worker',
   'commands/width',
   'doctor/impersonator',

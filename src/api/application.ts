@@ -3,18 +3,17 @@
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
-import { workInSlices } from '../slices.ts';
 import { longestValidators } from '../wire/index.ts';
 import { isOpen, mustBeAllowed } from './access.ts';
 import { type AskerOptions, askerOf } from './asker.ts';
-import { jsonOf, strangersBytes, usualBytes } from './body.ts';
+import { jsonInBody, sentBody, strangersBytes, usualBytes } from './body.ts';
 import type { Built } from './built.ts';
 import type { Downloads } from './downloads.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
-import { isLong, writeJson } from './json-text.ts';
+import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { type MetricsPageOptions, metricsPage } from './metrics.ts';
-import type { Call, Method, Route, RouteOutcome } from './route.ts';
+import type { Call, Method, Route, RouteOutcome, SentDocument } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
@@ -117,7 +116,7 @@ function api({ routes, authenticate, browsers, services, streams, downloads }: A
         const outcome = await run(route, request, response, { allowed, browser: asker.browser });
         if (outcome.is === 'following') streams.open(request, response, outcome.following, allowed);
         else if (outcome.is === 'lines') await downloads.send(request, response, outcome.lines);
-        else await answer(route, request, response, outcome.body);
+        else answer(route, request, response, outcome.body);
       } catch (error) {
         throw asToldTo(known, error);
       }
@@ -163,7 +162,7 @@ async function run(
 ): Promise<RouteOutcome> {
   let caller = await allowed();
   const json = async () => {
-    const document = await jsonOf(request, mostBytesOf(route));
+    const document = await sentDocument(route, request);
     // It may have come slowly, and what its sender was let in by may be revoked meanwhile.
     caller = await allowed();
     return document;
@@ -180,25 +179,24 @@ async function run(
   );
 }
 
-async function answer(route: Route, request: Request, response: Response, body: unknown): Promise<void> {
+async function sentDocument(route: Route, request: Request): Promise<SentDocument> {
+  const mostBytes = mostBytesOf(route);
+  const { longBody: schema } = route;
+  const body = await sentBody(request, mostBytes);
+  if (schema === undefined || body.length <= mostWithoutThread) {
+    return { json: jsonInBody(body, mostBytes), isRead: false };
+  }
+  return { json: await readLongBody({ schema, body, mostBytes }), isRead: true };
+}
+
+function answer(route: Route, request: Request, response: Response, body: unknown): void {
   const { status, schema, version } = route.answer;
   const etag = version === undefined ? null : `"${version(body)}"`;
   const isHeld = etag !== null && holds(request, etag);
   if (etag !== null) response.set('ETag', etag);
   response.status(isHeld ? 304 : status);
   if (schema === undefined || response.statusCode === 304) response.end();
-  else if (isLong(body)) await sendLong(response, body);
   else response.json(body);
-}
-
-/** Does as `response.json`, a slice at a time. */
-async function sendLong(response: Response, body: unknown): Promise<void> {
-  const pieces: Buffer[] = [];
-  await workInSlices(writeJson(body, piece => pieces.push(Buffer.from(piece))));
-  response.set('Content-Type', 'application/json; charset=utf-8');
-  response.set('Content-Length', String(pieces.reduce((sum, { length }) => sum + length, 0)));
-  for (const piece of pieces) response.write(piece);
-  response.end();
 }
 
 /** As RFC 9110, 13.1.2 has it: a weak validator is as good, and `*` is held by whoever holds anything. */

@@ -3,26 +3,27 @@
 import type { z } from 'zod';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import { validated } from './validation.ts';
 
 /**
- * Parts of a request with the schema of each. Rejects with `invalid`, naming the first faults of all the
- * parts with their fields, and how many there are besides.
+ * Parts of a request with the schema of each. Throws `invalid`, naming the first faults of all the parts with
+ * their fields, and how many there are besides.
  */
 export function parsed<Schemas extends Readonly<Record<string, z.ZodType>>>(
   schemas: Schemas,
   input: Readonly<Record<keyof Schemas, unknown>>,
-): Promise<{ [Part in keyof Schemas]: z.output<Schemas[Part]> }>;
-export async function parsed(
+): { [Part in keyof Schemas]: z.output<Schemas[Part]> };
+export function parsed(
   schemas: Readonly<Record<string, z.ZodType>>,
   input: Readonly<Record<string, unknown>>,
-): Promise<Readonly<Record<string, unknown>>> {
+): Readonly<Record<string, unknown>> {
   const faults = new FaultList();
   const parts: [string, unknown][] = [];
   for (const [part, schema] of Object.entries(schemas)) {
-    const onIssue = (path: readonly PropertyKey[], message: string) =>
+    const result = schema.safeParse(input[part], { error: wordsOf });
+    if (result.success) parts.push([part, result.data]);
+    for (const { path, message } of result.error?.issues ?? []) {
       faults.add(() => `${fieldOf(path, part)}: ${message}`);
-    parts.push([part, await validated(schema, input[part], { onIssue, words: wordsOf })]);
+    }
   }
   if (!faults.isEmpty) throw new SoftquotaError('invalid', printable(faults.toString()));
   return Object.fromEntries(parts);

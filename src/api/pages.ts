@@ -1,8 +1,8 @@
 /** Long lists, a page at a time. */
 
 import { z } from 'zod';
-import { inSlices, workInSlices } from '../slices.ts';
-import { type Compare, firstOf, mostPicked, sorted } from '../sorting.ts';
+import { inSlices } from '../slices.ts';
+import { type Compare, firstOf, mostPicked } from '../sorting.ts';
 import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
 
@@ -63,8 +63,7 @@ export async function pageOf<Entry extends object>(
   const fromEnd = total - (end - limit);
   if (fromEnd <= 0) return { entries: [], total };
   if (fromEnd > mostPicked) {
-    const inOrder = await workInSlices(sorted(all, compare));
-    return { entries: inOrder.slice(end - limit, end), total };
+    return { entries: all.sort(compare).slice(end - limit, end), total };
   }
   // Backwards in both ways, so that equal entries stay in their order.
   const { first } = await firstOf(all.reverse(), fromEnd, (a, b) => compare(b, a));

@@ -12,6 +12,7 @@ import type { Caller } from '../identity/index.ts';
 import type { Requirement } from './access.ts';
 import type { Browser } from './asker.ts';
 import { parsed } from './input.ts';
+import type { LongBodySchema } from './long-body.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -56,6 +57,8 @@ interface Described {
   readonly faults?: readonly (401 | 404 | 409 | 422 | 429 | 503)[];
   /** How long a body may be; 1 MiB unless something larger is said, and 4 KiB where anybody may send it. */
   readonly mostBytes?: number;
+  /** The name of the body's schema, where a long one is read on a thread. */
+  readonly longBody?: LongBodySchema;
 }
 
 export interface Definition<
@@ -96,7 +99,13 @@ export interface Incoming {
   readonly params: unknown;
   readonly query: unknown;
   /** Reads the body. */
-  json(): Promise<unknown>;
+  json(): Promise<SentDocument>;
+}
+
+export interface SentDocument {
+  readonly json: unknown;
+  /** It is what its schema gives. */
+  readonly isRead: boolean;
 }
 
 /** Something that goes on until the asker or the daemon ends it. */
@@ -145,14 +154,18 @@ export function route<
     body: body ?? null,
     type: 'application/json',
     run: async (incoming, call) => {
-      const named = await parsed({ params: schemas.params }, { params: incoming.params });
+      const named = parsed({ params: schemas.params }, { params: incoming.params });
       // Without a schema of its own, `Params` is what `nothing` gives.
       const mustBe = () => definition.mustBe?.(named.params as z.output<Params>, call.caller);
       mustBe();
-      const json = body === undefined ? undefined : await incoming.json();
+      const { json, isRead } = body === undefined ? noBody : await incoming.json();
       if (body !== undefined) mustBe();
       definition.mustNotBe?.(json);
-      const input = await parsed(schemas, { params: incoming.params, query: incoming.query, body: json });
+      const input = parsed(isRead ? { ...schemas, body: nothing } : schemas, {
+        params: incoming.params,
+        query: incoming.query,
+        body: json,
+      });
       // The same: each part is what its schema, or `nothing`, gives.
       const answered = await definition.handle(input as Input<Params, Query, Body>, call);
       return { is: 'answer', body: answered };
@@ -198,10 +211,11 @@ export function csvRoute<Query extends z.ZodType>(
     answer: { ...answer, status: 200, schema: z.string() },
     type: 'text/csv',
     run: async (incoming, call) => {
-      const input = await parsed({ query }, { query: incoming.query });
+      const input = parsed({ query }, { query: incoming.query });
       return { is: 'lines', lines: await lines(input.query, call) };
     },
   };
 }
 
 const nothing = z.unknown();
+const noBody: SentDocument = { json: undefined, isRead: false };

@@ -1,16 +1,14 @@
 /**
  * Bounded reading: files of strangers are read up to a size and never waited for, every other program has a
- * time limit, lines that come over a connection have a longest, and JSON is read exactly, with a bounded depth
- * and number of values, a slice at a time.
+ * time limit, lines that come over a connection have a longest, and JSON is read with a bounded depth and
+ * number of values.
  *
  * Everybody who can write into a repository can replace each file there by a pipe, a device, a link or
  * gigabytes of data. So all of src/ reads such files, and runs programs, through this module.
  */
 
 export { type BoundedFile, mostFileBytes, readBounded } from './file.ts';
-export { readJson, readJsonInSlices } from './json.ts';
+export { JsonFault, mostDepth, mostExactCharacters, readExactJson, readJson } from './json.ts';
 export { type LineReader, takeLines } from './lines.ts';
-export { exactNumber, Inexact } from './number.ts';
 export { type EndedStage, pipePrograms, type Stage } from './pipe.ts';
 export { type Ended, isGroupAlive, type ProgramOptions, runProgram } from './program.ts';
-export { JsonFault, mostCharacters, mostDepth, mostInARow, mostNames, type ReaderOptions } from './reader.ts';

@@ -1,27 +1,108 @@
 /**
- * JSON that strangers send, to values: exact in its numbers, bounded in depth and number of values, and a
- * slice at a time, so that no document holds the event loop.
+ * JSON that strangers send, to values: by the language's own reader, for documents that do not hold the event
+ * loop: bounded in depth and in number of values, which are counted before.
  */
 
-import { type Work, workInSlices } from '../slices.ts';
-import { JsonReader, type ReaderOptions } from './reader.ts';
-
-/** So many are read in one step. */
-const valuesAtOnce = 50;
-
-/** Reads all of a short text at once. Throws `JsonFault`. */
-export function readJson(text: string, options: ReaderOptions): unknown {
-  const reader = new JsonReader(text, options);
-  while (!reader.read(Number.POSITIVE_INFINITY));
-  return reader.result;
+/** The reason why a text cannot be read. It has nothing of the text, which may be a secret. */
+export class JsonFault extends Error {
+  override readonly name = 'JsonFault';
 }
 
-/** Reads a text of any length. Rejects with `JsonFault`. */
-export function readJsonInSlices(text: string, options: ReaderOptions): Promise<unknown> {
-  return workInSlices(reading(new JsonReader(text, options)));
+export const mostDepth = 64;
+
+/** The longest text in which each number is looked at: the engine calls back for each value. */
+export const mostExactCharacters = 64 * 1024;
+
+/** A number with more digits may be rounded. */
+const plainDigits = 15;
+
+/** Counts lists and objects, and what is in them. Throws `JsonFault`. */
+export function readJson(text: string, mostValues: number): unknown {
+  mustBeSmall(shapeOf(text), mostValues);
+  return parsed(text);
 }
 
-function* reading(reader: JsonReader): Work<unknown> {
-  while (!reader.read(valuesAtOnce)) yield;
-  return reader.result;
+/**
+ * Does the same where no number may be rounded: NaN, which no schema takes, stands for one that cannot be
+ * represented. Throws `JsonFault`.
+ */
+export function readExactJson(text: string, mostValues: number): unknown {
+  const shape = shapeOf(text);
+  mustBeSmall(shape, mostValues);
+  if (!shape.mayBeRounded) return parsed(text);
+  if (text.length > mostExactCharacters) {
+    throw new JsonFault(
+      `it has a number with more than ${plainDigits} digits or an exponent, and more than ${mostExactCharacters} characters`,
+    );
+  }
+  return parsed(text, (_name: string, value: unknown, context?: { readonly source?: string }) =>
+    typeof value !== 'number' || isExact(value, context?.source ?? '') ? value : Number.NaN,
+  );
+}
+
+function parsed(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
+  try {
+    return JSON.parse(text, reviver);
+  } catch {
+    throw new JsonFault('it has a mistake, is cut short, or has more text after it');
+  }
+}
+
+interface Shape {
+  readonly depth: number;
+  readonly values: number;
+  /** There is a number with many digits or an exponent. */
+  readonly mayBeRounded: boolean;
+}
+
+/** Looks at all that is outside of texts. Of what is no JSON it may tell anything. */
+function shapeOf(text: string): Shape {
+  let isInText = false;
+  let open = 0;
+  let depth = 0;
+  let values = 1;
+  /** Digits and points in a row. */
+  let digits = 0;
+  let mayBeRounded = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] ?? '';
+    if (isInText) {
+      if (character === '\\') at++;
+      else if (character === '"') isInText = false;
+      continue;
+    }
+    if (isInNumber(character)) {
+      digits++;
+      if (digits > plainDigits) mayBeRounded = true;
+      continue;
+    }
+    if (digits > 0 && (character === 'e' || character === 'E')) mayBeRounded = true;
+    digits = 0;
+    if (character === '"') isInText = true;
+    else if (character === ',') values++;
+    else if (character === '[' || character === '{') {
+      values++;
+      open++;
+      depth = Math.max(depth, open);
+    } else if (character === ']' || character === '}') open--;
+  }
+  return { depth, values, mayBeRounded };
+}
+
+function isInNumber(character: string): boolean {
+  return (character >= '0' && character <= '9') || character === '.';
+}
+
+function mustBeSmall({ depth, values }: Shape, mostValues: number): void {
+  if (depth > mostDepth) throw new JsonFault('it is nested too deeply');
+  if (values > mostValues) throw new JsonFault(`it has more than ${mostValues} values`);
+}
+
+/** Tells whether a whole number is the one that is written there. */
+function isExact(value: number, source: string): boolean {
+  const [mantissa = ''] = source.toLowerCase().split('e', 1);
+  const digits = mantissa.replaceAll(/\D/g, '');
+  // Two numbers of so few digits are never the same in memory, but for those that are too small.
+  if (digits.length <= plainDigits) return value !== 0 || !/[1-9]/.test(digits);
+  return Number.isSafeInteger(value) && /^-?\d+(?:\.0+)?$/.test(source);
 }

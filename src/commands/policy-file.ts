@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { duration } from '../config/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { issueLines, parseSize, printable, printableJson } from '../text/index.ts';
-import { draftPolicy, limit, type NewRule, newWholePolicy, type WholePolicy } from '../wire/index.ts';
+import {
+  draftPolicy,
+  limit,
+  type NewRule,
+  newWholePolicy,
+  newWholeRule,
+  type WholePolicy,
+} from '../wire/index.ts';
 import { readWhole } from './files.ts';
 import { sizeExpected } from './limits.ts';
 
@@ -20,7 +27,7 @@ const size = z
   })
   .pipe(limit);
 
-const { rules, groups, version } = newWholePolicy.shape;
+const { groups, version } = newWholePolicy.shape;
 
 /** `"7d"` as well as 604800. */
 const grace = z
@@ -32,12 +39,12 @@ const grace = z
     context.addIssue(`${JSON.stringify(value)}: ${parsed.problem}; write seconds, such as 604800, or "7d"`);
     return z.NEVER;
   })
-  .pipe(rules.element.shape.grace);
+  .pipe(newWholeRule.shape.grace);
 
 const policyFile = z.strictObject({
   /** The version of what the API gave; what a file was made from does not matter. */
   version,
-  rules: z.array(rules.element.extend({ limit: size, grace: grace.optional() })).optional(),
+  rules: z.array(newWholeRule.extend({ limit: size, grace: grace.optional() })).optional(),
   groups: groups.optional(),
   settings: draftPolicy.shape.settings.unwrap().extend({ total: size.optional() }).optional(),
 });

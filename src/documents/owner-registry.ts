@@ -40,7 +40,6 @@ export class OwnerRegistry {
   readonly #byId = new HashedRows();
   /** Owners who are about to be put on record, by key. */
   readonly #expected = new Map<string, OwnerRecord>();
-  #version = 0;
 
   /** With `foldCase` the case of ASCII letters does not tell owners apart. */
   constructor(foldCase: boolean) {
@@ -50,11 +49,6 @@ export class OwnerRegistry {
   /** Every owner, in no order; may be gone through without haste, and more than once. */
   get all(): Iterable<OwnerRecord> {
     return { [Symbol.iterator]: () => this.#records() };
-  }
-
-  /** Another number after each change of who the owners are. */
-  get version(): number {
-    return this.#version;
   }
 
   keyOf(ownerName: string): string {
@@ -173,7 +167,6 @@ export class OwnerRegistry {
   /** Fills a row whose owner is not found by an id. */
   #put(row: number, { key, id, name, type, since }: OwnerRecord): void {
     this.#expected.delete(key);
-    this.#version += 1;
     // Of an owner who is being renamed, the later record is found.
     this.#leaveId(this.#rowOf(id));
     this.#makeRoomFor(row);
@@ -218,7 +211,6 @@ export class OwnerRegistry {
   }
 
   #remove(row: number): void {
-    this.#version += 1;
     this.#leaveId(row);
     this.#types[row] = 0;
     this.#names.delete(row);

@@ -33,8 +33,13 @@ export interface Question {
 
 /** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
 export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
+  const since = performance.now();
   const asked = askedIn(services, parameters);
-  if (asked.question !== null) return answerQuestion(services, asked.question);
+  if (asked.question !== null) {
+    const reply = answerQuestion(services, asked.question);
+    services.metrics?.took(performance.now() - since);
+    return reply;
+  }
   return services.locate(asked.path).then(unit => answerQuestion(services, asked.about(unit)));
 }
 
@@ -44,22 +49,8 @@ export async function askedQuestion(services: GateServices, parameters: Paramete
   return asked.question ?? asked.about(await services.locate(asked.path));
 }
 
-/** An answer from memory, with all that it rests on beside policy and settings. */
-export interface KnownCheck extends AnsweredCheck {
-  /** The path that was asked about; null where an owner was named. */
-  readonly path: string | null;
-  readonly question: Question;
-}
-
-/** Does the same from memory alone; null: a path has to be looked up, and nothing has been done yet. */
-export function answerKnownCheck(services: GateServices, parameters: Parameters): KnownCheck | null {
-  const { path, question } = askedIn(services, parameters);
-  if (question === null) return null;
-  return { path, question, ...answered(services, question, decideOn(services, question)) };
-}
-
 type AskedCheck =
-  | { readonly question: Question; readonly path: string | null }
+  | { readonly question: Question }
   /** The question waits for what this path belongs to. */
   | { readonly question: null; readonly path: string; about(unit: LocatedUnit): Question };
 
@@ -74,7 +65,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
-    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push }, path: null };
+    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push } };
   }
   const about = (unit: LocatedUnit): Question => ({
     ...ownedBy(unit),
@@ -87,7 +78,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
   const known = ledger.units.unitAt(path);
   if (known === null) return { question: null, path, about };
   const { name, owner, leaf, bytes } = known;
-  return { question: about({ path: name, owner, leaf, bytes }), path };
+  return { question: about({ path: name, owner, leaf, bytes }) };
 }
 
 function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit: LocatedUnit } {
@@ -118,16 +109,12 @@ function decideOn(services: GateServices, question: Question): Decided {
   });
 }
 
-interface AnsweredCheck extends Decided {
-  readonly reply: Reply;
-}
-
 function answerQuestion(services: GateServices, question: Question): Reply {
-  return answered(services, question, decideOn(services, question)).reply;
+  return answered(services, question, decideOn(services, question));
 }
 
 /** Puts a decision into words, on record, and into effect. */
-export function answered(services: GateServices, question: Question, answer: Decided): AnsweredCheck {
+export function answered(services: GateServices, question: Question, answer: Decided): Reply {
   const { ledger } = services;
   const { subject } = question;
   const { owner, decision } = answer;
@@ -136,14 +123,13 @@ export function answered(services: GateServices, question: Question, answer: Dec
   const record = { owner: owner.name, subject, actor: question.actor, decision };
   recordDecision(services, record, question.unit?.path);
   if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
-  const reply: Reply = {
+  return {
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',
     json: () => asJson(answer, subject, mode),
     // Who only tries the limits out is not spoken to.
     text: () => (mode === 'report' ? '' : textFor(services, question, answer)),
   };
-  return { reply, owner, decision };
 }
 
 function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSettings['mode']): object {

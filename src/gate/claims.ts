@@ -1,6 +1,6 @@
 /** `/v1/claims`: what a provider says of a user, told by a forge's own login, an SSO proxy or a job. */
 
-import { JsonFault, readJsonInSlices } from '../bounded/index.ts';
+import { JsonFault, readJson } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Claims } from '../oauth/index.ts';
 import { nameFault } from '../quota/index.ts';
@@ -24,7 +24,7 @@ export async function claims(services: GateServices, parameters: Parameters): Pr
   if (fault !== null) throw bad(`user is not a valid name: ${fault}`);
   const source = required(parameters, 'source');
   const isTrial = trialIn(parameters.get('try') ?? '');
-  const done = await services.synchronize({ user, source, claims: await claimsIn(parameters), isTrial });
+  const done = await services.synchronize({ user, source, claims: claimsIn(parameters), isTrial });
   const { outcome, groups, added, removed, skipped, ignored } = done;
   return {
     status: 200,
@@ -34,12 +34,12 @@ export async function claims(services: GateServices, parameters: Parameters): Pr
 }
 
 /** An object, or, in a form, its JSON text. */
-async function claimsIn(parameters: Parameters): Promise<Claims> {
+function claimsIn(parameters: Parameters): Claims {
   const text = required(parameters, 'claims');
   const expected = 'where a JSON object is expected, such as the payload of an ID token';
   let found: unknown;
   try {
-    found = await readJsonInSlices(text, { number: Number, mostValues });
+    found = readJson(text, mostValues);
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
     throw bad(`claims is not valid JSON: ${error.message}, ${expected}`);

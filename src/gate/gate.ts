@@ -24,7 +24,6 @@ import {
 import { faultReply, type Reply, sendAnswer } from './answer.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
-import { FastLane, takeConnections } from './fast-lane.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
 import { BodyRoom } from './push/body-room.ts';
@@ -112,8 +111,6 @@ export interface GateLimits {
   readonly idleMs: number;
   /** For what is under way when the gate closes. */
   readonly drainMs: number;
-  /** False: `node:http` reads all requests, so that a test can compare. */
-  readonly hasFastLane: boolean;
 }
 
 const usualLimits: GateLimits = {
@@ -122,7 +119,6 @@ const usualLimits: GateLimits = {
   requestMs: 10_000,
   idleMs: 60_000,
   drainMs: 2000,
-  hasFastLane: true,
 };
 
 /** Proxies pass on long addresses, in two headers, and cookies. */
@@ -132,7 +128,6 @@ const checkEveryMs = 1000;
 interface GateParts {
   readonly server: Server;
   readonly connections: Connections;
-  readonly fastLane: FastLane | null;
   readonly listening: Listening;
   readonly drainMs: number;
 }
@@ -140,14 +135,12 @@ interface GateParts {
 export class Gate {
   readonly #server: Server;
   readonly #connections: Connections;
-  readonly #fastLane: FastLane | null;
   readonly #listening: Listening;
   readonly #drainMs: number;
 
   private constructor(parts: GateParts) {
     this.#server = parts.server;
     this.#connections = parts.connections;
-    this.#fastLane = parts.fastLane;
     this.#listening = parts.listening;
     this.#drainMs = parts.drainMs;
   }
@@ -183,8 +176,7 @@ export class Gate {
     limits: Partial<GateLimits> = {},
   ): Promise<Gate> {
     const mayAsk = comesFrom(trustedProxies);
-    const own = { ...limits, hasFastLane: false };
-    return Gate.#opened(services, addressRoutes, server => listenAt(server, place), mayAsk, own);
+    return Gate.#opened(services, addressRoutes, server => listenAt(server, place), mayAsk, limits);
   }
 
   static async #opened(
@@ -194,10 +186,7 @@ export class Gate {
     mayAsk: (socket: Socket) => boolean,
     limits: Partial<GateLimits>,
   ): Promise<Gate> {
-    const { mostConnections, headersMs, requestMs, idleMs, drainMs, hasFastLane } = {
-      ...usualLimits,
-      ...limits,
-    };
+    const { mostConnections, headersMs, requestMs, idleMs, drainMs } = { ...usualLimits, ...limits };
     const isTrusted = routes === trustedRoutes;
     const server = createServer({
       maxHeaderSize: longestHeaderBytes,
@@ -214,11 +203,7 @@ export class Gate {
     // A client that has nothing more to ask may say so and still wait for the answer. Node has the switch,
     // its types do not.
     Object.assign(server, { httpAllowHalfOpen: true });
-    const giveToHttp = hasFastLane ? takeConnections(server) : null;
     const connections = new Connections(server, { most: mostConnections });
-    const fastLane =
-      giveToHttp &&
-      new FastLane({ server, giveToHttp, connections, services, headersMs, idleMs, checkEveryMs });
     const room = new BodyRoom();
     server.on('request', (request, response) => {
       const address = requestAddress(request);
@@ -258,7 +243,7 @@ export class Gate {
     const listening = await begin(server);
     // Such as no descriptor being left for one more connection: that one is lost, the gate is not.
     server.on('error', services.unforeseen);
-    return new Gate({ server, connections, fastLane, listening, drainMs });
+    return new Gate({ server, connections, listening, drainMs });
   }
 
   /** Ends some connections on which nothing is asked. */
@@ -268,19 +253,8 @@ export class Gate {
 
   /** Answers whoever has connected, and ends. */
   close(): Promise<void> {
-    const server = this.#server;
-    const fastLane = this.#fastLane;
     return closeServer({
-      server: {
-        close: closed => {
-          fastLane?.closeIdle();
-          return server.close(closed);
-        },
-        closeAllConnections: () => {
-          fastLane?.closeAll();
-          server.closeAllConnections();
-        },
-      },
+      server: this.#server,
       connections: this.#connections,
       withdraw: () => this.#listening.withdraw(),
       drainMs: this.#drainMs,
@@ -346,8 +320,11 @@ function answer(
   body: Buffer | null,
 ): Reply | Promise<Reply> {
   const route = routeOf(routes, request, response);
-  if (route.nested === undefined) return route.handle(services, parametersOf(request, body));
-  return nestedParametersOf(request, body, route.nested).then(found => route.handle(services, found));
+  const { nested } = route;
+  return route.handle(
+    services,
+    nested === undefined ? parametersOf(request, body) : nestedParametersOf(request, body, nested),
+  );
 }
 
 function routeOf(

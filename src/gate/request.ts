@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { JsonFault, readJsonInSlices } from '../bounded/index.ts';
+import { JsonFault, readJson } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
 
@@ -69,20 +69,21 @@ export function parametersOf(request: IncomingMessage, body: Buffer | null): Par
 
 /**
  * Does the same as `parametersOf` for a body that may be long: where it is JSON, those in `nested` may be
- * anything, and stand as their JSON text. Rejects with `bad_parameter`.
+ * anything, and stand as their JSON text. Throws `bad_parameter`.
  */
-export async function nestedParametersOf(
+export function nestedParametersOf(
   request: IncomingMessage,
   body: Buffer | null,
   { names, mostValues }: Nested,
-): Promise<Parameters> {
+): Parameters {
   if (body === null || body.length === 0 || typeOf(request) === 'form') return parametersOf(request, body);
-  const whole = await readJsonInSlices(textOf(body), { number: Number, mostValues }).catch(
-    (error: unknown) => {
-      throw error instanceof JsonFault ? bad(`the body is not JSON: ${error.message}`) : error;
-    },
-  );
-  return new Map([...queryOf(request), ...flat(mustBeObject(whole), names)]);
+  const text = textOf(body);
+  try {
+    const whole = readJson(text, mostValues);
+    return new Map([...queryOf(request), ...flat(mustBeObject(whole), names)]);
+  } catch (error) {
+    throw error instanceof JsonFault ? bad(`the body is not JSON: ${error.message}`) : error;
+  }
 }
 
 /** Parameters that may be whole JSON values, and how many values all of them may have together. */
@@ -107,7 +108,7 @@ function typeOf({ headers }: IncomingMessage): 'form' | 'json' {
 }
 
 /** The parameters of a query or a form, one character a byte; throws `bad_parameter`. */
-export function parseForm(text: string): Parameters {
+function parseForm(text: string): Parameters {
   if (text === '') return none;
   const found = new Map<string, string>();
   for (const pair of text.split('&', mostParameters + 1)) {

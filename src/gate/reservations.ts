@@ -48,7 +48,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
       seconds,
     }),
   );
-  const { reply } = answered(services, question, admission);
+  const reply = answered(services, question, admission);
   const [reservation] = 'reservations' in admission ? admission.reservations : [];
   return reservation === undefined ? reply : { ...shown(services, reservation, 201), decision: 'allowed' };
 }

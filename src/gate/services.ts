@@ -165,7 +165,7 @@ export interface DecisionCounts {
     subject: Subject,
     settings: Pick<QuotaSettings, 'enabled' | 'mode'>,
   ): void;
-  /** A check was answered in so many milliseconds. */
+  /** A check was answered from memory in so many milliseconds. */
   took(milliseconds: number): void;
 }
 
@@ -177,8 +177,6 @@ export interface GateServices {
     | 'admissions'
     | 'decide'
     | 'documents'
-    | 'isStill'
-    | 'markOf'
     | 'ownerUsage'
     | 'policy'
     | 'reports'

@@ -49,8 +49,7 @@ export class AccountTable {
   #unitCounts = new Int32Array(0);
   #partialUnits = new Int32Array(0);
   #measuredAt = new Float64Array(0);
-  /** How often each has changed, and how often one was opened or closed in each row: odd while it is open. */
-  #changes = new Int32Array(0);
+  /** Counts how often an account was opened or closed in each row: odd while it is open. */
   #lives = new Int32Array(0);
   /** The sums of units, without deltas; none where they have to be added up again. */
   readonly #sums = new PackedNumbers(leaves.length);
@@ -111,16 +110,6 @@ export class AccountTable {
   nameOf(row: number): string {
     const key = this.keyOf(row);
     return this.#owners.byKey(key)?.name ?? key;
-  }
-
-  /** Another number after each change. */
-  changesOf(row: number): number {
-    return this.#changes[row] ?? 0;
-  }
-
-  /** Something of it is another, though not for those who watch. */
-  changed(row: number): void {
-    this.#changes[row] = (this.#changes[row] ?? 0) + 1;
   }
 
   tell(row: number): void {
@@ -223,7 +212,6 @@ export class AccountTable {
     this.#unitCounts = grown(this.#unitCounts, rows);
     this.#partialUnits = grown(this.#partialUnits, rows);
     this.#measuredAt = grown(this.#measuredAt, rows);
-    this.#changes = grown(this.#changes, rows);
     this.#lives = grown(this.#lives, rows);
   }
 }

@@ -36,11 +36,6 @@ export class Account {
     return this.#table.keyOf(this.#row);
   }
 
-  /** Another number after each change. */
-  get changes(): number {
-    return this.#table.changesOf(this.#row);
-  }
-
   /** May be gone through more than once. */
   get units(): Iterable<UnitRecord> {
     return { [Symbol.iterator]: () => this.#records() };
@@ -148,7 +143,6 @@ export class Account {
     const extras = this.#table.openExtras(this.#row);
     const before = this.sourceShare(share.source.name);
     extras.sources = [...extras.sources.filter(one => one !== before), share];
-    this.#table.changed(this.#row);
     if (before !== undefined && hasSameFigures(before, share)) return;
     this.#recount();
     this.#table.tell(this.#row);
@@ -271,7 +265,6 @@ export class Account {
     for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
     table.addPartial(this.#row, Number(after?.partial ?? false) - Number(before?.partial ?? false));
     table.forgetMeasuredAt(this.#row);
-    table.changed(this.#row);
     const isOtherwise = this.#changeUnreachable(before, after);
     if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) {
       if (isOtherwise) table.tell(this.#row);
@@ -295,7 +288,6 @@ export class Account {
   }
 
   #recount(): void {
-    this.#table.changed(this.#row);
     const extras = this.#table.extras(this.#row);
     if (extras !== undefined) [extras.usage, extras.ownUsage] = [null, null];
   }

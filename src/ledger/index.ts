@@ -9,7 +9,7 @@
 export type { Action, Admission, Admissions } from './admissions.ts';
 export type { OwnerDecision, OwnerUsage } from './answer.ts';
 export type { Clock } from './clock.ts';
-export { Ledger, type UsageMark } from './ledger.ts';
+export { Ledger } from './ledger.ts';
 export type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 export type { Origins } from './origins.ts';
 export type { Reach } from './reach.ts';

@@ -37,16 +37,6 @@ import { type OwnerSize, UsageIndex } from './usage-index.ts';
 import { Walks } from './walks.ts';
 import { type Watcher, Watchers } from './watchers.ts';
 
-/** See `Ledger.markOf`. */
-export interface UsageMark {
-  readonly account: Account | undefined;
-  /** The account's. */
-  readonly changes: number | undefined;
-  readonly lastSweep: Walks['lastSweep'];
-  readonly isLasting: boolean;
-  readonly version: number;
-}
-
 type AccountFigures = Pick<OwnerUsage, 'usage' | 'unreachable' | 'measuredAt' | 'partial'>;
 
 export class Ledger {
@@ -87,7 +77,7 @@ export class Ledger {
     const clock: Clock = options.clock ?? systemClock;
     const { host, log, store } = options;
     const owners = new OwnerRegistry(options.foldCase);
-    const usage = new UsageIndex(owners, host, ownerKey => this.#watchers.tellOfUsage(ownerKey));
+    const usage = new UsageIndex(owners, host, ownerKey => this.#watchers.tell(ownerKey));
     const now = () => clock.wall();
     const nextSeq = () => ++this.#seq;
     const writeBehindTo = (to: Pick<Store, 'write'>, probe: () => Changes) =>
@@ -216,23 +206,6 @@ export class Ledger {
     return this.#usageOf(owner, ownerName, account, this.reservations.of(ownerKey, usage));
   }
 
-  /** Marks an owner's usage, which is this now, for `isStill`. */
-  markOf({ name, allowance, reserved }: OwnerUsage): UsageMark {
-    const account = this.#usage.account(name);
-    const isLasting = allowance === null && reserved === null && !account?.sources.length;
-    const { lastSweep } = this.walks;
-    return { account, changes: account?.changes, lastSweep, isLasting, version: this.#version };
-  }
-
-  /**
-   * Tells without looking the owner up that the usage is still this. False: it may be another, for something
-   * in it ends or grows old by itself, or something besides units has changed somewhere.
-   */
-  isStill({ stale }: OwnerUsage, { account, changes, lastSweep, isLasting, version }: UsageMark): boolean {
-    if (!isLasting || version !== this.#version || stale !== this.shares.isStale) return false;
-    return account?.changes === changes && lastSweep === this.walks.lastSweep;
-  }
-
   /**
    * Every owner, in no order, but for those whose bytes cannot be added up exactly; without what is reserved.
    */
@@ -338,11 +311,6 @@ export class Ledger {
       measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
       partial: lastSweep === null || (account?.partial ?? false),
     };
-  }
-
-  /** Another number after each change that no account tells of. */
-  get #version(): number {
-    return this.#usage.version + this.#watchers.told;
   }
 
   /** The groups that bear on an owner, the allowance on top of their limits, and the graces that run. */

@@ -42,7 +42,6 @@ export type ReadableUnits = Pick<
   | 'unitCount'
   | 'units'
   | 'unitsOf'
-  | 'unitsVersion'
   | 'unowned'
   | 'walkedBefore'
   | 'walkedOf'

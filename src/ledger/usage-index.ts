@@ -33,9 +33,6 @@ export class UsageIndex {
   readonly #accounts: AccountTable;
   readonly #units: UnitTable;
   readonly #onChange: (ownerKey: string) => void;
-  #accountsOpened = 0;
-  #unitsVersion = 0;
-  #accountsClosed = 0;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -68,16 +65,6 @@ export class UsageIndex {
 
   get units(): Iterable<UnitRecord> {
     return { [Symbol.iterator]: () => this.#records() };
-  }
-
-  /** Another number after each change of which units there are, or whose and of which leaf. */
-  get unitsVersion(): number {
-    return this.#unitsVersion;
-  }
-
-  /** Another number after each change of who the owners are, and which of them have accounts. */
-  get version(): number {
-    return this.#accountsOpened + this.#accountsClosed + this.owners.version;
   }
 
   get unitCount(): number {
@@ -205,7 +192,6 @@ export class UsageIndex {
 
   /** Opens the account of an owner on record who has none. */
   openFirst(ownerKey: string): Account {
-    this.#accountsOpened += 1;
     return new Account(this.#accounts, this.#accounts.open(ownerKey));
   }
 
@@ -223,7 +209,6 @@ export class UsageIndex {
   close(ownerKey: string): void {
     const row = this.owners.keys.find(ownerKey);
     if (this.#accountAt(row)?.isEmpty !== true) return;
-    this.#accountsClosed += 1;
     this.#accounts.close(row);
   }
 
@@ -233,7 +218,6 @@ export class UsageIndex {
     const ownerKey = unit.owner === null ? null : this.owners.keyOf(unit.owner);
     const row = this.#units.find(unit.id);
     const before = this.#recordAt(row);
-    if (before?.owner !== unit.owner || before.leaf !== unit.leaf) this.#unitsVersion += 1;
     if (before !== undefined && before.owner === unit.owner) {
       this.#units.set(row, unit, ownerKey);
       account?.replaced(before, unit);
@@ -252,7 +236,6 @@ export class UsageIndex {
     const accounts = owners.map(accountFor);
     const spellings = owners.map(name => (this.owners.keyOf(name) === name ? undefined : name));
     let row = this.#units.append(columns, spellings);
-    this.#unitsVersion += 1;
     for (let at = 0; at < ownersAt.length; at += 1, row += 1) {
       const account = accounts[ownersAt[at] ?? noRow];
       if (account === undefined) this.#countUnowned(1, bytes[at] ?? 0);
@@ -307,7 +290,6 @@ export class UsageIndex {
   }
 
   #remove(row: number, unit: UnitRecord): void {
-    this.#unitsVersion += 1;
     this.#accountOf(unit)?.take(row, unit);
     this.#units.remove(row);
     if (unit.owner === null) this.#countUnowned(-1, -unit.bytes);

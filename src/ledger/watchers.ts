@@ -9,12 +9,6 @@ export type Watcher = (ownerKey: string | null) => void;
 
 export class Watchers {
   readonly #watchers = new Set<Watcher>();
-  #told = 0;
-
-  /** How often they were told of something else than usage. */
-  get told(): number {
-    return this.#told;
-  }
 
   /** Gives what takes it out again. */
   add(watcher: Watcher): () => void {
@@ -23,16 +17,6 @@ export class Watchers {
   }
 
   tell(ownerKey: string | null): void {
-    this.#told += 1;
-    this.#call(ownerKey);
-  }
-
-  /** Tells of an owner whose account has become another. */
-  tellOfUsage(ownerKey: string): void {
-    this.#call(ownerKey);
-  }
-
-  #call(ownerKey: string | null): void {
     for (const watcher of this.#watchers) watcher(ownerKey);
   }
 }

@@ -10,7 +10,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Connections } from './connections.ts';
 
 export interface Closing {
-  readonly server: Pick<Server, 'close' | 'closeAllConnections'>;
+  readonly server: Server;
   readonly connections: Connections;
   /**
    * Has nobody connect any more who has not begun to; false: it cannot, others go on handing connections

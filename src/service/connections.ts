@@ -52,15 +52,6 @@ export class Connections {
     for (const socket of this.#upgraded) socket.destroySoon();
   }
 
-  get isDraining(): boolean {
-    return this.#draining;
-  }
-
-  /** A connection was asked something that its server never hears of, and that is answered already. */
-  asked(socket: Socket): void {
-    if (this.#idle.delete(socket)) this.#idle.add(socket);
-  }
-
   /** A connection speaks another protocol from now on: it counts, and makes no room. It ends with the drain. */
   upgraded(socket: Socket): void {
     this.#idle.delete(socket);
@@ -74,7 +65,10 @@ export class Connections {
     this.#doAfter(socket);
   }
 
-  /** Ends a quarter of those without a request, those first that have been so for longest. */
+  /**
+   * Ends a quarter of those without a request, those first that have been so for longest. For node:http, one on
+   * which nothing was ever asked is not idle.
+   */
   makeRoom(): void {
     let left = Math.ceil(this.#idle.size / 4);
     for (const socket of this.#idle) {

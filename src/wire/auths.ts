@@ -6,7 +6,7 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { text as anyText, mostOf } from './bounds.ts';
+import { text as anyText, atMost, mostOf } from './bounds.ts';
 import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
 import { nameOrNothing, newName } from './policy.ts';
 
@@ -16,7 +16,7 @@ const name = anyText.meta({ maxLength: longestName, pattern: nameOrNothing }).nu
 const flag = z.boolean().nullish();
 
 const scopes = z
-  .union([z.array(anyText).max(mostOf.scopes), anyText], {
+  .union([atMost(mostOf.scopes, z.array(anyText)), anyText], {
     error: 'expected a list of names, or one text with spaces between',
   })
   .nullish()

@@ -10,7 +10,7 @@ const longestKnownName = 4096;
 
 export const mostOf = {
   /** In a rule; there are fewer to choose from. */
-  subjects: 100,
+  subjects: 20,
   /** In one policy, or one group of it. */
   rules: 10_000,
   /** In a group that is created by itself. */
@@ -49,6 +49,16 @@ export function isEmail(address: string): boolean {
   return (
     address.length <= longestEmail && address.isWellFormed() && /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u.test(address)
   );
+}
+
+/** The list with at most so many entries; of a longer one no entry is looked at. */
+export function atMost<Entry extends z.ZodType>(most: number, list: z.ZodArray<Entry>) {
+  return z.preprocess((entries, { issues }) => {
+    if (Array.isArray(entries) && entries.length > most) {
+      issues.push({ code: 'too_big', origin: 'array', maximum: most, inclusive: true, input: entries });
+    }
+    return entries;
+  }, list.max(most));
 }
 
 /** Names that stand for something that is there; anything may be asked for. */

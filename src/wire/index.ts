@@ -200,6 +200,7 @@ export {
 export {
   type NewWholePolicy,
   newWholePolicy,
+  newWholeRule,
   type ReplacedPolicy,
   replacedPolicy,
   type WholePolicy,

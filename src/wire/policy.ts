@@ -7,7 +7,7 @@
 
 import { z } from 'zod';
 import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
-import { knownName, mostOf, queryNumber, text } from './bounds.ts';
+import { atMost, knownName, mostOf, queryNumber, text } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { graceFields, newGrace, newGraceMost, newMode, shownMode } from './grace.ts';
 import { allowance } from './requests.ts';
@@ -48,11 +48,13 @@ const subjectName = z.enum([...subjects, 'none'] satisfies readonly RuleSubject[
   error: issue => `there is no subject ${JSON.stringify(issue.input) ?? ''}`,
 });
 
-const ruleSubjects = z
-  .array(subjectName)
-  .max(mostOf.subjects)
-  .readonly()
-  .meta({ description: 'The kinds of data that the rule limits, counted together; `none` is nothing.' });
+const subjectsMeta = {
+  description: 'The kinds of data that the rule limits, counted together; `none` is nothing.',
+} as const;
+
+const ruleSubjects = z.array(subjectName).max(mostOf.subjects).readonly().meta(subjectsMeta);
+
+const newSubjects = atMost(mostOf.subjects, z.array(subjectName)).readonly().meta(subjectsMeta);
 
 /** A subject that can be asked about; spaces around it do not count. */
 export const askedSubject = text
@@ -74,13 +76,13 @@ const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
 const newTerms = { grace: orNull(newGrace), grace_most: orNull(newGraceMost), mode: orNull(newMode) };
 
 export const newRule = z
-  .object({ name: newName, limit, subjects: orNull(ruleSubjects), ...newTerms })
+  .object({ name: newName, limit, subjects: orNull(newSubjects), ...newTerms })
   .meta({ id: 'NewRule' });
 
 export type NewRule = z.output<typeof newRule>;
 
 export const ruleEdit = z
-  .object({ limit: orNull(limit), subjects: orNull(ruleSubjects), ...newTerms })
+  .object({ limit: orNull(limit), subjects: orNull(newSubjects), ...newTerms })
   .meta({ id: 'RuleEdit', description: 'Fields that are left out stay the same.' });
 
 export type RuleEdit = z.output<typeof ruleEdit>;
@@ -92,7 +94,7 @@ export const rule = z
 export type Rule = z.infer<typeof rule>;
 
 export const groupsRule = z
-  .object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects), ...newTerms })
+  .object({ name: newName, limit: orNull(limit), subjects: orNull(newSubjects), ...newTerms })
   .meta({
     description: 'An existing rule is used unchanged; a new rule is created, and needs a limit.',
   });
@@ -100,7 +102,7 @@ export const groupsRule = z
 export const newGroup = z
   .object({
     name: newName,
-    rules: orNull(z.array(groupsRule).max(mostOf.rulesOfNewGroup)),
+    rules: orNull(atMost(mostOf.rulesOfNewGroup, z.array(groupsRule))),
     mode: orNull(newMode),
   })
   .meta({ id: 'NewGroup' });
@@ -117,10 +119,9 @@ export type Group = z.infer<typeof group>;
 
 export const ownersGroups = z
   .object({
-    groups: z
-      .array(knownName)
-      .max(mostOf.groupsOfOwner)
-      .meta({ description: 'The names of all groups that the owner should be in.' }),
+    groups: atMost(mostOf.groupsOfOwner, z.array(knownName)).meta({
+      description: 'The names of all groups that the owner should be in.',
+    }),
   })
   .meta({ id: 'OwnersGroups' });
 

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
-import { knownName, mostOf } from './bounds.ts';
+import { atMost, knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { grace, newMode, shownMode } from './grace.ts';
 import { groupsRule, limit, newGroup, newRule } from './policy.ts';
@@ -105,26 +105,24 @@ export const policyFault = z
 
 export type LintFault = z.infer<typeof policyFault>;
 
+const draftGroup = newGroup.extend({
+  rules: atMost(mostOf.rules, z.array(groupsRule)).nullish(),
+  users: atMost(mostOf.users, z.array(knownName)).optional().meta({
+    description: 'The members; without it: the members of the group that has this name now.',
+  }),
+  mode: newMode.nullish(),
+});
+
 export const draftPolicy = z
   .strictObject({
-    rules: z.array(newRule).max(mostOf.rules).optional().meta({ description: 'Instead of all rules.' }),
-    groups: z
-      .array(
-        newGroup.extend({
-          rules: z.array(groupsRule).max(mostOf.rules).nullish(),
-          users: z.array(knownName).max(mostOf.users).optional().meta({
-            description: 'The members; without it: the members of the group that has this name now.',
-          }),
-          mode: newMode.nullish(),
-        }),
-      )
-      .max(mostOf.groups)
+    rules: atMost(mostOf.rules, z.array(newRule)).optional().meta({ description: 'Instead of all rules.' }),
+    groups: atMost(mostOf.groups, z.array(draftGroup))
       .optional()
       .meta({ description: 'Instead of all groups.' }),
     settings: z
       .strictObject({
         total: limit.optional().meta({ description: '`[quota.default] TOTAL` in bytes.' }),
-        default_groups: z.array(knownName).max(mostOf.groupsOfOwner).optional(),
+        default_groups: atMost(mostOf.groupsOfOwner, z.array(knownName)).optional(),
         refuse_when: z.enum(['exceeded', 'reached']).optional(),
         uncovered: z.enum(['default', 'deny']).optional(),
       })

@@ -1,7 +1,7 @@
 /** Scans: ordered, and told about. Times are ISO 8601. */
 
 import { z } from 'zod';
-import { knownName, mostOf } from './bounds.ts';
+import { atMost, knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
 
 export const scanKinds = ['sweep', 'verify'] as const;
@@ -12,10 +12,7 @@ export const scanOrder = z
       .enum(scanKinds)
       .default('sweep')
       .meta({ description: '`verify` uses no cache, and reports by how much the known figures were wrong.' }),
-    owners: z
-      .array(knownName.min(1))
-      .min(1)
-      .max(mostOf.owners)
+    owners: atMost(mostOf.owners, z.array(knownName.min(1)).min(1))
       .optional()
       .meta({ description: 'Only the units of these owners; without it, all units.' }),
     accept_moved: z.boolean().default(false).meta({

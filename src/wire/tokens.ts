@@ -1,7 +1,7 @@
 /** Tokens, in the JSON that Forgejo's clients know. Times are ISO 8601. */
 
 import { z } from 'zod';
-import { mostOf } from './bounds.ts';
+import { atMost, mostOf } from './bounds.ts';
 import { newName } from './policy.ts';
 
 /** The areas of Forgejo's scopes. */
@@ -25,15 +25,11 @@ const scope = z.enum(
   },
 );
 
-const scopes = z
-  .array(scope)
-  .max(mostOf.scopes)
-  .readonly()
-  .meta({
-    description:
-      '`all`, or `read:` and `write:` of `admin`, `user`, `organization`; writing includes reading. `public-only` removes the ' +
-      "scopes of `admin`. Forgejo's other scopes are accepted and have no effect.",
-  });
+const scopes = atMost(mostOf.scopes, z.array(scope)).meta({
+  description:
+    '`all`, or `read:` and `write:` of `admin`, `user`, `organization`; writing includes reading. `public-only` removes the ' +
+    "scopes of `admin`. Forgejo's other scopes are accepted and have no effect.",
+});
 
 const longestTime = 64;
 

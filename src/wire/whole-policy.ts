@@ -1,7 +1,7 @@
 /** All rules and groups, and who is in which, as one document. */
 
 import { z } from 'zod';
-import { knownName, mark, mostOf } from './bounds.ts';
+import { atMost, knownName, mark, mostOf } from './bounds.ts';
 import { newMode, shownMode } from './grace.ts';
 import { newName, newRule, rule } from './policy.ts';
 
@@ -27,17 +27,16 @@ export const wholePolicy = z
 
 export type WholePolicy = z.infer<typeof wholePolicy>;
 
+/** A rule of a whole policy. */
+export const newWholeRule = z.strictObject(newRule.shape);
+
 const newWholeGroup = z
   .strictObject({
     name: newName,
-    rules: z
-      .array(knownName)
-      .max(mostOf.rules)
+    rules: atMost(mostOf.rules, z.array(knownName))
       .nullish()
       .meta({ description: 'Names of rules of this document.' }),
-    users: z
-      .array(knownName)
-      .max(mostOf.users)
+    users: atMost(mostOf.users, z.array(knownName))
       .nullish()
       .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
     mode: newMode.nullish(),
@@ -50,8 +49,8 @@ export const newWholePolicy = z
       description:
         'Of the policy that this one is to take the place of; left out: of any. Another one is a conflict.',
     }),
-    rules: z.array(z.strictObject(newRule.shape)).max(mostOf.rules),
-    groups: z.array(newWholeGroup).max(mostOf.groups),
+    rules: atMost(mostOf.rules, z.array(newWholeRule)),
+    groups: atMost(mostOf.groups, z.array(newWholeGroup)),
   })
   .meta({
     id: 'NewWholePolicy',

@@ -1,8 +1,6 @@
 /** Many who ask at once, slow ones, silent ones, those that go away: everybody else is answered. */
 
 import t, { type Test } from 'tap';
-import type { GateLimits } from '../../src/gate/index.ts';
-import type { LedgerSettings } from '../../src/ledger/index.ts';
 import { answers, ask, asText, bare, openWorld, type World } from './world.ts';
 
 t.setTimeout(240_000);
@@ -22,42 +20,29 @@ function hangingLookups(world: World) {
   return { begun: begun.promise, release: resolve };
 }
 
-type Open = (t: Test, changed?: Partial<LedgerSettings>, limits?: Partial<GateLimits>) => Promise<World>;
-
-/** The same holds where `node:http` reads all requests, and where the fast lane reads what it can. */
-function inBothLanes(name: string, body: (t: Test, open: Open) => Promise<void>): void {
-  for (const hasFastLane of [true, false]) {
-    const open: Open = (t, changed, limits) => openWorld(t, changed, { ...limits, hasFastLane });
-    t.test(`${name} (${hasFastLane ? 'fast lane' : 'node:http'})`, t => body(t, open));
-  }
-}
-
 async function stillAnswers(t: Test, world: World): Promise<void> {
   t.equal((await ask(world.sockets.gate, path)).status, 200);
   t.strictSame(world.told.unforeseen, []);
 }
 
-inBothLanes(
-  'thousands of pipelined questions on 16 kept connections are all answered, in order',
-  async (t, open) => {
-    const world = await open(t);
-    const each = 500;
-    const ordered = Array.from({ length: each }, (_, n) => question.replace('alice', `owner-${n}`));
-    await Promise.all(
-      Array.from({ length: 16 }, async () => {
-        const { socket, until } = await bare(t, world.sockets.gate);
-        socket.write(ordered.join(''));
-        const received = await until(all => all.split('"warning":null}').length > each);
-        const owners = [...received.matchAll(/"owner":"owner-(\d+)"/g)].map(match => Number(match[1]));
-        t.ok(owners.length === each && owners.every((owner, n) => owner === n));
-      }),
-    );
-    await stillAnswers(t, world);
-  },
-);
+t.test('thousands of pipelined questions on 16 kept connections are all answered, in order', async t => {
+  const world = await openWorld(t);
+  const each = 500;
+  const ordered = Array.from({ length: each }, (_, n) => question.replace('alice', `owner-${n}`));
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      const { socket, until } = await bare(t, world.sockets.gate);
+      socket.write(ordered.join(''));
+      const received = await until(all => all.split('"warning":null}').length > each);
+      const owners = [...received.matchAll(/"owner":"owner-(\d+)"/g)].map(match => Number(match[1]));
+      t.ok(owners.length === each && owners.every((owner, n) => owner === n));
+    }),
+  );
+  await stillAnswers(t, world);
+});
 
-inBothLanes('500 who ask at once, each on a connection of its own, are all answered', async (t, open) => {
-  const world = await open(t);
+t.test('500 who ask at once, each on a connection of its own, are all answered', async t => {
+  const world = await openWorld(t);
   const all = await Promise.all(Array.from({ length: 500 }, () => ask(world.sockets.gate, path, asText)));
   t.equal(
     all.filter(({ status, headers }) => status === 200 && headers['x-softquota-decision'] === 'allowed')
@@ -66,38 +51,32 @@ inBothLanes('500 who ask at once, each on a connection of its own, are all answe
   );
 });
 
-inBothLanes(
-  'where there are too many connections, the one that was silent for longest makes room',
-  async (t, open) => {
-    const world = await open(t, {}, { mostConnections: 8 });
-    const silent = await Promise.all(Array.from({ length: 8 }, () => bare(t, world.sockets.gate)));
-    const [first, second] = silent;
-    first?.socket.write(question);
-    await first?.until(all => answers(all, 200) === 1);
-    await stillAnswers(t, world);
-    t.equal(await second?.ended, '');
-    t.equal(first?.socket.readyState, 'open', 'who asked lately is not the one');
-    for (let n = 0; n < 50; n++) await bare(t, world.sockets.gate);
-    await stillAnswers(t, world);
-  },
-);
+t.test('where there are too many connections, the one that was silent for longest makes room', async t => {
+  const world = await openWorld(t, {}, { mostConnections: 8 });
+  const silent = await Promise.all(Array.from({ length: 8 }, () => bare(t, world.sockets.gate)));
+  const [first, second] = silent;
+  first?.socket.write(question);
+  await first?.until(all => answers(all, 200) === 1);
+  await stillAnswers(t, world);
+  t.equal(await second?.ended, '');
+  t.equal(first?.socket.readyState, 'open', 'who asked lately is not the one');
+  for (let n = 0; n < 50; n++) await bare(t, world.sockets.gate);
+  await stillAnswers(t, world);
+});
 
-inBothLanes(
-  'who has to make room for one that comes behind the question is answered before',
-  async (t, open) => {
-    const world = await open(t, {}, { mostConnections: 1 });
-    const { socket, until, ended } = await bare(t, world.sockets.gate);
-    socket.write(question);
-    await until(all => answers(all, 200) === 1);
-    socket.write(question);
-    // Both are there when the gate looks: the question first.
-    await bare(t, world.sockets.gate);
-    t.equal(answers(await ended, 200), 2);
-  },
-);
+t.test('who has to make room for one that comes behind the question is answered before', async t => {
+  const world = await openWorld(t, {}, { mostConnections: 1 });
+  const { socket, until, ended } = await bare(t, world.sockets.gate);
+  socket.write(question);
+  await until(all => answers(all, 200) === 1);
+  socket.write(question);
+  // Both are there when the gate looks: the question first.
+  await bare(t, world.sockets.gate);
+  t.equal(answers(await ended, 200), 2);
+});
 
-inBothLanes('who asks and is done speaking at once is answered', async (t, open) => {
-  const world = await open(t);
+t.test('who asks and is done speaking at once is answered', async t => {
+  const world = await openWorld(t);
   // As much as is read at a time: the end comes in the same turn.
   const count = Math.floor(65_536 / question.length);
   const longer = question.replace('alice', `alice${'0'.repeat(65_536 % question.length)}`);
@@ -110,8 +89,8 @@ inBothLanes('who asks and is done speaking at once is answered', async (t, open)
   await stillAnswers(t, world);
 });
 
-inBothLanes('a connection with a question under way does not make room', async (t, open) => {
-  const world = await open(t, {}, { mostConnections: 3 });
+t.test('a connection with a question under way does not make room', async t => {
+  const world = await openWorld(t, {}, { mostConnections: 3 });
   const lookups = hangingLookups(world);
   const under = [
     await bare(t, world.sockets.gate),
@@ -127,8 +106,8 @@ inBothLanes('a connection with a question under way does not make room', async (
   for (const { until } of under) t.match(await until(all => answers(all, 200) === 1), /"owner":"alice"/);
 });
 
-inBothLanes('a header that comes too slowly, or never, ends the connection', async (t, open) => {
-  const world = await open(t, {}, { headersMs: 200, requestMs: 300 });
+t.test('a header that comes too slowly, or never, ends the connection', async t => {
+  const world = await openWorld(t, {}, { headersMs: 200, requestMs: 300 });
   const slow = await bare(t, world.sockets.gate);
   slow.socket.write('GET /v1/check?owner=alice HTTP/1.1\r\nHos');
   const silent = await bare(t, world.sockets.gate);
@@ -138,8 +117,8 @@ inBothLanes('a header that comes too slowly, or never, ends the connection', asy
   await stillAnswers(t, world);
 });
 
-inBothLanes('a kept connection is ended when nothing comes for long', async (t, open) => {
-  const world = await open(t, {}, { idleMs: 100 });
+t.test('a kept connection is ended when nothing comes for long', async t => {
+  const world = await openWorld(t, {}, { idleMs: 100 });
   const { socket, until, ended } = await bare(t, world.sockets.gate);
   socket.write(question);
   await until(all => answers(all, 200) === 1);
@@ -147,8 +126,8 @@ inBothLanes('a kept connection is ended when nothing comes for long', async (t, 
   await stillAnswers(t, world);
 });
 
-inBothLanes('who never reads the answers is not served for ever', async (t, open) => {
-  const world = await open(t, {}, { idleMs: 300, headersMs: 60_000, requestMs: 60_000 });
+t.test('who never reads the answers is not served for ever', async t => {
+  const world = await openWorld(t, {}, { idleMs: 300, headersMs: 60_000, requestMs: 60_000 });
   const { socket } = await bare(t, world.sockets.gate);
   socket.pause();
   const closed = new Promise(resolve => socket.once('close', resolve));
@@ -158,8 +137,8 @@ inBothLanes('who never reads the answers is not served for ever', async (t, open
   await stillAnswers(t, world);
 });
 
-inBothLanes('answers that nobody reads do not pile up', async (t, open) => {
-  const world = await open(t, {}, { idleMs: 300, headersMs: 60_000, requestMs: 60_000 });
+t.test('answers that nobody reads do not pile up', async t => {
+  const world = await openWorld(t, {}, { idleMs: 300, headersMs: 60_000, requestMs: 60_000 });
   world.walk('/srv/git/alice/app.git', 'alice', 1);
   const { socket } = await bare(t, world.sockets.gate);
   socket.pause();
@@ -176,8 +155,8 @@ inBothLanes('answers that nobody reads do not pile up', async (t, open) => {
   t.ok(world.told.letThrough.length < asked / 4, `${world.told.letThrough.length} were answered`);
 });
 
-inBothLanes('what was asked before a fault is answered before it', async (t, open) => {
-  const world = await open(t);
+t.test('what was asked before a fault is answered before it', async t => {
+  const world = await openWorld(t);
   const lookups = hangingLookups(world);
   const lookup = 'GET /v1/check?path=/srv/x HTTP/1.1\r\nHost: gate\r\n\r\n';
   for (const asked of [question.repeat(3), question + lookup + question]) {
@@ -192,30 +171,27 @@ inBothLanes('what was asked before a fault is answered before it', async (t, ope
   }
 });
 
-inBothLanes(
-  'a header over the bound is 431, what is no HTTP is 400, and neither is a decision',
-  async (t, open) => {
-    const world = await open(t);
-    const goodbye = async (sent: string) => {
-      const { socket, ended } = await bare(t, world.sockets.gate);
-      socket.write(sent);
-      return ended;
-    };
-    t.match(await goodbye(`GET /v1/check?owner=${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1\.1 431 /);
-    t.match(await goodbye(`GET / HTTP/1.1\r\nA: ${'x'.repeat(70_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
-    t.match(await goodbye('\u0016\u0003\u0001\r\n\r\n'), /^HTTP\/1\.1 400 /);
-    t.match(
-      await goodbye('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'),
-      /^HTTP\/1\.1 400 /,
-    );
-    const extension = `POST /v1/check HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(40_000)}`;
-    t.match(await goodbye(extension), /^HTTP\/1\.1 400 /, '413 is a refusal and nothing else');
-    await stillAnswers(t, world);
-  },
-);
+t.test('a header over the bound is 431, what is no HTTP is 400, and neither is a decision', async t => {
+  const world = await openWorld(t);
+  const goodbye = async (sent: string) => {
+    const { socket, ended } = await bare(t, world.sockets.gate);
+    socket.write(sent);
+    return ended;
+  };
+  t.match(await goodbye(`GET /v1/check?owner=${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1\.1 431 /);
+  t.match(await goodbye(`GET / HTTP/1.1\r\nA: ${'x'.repeat(70_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
+  t.match(await goodbye('\u0016\u0003\u0001\r\n\r\n'), /^HTTP\/1\.1 400 /);
+  t.match(
+    await goodbye('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'),
+    /^HTTP\/1\.1 400 /,
+  );
+  const extension = `POST /v1/check HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(40_000)}`;
+  t.match(await goodbye(extension), /^HTTP\/1\.1 400 /, '413 is a refusal and nothing else');
+  await stillAnswers(t, world);
+});
 
-inBothLanes('a body that is far too long is read to its end, then the answer comes', async (t, open) => {
-  const world = await open(t);
+t.test('a body that is far too long is read to its end, then the answer comes', async t => {
+  const world = await openWorld(t);
   const { socket, until } = await bare(t, world.sockets.gate);
   socket.write(`POST /v1/check HTTP/1.1\r\nHost: gate\r\nContent-Length: 3000000\r\n\r\n`);
   socket.write('x'.repeat(3_000_000));
@@ -225,8 +201,8 @@ inBothLanes('a body that is far too long is read to its end, then the answer com
   t.match(received, /too_large.*HTTP\/1\.1 200 /s);
 });
 
-inBothLanes('a client that is done speaking still gets its answer', async (t, open) => {
-  const world = await open(t);
+t.test('a client that is done speaking still gets its answer', async t => {
+  const world = await openWorld(t);
   const { socket, ended } = await bare(t, world.sockets.gate);
   socket.end(question);
   t.equal(answers(await ended, 200), 1);
@@ -239,8 +215,8 @@ inBothLanes('a client that is done speaking still gets its answer', async (t, op
   t.equal(answers(await patient.ended, 200), 1);
 });
 
-inBothLanes('clients that go away in the middle harm nobody', async (t, open) => {
-  const world = await open(t);
+t.test('clients that go away in the middle harm nobody', async t => {
+  const world = await openWorld(t);
   const lookups = hangingLookups(world);
   for (const sent of [
     'GET /v1/check?path=/srv/x HTTP/1.1\r\nHost: gate\r\n\r\n',
@@ -258,28 +234,25 @@ inBothLanes('clients that go away in the middle harm nobody', async (t, open) =>
   await stillAnswers(t, world);
 });
 
-inBothLanes(
-  'closing answers what is under way, takes nothing new, and ends kept connections',
-  async (t, open) => {
-    const world = await open(t);
-    const lookups = hangingLookups(world);
-    const under = await bare(t, world.sockets.gate);
-    under.socket.write('GET /v1/check?path=/srv/x HTTP/1.1\r\nHost: gate\r\n\r\n');
-    const kept = await bare(t, world.sockets.gate);
-    kept.socket.write(question);
-    await kept.until(all => answers(all, 200) === 1);
-    await lookups.begun;
-    const closed = world.gate.close();
-    await kept.ended;
-    await t.rejects(ask(world.sockets.gate, path), { code: 'ENOENT' });
-    lookups.release();
-    t.equal(answers(await under.ended, 200), 1);
-    await closed;
-  },
-);
+t.test('closing answers what is under way, takes nothing new, and ends kept connections', async t => {
+  const world = await openWorld(t);
+  const lookups = hangingLookups(world);
+  const under = await bare(t, world.sockets.gate);
+  under.socket.write('GET /v1/check?path=/srv/x HTTP/1.1\r\nHost: gate\r\n\r\n');
+  const kept = await bare(t, world.sockets.gate);
+  kept.socket.write(question);
+  await kept.until(all => answers(all, 200) === 1);
+  await lookups.begun;
+  const closed = world.gate.close();
+  await kept.ended;
+  await t.rejects(ask(world.sockets.gate, path), { code: 'ENOENT' });
+  lookups.release();
+  t.equal(answers(await under.ended, 200), 1);
+  await closed;
+});
 
-inBothLanes('closing waits for nobody for ever', async (t, open) => {
-  const world = await open(t, {}, { drainMs: 100 });
+t.test('closing waits for nobody for ever', async t => {
+  const world = await openWorld(t, {}, { drainMs: 100 });
   const lookups = hangingLookups(world);
   const under = await bare(t, world.sockets.gate);
   under.socket.write('GET /v1/check?path=/srv/x HTTP/1.1\r\nHost: gate\r\n\r\n');

@@ -47,6 +47,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
         'the request is refused if somebody has changed that policy meanwhile.',
       access: administrators.write,
       mostBytes: mostPolicyBytes,
+      longBody: 'newWholePolicy',
       query: z.strictObject({
         dry_run: flag
           .default(false)

@@ -32,6 +32,7 @@ export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[
       description: 'Decides as if `[quota] ENABLED` were true. Nothing is changed.',
       access: administrators.read,
       mostBytes: mostPolicyBytes,
+      longBody: 'draftPolicy',
       query: z.strictObject({
         limit: queryNumber(1, 1000, 100).meta({
           description: 'How many refused and how many allowed owners are listed.',

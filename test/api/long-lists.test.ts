@@ -1,11 +1,7 @@
-/** Long answers are put together in slices, and are the same as those of one step. */
+/** Pages of long lists. */
 
-import fc from 'fast-check';
 import t from 'tap';
-import { isLong, writeJson } from '../../src/api/json-text.ts';
 import { pageOf } from '../../src/api/pages.ts';
-import { runToEnd } from '../../src/slices.ts';
-import { sorted } from '../../src/sorting.ts';
 
 interface Numbered {
   readonly rank: number;
@@ -13,19 +9,6 @@ interface Numbered {
 }
 
 const byRank = (a: Numbered, b: Numbered) => a.rank - b.rank;
-const numbered = fc
-  .array(fc.integer({ min: 0, max: 50 }), { maxLength: 700, size: 'max' })
-  .map(ranks => ranks.map((rank, index): Numbered => ({ rank, index })));
-
-t.test('a sorted list is as the engine sorts it, also where entries are equal', async t => {
-  fc.assert(
-    fc.property(numbered, entries => {
-      t.strictSame(runToEnd(sorted(entries, byRank)), entries.toSorted(byRank));
-    }),
-    { numRuns: 50 },
-  );
-});
-
 t.test('a page is that part of the sorted list, near its beginning and far from it', async t => {
   const all = Array.from({ length: 10_000 }, (_, index) => ({ rank: (index * 7919) % 10_007, index }));
   const inOrder = all.toSorted(byRank);
@@ -92,51 +75,4 @@ t.test('the last page takes few looks at each entry, as the first does', async t
     });
     t.ok(compared < 2 * all.length, `${compared} comparisons for page ${page}`);
   }
-});
-
-t.test('no step of sorting a long list looks at many entries', async t => {
-  let compared = 0;
-  let most = 0;
-  const entries = Array.from({ length: 20_000 }, (_, index) => ({ rank: (index * 7919) % 20_011, index }));
-  const work = sorted(entries, (a, b) => {
-    compared += 1;
-    return byRank(a, b);
-  });
-  for (let step = work.next(); !step.done; step = work.next()) {
-    most = Math.max(most, compared);
-    compared = 0;
-  }
-  t.ok(most < 1000, `${most} comparisons in one step`);
-});
-
-const small = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(undefined));
-const list = fc.array(small, { maxLength: 80, size: 'max' });
-const value = fc.oneof(small, list, fc.record({ list, small }));
-
-t.test('JSON that is written in slices is that of the engine', async t => {
-  let long = 0;
-  fc.assert(
-    fc.property(fc.array(value, { maxLength: 5 }), values => {
-      const whole = { first: undefined, values, 'last "one"': [undefined, 1.5, '\u2028'] };
-      if (isLong(whole)) long += 1;
-      const pieces: string[] = [];
-      runToEnd(writeJson(whole, piece => pieces.push(piece)));
-      t.equal(pieces.join(''), JSON.stringify(whole));
-    }),
-    { numRuns: 100 },
-  );
-  t.ok(long > 10);
-});
-
-t.test('a long text comes in pieces, after many steps', async t => {
-  const rows = Array.from({ length: 5000 }, (_, index) => ({
-    name: `owner-${index}`,
-    tree: { total: index },
-  }));
-  const pieces: string[] = [];
-  let steps = 0;
-  for (const _ of writeJson({ rows }, piece => pieces.push(piece))) steps += 1;
-  t.ok(steps >= rows.length);
-  t.ok(pieces.length > 1);
-  t.equal(pieces.join(''), JSON.stringify({ rows }));
 });

@@ -1,0 +1,24 @@
+/** The thread that reads a long body: JSON, held against its schema. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { SoftquotaError } from '../errors.ts';
+import { draftPolicy, newWholePolicy } from '../wire/index.ts';
+import { jsonInBody } from './body.ts';
+import { parsed } from './input.ts';
+import type { LongBodyAnswer, LongBodyTask } from './long-body.ts';
+import { partsOf } from './parts.ts';
+
+const schemas = { newWholePolicy, draftPolicy } as const;
+
+// Started by `readOnThread`, and by nothing else.
+parentPort?.postMessage(answerTo(workerData as LongBodyTask));
+
+function answerTo({ schema, body, mostBytes }: LongBodyTask): LongBodyAnswer {
+  try {
+    const read = parsed({ body: schemas[schema] }, { body: jsonInBody(body, mostBytes) });
+    return { parts: partsOf(read.body) };
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'invalid') return { fault: error.message };
+    throw error;
+  }
+}
