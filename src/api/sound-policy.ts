@@ -69,7 +69,8 @@ export async function mustBeSound(
   if (unknown > 0) {
     faults.add(() => 'create_users: true, or softquota policy import --create-users, creates unknown users');
   }
-  for (const [list, named] of [['rules', rules] as const, ['groups', groups] as const]) {
+  for (const [list, entries] of [['rules', rules] as const, ['groups', groups] as const]) {
+    const named: readonly { readonly name: string }[] = entries;
     const seen = new Set<string>();
     await inSlices(named.entries(), ([index, { name }]) => {
       if (seen.has(name)) faults.add(() => `${list}.${index}.name: ${printable(name)} is listed twice`);

@@ -65,7 +65,6 @@ async function linesOf(server: Server): Promise<readonly (readonly string[])[]> 
     ['rule', 'edit', 'small', '--limit', '2M'],
     ['group', 'create', 'free'],
     ['group', 'list'],
-    ['group', 'edit', 'free', '--mode', 'report'],
     ['group', 'show', 'free'],
     ['group', 'add-rule', 'free', 'small'],
     ['group', 'remove-rule', 'free', 'small'],

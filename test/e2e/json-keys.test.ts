@@ -92,7 +92,6 @@ t.test('every command with --json prints keys in snake_case', async t => {
     'rule list': [],
     'group create': ['more', '--rule', 'lfs'],
     'group show': ['free'],
-    'group edit': ['more', '--mode', 'report'],
     'group list': [],
     'user create': ['acme', '--type', 'organization'],
     'user edit': ['acme', '--full-name', 'Acme'],
