@@ -11,7 +11,7 @@ _softquota() {
 	COMPREPLY=()
 	for ((at = 1; at < COMP_CWORD; at++)); do
 		case "$command ${COMP_WORDS[at]}" in
-		'softquota serve' | 'softquota init' | 'softquota check' | 'softquota usage' | 'softquota explain' | 'softquota history' | 'softquota events' | 'softquota why' | 'softquota reclaim' | 'softquota scan' | 'softquota rule' | 'softquota rule list' | 'softquota rule show' | 'softquota rule create' | 'softquota rule edit' | 'softquota rule delete' | 'softquota group' | 'softquota group list' | 'softquota group show' | 'softquota group create' | 'softquota group edit' | 'softquota group delete' | 'softquota group add-rule' | 'softquota group remove-rule' | 'softquota group add-user' | 'softquota group remove-user' | 'softquota user' | 'softquota user list' | 'softquota user show' | 'softquota user create' | 'softquota user edit' | 'softquota user delete' | 'softquota user set-groups' | 'softquota member' | 'softquota member list' | 'softquota member add' | 'softquota member remove' | 'softquota request' | 'softquota request list' | 'softquota request grant' | 'softquota request decline' | 'softquota allowance' | 'softquota allowance list' | 'softquota allowance create' | 'softquota allowance end' | 'softquota notices' | 'softquota notices list' | 'softquota notices test' | 'softquota notices send-again' | 'softquota token' | 'softquota token create' | 'softquota token list' | 'softquota token revoke' | 'softquota sign-in-link' | 'softquota auth' | 'softquota auth list' | 'softquota auth sync' | 'softquota policy' | 'softquota policy export' | 'softquota policy import' | 'softquota policy compare' | 'softquota policy lint' | 'softquota policy simulate' | 'softquota hooks' | 'softquota hooks install' | 'softquota hooks status' | 'softquota hooks remove' | 'softquota worker' | 'softquota receive-pack' | 'softquota backup' | 'softquota restore' | 'softquota host' | 'softquota host list' | 'softquota host forget' | 'softquota store' | 'softquota store repair' | 'softquota store copy' | 'softquota doctor' | 'softquota health' | 'softquota playground') command="$command ${COMP_WORDS[at]}" ;;
+		'softquota serve' | 'softquota init' | 'softquota check' | 'softquota usage' | 'softquota explain' | 'softquota history' | 'softquota events' | 'softquota why' | 'softquota reclaim' | 'softquota scan' | 'softquota rule' | 'softquota rule list' | 'softquota rule show' | 'softquota rule create' | 'softquota rule edit' | 'softquota rule delete' | 'softquota group' | 'softquota group list' | 'softquota group show' | 'softquota group create' | 'softquota group delete' | 'softquota group add-rule' | 'softquota group remove-rule' | 'softquota group add-user' | 'softquota group remove-user' | 'softquota user' | 'softquota user list' | 'softquota user show' | 'softquota user create' | 'softquota user edit' | 'softquota user delete' | 'softquota user set-groups' | 'softquota member' | 'softquota member list' | 'softquota member add' | 'softquota member remove' | 'softquota request' | 'softquota request list' | 'softquota request grant' | 'softquota request decline' | 'softquota allowance' | 'softquota allowance list' | 'softquota allowance create' | 'softquota allowance end' | 'softquota notices' | 'softquota notices list' | 'softquota notices test' | 'softquota notices send-again' | 'softquota token' | 'softquota token create' | 'softquota token list' | 'softquota token revoke' | 'softquota sign-in-link' | 'softquota auth' | 'softquota auth list' | 'softquota auth sync' | 'softquota policy' | 'softquota policy export' | 'softquota policy import' | 'softquota policy lint' | 'softquota policy simulate' | 'softquota hooks' | 'softquota hooks install' | 'softquota hooks status' | 'softquota hooks remove' | 'softquota worker' | 'softquota receive-pack' | 'softquota backup' | 'softquota restore' | 'softquota host' | 'softquota host list' | 'softquota host forget' | 'softquota store' | 'softquota store repair' | 'softquota store copy' | 'softquota doctor' | 'softquota health' | 'softquota playground') command="$command ${COMP_WORDS[at]}" ;;
 		esac
 	done
 	case "$command" in
@@ -32,11 +32,10 @@ _softquota() {
 	'softquota rule create') options='--config --json --grace --grace-most --mode --limit --subject --help -h' words='' paths= ;;
 	'softquota rule edit') options='--config --json --grace --grace-most --mode --limit --subject --help -h' words='' paths= ;;
 	'softquota rule delete') options='--config --help -h' words='' paths= ;;
-	'softquota group') options='--config --help -h' words='list show create edit delete add-rule remove-rule add-user remove-user help' paths= ;;
+	'softquota group') options='--config --help -h' words='list show create delete add-rule remove-rule add-user remove-user help' paths= ;;
 	'softquota group list') options='--config --json --help -h' words='' paths= ;;
 	'softquota group show') options='--config --json --help -h' words='' paths= ;;
-	'softquota group create') options='--config --json --rule --mode --help -h' words='' paths= ;;
-	'softquota group edit') options='--config --json --mode --help -h' words='' paths= ;;
+	'softquota group create') options='--config --json --rule --help -h' words='' paths= ;;
 	'softquota group delete') options='--config --help -h' words='' paths= ;;
 	'softquota group add-rule') options='--config --help -h' words='' paths= ;;
 	'softquota group remove-rule') options='--config --help -h' words='' paths= ;;
@@ -73,10 +72,9 @@ _softquota() {
 	'softquota auth') options='--config --help -h' words='list sync help' paths= ;;
 	'softquota auth list') options='--config --json --help -h' words='' paths= ;;
 	'softquota auth sync') options='--config --json --user --try --help -h' words='' paths=yes ;;
-	'softquota policy') options='--config --help -h' words='export import compare lint simulate help' paths= ;;
+	'softquota policy') options='--config --help -h' words='export import lint simulate help' paths= ;;
 	'softquota policy export') options='--config --no-users --help -h' words='' paths=yes ;;
 	'softquota policy import') options='--config --json --from --token-file --dry-run --yes --create-users --help -h' words='' paths=yes ;;
-	'softquota policy compare') options='--config --json --from --token-file --owner --total --help -h' words='' paths= ;;
 	'softquota policy lint') options='--config --json --help -h' words='' paths=yes ;;
 	'softquota policy simulate') options='--config --json --help -h' words='' paths=yes ;;
 	'softquota hooks') options='--config --help -h' words='install status remove help' paths= ;;

@@ -3,7 +3,7 @@
 function __softquota_is --argument-names wanted
     set -l command softquota
     for word in (commandline -opc)[2..]
-        contains -- "$command $word" 'softquota serve' 'softquota init' 'softquota check' 'softquota usage' 'softquota explain' 'softquota history' 'softquota events' 'softquota why' 'softquota reclaim' 'softquota scan' 'softquota rule' 'softquota rule list' 'softquota rule show' 'softquota rule create' 'softquota rule edit' 'softquota rule delete' 'softquota group' 'softquota group list' 'softquota group show' 'softquota group create' 'softquota group edit' 'softquota group delete' 'softquota group add-rule' 'softquota group remove-rule' 'softquota group add-user' 'softquota group remove-user' 'softquota user' 'softquota user list' 'softquota user show' 'softquota user create' 'softquota user edit' 'softquota user delete' 'softquota user set-groups' 'softquota member' 'softquota member list' 'softquota member add' 'softquota member remove' 'softquota request' 'softquota request list' 'softquota request grant' 'softquota request decline' 'softquota allowance' 'softquota allowance list' 'softquota allowance create' 'softquota allowance end' 'softquota notices' 'softquota notices list' 'softquota notices test' 'softquota notices send-again' 'softquota token' 'softquota token create' 'softquota token list' 'softquota token revoke' 'softquota sign-in-link' 'softquota auth' 'softquota auth list' 'softquota auth sync' 'softquota policy' 'softquota policy export' 'softquota policy import' 'softquota policy compare' 'softquota policy lint' 'softquota policy simulate' 'softquota hooks' 'softquota hooks install' 'softquota hooks status' 'softquota hooks remove' 'softquota worker' 'softquota receive-pack' 'softquota backup' 'softquota restore' 'softquota host' 'softquota host list' 'softquota host forget' 'softquota store' 'softquota store repair' 'softquota store copy' 'softquota doctor' 'softquota health' 'softquota playground'; and set command "$command $word"
+        contains -- "$command $word" 'softquota serve' 'softquota init' 'softquota check' 'softquota usage' 'softquota explain' 'softquota history' 'softquota events' 'softquota why' 'softquota reclaim' 'softquota scan' 'softquota rule' 'softquota rule list' 'softquota rule show' 'softquota rule create' 'softquota rule edit' 'softquota rule delete' 'softquota group' 'softquota group list' 'softquota group show' 'softquota group create' 'softquota group delete' 'softquota group add-rule' 'softquota group remove-rule' 'softquota group add-user' 'softquota group remove-user' 'softquota user' 'softquota user list' 'softquota user show' 'softquota user create' 'softquota user edit' 'softquota user delete' 'softquota user set-groups' 'softquota member' 'softquota member list' 'softquota member add' 'softquota member remove' 'softquota request' 'softquota request list' 'softquota request grant' 'softquota request decline' 'softquota allowance' 'softquota allowance list' 'softquota allowance create' 'softquota allowance end' 'softquota notices' 'softquota notices list' 'softquota notices test' 'softquota notices send-again' 'softquota token' 'softquota token create' 'softquota token list' 'softquota token revoke' 'softquota sign-in-link' 'softquota auth' 'softquota auth list' 'softquota auth sync' 'softquota policy' 'softquota policy export' 'softquota policy import' 'softquota policy lint' 'softquota policy simulate' 'softquota hooks' 'softquota hooks install' 'softquota hooks status' 'softquota hooks remove' 'softquota worker' 'softquota receive-pack' 'softquota backup' 'softquota restore' 'softquota host' 'softquota host list' 'softquota host forget' 'softquota store' 'softquota store repair' 'softquota store copy' 'softquota doctor' 'softquota health' 'softquota playground'; and set command "$command $word"
     end
     test "$command" = "$wanted"
 end
@@ -129,7 +129,6 @@ complete -c softquota -n '__softquota_is "softquota rule delete"' -l help -s h -
 complete -c softquota -n '__softquota_is "softquota group"' -a list -d 'list groups'
 complete -c softquota -n '__softquota_is "softquota group"' -a show -d 'show a group with its rules and members'
 complete -c softquota -n '__softquota_is "softquota group"' -a create -d 'create a group'
-complete -c softquota -n '__softquota_is "softquota group"' -a edit -d 'set the mode of a group'
 complete -c softquota -n '__softquota_is "softquota group"' -a delete -d 'delete a group'
 complete -c softquota -n '__softquota_is "softquota group"' -a add-rule -d 'add a rule to a group'
 complete -c softquota -n '__softquota_is "softquota group"' -a remove-rule -d 'remove a rule from a group'
@@ -147,12 +146,7 @@ complete -c softquota -n '__softquota_is "softquota group show"' -l help -s h -d
 complete -c softquota -n '__softquota_is "softquota group create"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota group create"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota group create"' -l rule -x -d 'a rule of the group; may be given several times'
-complete -c softquota -n '__softquota_is "softquota group create"' -l mode -x -d 'enforce, or report: refusals are only recorded'
 complete -c softquota -n '__softquota_is "softquota group create"' -l help -s h -d 'print this help'
-complete -c softquota -n '__softquota_is "softquota group edit"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
-complete -c softquota -n '__softquota_is "softquota group edit"' -l json -d 'print JSON, for programs'
-complete -c softquota -n '__softquota_is "softquota group edit"' -l mode -x -d 'enforce, or report: refusals are only recorded'
-complete -c softquota -n '__softquota_is "softquota group edit"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota group delete"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota group delete"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota group add-rule"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
@@ -313,7 +307,6 @@ complete -c softquota -n '__softquota_is "softquota auth sync"' -l help -s h -d 
 complete -c softquota -n '__softquota_is "softquota auth sync"' -F
 complete -c softquota -n '__softquota_is "softquota policy"' -a export -d 'write the policy to a file'
 complete -c softquota -n '__softquota_is "softquota policy"' -a import -d 'replace the policy by the policy in a file, or by that of a Forgejo'
-complete -c softquota -n '__softquota_is "softquota policy"' -a compare -d 'compare the quotas of a Forgejo with these'
 complete -c softquota -n '__softquota_is "softquota policy"' -a lint -d 'check the policy for mistakes'
 complete -c softquota -n '__softquota_is "softquota policy"' -a simulate -d 'show whom a policy would refuse or allow'
 complete -c softquota -n '__softquota_is "softquota policy"' -a help -d 'print the help of a command'
@@ -326,19 +319,12 @@ complete -c softquota -n '__softquota_is "softquota policy export"' -F
 complete -c softquota -n '__softquota_is "softquota policy import"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota policy import"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota policy import"' -l from -x -d 'instead of a file: the address of a Forgejo server'
-complete -c softquota -n '__softquota_is "softquota policy import"' -l token-file -r -F -d 'a file with a token of an administrator there, with the scopes read:admin, read:user and read:organization; - is standard input'
+complete -c softquota -n '__softquota_is "softquota policy import"' -l token-file -r -F -d 'a file with a token of an administrator there, with the scope read:admin; - is standard input'
 complete -c softquota -n '__softquota_is "softquota policy import"' -l dry-run -d 'only show the changes'
 complete -c softquota -n '__softquota_is "softquota policy import"' -l yes -d 'do not ask'
 complete -c softquota -n '__softquota_is "softquota policy import"' -l create-users -d 'create unknown users; [users] AUTO_CREATE = true has the same effect'
 complete -c softquota -n '__softquota_is "softquota policy import"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota policy import"' -F
-complete -c softquota -n '__softquota_is "softquota policy compare"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
-complete -c softquota -n '__softquota_is "softquota policy compare"' -l json -d 'print JSON, for programs'
-complete -c softquota -n '__softquota_is "softquota policy compare"' -l from -x -d 'the address of the Forgejo server'
-complete -c softquota -n '__softquota_is "softquota policy compare"' -l token-file -r -F -d 'a file with a token of an administrator there, with the scopes read:admin, read:user and read:organization; - is standard input'
-complete -c softquota -n '__softquota_is "softquota policy compare"' -l owner -x -d 'only these owners'
-complete -c softquota -n '__softquota_is "softquota policy compare"' -l total -x -d '[quota.default] TOTAL of that server; default: -1, unlimited'
-complete -c softquota -n '__softquota_is "softquota policy compare"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota policy lint"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota policy lint"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota policy lint"' -l help -s h -d 'print this help'

@@ -10,7 +10,7 @@ import { inSlices, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import type { ChangedOwner, DraftPolicy, Simulation } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
-import { editOf, modeOf, newRuleFrom, verdictShown } from './routes/shapes.ts';
+import { editOf, newRuleFrom, verdictShown } from './routes/shapes.ts';
 import { mustNameFewRules } from './sound-policy.ts';
 
 /**
@@ -72,9 +72,8 @@ async function draftOf(
       faults.add(() => `groups.${group}.users.${index}: there is no user or organization ${printable(user)}`);
   });
   faults.throwIfAny();
-  await inSlices((groups ?? []).entries(), ([at, { name, rules: named, users, mode }]) => {
+  await inSlices((groups ?? []).entries(), ([at, { name, rules: named, users }]) => {
     const group = {
-      ...modeOf(mode),
       name,
       rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })),
     };

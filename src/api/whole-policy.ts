@@ -8,7 +8,7 @@ import { groupsIn, Policy, replacePolicy, rulesIn, type WholeGroup } from '../po
 import type { Work } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, WholePolicy } from '../wire/index.ts';
-import { modeOf, newRuleFrom, ruleShown } from './routes/shapes.ts';
+import { newRuleFrom, ruleShown } from './routes/shapes.ts';
 
 /** Gives the policy in force. */
 export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 'policy'>): WholePolicy {
@@ -44,8 +44,8 @@ export function* replaceWholePolicy(
   };
   const rules = wanted.rules.map(newRuleFrom);
   const groups: WholeGroup[] = [];
-  for (const { name, rules: named, users, mode } of wanted.groups) {
-    const whole = { name, rules: (named ?? []).map(rule => ({ name: rule })), ...modeOf(mode) };
+  for (const { name, rules: named, users } of wanted.groups) {
+    const whole = { name, rules: (named ?? []).map(rule => ({ name: rule })) };
     // A user who was renamed meanwhile may be in it by both names.
     const ownerIds = new Set<number>();
     for (const user of users ?? []) {
@@ -67,11 +67,10 @@ function shown(
 ): WholePolicy {
   const content = {
     rules: rulesIn(snapshot).map(ruleShown),
-    groups: groupsIn(snapshot).map(({ name, rules, mode }) => ({
+    groups: groupsIn(snapshot).map(({ name, rules }) => ({
       name,
       rules: rules.map(rule => rule.name),
       users: policy.membersOf(name).flatMap(id => nameOf(id) ?? []),
-      ...(mode === undefined ? {} : { mode }),
     })),
   };
   const version = createHash('sha256').update(JSON.stringify(content)).digest('base64url');

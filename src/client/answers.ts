@@ -28,7 +28,7 @@ export interface QuotaGrace {
   readonly below: number;
 }
 
-/** A refusal by a rule or group in report mode: recorded, and let through. */
+/** A refusal by a rule in report mode: recorded, and let through. */
 export interface QuotaReport {
   /** The same as in `QuotaStanding`. */
   readonly used: number | null;
@@ -53,7 +53,7 @@ export interface QuotaStanding {
    * far.
    */
   readonly grace: QuotaGrace | null;
-  /** If a rule or group in report mode would refuse. */
+  /** If a rule in report mode would refuse. */
   readonly reported: QuotaReport | null;
 }
 
@@ -61,7 +61,7 @@ export interface QuotaAnswer extends QuotaStanding {
   readonly owner: string;
   readonly subject: string;
   /**
-   * Allowed, because the quota, or the rule or group in `reported`, is in report mode, and would refuse it.
+   * Allowed, because the quota, or the rule in `reported`, is in report mode, and would refuse it.
    */
   readonly wouldRefuse: boolean;
   readonly measuredAt: Date | null;

@@ -82,7 +82,7 @@ function explanationText(
     ...(reporting === undefined
       ? []
       : [
-          `With the rules and groups in report mode: ${reporting.decision.allowed ? 'allowed' : 'refused'}.`,
+          `With the rules in report mode: ${reporting.decision.allowed ? 'allowed' : 'refused'}.`,
           ...stepLines(reporting.steps),
         ]),
   ];

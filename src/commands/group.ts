@@ -7,7 +7,7 @@ import { formatCount, printable } from '../text/index.ts';
 import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
 import { type ApiCall, adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { gathered, limitShown, modeHelp, modeOption, ruleText } from './limits.ts';
+import { gathered, limitShown, ruleText } from './limits.ts';
 import { printJson } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -20,11 +20,6 @@ interface JsonOption extends ConfigOption {
 
 interface CreateOptions extends JsonOption {
   readonly rule?: readonly string[];
-  readonly mode?: string;
-}
-
-interface EditOptions extends JsonOption {
-  readonly mode: string;
 }
 
 const groupsPath = '/admin/quota/groups';
@@ -64,43 +59,20 @@ export function addGroup(program: Command, _exit: Exit): void {
     .summary('create a group')
     .argument('<group>', 'the name of the group')
     .option('--rule <rule>', 'a rule of the group; may be given several times', gathered)
-    .option('--mode <mode>', modeHelp)
-    .action(async (name: string, { rule = [], mode, ...options }: CreateOptions) => {
-      const inMode = mode === undefined ? {} : { mode: modeOption(mode) };
-      const body = { name, rules: rule.map(each => ({ name: each })), ...inMode };
+    .action(async (name: string, { rule = [], ...options }: CreateOptions) => {
+      const body = { name, rules: rule.map(each => ({ name: each })) };
       const call = { method: 'POST', path: groupsPath, body } as const;
       const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
         path: () => pathOf(name),
         schema: group,
-        isSame: found =>
-          (found.mode ?? 'enforce') === (mode ?? 'enforce') &&
-          isDeepStrictEqual(found.rules.map(each => each.name).toSorted(), rule.toSorted()),
+        isSame: found => isDeepStrictEqual(found.rules.map(each => each.name).toSorted(), rule.toSorted()),
       });
       if (options.json === true) return printJson(created);
       if (!isNew) return print(`${printable(`There is already the same group ${created.name}.`)}\n`);
       const rules = created.rules.map(each => each.name).join(', ');
       const having =
         rules === '' ? ' without rules; add one with softquota group add-rule' : ` with ${rules}`;
-      const only = created.mode === 'report' ? ' It only reports.' : '';
-      print(`${printable(`Created group ${created.name}${having}.${only}`)}\n`);
-    });
-
-  withJsonOption(withConfigOption(groups.command('edit')))
-    .summary('set the mode of a group')
-    .description(
-      'Sets the mode of a group. In report mode a group neither allows nor refuses anything: what it would refuse ' +
-        'is only recorded.',
-    )
-    .argument('<group>', 'the name of the group')
-    .requiredOption('--mode <mode>', modeHelp)
-    .action(async (name: string, { mode, ...options }: EditOptions) => {
-      const body = { mode: modeOption(mode) };
-      const edited = group.parse(
-        await clientOf(options).get({ method: 'PUT', path: `${pathOf(name)}/mode`, body }),
-      );
-      if (options.json === true) return printJson(edited);
-      const words = edited.mode === 'report' ? 'only reports now' : 'is in force now';
-      print(`${printable(`Group ${edited.name} ${words}.`)}\n`);
+      print(`${printable(`Created group ${created.name}${having}.`)}\n`);
     });
 
   withConfigOption(groups.command('delete'))
@@ -180,7 +152,7 @@ function groupsTable({ groups, rules }: WholePolicy): string {
   return table(
     [{ title: 'GROUP' }, { title: 'USERS', align: 'right' }, { title: 'RULES' }],
     groups.map(each => [
-      each.mode === 'report' ? `${each.name} (only reported)` : each.name,
+      each.name,
       formatCount(each.users.length),
       each.rules
         .flatMap(name => byName.get(name) ?? [])
@@ -193,11 +165,10 @@ function groupsTable({ groups, rules }: WholePolicy): string {
   );
 }
 
-function groupText({ name, rules, mode }: Group, users: readonly string[]): string {
+function groupText({ name, rules }: Group, users: readonly string[]): string {
   const lines = [
     rules.length === 0 ? `${name} has no rules, so it neither allows nor refuses anything.` : `${name} has:`,
     ...rules.map(rule => `  ${rule.name}: ${ruleText(rule)}`),
-    ...(mode === 'report' ? ['It is in report mode: what it would refuse is recorded and let through.'] : []),
     `Members: ${users.join(', ') || 'none'}`,
   ];
   return `${lines.map(printable).join('\n')}\n`;

@@ -20,8 +20,6 @@ interface ChangedGroup {
   readonly name: string;
   readonly rules: Changed<string>;
   readonly users: Changed<string>;
-  /** What it is now; left out where that stays the same. */
-  readonly mode?: 'enforce' | 'report';
 }
 
 /** Difference of two policies, as `softquota policy import --json` prints it. */
@@ -46,7 +44,7 @@ export function differenceOf(before: WholePolicy, after: WholePolicy): Differenc
     ...namesChanged(before.groups, after.groups),
     changed: inBoth(before.groups, after.groups)
       .map(changedGroup)
-      .filter(group => group.mode !== undefined || !isNothing(group.rules) || !isNothing(group.users)),
+      .filter(group => !isNothing(group.rules) || !isNothing(group.users)),
   };
   const onlyOrder = [rules, groups].every(each => isNothing(each) && each.changed.length === 0);
   return { rules, groups, only_order: onlyOrder };
@@ -76,7 +74,7 @@ function isSameTerms(before: Rule, after: Rule): boolean {
   return termsText(before).join() === termsText(after).join();
 }
 
-function groupLine({ name, rules, users, mode }: ChangedGroup): string {
+function groupLine({ name, rules, users }: ChangedGroup): string {
   const parts = [
     ['rule', '+', rules.added],
     ['rule', '-', rules.removed],
@@ -86,13 +84,11 @@ function groupLine({ name, rules, users, mode }: ChangedGroup): string {
   const told = parts.flatMap(([what, sign, names]) =>
     names.length === 0 ? [] : [`${sign} ${counted(what, names)}`],
   );
-  const turned = mode === undefined ? [] : [mode === 'report' ? 'only reported' : 'in force'];
-  return `~ group ${name}: ${[...told, ...turned].join('; ')}`;
+  return `~ group ${name}: ${told.join('; ')}`;
 }
 
-function contentOf({ rules, users, mode }: WholeGroup): string {
-  const only = mode === 'report' ? '; only reported' : '';
-  return `${rules.length === 0 ? 'no rules' : counted('rule', rules)}; ${users.length === 0 ? 'nobody' : counted('user', users)}${only}`;
+function contentOf({ rules, users }: WholeGroup): string {
+  return `${rules.length === 0 ? 'no rules' : counted('rule', rules)}; ${users.length === 0 ? 'nobody' : counted('user', users)}`;
 }
 
 /** So many are named, the rest only counted. */
@@ -113,7 +109,6 @@ function changedGroup({ before, after }: Both<WholeGroup>): ChangedGroup {
     name: after.name,
     rules: changedIn(before.rules, after.rules),
     users: changedIn(before.users, after.users),
-    ...(before.mode === after.mode ? {} : { mode: after.mode ?? 'enforce' }),
   };
 }
 

@@ -77,9 +77,8 @@ function jsonIn(shown: string, text: string): unknown {
  * seen in a history. Without users, an import leaves those in a group who are in it.
  */
 export function policyText({ rules, groups }: WholePolicy, withUsers: boolean): string {
-  const texts = groups.map(({ name, rules: named, users, mode }) => {
+  const texts = groups.map(({ name, rules: named, users }) => {
     const fields = [`"name": ${onOneLine(name)}`, `"rules": ${onOneLine(named)}`];
-    if (mode !== undefined) fields.push(`"mode": ${onOneLine(mode)}`);
     if (withUsers) fields.push(`"users": ${below('[', users.map(onOneLine), ']', 6)}`);
     return below('{', fields, '}', 4);
   });
@@ -111,7 +110,6 @@ interface Draftable {
         readonly name: string;
         readonly rules?: readonly string[] | null | undefined;
         readonly users?: readonly string[] | null | undefined;
-        readonly mode?: 'enforce' | 'report' | null | undefined;
       }[]
     | undefined;
   readonly settings?: PolicyFile['settings'];
@@ -119,11 +117,10 @@ interface Draftable {
 
 /** The body that asks for a trial. */
 export function draftOf({ rules, groups, settings }: Draftable): Readonly<Record<string, unknown>> {
-  const named = groups?.map(({ name, rules: names, users, mode }) => ({
+  const named = groups?.map(({ name, rules: names, users }) => ({
     name,
     rules: (names ?? []).map(rule => ({ name: rule })),
     users: users ?? undefined,
-    mode: mode ?? undefined,
   }));
   return { rules, groups: named, settings };
 }

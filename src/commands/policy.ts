@@ -10,10 +10,8 @@ import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { writeWhole } from './files.ts';
 import { Forgejo, type ForgejoOption } from './forgejo.ts';
-import { limitOf } from './limits.ts';
 import { printJson } from './output.ts';
 import { policyInForce, simulatedPolicy } from './policy-asked.ts';
-import { type CompareOptions, comparePolicies } from './policy-compare.ts';
 import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
 import { type ImportOptions, importPolicy, policyInFile, policyOf } from './policy-import.ts';
 import { lintFile } from './policy-lint.ts';
@@ -29,8 +27,6 @@ interface ExportOptions extends ConfigOption {
   readonly users: boolean;
 }
 
-const tokenFileHelp =
-  'a file with a token of an administrator there, with the scopes read:admin, read:user and read:organization; - is standard input';
 const fileHelp = 'the policy as JSON; - is standard input';
 
 export function addPolicy(program: Command, exit: Exit): void {
@@ -74,7 +70,10 @@ export function addPolicy(program: Command, exit: Exit): void {
     )
     .argument('[file]', `${fileHelp}. Limits are bytes, or sizes such as "10G"`)
     .option('--from <url>', 'instead of a file: the address of a Forgejo server')
-    .option('--token-file <file>', tokenFileHelp)
+    .option(
+      '--token-file <file>',
+      'a file with a token of an administrator there, with the scope read:admin; - is standard input',
+    )
     .option('--dry-run', 'only show the changes')
     .option('--yes', 'do not ask')
     .option('--create-users', 'create unknown users; [users] AUTO_CREATE = true has the same effect')
@@ -84,26 +83,6 @@ export function addPolicy(program: Command, exit: Exit): void {
     )
     .action(async (file: string | undefined, options: ImportOptions & ForgejoOption & ConfigOption) =>
       exit(await importPolicy(clientOf(options), await importable(file, options), options)),
-    );
-
-  withJsonOption(withConfigOption(policy.command('compare')))
-    .summary('compare the quotas of a Forgejo with these')
-    .description(
-      'Asks a Forgejo server and this daemon about all owners and all kinds of data, and lists where figures or ' +
-        'answers differ, with the reason. It changes nothing. It sends both about 15 requests for each owner.',
-    )
-    .requiredOption('--from <url>', 'the address of the Forgejo server')
-    .requiredOption('--token-file <file>', tokenFileHelp)
-    .option('--owner <name...>', 'only these owners')
-    .option('--total <size>', '[quota.default] TOTAL of that server; default: -1, unlimited', text =>
-      limitOf(text, '--total'),
-    )
-    .addHelpText(
-      'after',
-      wrapped('\nExit status: 0 no difference, or each has a known reason; 1 some have none.'),
-    )
-    .action(async (options: CompareOptions & ConfigOption) =>
-      exit(await comparePolicies(clientOf(options), options)),
     );
 
   withJsonOption(withConfigOption(policy.command('lint')))

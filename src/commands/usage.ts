@@ -132,7 +132,7 @@ function graceLines({ state, grace, reported }: OwnerReport): readonly string[] 
     reported === undefined
       ? []
       : [
-          `Would be refused by ${reported.rule === null ? 'a group' : `rule ${reported.rule}`} in report mode.`,
+          `Would be refused ${reported.rule === null ? 'with the rules' : `by rule ${reported.rule}`} in report mode.`,
         ];
   return [...begins, ...would];
 }

@@ -72,7 +72,7 @@ export const quota = {
   }),
   mode: quotaKey('MODE', kind.oneOf(['enforce', 'report']), {
     text: 'enforce',
-    doc: '`enforce` refuses; `report` decides and records in the same way, but allows everything. Single rules and groups can be in report mode, too.',
+    doc: '`enforce` refuses; `report` decides and records in the same way, but allows everything. Single rules can be in report mode, too.',
     reloads: true,
     of: config => config.quota.mode,
   }),

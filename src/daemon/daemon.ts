@@ -22,7 +22,7 @@ import { type ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts
 import { type Notices, noticeKinds } from '../notices/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
-import { requestKinds } from '../policy/index.ts';
+import { endGroupModes, requestKinds } from '../policy/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
@@ -89,6 +89,7 @@ export class Daemon {
       opened.push(ledger);
       const fleet = await joinFleet({ config, host, ledger, log });
       if (fleet !== null) opened.push(fleet);
+      await endGroupModes(ledger.documents, log);
       const refusals = new Refusals({
         ledger,
         disks: {

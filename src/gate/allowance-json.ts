@@ -20,7 +20,7 @@ export function graceField({ grace }: Pick<Decision, 'grace'>): object {
   return { grace: { until: new Date(grace.until).toISOString(), below: grace.below } };
 }
 
-/** The refusal by a rule or group in report mode, as a field; none where there is none. */
+/** The refusal by a rule in report mode, as a field; none where there is none. */
 export function reportedField(ownerName: string, subject: Subject, decision: Decision | DiskFull): object {
   const { reported } = decision;
   if (reported === undefined || reported.allowed) return {};

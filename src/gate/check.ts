@@ -157,7 +157,7 @@ function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSetti
   };
 }
 
-/** Tells whether it is let through although it, or a rule or group in report mode, refuses. */
+/** Tells whether it is let through although it, or a rule in report mode, refuses. */
 function isOnlyReported(decision: Decided['decision'], mode: QuotaSettings['mode']): boolean {
   return decision.allowed ? decision.reported?.allowed === false : mode === 'report';
 }

@@ -3,7 +3,7 @@
 import type { GateServices, RefusalRecord } from './services.ts';
 
 /**
- * Counts a decision, and puts a refusal on record, also one by rules or groups in report mode, which is let
+ * Counts a decision, and puts a refusal on record, also one by rules in report mode, which is let
  * through. `unitPath`: the repository of a push.
  */
 export function recordDecision(

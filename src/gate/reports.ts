@@ -129,7 +129,7 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
  * Shows a group as administrators see it: whoever reaches the trusted socket may know the names of groups and
  * rules.
  */
-function groupShown({ name, rules, mode }: Group): object {
+function groupShown({ name, rules }: Group): object {
   return {
     name,
     rules: rules.map(rule => ({
@@ -138,7 +138,6 @@ function groupShown({ name, rules, mode }: Group): object {
       subjects: rule.subjects,
       ...(rule.mode === undefined ? {} : { mode: rule.mode }),
     })),
-    ...(mode === undefined ? {} : { mode }),
   };
 }
 

@@ -2,19 +2,17 @@
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { type Group, nameFault, type Rule } from '../quota/index.ts';
+import { type Group, nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { forgetGroup } from './assignments.ts';
 import { type GroupDocument, groupKind, mustBeGroup, mustBeRule, ruleKind } from './kinds.ts';
 import { inOrder, nextPlaceAmong } from './order.ts';
-import { createRule, type PolicyMode, type RuleEdit, ruleFrom, ruleNamed } from './rules.ts';
+import { createRule, type RuleEdit, ruleFrom, ruleNamed } from './rules.ts';
 
 export interface NewGroup {
   readonly name: string;
   /** Those that exist are taken as they are, the others created. */
   readonly rules: readonly ({ readonly name: string } & RuleEdit)[];
-  /** In force unless given. */
-  readonly mode?: PolicyMode;
 }
 
 /** As created, each with its rules as they were added. */
@@ -41,7 +39,7 @@ export function groupWithRules(snapshot: Snapshot, name: string): Group {
  * Throws `conflict` where there is one of that name, else `invalid` with every fault of the name and the new
  * rules.
  */
-export function createGroup(changes: ChangeSet, { name, rules, mode }: NewGroup): void {
+export function createGroup(changes: ChangeSet, { name, rules }: NewGroup): void {
   if (changes.get(groupKind, name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(name)} exists already`);
   }
@@ -51,20 +49,7 @@ export function createGroup(changes: ChangeSet, { name, rules, mode }: NewGroup)
   changes.put(groupKind, name, {
     place: nextPlaceAmong(changes.all(groupKind)),
     rules: rules.map(rule => rule.name),
-    ...modeField(mode),
   });
-}
-
-/** Throws `not_found`. */
-export function setGroupMode(changes: ChangeSet, name: string, mode: PolicyMode): Group {
-  const { mode: _, ...document } = mustBeGroup(changes, name);
-  changes.put(groupKind, name, { ...document, ...modeField(mode) });
-  return groupWithRules(changes, name);
-}
-
-/** None for a group in force. */
-export function modeField(mode: PolicyMode | undefined): Pick<GroupDocument, 'mode'> {
-  return mode === 'report' ? { mode } : {};
 }
 
 /** Creates those of a group's rules that there are not; gives why some cannot be. */
@@ -130,6 +115,6 @@ export function removeRuleFromGroup(changes: ChangeSet, groupName: string, ruleN
 }
 
 function groupOf(snapshot: Snapshot, name: string, { rules, mode }: GroupDocument): Group {
-  const found = rules.map(rule => ruleNamed(snapshot, rule));
-  return { name, rules: found.filter((rule): rule is Rule => rule !== undefined), ...modeField(mode) };
+  const found = rules.flatMap(rule => ruleNamed(snapshot, rule) ?? []);
+  return { name, rules: mode === 'report' ? found.map(rule => ({ ...rule, mode })) : found };
 }

@@ -31,12 +31,12 @@ export {
   groupWithRules,
   type NewGroup,
   removeRuleFromGroup,
-  setGroupMode,
 } from './groups.ts';
 export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKind } from './kinds.ts';
 export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
+export { endGroupModes, withoutGroupModes } from './reporting-groups.ts';
 export { declineRequest, grantRequest } from './requests/answer.ts';
 export { ask, withdraw } from './requests/ask.ts';
 export type { AutoGrant } from './requests/auto-grant.ts';

@@ -46,6 +46,7 @@ export const ruleKind: Kind<RuleDocument> = {
   }),
 };
 
+/** The release before had a mode for groups, which `groupOf` heeds until `endGroupModes` has taken it away. */
 const group = z.strictObject({ place, rules: z.array(z.string()).readonly(), mode });
 
 export type GroupDocument = z.infer<typeof group>;

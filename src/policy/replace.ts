@@ -10,7 +10,7 @@ import { FaultList } from '../errors.ts';
 import { nameFault, type Rule } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
 import { printable } from '../text/index.ts';
-import { createMissing, modeField, type NewGroup } from './groups.ts';
+import { createMissing, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
 import { nextInOrder, placesInOrder } from './order.ts';
 import { ruleDocument, ruleFaults } from './rules.ts';
@@ -60,11 +60,14 @@ function* replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): Work
   const before = new Map(changes.all(groupKind));
   const places = placesInOrder(namesOf(groups), name => before.get(name)?.place);
   const faults: string[] = [];
-  for (const [index, { name, rules, mode }] of groups.entries()) {
+  for (const [index, { name, rules }] of groups.entries()) {
     const named = nameFault(name);
     const missing = createMissing(changes, rules);
     const names = rules.map(rule => rule.name);
-    putOther(changes, groupKind, name, { place: places.get(name) ?? 0, rules: names, ...modeField(mode) });
+    const document = { place: places.get(name) ?? 0, rules: names };
+    // A mode of the release before may still be there: what it holds back does not come into force unasked.
+    const isReporting = before.get(name)?.mode === 'report';
+    putOther(changes, groupKind, name, isReporting ? { ...document, mode: 'report' } : document);
     const found = [...(named === null ? [] : [`name: ${named}`]), ...missing];
     for (const fault of found) faults.push(`groups.${index}.${fault}`);
     yield;

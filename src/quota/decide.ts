@@ -43,8 +43,7 @@ export interface Standing extends StandingGroups {
   /** Absent: no limit has a grace. */
   readonly graces?: Graces;
   /**
-   * The groups as they would be if those in report mode, and the rules in report mode, were in force; absent
-   * where there are none.
+   * The groups as they would be if their rules in report mode were in force; absent where there are none.
    */
   readonly reporting?: StandingGroups;
 }

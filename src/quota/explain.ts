@@ -61,8 +61,6 @@ export interface ExplainedRule {
 export interface ExplainedGroup {
   /** Null for the built-in one. */
   readonly group: string | null;
-  /** It is in report mode. */
-  readonly mode?: 'report';
   /** `no_match`: no rule of it covers the subject. */
   readonly verdict: RuleVerdict | 'no_match';
   /** Those that cover the subject, as the group has them. */
@@ -153,7 +151,6 @@ function explainedGroup(
   const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
   return {
     group: group.name,
-    ...('mode' in group && group.mode === 'report' ? { mode: group.mode } : {}),
     verdict: deciding === null ? 'no_match' : deciding.verdict,
     rules: group.rules
       .filter(rule => (rule.covers & asked) !== 0)

@@ -20,8 +20,6 @@ export interface Rule extends GraceTerms {
 export interface Group {
   readonly name: string;
   readonly rules: readonly Rule[];
-  /** `report`: all of its rules are as if they were in report mode; absent: it is in force. */
-  readonly mode?: 'report';
 }
 
 /** The allowances of one owner, as they count at one moment. */
@@ -52,8 +50,6 @@ export interface CompiledRule extends GraceTerms {
 export interface CompiledGroup {
   readonly name: string;
   readonly rules: readonly CompiledRule[];
-  /** As in `Group`. */
-  readonly mode?: 'report';
 }
 
 /** The group below all others, which administrators cannot name: one rule over everything. */
@@ -90,16 +86,18 @@ export function compileGroup(group: Group): CompiledGroup {
 }
 
 /**
- * The groups as far as they are in force: without those in report mode, and their rules in report mode; the
- * same object where all of it is in force.
+ * Gives the groups without their rules in report mode, and without those that have no others: they are as if
+ * they had no members. The same object where all is in force.
  */
 export function enforcedGroups(groups: readonly CompiledGroup[]): readonly CompiledGroup[] {
-  if (!groups.some(group => group.mode === 'report' || group.rules.some(rule => rule.mode === 'report'))) {
-    return groups;
-  }
+  if (!groups.some(({ rules }) => rules.some(isReporting))) return groups;
   return groups
-    .filter(({ mode }) => mode !== 'report')
-    .map(group => ({ ...group, rules: group.rules.filter(({ mode }) => mode !== 'report') }));
+    .filter(({ rules }) => rules.length === 0 || !rules.every(isReporting))
+    .map(group => ({ ...group, rules: group.rules.filter(rule => !isReporting(rule)) }));
+}
+
+function isReporting({ mode }: CompiledRule): boolean {
+  return mode === 'report';
 }
 
 const everything: Omit<CompiledRule, 'limitBytes'> = {

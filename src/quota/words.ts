@@ -107,7 +107,7 @@ export function standing(ownerName: string, decision: Exclude<Decision, Refusal>
   return `${use(owner, decision)}.${grace}${extra(decision)}`;
 }
 
-/** Says what rules and groups in report mode would refuse; null: nothing. */
+/** Says what rules in report mode would refuse; null: nothing. */
 export function reportedRefusal(
   ownerName: string,
   subject: Subject,

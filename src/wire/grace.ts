@@ -50,6 +50,15 @@ export const newMode = z.enum(['enforce', 'report'], { error: 'expected enforce 
     '`report`: what it would refuse is recorded, and let through; `enforce`, as it is unless given: it is in force.',
 });
 
+/** Refuses the mode that groups had in the release before. */
+export const noGroupMode = z
+  .never({
+    error:
+      'groups have no mode any more: leave it out, and set "mode": "report" on the rules of the group; copy a rule that another group shares under the name "NAME (GROUP)" first',
+  })
+  .optional()
+  .meta({ description: 'Groups have no mode: it is an error. Set the mode of their rules.' });
+
 /** As a rule has them. */
 export const graceFields = {
   grace: z
@@ -102,6 +111,6 @@ export const reported = z
     group: z.string().nullable(),
     rule: z.string().nullable(),
   })
-  .meta({ id: 'Reported', description: 'The refusal that a rule or a group in report mode would cause.' });
+  .meta({ id: 'Reported', description: 'The refusal that a rule in report mode would cause.' });
 
 export type Reported = z.infer<typeof reported>;

@@ -91,7 +91,6 @@ export {
   askedSubject,
   type Group,
   group,
-  groupMode,
   limit,
   type NewGroup,
   type NewRule,

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
 import { atMost, knownName, mostOf, queryNumber, text } from './bounds.ts';
 import { bytes } from './bytes.ts';
-import { graceFields, newGrace, newGraceMost, newMode, shownMode } from './grace.ts';
+import { graceFields, newGrace, newGraceMost, newMode, noGroupMode, shownMode } from './grace.ts';
 import { allowance } from './requests.ts';
 import { usageTree } from './usage.ts';
 
@@ -103,17 +103,13 @@ export const newGroup = z
   .object({
     name: newName,
     rules: orNull(atMost(mostOf.rulesOfNewGroup, z.array(groupsRule))),
-    mode: orNull(newMode),
+    mode: noGroupMode,
   })
   .meta({ id: 'NewGroup' });
 
 export type NewGroup = z.output<typeof newGroup>;
 
-export const groupMode = z.object({ mode: newMode }).meta({ id: 'GroupMode' });
-
-export const group = z
-  .object({ name: z.string(), rules: z.array(rule).readonly(), mode: shownMode })
-  .meta({ id: 'Group' });
+export const group = z.object({ name: z.string(), rules: z.array(rule).readonly() }).meta({ id: 'Group' });
 
 export type Group = z.infer<typeof group>;
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
 import { atMost, knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
-import { grace, newMode, shownMode } from './grace.ts';
+import { grace, shownMode } from './grace.ts';
 import { groupsRule, limit, newGroup, newRule } from './policy.ts';
 import { addedAllowance, unreachableGarbage } from './requests.ts';
 import { ownerType, verdict } from './usage.ts';
@@ -38,7 +38,6 @@ const explainedRule = z
 const explainedGroup = z
   .object({
     group: z.string().nullable().meta({ description: 'Null for the built-in one.' }),
-    mode: shownMode,
     verdict: z
       .enum(['allows', 'graced', 'refuses', 'no_match'])
       .meta({ description: '`no_match`: no rule of the group covers the subject.' }),
@@ -83,7 +82,7 @@ export const explanation = z
     decision: explainedDecision,
     reporting: z.object({ steps: explainedSteps, decision: explainedDecision }).optional().meta({
       description:
-        'The same as it would be if all rules and groups in report mode were in force; left out where none bears on the owner.',
+        'The same as it would be if all rules in report mode were in force; left out where none bears on the owner.',
     }),
   })
   .meta({ id: 'Explanation' });
@@ -110,7 +109,6 @@ const draftGroup = newGroup.extend({
   users: atMost(mostOf.users, z.array(knownName)).optional().meta({
     description: 'The members; without it: the members of the group that has this name now.',
   }),
-  mode: newMode.nullish(),
 });
 
 export const draftPolicy = z

@@ -41,8 +41,7 @@ export const verdict = z
       .meta({ description: 'What of it does not count; left out if all counts.' }),
     grace: grace.optional().meta({ description: 'Left out unless the limit is passed and has one.' }),
     reported: reported.optional().meta({
-      description:
-        'The refusal that rules and groups in report mode would cause; left out where there is none.',
+      description: 'The refusal that rules in report mode would cause; left out where there is none.',
     }),
     group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
     rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { atMost, knownName, mark, mostOf } from './bounds.ts';
-import { newMode, shownMode } from './grace.ts';
+import { noGroupMode } from './grace.ts';
 import { newName, newRule, rule } from './policy.ts';
 
 const version = mark.meta({
@@ -17,7 +17,6 @@ const wholeGroup = z
       .array(z.string())
       .readonly()
       .meta({ description: 'The users and organizations in it, as they came to it.' }),
-    mode: shownMode,
   })
   .meta({ id: 'WholeGroup' });
 
@@ -39,7 +38,7 @@ const newWholeGroup = z
     users: atMost(mostOf.users, z.array(knownName))
       .nullish()
       .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
-    mode: newMode.nullish(),
+    mode: noGroupMode,
   })
   .meta({ id: 'NewWholeGroup' });
 

@@ -12,7 +12,7 @@ export const owners = ['alice', 'bob', 'carol'] as const;
 const ruleNames = ['a', 'b', 'c', 'é'] as const;
 const groupNames = ['free', 'large', 'x/y'] as const;
 
-/** Most rules and groups are in force. */
+/** Most rules are in force. */
 const mode = fc.constantFrom('enforce' as const, 'enforce' as const, 'report' as const, null);
 
 type Policy = Pick<NewWholePolicy, 'rules' | 'groups'>;
@@ -34,7 +34,6 @@ export const policy: fc.Arbitrary<Policy> = fc
           name: fc.constantFrom(...groupNames),
           rules: fc.subarray(rules.map(({ name }) => name)),
           users: fc.subarray([...owners]),
-          mode,
         }),
         { maxLength: groupNames.length, selector: ({ name }) => name },
       )

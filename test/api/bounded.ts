@@ -66,6 +66,6 @@ function isUnbounded(schema: SchemaObject): boolean {
   const isRecord = properties === undefined || typeof additionalProperties === 'object';
   if (types.includes('object') && isRecord && schema.maxProperties === undefined) return true;
   // What says nothing of itself may be anything.
-  const says = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const'];
+  const says = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const'];
   return !says.some(key => key in schema);
 }

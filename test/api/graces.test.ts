@@ -1,4 +1,4 @@
-/** Graces and report mode over HTTP: of rules and groups, in decisions, lists and figures. */
+/** Graces and report mode of rules over HTTP: in decisions, lists and figures. */
 
 import t from 'tap';
 import { z } from 'zod';
@@ -50,25 +50,21 @@ t.test('what is no grace is refused with what is expected', async t => {
   t.match(await fault({ mode: 'off' }), /mode: expected enforce or report/);
 });
 
-t.test('a group is put in report mode and in force, with an event each', async t => {
+t.test('a group with a mode is refused, with what to do', async t => {
   const world = await World.open(t);
   await world.must(201, 'POST', rules, { body: total });
-  const created = { name: 'free', rules: [{ name: 'total' }], mode: 'report' };
-  t.match((await world.must(201, 'POST', groups, { body: created })).json, { name: 'free', mode: 'report' });
-  const body = { mode: 'enforce' };
-  const put = await world.must(200, 'PUT', `${groups}/free/mode`, { body });
-  t.strictSame(put.json, { name: 'free', rules: [total] });
-  await world.must(404, 'PUT', `${groups}/none/mode`, { body });
-  await world.must(422, 'PUT', `${groups}/free/mode`, { body: { mode: 'x' } });
-  const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=policy&limit=1');
-  t.match(json, [
-    {
-      what: 'group',
-      name: 'free',
-      before: { rules: ['total'], mode: 'report' },
-      after: { rules: ['total'] },
-    },
-  ]);
+  const group = { name: 'free', rules: [{ name: 'total' }], mode: 'report' };
+  const whole = { rules: [total], groups: [{ name: 'free', rules: ['total'], mode: 'report' }] };
+  for (const [method, path, body] of [
+    ['POST', groups, group],
+    ['POST', '/admin/quota/simulate', { groups: [group] }],
+    ['PUT', '/admin/quota/policy', whole],
+  ] as const) {
+    const { message } = z
+      .object({ message: z.string() })
+      .parse((await world.must(422, method, path, { body })).json);
+    t.match(message, /mode: groups have no mode any more: .*set "mode": "report" on the rules/, path);
+  }
 });
 
 t.test('the whole policy has them, and an import of what was exported changes nothing', async t => {
@@ -78,7 +74,7 @@ t.test('the whole policy has them, and an import of what was exported changes no
       { ...total, grace: 3600, grace_most: '1 %' },
       { name: 'tried', limit: 5, subjects: [], mode: 'report' },
     ],
-    groups: [{ name: 'free', rules: ['total', 'tried'], users: ['alice'], mode: 'report' }],
+    groups: [{ name: 'free', rules: ['total', 'tried'], users: ['alice'] }],
   };
   await world.must(200, 'PUT', '/admin/quota/policy', { body: policy });
   const { json } = await world.must(200, 'GET', '/admin/quota/policy');

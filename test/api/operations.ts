@@ -99,7 +99,6 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   listGroups: get(groups),
   listGroupNames: get('/admin/quota/group-names'),
   getGroup: get(`${groups}/free`),
-  setGroupMode: put(`${groups}/free/mode`, { mode: 'enforce' }),
   removeRuleFromGroup: remove(`${groups}/free/rules/spare`),
   addRuleToGroup: put(`${groups}/free/rules/spare`),
   deleteRule: remove(`${rules}/spare`),

@@ -60,24 +60,24 @@ t.test('the owner is shown as over the limit, in the grace, with its end', async
   await reads(own, 'or at 1.2 kB', 'main');
 });
 
-t.test('a group and a rule are put in report mode, and back by an undo', async t => {
-  await tab.go(new URL('groups/free', world.url).href);
+t.test('a rule is put in report mode, and back by an undo', async t => {
+  await tab.go(new URL('rules/total', world.url).href);
   await tab.click('::-p-text(Edit)');
-  await choose(tab, 'Mode of the group', 'report');
-  await tab.click('::-p-text(Save the group)');
-  await reads(tab, 'What this group would refuse is only recorded.', 'main');
-  t.match((await world.must(200, 'GET', '/admin/quota/groups/free')).json, { mode: 'report' });
-  await tab.go(new URL('groups', world.url).href);
+  await choose(tab, 'Mode of the rule', 'report');
+  await tab.click('::-p-text(Save the rule)');
+  await reads(tab, 'report: what it would refuse is only recorded', 'main');
+  t.match((await world.must(200, 'GET', '/admin/quota/rules/total')).json, { mode: 'report' });
+  await tab.go(new URL('rules', world.url).href);
   await reads(tab, 'report mode', 'main');
   await tab.go(new URL('owners/alice', world.url).href);
   await tab.click('main td button[aria-expanded]');
-  await reads(tab, 'If the rules and groups in report mode were in force', '.effect');
-  await tab.go(new URL('events?kind=policy&q=free', world.url).href);
+  await reads(tab, 'If the rules in report mode were in force', '.effect');
+  await tab.go(new URL('events?kind=policy&q=total', world.url).href);
   await tab.click('main tbody tr:nth-child(1) summary');
   await tab.click('main tbody tr:nth-child(1) details button');
   await tab.click('dialog button[type=submit]');
   await readsNoMore(tab, 'Undo this change?');
-  const { json } = await world.must(200, 'GET', '/admin/quota/groups/free');
+  const { json } = await world.must(200, 'GET', '/admin/quota/rules/total');
   t.notMatch(json, { mode: 'report' });
-  t.match(json, { rules: [{ name: 'total', grace: 604_800 }] });
+  t.match(json, { grace: 604_800 });
 });

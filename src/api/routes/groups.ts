@@ -11,16 +11,14 @@ import {
   groupNamesIn,
   groupsIn,
   groupWithRules,
-  mustBeGroup,
   removeRuleFromGroup,
-  setGroupMode,
 } from '../../policy/index.ts';
 import { printable } from '../../text/index.ts';
-import { group, groupMode, knownName, newGroup } from '../../wire/index.ts';
+import { group, knownName, newGroup } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { editOf, groupShown, modeOf } from './shapes.ts';
+import { editOf, groupShown } from './shapes.ts';
 
 const path = '/admin/quota/groups/{group}';
 const params = z.object({ group: knownName });
@@ -62,10 +60,9 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       faults: [409],
       mustNotBe: json => mustNotBeGroup(documents.snapshot, json),
       answer: { status: 201, description: 'The group', schema: group },
-      handle: ({ body: { name, rules, mode } }, { caller }) => {
+      handle: ({ body: { name, rules } }, { caller }) => {
         const created = {
           name,
-          ...modeOf(mode),
           rules: (rules ?? []).map(each => ({ name: each.name, ...editOf(each) })),
         };
         return documents.transact(({ changes }) => {
@@ -85,23 +82,6 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 200, description: 'The group', schema: group },
       handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
-    }),
-    route({
-      id: 'setGroupMode',
-      method: 'put',
-      path: `${path}/mode`,
-      tag: 'policy',
-      summary: 'Put a group in force, or in report mode',
-      description:
-        'In report mode a group neither allows nor refuses anything: what it would refuse is recorded, and shown as such.',
-      access: administrators.write,
-      params,
-      body: groupMode,
-      faults: [404],
-      mustBe: named => void mustBeGroup(documents.snapshot, named.group),
-      answer: { status: 200, description: 'The group as it is now', schema: group },
-      handle: ({ params: { group: name }, body: { mode } }, { caller }) =>
-        documents.transact(({ changes }) => groupShown(setGroupMode(changes, name, mode)), caller),
     }),
     route({
       id: 'deleteGroup',

@@ -58,8 +58,8 @@ function namelessShown({
   };
 }
 
-export function groupShown({ name, rules, mode }: HeldGroup): Group {
-  return { name, rules: rules.map(ruleShown), ...(mode === undefined ? {} : { mode }) };
+export function groupShown({ name, rules }: HeldGroup): Group {
+  return { name, rules: rules.map(ruleShown) };
 }
 
 export function quotaShown(
@@ -78,9 +78,8 @@ export function ownQuotaShown(
 ): OwnQuotaInfo {
   return {
     ...usedShown(owner),
-    groups: groups.map(({ rules, mode }) => ({
+    groups: groups.map(({ rules }) => ({
       rules: rules.map(({ name: _, ...fields }) => namelessShown(fields)),
-      ...(mode === undefined ? {} : { mode }),
     })),
     ...ifAny(allowances),
   };
@@ -159,13 +158,8 @@ export function editOf({ limit, subjects, grace, grace_most: most, mode }: RuleE
     ...(subjects === undefined || subjects === null ? {} : { subjects }),
     ...(grace === undefined || grace === null ? {} : { graceMs: graceMsFrom(grace) }),
     ...(most === undefined || most === null ? {} : { graceMost: graceMostFrom(most) }),
-    ...modeOf(mode),
+    ...(mode === undefined || mode === null ? {} : { mode }),
   };
-}
-
-/** Null is as good as left out. */
-export function modeOf(mode: policy.PolicyMode | null | undefined): { readonly mode?: policy.PolicyMode } {
-  return mode === undefined || mode === null ? {} : { mode };
 }
 
 /** A new rule as the API takes it. */

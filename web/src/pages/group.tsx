@@ -36,11 +36,6 @@ function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
   return (
     <>
       <Panel title="Rules">
-        {group.mode === 'report' && (
-          <p>
-            <span class="mark">report mode</span> What this group would refuse is only recorded.
-          </p>
-        )}
         {rules.length === 0 ? (
           <Empty>This group has no rules, so it decides nothing. Edit it to add a rule.</Empty>
         ) : (

@@ -40,13 +40,10 @@ function List({ policy: { groups } }: { policy: WholePolicy }) {
             {
               key: 'name',
               title: 'Group',
-              cell: ({ name, mode }) => (
-                <>
-                  <a href={to('group', name)}>
-                    <Name>{name}</Name>
-                  </a>
-                  {mode === 'report' && <span class="mark">report mode</span>}
-                </>
+              cell: ({ name }) => (
+                <a href={to('group', name)}>
+                  <Name>{name}</Name>
+                </a>
               ),
             },
             {

@@ -9,16 +9,7 @@ import { limitWords } from './limit-words.ts';
 import { OwnerPicker } from './owner-picker.tsx';
 import { PolicyForm } from './policy-form.tsx';
 import type { FormEnds } from './policy-pages.tsx';
-import {
-  ModeChoice,
-  modeField,
-  NameField,
-  newRule,
-  type PolicyMode,
-  RuleFields,
-  ruleIn,
-  type TypedRule,
-} from './rule-fields.tsx';
+import { NameField, newRule, RuleFields, ruleIn, type TypedRule } from './rule-fields.tsx';
 
 export interface GroupFormProps extends FormEnds {
   readonly policy: WholePolicy;
@@ -33,7 +24,6 @@ export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) 
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(group?.rules));
   const [rule, setRule] = useState<TypedRule | null>(null);
   const [users, setUsers] = useState(group?.users ?? nobody);
-  const [mode, setMode] = useState<PolicyMode>(group?.mode ?? 'enforce');
   const groupNames = new Set(policy.groups.map(each => each.name));
   const ruleNames = new Set(policy.rules.map(each => each.name));
   const isNew = group === undefined;
@@ -78,7 +68,6 @@ export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) 
           </fieldset>
         )}
       </fieldset>
-      <ModeChoice label="Mode of the group" mode={mode} onChoice={setMode} />
       <OwnerPicker label="Members" chosen={users} onChange={setUsers} />
     </PolicyForm>
   );
@@ -91,11 +80,10 @@ export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) 
       .map(each => each.name)
       .filter(each => chosen.has(each) && !kept.includes(each));
     const rules = [...kept, ...added];
-    const fields = { users, ...modeField(mode) };
-    if (rule === null) return withGroup(policy, { name, rules, ...fields });
+    if (rule === null) return withGroup(policy, { name, rules, users });
     const made = ruleIn(rule);
     if (made === null || ruleNames.has(made.name)) return null;
-    return withGroup(withRule(policy, made), { name, rules: [...rules, made.name], ...fields });
+    return withGroup(withRule(policy, made), { name, rules: [...rules, made.name], users });
   }
 }
 

@@ -42,9 +42,9 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
       )}
       <Steps steps={steps} hasLinks={hasLinks} />
       {reporting !== undefined && (
-        <section class="stack" aria-label="With rules and groups in report mode">
+        <section class="stack" aria-label="With rules in report mode">
           <p>
-            If the rules and groups in report mode were in force: <Allowed verdict={reporting.decision} />
+            If the rules in report mode were in force: <Allowed verdict={reporting.decision} />
           </p>
           <Steps steps={reporting.steps} hasLinks={hasLinks} />
         </section>
@@ -111,11 +111,11 @@ interface GroupSaidProps {
   readonly hasLinks: boolean;
 }
 
-function GroupSaid({ group: { group, verdict, rules, decided, mode }, hasLinks }: GroupSaidProps) {
+function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: GroupSaidProps) {
   return (
     <li>
       {group === null ? 'built-in' : <Linked href={hasLinks ? to('group', group) : null} name={group} />}{' '}
-      {mode === 'report' && <span class="mark">report mode</span>} {groupVerdicts[verdict]}
+      {groupVerdicts[verdict]}
       <ul>
         {rules.map(rule => (
           <li key={rule.rule ?? ''} class={decided && rule.decided ? 'decided' : ''}>

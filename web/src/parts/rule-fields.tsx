@@ -64,13 +64,8 @@ export function ruleIn({ name, size, subjects, grace: time, graceMost, mode }: T
     subjects,
     ...(grace === undefined ? {} : { grace }),
     ...(most === '' ? {} : { grace_most: most }),
-    ...modeField(mode),
+    ...(mode === 'report' ? { mode } : {}),
   };
-}
-
-/** None for what is in force. */
-export function modeField(mode: PolicyMode): { readonly mode?: 'report' } {
-  return mode === 'report' ? { mode } : {};
 }
 
 export interface RuleFieldsProps {
@@ -96,7 +91,12 @@ export function RuleFields({ rule, onChange, isNamed = false, taken = new Set() 
       <SizeField label="Limit" value={rule.size} onInput={size => onChange({ ...rule, size })} />
       <SubjectPicker chosen={rule.subjects} onChange={subjects => onChange({ ...rule, subjects })} />
       <GraceFields rule={rule} onChange={onChange} />
-      <ModeChoice label="Mode of the rule" mode={rule.mode} onChoice={mode => onChange({ ...rule, mode })} />
+      <Choice
+        label="Mode of the rule"
+        value={rule.mode}
+        options={modes}
+        onChoice={mode => onChange({ ...rule, mode })}
+      />
     </>
   );
 }
@@ -133,16 +133,6 @@ const modes = [
   ['enforce', 'in force'],
   ['report', 'report only: record what it would refuse'],
 ] as const satisfies readonly (readonly [PolicyMode, string])[];
-
-export interface ModeChoiceProps {
-  readonly label: string;
-  readonly mode: PolicyMode;
-  readonly onChoice: (mode: PolicyMode) => void;
-}
-
-export function ModeChoice({ label, mode, onChoice }: ModeChoiceProps) {
-  return <Choice label={label} value={mode} options={modes} onChoice={onChoice} />;
-}
 
 export interface NameFieldProps {
   readonly label: string;

@@ -80,7 +80,6 @@ export function draftOf(before: WholePolicy, after: WholePolicy): DraftPolicy {
       name: group.name,
       rules: group.rules.map(name => ({ name })),
       ...usersChanged(before, group),
-      mode: group.mode,
     })),
     settings: {},
   };
@@ -95,7 +94,6 @@ export function replacementOf(before: WholePolicy, after: WholePolicy): NewWhole
       name: group.name,
       rules: [...group.rules],
       ...usersChanged(before, group),
-      mode: group.mode,
     })),
   };
 }

@@ -24,7 +24,7 @@ export function isRestorable({ what, name }: PolicyEvent): boolean {
 /** The events of one change, or some of them; what is not of the policy is left out. */
 export function restored(policy: WholePolicy, events: readonly PolicyEvent[]): Restored {
   const undone = events.filter(isRestorable);
-  const why = undone.flatMap(event => changedSince(policy, event) ?? []);
+  const why = undone.flatMap(event => changedSince(policy, event) ?? heldBack(event) ?? []);
   if (why.length > 0) return { is: 'refused', why };
   // As they were made, rules before the groups that have them, and groups before those who are in them.
   const steps = undone.toReversed().toSorted((a, b) => order.indexOf(a.what) - order.indexOf(b.what));
@@ -46,6 +46,12 @@ function changedSince(policy: WholePolicy, { what, name, after }: PolicyEvent): 
     : `${kind} ${shown} ${thing} been changed again since.`;
 }
 
+/** Says that a group had been in report mode, so that its rules do not come into force; null: it had not. */
+function heldBack({ what, name, before }: PolicyEvent): string | null {
+  if (what !== 'group' || termsIn(before).mode !== 'report') return null;
+  return `The group ${printable(name ?? '')} was in report mode, which only rules have now.`;
+}
+
 function contentOf(policy: WholePolicy, what: string, name: string): object | null {
   if (what === 'rule') {
     const rule = policy.rules.find(each => each.name === name);
@@ -55,7 +61,7 @@ function contentOf(policy: WholePolicy, what: string, name: string): object | nu
   }
   if (what === 'group') {
     const group = policy.groups.find(each => each.name === name);
-    return group === undefined ? null : { rules: group.rules, mode: group.mode };
+    return group === undefined ? null : { rules: group.rules };
   }
   const groups = groupsOf(policy, name);
   return groups.length === 0 ? null : { groups };
@@ -87,8 +93,7 @@ function withBefore(policy: WholePolicy, { what, name, before }: PolicyEvent): W
     const rules = namesIn(before, 'rules');
     if (rules === null) return withoutGroup(policy, named);
     const users = policy.groups.find(group => group.name === named)?.users ?? [];
-    const { mode } = termsIn(before);
-    return withGroup(policy, { name: named, rules, users, ...(mode === undefined ? {} : { mode }) });
+    return withGroup(policy, { name: named, rules, users });
   }
   return withGroupsOf(policy, named, new Set(groupsIn(before) ?? []));
 }
