@@ -288,7 +288,8 @@ t.test('every command takes --config', async t => {
   await writeFile(elsewhere, '[server]\nSOCKET = /run/elsewhere.sock\n');
   t.match(await server.softquota(['hooks', 'status', git, '--config', elsewhere]), {
     code: 1,
-    stdout: /asks at \S+gate\.sock by \w+, onError = last, not at \/run\/elsewhere\.sock\n.*1 with another socket/s,
+    stdout:
+      /asks at \S+gate\.sock by \w+, onError = last, not at \/run\/elsewhere\.sock\n.*1 with another socket/s,
   });
   t.equal((await server.softquota(['hooks', 'status', git, '--config', '/no/such.ini'])).code, 78);
   t.match(await server.softquota(['hooks', 'remove', ...config, git]), { code: 0 });
