@@ -25,7 +25,7 @@ import {
   writeForgeTemplates,
   writePrograms,
 } from '../git/index.ts';
-import { printable } from '../text/index.ts';
+import { counted, printable, shellQuoted } from '../text/index.ts';
 import { installOutput, isFault, isReached, isWell, removeOutput, statusOutput } from './hooks-output.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
 import type { Printed } from './printed.ts';
@@ -71,7 +71,8 @@ async function install(
   const known = options.gitolite === undefined ? await emptyForges(roots) : [];
   const hasOther = global.length > 0 || programs.length > 0;
   const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
-  const target = known.length > 0 || isNothing ? { repositories: [] } : await targetOf(roots, options, note);
+  const target =
+    known.length > 0 || isNothing ? { repositories: [] } : await targetOf('install', roots, options, note);
   const gitolite = 'gitolite' in target ? await distributeHooks(target.gitolite, wanted) : null;
   const repositories = gitolite?.repositories ?? (await installHooks(target.repositories, wanted));
   const places = roots.map(root => resolve(root));
@@ -127,7 +128,7 @@ async function status(
   note: Note,
 ): Promise<Omit<Printed, 'notes'>> {
   const expected = options.config === undefined ? null : configFrom(options, note).server.socket;
-  const target = await targetOf(roots, options, note);
+  const target = await targetOf('status', roots, options, note);
   const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
   const statuses = await hooksStatus(target.repositories);
   return {
@@ -141,7 +142,7 @@ async function remove(
   options: TargetOptions,
   note: Note,
 ): Promise<Omit<Printed, 'notes'>> {
-  const target = await targetOf(roots, options, note);
+  const target = await targetOf('remove', roots, options, note);
   const report = 'gitolite' in target ? await withdrawHooks(target.gitolite) : null;
   const results = report?.repositories ?? (await removeHooks(target.repositories));
   const templates = await removeForgeTemplates(roots.map(root => resolve(root)));
@@ -156,9 +157,14 @@ type Target =
   | { readonly repositories: readonly string[] }
   | { readonly repositories: readonly string[]; readonly gitolite: Gitolite };
 
-async function targetOf(roots: readonly string[], { gitolite }: TargetOptions, note: Note): Promise<Target> {
+async function targetOf(
+  act: HooksTask['act'],
+  roots: readonly string[],
+  { gitolite }: TargetOptions,
+  note: Note,
+): Promise<Target> {
   if (gitolite === undefined) {
-    if (roots.length > 0) return { repositories: await found(roots, note) };
+    if (roots.length > 0) return { repositories: await found(act, roots, note) };
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
   }
   if (roots.length > 0) {
@@ -168,13 +174,28 @@ async function targetOf(roots: readonly string[], { gitolite }: TargetOptions, n
     );
   }
   const distributor = await findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
-  return { repositories: await found([distributor.repositories], note), gitolite: distributor };
+  return { repositories: await found(act, [distributor.repositories], note), gitolite: distributor };
 }
 
-/** The repositories below the roots; what cannot be looked into is noted. */
-async function found(roots: readonly string[], note: Note): Promise<readonly string[]> {
-  const { repositories, unread } = await findRepositories(roots.map(root => resolve(root)));
+/** More are counted only. */
+const mostNamed = 20;
+
+/** The repositories below the roots. Notes what cannot be looked into, and working copies, which are left out. */
+async function found(
+  act: HooksTask['act'],
+  roots: readonly string[],
+  note: Note,
+): Promise<readonly string[]> {
+  const { repositories, workingCopies, unread } = await findRepositories(roots.map(root => resolve(root)));
   for (const { path, reason } of unread) note(printable(`${path}: ${reason}`));
+  for (const path of workingCopies.slice(0, mostNamed))
+    note(
+      printable(
+        `${path} is not bare, and left out; to include it: softquota hooks ${act} ${shellQuoted(path)}`,
+      ),
+    );
+  if (workingCopies.length > mostNamed)
+    note(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
   if (repositories.length > 0) return repositories;
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
 }

@@ -15,7 +15,7 @@ export function spacePage(
   roots: readonly string[],
 ): string {
   if (rootUrl === null || owner === null) return '';
-  const name = unitName({ kind: 'walked', name: id }, roots).replace(/\.git$/, '');
+  const name = unitName({ kind: 'walked', name: id }, roots).replace(/\/?\.git$/, '');
   const below = posix.relative(owner, name);
   const repo = below.startsWith('..') || below === '' ? name : below;
   const page = `${rootUrl}${addressOf('space', owner)}?${new URLSearchParams({ repo })}`;

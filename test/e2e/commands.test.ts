@@ -298,6 +298,26 @@ t.test('every command takes --config', async t => {
   });
 });
 
+t.test('a working copy is named with the line that includes it, and why knows it by its name', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'], started: false });
+  const git = join(server.path('alice/app'), '../..');
+  await server.configure({ 'storage.repos': { PATH: `${git}/{owner}/{repo}` } });
+  const copy = join(git, 'carol/work/.git');
+  await must('git', ['init', '-q', join(copy, '..')]);
+  await must('git', ['init', '-q', '--bare', join(git, 'carol/bare')]);
+  const line = `softquota hooks install ${copy}`;
+  const installed = await server.softquota(['hooks', 'install', git]);
+  t.match(installed, { code: 0, stderr: `${copy} is not bare, and left out; to include it: ${line}\n` });
+  t.match(installed.stdout, `${join(git, 'carol/bare')}: pre-receive installed`);
+  t.match(await server.softquota(line.split(' ').slice(1)), {
+    code: 0,
+    stdout: `${copy}: pre-receive installed`,
+  });
+  await server.start();
+  await server.softquota(['scan']);
+  t.match(await server.softquota(['why', 'carol/work']), { stderr: /no worker runs on this host/ });
+});
+
 t.test('hooks install fails where git would not look, and for GitLab’s repositories', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'], started: false });
   const bare = server.path('alice/app');

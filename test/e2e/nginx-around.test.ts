@@ -65,6 +65,61 @@ for (const [where, around] of [
   });
 }
 
+const forwarded = `proxy_set_header X-Real-IP $remote_addr;
+  proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+  proxy_set_header X-Forwarded-Proto $scheme;`;
+
+/** The pages about nginx of the forges' own manuals; the port is the one of this test. */
+const pages: Readonly<Record<string, Around>> = {
+  'Gitea and Forgejo': {
+    server: '',
+    location: `proxy_set_header Connection $http_connection;
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header Host $host:$server_port;
+      ${forwarded}
+      client_max_body_size 512M;`,
+  },
+  GitLab: {
+    http: "map $http_upgrade $connection_upgrade_gitlab { default upgrade; '' close; }",
+    server: `server_tokens off;
+      error_page 404 /404.html;
+      error_page 422 /422.html;
+      error_page 500 /500.html;
+      error_page 502 /502.html;
+      error_page 503 /503.html;
+      location ~ ^/(404|422|500|502|503)\\.html$ { root /usr/share/nginx/html; internal; }`,
+    location: `client_max_body_size 0;
+      gzip off;
+      proxy_read_timeout 300;
+      proxy_connect_timeout 300;
+      proxy_redirect off;
+      proxy_http_version 1.1;
+      proxy_set_header Host $http_host;
+      ${forwarded}
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header Connection $connection_upgrade_gitlab;`,
+  },
+};
+
+for (const [name, around] of Object.entries(pages)) {
+  t.test(
+    `in the lines of the manual of ${name}, uploads and LFS are refused with the reason, or arrive`,
+    async t => {
+      const { to, large, bobs, forge, server, url, uses } = await open(t, around);
+      t.match(await to(packagePath, '-T', large), `403 ${exceededWords}`);
+      const desk = await lfsDesk(server, url);
+      t.match((await desk.push('a.bin')).stderr, exceededWords);
+      t.equal(forge.puts(), 0);
+      t.match(await to(bobs, '-T', large), / 201 /);
+      await uses(900_000);
+      t.match(await desk.push('b.bin'), { code: 0 });
+      await server.stop('SIGKILL');
+      t.match(await to(packagePath, '-T', large), / 201 /);
+      t.match(await desk.push('c.bin'), { code: 0 });
+    },
+  );
+}
+
 t.test('lines in the server, as Omnibus GitLab has them, keep the reason', async t => {
   const { to, large, bobs } = await open(t, { isInServer: true, isWithoutBatch: true });
   t.match(await to(packagePath, '-T', large), `403 ${exceededWords}`);

@@ -77,7 +77,7 @@ async function openNginx(t: Test, server: Server, forgePort: number, around: Aro
     ${around.isInServer === true ? lines : ''}
     location / {
       ${around.isInServer === true ? '' : lines}
-      proxy_set_header Host $http_host;
+      ${around.location?.includes('proxy_set_header Host') === true ? '' : 'proxy_set_header Host $http_host;'}
       ${around.location ?? ''}
       ${around.location?.includes('proxy_pass') === true ? '' : pass}
     }`;

@@ -178,7 +178,10 @@ function unreachableIn({ space }: ApiServices, path: string): number {
   return space.figures(path)?.measured?.unreachableBytes ?? 0;
 }
 
-/** Which of the repositories is meant: `one`, `one.git`, `alice/one`, or a path. Throws `not_found`. */
+/**
+ * Which of the repositories is meant: `one`, `one.git`, `alice/one`, or a path; for a working copy's `one/.git` the
+ * same. Throws `not_found`.
+ */
 function named(units: readonly RepositoryUnit[], owner: string, repository: string): RepositoryUnit {
   const wanted = withoutSuffix(repository);
   const isIt = ({ path, name }: RepositoryUnit): boolean => {
@@ -194,7 +197,7 @@ function named(units: readonly RepositoryUnit[], owner: string, repository: stri
 }
 
 function withoutSuffix(name: string): string {
-  return name.replace(/\.git$/, '');
+  return name.replace(/\/?\.git$/, '');
 }
 
 /** The repository that is named, or all with something to collect. Throws `not_found`. */

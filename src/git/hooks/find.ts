@@ -8,6 +8,8 @@ import { reasonOf } from './reason.ts';
 export interface FoundRepositories {
   /** Physical paths in order, each once. */
   readonly repositories: readonly string[];
+  /** The `.git` of working copies, which are none of them. */
+  readonly workingCopies: readonly string[];
   /** Places that could not be looked into, and why; all else was. */
   readonly unread: readonly UnreadPlace[];
 }
@@ -27,6 +29,7 @@ export interface UnreadPlace {
  */
 export async function findRepositories(roots: readonly string[]): Promise<FoundRepositories> {
   const repositories = new Set<string>();
+  const workingCopies: string[] = [];
   const unread = new Map<string, UnreadPlace>();
   const visited = new Set<string>();
   const waiting: string[] = [];
@@ -46,13 +49,16 @@ export async function findRepositories(roots: readonly string[]): Promise<FoundR
       if (await isRepository(path)) {
         repositories.add(path);
         waiting.push(...(await directoriesIn(path)).filter(entry => entry === `${path}/modules`));
-      } else waiting.push(...(await directoriesIn(path)));
+      } else {
+        if (await isRepository(`${path}/.git`)) workingCopies.push(`${path}/.git`);
+        waiting.push(...(await directoriesIn(path)));
+      }
     } catch (error) {
       // One that vanished meanwhile is no fault; a root that was never there was told above.
       if (systemCode(error) !== 'ENOENT') unread.set(path, unreadAt(path, error));
     }
   }
-  return { repositories: [...repositories].sort(), unread: [...unread.values()] };
+  return { repositories: [...repositories].sort(), workingCopies, unread: [...unread.values()] };
 }
 
 function unreadAt(path: string, error: unknown): UnreadPlace {

@@ -14,7 +14,7 @@ t.test('every bare repository below the roots is found once, at any depth, in or
     paths.push(await server.repository(name));
   }
   const roots = [server.root, server.path('alice'), server.path('z.git')];
-  t.same(await findRepositories(roots), { repositories: paths.sort(), unread: [] });
+  t.same(await findRepositories(roots), { repositories: paths.sort(), workingCopies: [], unread: [] });
 });
 
 t.test('nothing inside a repository, behind a link, or in a working copy is one', async t => {
@@ -26,7 +26,9 @@ t.test('nothing inside a repository, behind a link, or in a working copy is one'
   await writeFile(server.path('alice/half/HEAD'), '');
   await symlink(real, server.path('alice/link.git'));
   await symlink(server.root, server.path('alice/loop'));
-  t.same((await findRepositories([server.root])).repositories, [real]);
+  const { repositories, workingCopies } = await findRepositories([server.root]);
+  t.same(repositories, [real]);
+  t.same(workingCopies, [server.path('alice/copy/.git')], 'which is named');
 });
 
 t.test('a root may be a link, and what lies there has its physical path', async t => {
@@ -42,6 +44,7 @@ t.test('a root that is not there is told, and the others are searched', async t 
   const missing = server.path('missing');
   t.same(await findRepositories([missing, server.root]), {
     repositories: [real],
+    workingCopies: [],
     unread: [{ path: missing, reason: 'no such file or directory (ENOENT)', hangs: false }],
   });
 });
