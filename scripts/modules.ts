@@ -51,7 +51,6 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'service',
     'scan',
     'store',
-    'policy',
     'ledger',
     'fleet',
     'identity',

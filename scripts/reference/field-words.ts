@@ -112,7 +112,6 @@ export const fieldWords: Readonly<Record<string, string>> = {
   repos: 'Repositories.',
   repository: 'The path of a repository.',
   rule: 'The name of a rule.',
-  ruler: 'The value of `[storage.*] RULER`.',
   rules: 'Rules, in their order.',
   scopes: 'The scopes: what the token or the session may do.',
   'Source.scopes': 'The scopes that the provider is asked for.',

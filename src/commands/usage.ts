@@ -119,7 +119,7 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
       formatTime(unit.measured_at),
     ]),
   );
-  return `${[...lines, ...rulerLines(report)].map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
+  return `${lines.map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
 }
 
 /** Says when refusals begin, and what is only reported. */
@@ -145,16 +145,6 @@ function allowanceLines({ allowance, allowances }: OwnerReport): readonly string
     ({ bytes, until, why }) =>
       `${formatBytes(bytes)} of the limit are an allowance until ${formatTime(until)}: ${why}`,
   );
-}
-
-/** Says which figures are the file system's own. */
-function rulerLines({ units }: OwnerReport): readonly string[] {
-  const rulers = new Set(units.flatMap(({ ruler }) => ruler ?? []));
-  return [...rulers].map(ruler => {
-    const subjects = new Set(units.filter(unit => unit.ruler === ruler).map(({ subject }) => subject));
-    const kinds = [...subjects].map(subject => subject.replace(/^size:/, '')).join(', ');
-    return `The file system adds up the sizes of ${kinds} itself (RULER = ${ruler}).`;
-  });
 }
 
 function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly percent: string } {

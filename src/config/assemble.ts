@@ -209,8 +209,8 @@ function refuseUnsharedKey(config: Config, values: Values): void {
 function notesOn(config: Config, values: Values): string[] {
   const idle = storages
     .filter(({ path }) => !values.isGiven(path))
-    .flatMap(({ storage, owner, ruler, shared }) =>
-      [owner, ruler, shared]
+    .flatMap(({ storage, owner, shared }) =>
+      [owner, shared]
         .filter(key => values.isGiven(key))
         .map(({ name }) => `[storage.${storage}] has no PATH, so its ${name} has no effect.`),
     );

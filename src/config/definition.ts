@@ -7,6 +7,7 @@
  */
 
 import type { Config } from './config.ts';
+import type { ConfigEntry } from './fault.ts';
 import type { Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
@@ -41,10 +42,10 @@ export const sections: readonly Section[] = [
     keys: Object.values(quotaDefault),
   },
   { name: 'requests', doc: 'Asking for more than the limit.', keys: Object.values(requests) },
-  ...storages.map(({ storage, path, owner, ruler, shared }) => ({
+  ...storages.map(({ storage, path, owner, shared }) => ({
     name: `storage.${storage}`,
     doc: storageDocs[storage],
-    keys: storage === 'repos' ? [path, owner, visibility, ruler, shared] : [path, owner, ruler, shared],
+    keys: storage === 'repos' ? [path, owner, visibility, shared] : [path, owner, shared],
   })),
   { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
   { name: 'forge', doc: 'The forge whose database is read.', keys: Object.values(forgeKeys) },
@@ -119,12 +120,38 @@ export function findKey(section: string, name: string): Key<unknown> | null {
   return findSection(section)?.keys.find(key => key.name === name) ?? null;
 }
 
-/** Keys of earlier versions, as `section KEY`, each with what to do about it. */
-const removedKeys: ReadonlyMap<string, string> = new Map([
-  ['quota BURST', 'this key is gone, since what an allowed push brings counts at once. Remove it.'],
+/** A key of the release before. */
+export interface RemovedKey {
+  /** Says what to do about it. */
+  readonly advice: string;
+  /**
+   * Tells whether something would be decided otherwise without the value, so that the daemon must not start; never
+   * unless given. `all` are all removed keys that were written.
+   */
+  isFault?(entry: ConfigEntry, all: readonly ConfigEntry[]): boolean;
+}
+
+/** As `section KEY`; `*` stands for a name. */
+const removedKeys: ReadonlyMap<string, RemovedKey> = new Map<string, RemovedKey>([
+  [
+    'quota BURST',
+    {
+      advice: 'this key is gone, since what an allowed push brings counts at once. Remove it.',
+      isFault: () => true,
+    },
+  ],
+  [
+    'storage.* RULER',
+    {
+      advice:
+        'this key is gone: softquota walks every directory. Remove it; to count by an attribute of the file system, report the figures with PUT /v1/sources/NAME.',
+      isFault: ({ text }) => text.trim().toLowerCase() !== 'walk',
+    },
+  ],
 ]);
 
-/** Says what to do about a key of an earlier version; null: no earlier version had it. */
-export function removedKeyMessage(section: string, name: string): string | null {
-  return removedKeys.get(`${section} ${name}`) ?? null;
+/** Null: the release before had no such key. */
+export function removedKey(section: string, name: string): RemovedKey | null {
+  const pattern = section.replace(/^(gate|storage|webhook)\..*$/, '$1.*');
+  return removedKeys.get(`${pattern} ${name}`) ?? null;
 }

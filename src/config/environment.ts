@@ -6,7 +6,7 @@
  */
 
 import { resolve } from 'node:path';
-import { allKeys, findKey, removedKeyMessage } from './definition.ts';
+import { allKeys, findKey, removedKey } from './definition.ts';
 import { type ConfigEntry, type ConfigFault, type ConfigOrigin, faultAt } from './fault.ts';
 import { nearest } from './nearest.ts';
 import { readTextFile } from './text-file.ts';
@@ -16,6 +16,8 @@ const mostBytes = 64 * 1024;
 
 export interface FromEnvironment {
   readonly entries: readonly ConfigEntry[];
+  /** Keys of the release before. */
+  readonly removed: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];
 }
 
@@ -30,15 +32,16 @@ export function readEnvironment(
   base: string,
 ): FromEnvironment {
   const entries: ConfigEntry[] = [];
+  const removed: ConfigEntry[] = [];
   const faults: ConfigFault[] = [];
   const firstVariables = new Map<string, string>();
   const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [variable, value] of variables) {
     if (value === undefined || !variable.startsWith(prefix)) continue;
     const { section, name, fromFile } = nameOf(variable);
-    if (findKey(section, name) === null) {
-      const message = removedKeyMessage(section, name) ?? unknownMessage(variable, fromFile);
-      faults.push({ variable, message });
+    const isRemoved = removedKey(section, name) !== null;
+    if (!isRemoved && findKey(section, name) === null) {
+      faults.push({ variable, message: unknownMessage(variable, fromFile) });
       continue;
     }
     const id = `${section}\0${name}`;
@@ -50,10 +53,10 @@ export function readEnvironment(
     firstVariables.set(id, variable);
     const read = fromFile ? valueIn(value, base) : { ok: true as const, text: value };
     const origin: ConfigOrigin = { in: 'variable', variable, file: fromFile && value !== '' ? value : null };
-    if (read.ok) entries.push({ section, name, text: read.text, origin });
+    if (read.ok) (isRemoved ? removed : entries).push({ section, name, text: read.text, origin });
     else faults.push(faultAt(origin, { message: `cannot be used: ${read.problem}.` }));
   }
-  return { entries, faults };
+  return { entries, removed, faults };
 }
 
 interface VariableName {

@@ -1,11 +1,10 @@
 /** The keys of where data lies and how it is measured. */
 
 import { z } from 'zod';
-import { type OwnerSource, type Ruler, storageKinds } from '../layout/index.ts';
+import { type OwnerSource, storageKinds } from '../layout/index.ts';
 import { keysOfSection } from './key.ts';
 import * as kind from './kinds.ts';
 import { ownerSource } from './owner-source.ts';
-import { ruler as rulerKind } from './ruler.ts';
 
 const templates = kind.listOf(
   kind.path,
@@ -33,7 +32,6 @@ const name = kind.textKind(
 );
 
 const byPath: OwnerSource = { by: 'path' };
-const byWalk: Ruler = { by: 'walk' };
 
 /** The `[storage.*]` sections, in the order of `storageKinds`. */
 export const storages = storageKinds.map(storage => {
@@ -51,19 +49,13 @@ export const storages = storageKinds.map(storage => {
     reloads: true,
     of: config => config.storages.find(one => one.kind === storage)?.owner ?? byPath,
   });
-  const ruler = key('RULER', rulerKind, {
-    text: 'walk',
-    doc: 'How the size of a directory is found: `walk`, or `xattr:NAME` where the file system keeps the sum in an extended attribute, such as `xattr:ceph.dir.rbytes` on CephFS (needs `getfattr`).',
-    reloads: true,
-    of: config => config.storages.find(one => one.kind === storage)?.ruler ?? byWalk,
-  });
   const shared = key('SHARED', kind.optional(name), {
     words: 'none',
     doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
     reloads: true,
     of: config => config.storages.find(one => one.kind === storage)?.shared ?? null,
   });
-  return { storage, path, owner, ruler, shared };
+  return { storage, path, owner, shared };
 });
 
 export const visibility = keysOfSection('storage.repos')(

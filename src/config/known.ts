@@ -1,12 +1,14 @@
 /** Separates what means something in a file from the rest, which are faults with the name that was meant. */
 
-import { allKeys, findSection, removedKeyMessage, type Section, sections } from './definition.ts';
+import { allKeys, findSection, removedKey, type Section, sections } from './definition.ts';
 import { type ConfigEntry, type ConfigFault, faultAt } from './fault.ts';
 import type { ConfigLines, Heading } from './lines.ts';
 import { nearest } from './nearest.ts';
 
 export interface KnownEntries {
   readonly entries: readonly ConfigEntry[];
+  /** Keys of the release before. */
+  readonly removed: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];
 }
 
@@ -16,10 +18,15 @@ export interface KnownEntries {
  */
 export function knownOf(lines: ConfigLines): KnownEntries {
   const faults = unknownSections(lines.headings);
+  const removed: ConfigEntry[] = [];
   const entries = lines.entries.filter(entry => {
     const section = findSection(entry.section);
     if (section === null && entry.section !== '') return false;
     if (section?.keys.some(key => key.name === entry.name)) return true;
+    if (removedKey(entry.section, entry.name) !== null) {
+      removed.push(entry);
+      return false;
+    }
     faults.push(
       faultAt(entry.origin, {
         ...(section === null ? {} : { section: entry.section }),
@@ -29,7 +36,7 @@ export function knownOf(lines: ConfigLines): KnownEntries {
     );
     return false;
   });
-  return { entries, faults };
+  return { entries, removed, faults };
 }
 
 function unknownSections(headings: readonly Heading[]): ConfigFault[] {
@@ -58,8 +65,6 @@ function homelessMessage(name: string): string {
 }
 
 function unknownKeyMessage(section: Section, name: string): string {
-  const removed = removedKeyMessage(section.name, name);
-  if (removed !== null) return removed;
   const home = homesOf(name);
   if (home !== '') return `this key does not belong here. It belongs to ${home}.`;
   const names = section.keys.map(key => key.name);

@@ -3,8 +3,9 @@
 import { dirname } from 'node:path';
 import { assemble } from './assemble.ts';
 import type { Config } from './config.ts';
+import { removedKey } from './definition.ts';
 import { hasSettings, readEnvironment } from './environment.ts';
-import type { ConfigEntry, ConfigFault } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, faultAt, formatFaults } from './fault.ts';
 import { findFile, type Where } from './find.ts';
 import { knownOf } from './known.ts';
 import { readLines } from './lines.ts';
@@ -44,10 +45,32 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
   const environment = readEnvironment(where.env, base);
   const given = withoutOverridden([...known.entries, ...environment.entries]);
   const assembled = assemble(given, path, base);
-  const faults = [...lines.faults, ...known.faults, ...environment.faults, ...assembled.faults];
-  const allNotes = [...notes, ...assembled.notes];
+  const removed = removedKeysIn(withoutOverridden([...known.removed, ...environment.removed]));
+  const faults = [
+    ...lines.faults,
+    ...known.faults,
+    ...environment.faults,
+    ...removed.faults,
+    ...assembled.faults,
+  ];
+  const allNotes = [...notes, ...removed.notes, ...assembled.notes];
   if (faults.length > 0) return { ok: false, faults: inOrder(faults), notes: allNotes };
   return { ok: true, config: assembled.config, notes: allNotes, given };
+}
+
+/** Faults and notes about keys of the release before. */
+function removedKeysIn(entries: readonly ConfigEntry[]): Pick<RefusedConfig, 'faults' | 'notes'> {
+  const faults: ConfigFault[] = [];
+  const notes: string[] = [];
+  for (const entry of entries) {
+    const { section, name, origin } = entry;
+    const key = removedKey(section, name);
+    if (key === null) continue;
+    const fault = faultAt(origin, { section, key: name, message: key.advice });
+    if (key.isFault?.(entry, entries)) faults.push(fault);
+    else notes.push(formatFaults([fault]));
+  }
+  return { faults, notes };
 }
 
 /** Takes the later of two entries of one key. */

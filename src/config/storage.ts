@@ -16,7 +16,7 @@ import type { Values } from './values.ts';
 export function storageSettings(values: Values, base: string): readonly StorageSettings[] {
   const seen = new Map<string, string>();
   const visible = visibilityIn(values);
-  return storages.flatMap(({ storage, path, owner, ruler, shared: sharedKey }) => {
+  return storages.flatMap(({ storage, path, owner, shared: sharedKey }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
       values.refuse(
@@ -59,7 +59,6 @@ export function storageSettings(values: Values, base: string): readonly StorageS
       templates: templates.map(template => template.text),
       owner: source,
       visibility: storage === 'repos' ? visible : 'export-ok',
-      ruler: values.take(ruler),
       ...(shared === null ? {} : { shared }),
     };
     return [settings];

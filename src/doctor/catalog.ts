@@ -217,12 +217,6 @@ export const doctorFindings = {
       'The configuration of sshd, a web server, gitolite or a service names a file or directory of softquota that is not there. Uploads over the limit are then not stopped early.',
     mend: 'write the path that every installation has, below `/usr/lib/softquota`',
   },
-  getfattr_missing: {
-    severity: 'wrong',
-    meaning:
-      'A section `[storage.*]` has `RULER = xattr:NAME`, and getfattr, which reads extended attributes, is not installed. The last known sizes count.',
-    mend: 'install getfattr (the package `attr`), or set `RULER = walk`',
-  },
 } as const satisfies Readonly<Record<string, FindingEntry>>;
 
 export type DoctorCode = keyof typeof doctorFindings;

@@ -35,7 +35,7 @@ export interface Examination {
 export async function examine({ loaded, clients, context }: Loaded): Promise<Examination> {
   const looked = together([
     checkFaults(loaded),
-    await checkPrograms(loaded.ok ? loaded.config.storages : []),
+    await checkPrograms(),
     ...(loaded.ok ? await installed({ loaded, ...clients(loaded), context }) : []),
   ]);
   const { findings, checked } = looked;

@@ -1,9 +1,8 @@
-/** Checks the programs that are needed: what asks for the hooks, git, and getfattr where a ruler needs it. */
+/** Checks the programs that are needed: git, and what asks for the hooks. */
 
 import { runProgram } from '../bounded/index.ts';
 import { findClient, findProgram, programFolders } from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
-import type { StorageSettings } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
@@ -12,10 +11,8 @@ const leastGit = [2, 11] as const;
 
 const timeoutMs = 10_000;
 
-/** `storages` are the configured ones, as far as they can be read. */
-export async function checkPrograms(storages: readonly StorageSettings[]): Promise<CheckResult> {
-  const ruled = storages.find(({ ruler }) => ruler?.by === 'xattr');
-  const parts = await Promise.all([client(), git(), ...(ruled === undefined ? [] : [getfattr(ruled)])]);
+export async function checkPrograms(): Promise<CheckResult> {
+  const parts = await Promise.all([client(), git()]);
   return {
     findings: parts.flatMap(part => part.findings),
     checked: [[...parts.map(part => part.is), `Node.js ${process.versions.node}`].join(', ')],
@@ -61,13 +58,6 @@ async function git(): Promise<Program> {
   return { is, findings };
 }
 
-async function getfattr({ kind }: StorageSettings): Promise<Program> {
-  const told = await versionOf('getfattr', ['--version']);
-  if (told !== null) return { is: `getfattr ${numberIn(told)}`, findings: [] };
-  const message = `getfattr is not installed, so [storage.${kind}] RULER has no effect and the last known bytes count`;
-  return { is: 'no getfattr', findings: [findingOf('getfattr_missing', message, installing('attr'))] };
-}
-
 const managers = [
   ['apt-get', 'install', '-y'],
   ['dnf', 'install', '-y'],
@@ -83,11 +73,6 @@ function installing(name: string): string {
 }
 
 /** The version that the program tells; null where it cannot be run. */
-async function versionOf(program: string, args: readonly string[]): Promise<string | null> {
-  const found = find(program);
-  return found === null ? null : versionAt(found, args);
-}
-
 async function versionAt(path: string, args: readonly string[]): Promise<string | null> {
   try {
     const { status, output } = await runProgram(path, args, { timeoutMs, env: { LC_ALL: 'C' } });

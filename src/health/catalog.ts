@@ -276,12 +276,6 @@ export const daemonFindings = {
       'A unit below a storage root cannot be measured or assigned; for instance, its owner cannot be found.',
     mend: 'rename it, or correct the file or setting that names its owner, then run `softquota scan`',
   },
-  ruler_fails: {
-    severity: 'wrong',
-    meaning:
-      'The size of a unit cannot be read from the extended attribute that `[storage.*] RULER` names: `getfattr` is not installed, the directory has no such attribute, or its value is not a number. The last known bytes count, and the unit is marked as partial.',
-    mend: 'install `getfattr` (the package `attr`), or set `RULER = walk` in that section',
-  },
   leftover: {
     severity: 'notice',
     meaning:
@@ -293,16 +287,16 @@ export const daemonFindings = {
     meaning: "The sum of an owner's units exceeds 2^53 - 1 bytes.",
     mend: '`softquota usage OWNER` shows the units',
   },
-  owner_renamed: {
-    severity: 'wrong',
-    meaning:
-      'An owner seems to have been renamed on the git server: a new owner has the directories of an owner who has none left, and is in none of the groups of the old owner.',
-    mend: '`softquota user edit OLD --name NEW`, which keeps everything; if the new owner is somebody else: remove the old owner from the groups, or delete the old owner',
-  },
   same_owner: {
     severity: 'notice',
     meaning: 'Directories with different names count for the same owner.',
     mend: 'rename one, or set `[users] CASE = keep` if only the case of letters differs',
+  },
+  perhaps_renamed: {
+    severity: 'notice',
+    meaning:
+      'An owner who is in groups has no units any more, and another owner came within a day of that: perhaps the owner was renamed on the disk alone, and the new name is in none of the groups.',
+    mend: '`softquota user edit OLD --name NEW` keeps everything; if it is somebody else: remove the old owner from the groups, or delete the old owner',
   },
   missing_default_group: {
     severity: 'notice',

@@ -1,7 +1,8 @@
 /** Collects everything that an administrator should look at, the worst first. */
 
+import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
-import { counted, formatBytes, printable } from '../text/index.ts';
+import { formatBytes, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { daemonFindings } from './catalog.ts';
 import { diskFindings } from './disks.ts';
@@ -16,7 +17,6 @@ import {
   notKept,
   type Observed,
   type ObservedFleet,
-  type ObservedRename,
   sharedAway,
   sharedName,
   type TroubledPlace,
@@ -277,7 +277,7 @@ function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed):
   ];
 }
 
-function places({ unread, faults, rulers, leftovers, rootsAway, uid }: Observed): Finding[] {
+function places({ unread, faults, leftovers, rootsAway, uid }: Observed): Finding[] {
   const isAway = ({ path }: TroubledPlace): boolean => rootsAway.some(root => root.path === path);
   const away = unread.first.filter(isAway).length;
   const others = { first: unread.first.filter(place => !isAway(place)), count: unread.count - away };
@@ -288,13 +288,6 @@ function places({ unread, faults, rulers, leftovers, rootsAway, uid }: Observed)
         'unit_fault',
         trouble(place),
         `rename it, or correct the file or setting that names its owner; then: ${scan}`,
-      ),
-    ),
-    ...listed(rulers, place =>
-      makeFinding(
-        'ruler_fails',
-        `${trouble(place)}; its last known bytes count`,
-        `see what the directory has: ${commandLine('getfattr', '-d', '-m', '-', '--', place.path)}  # getfattr is in the package attr; or set RULER = walk`,
       ),
     ),
     ...listed(leftovers, ({ path, bytes, modifiedAt }) =>
@@ -319,9 +312,8 @@ function trouble({ path, why }: TroubledPlace): string {
   return `${printable(path)}: ${why}`;
 }
 
-function owners({ ledger, renames }: Observed): Finding[] {
+function owners({ ledger }: Observed): Finding[] {
   return [
-    ...listed({ first: renames, count: renames.length }, renamed),
     ...ledger.units
       .ownersTooLarge()
       .map(name =>
@@ -343,24 +335,11 @@ function owners({ ledger, renames }: Observed): Finding[] {
   ];
 }
 
-function renamed({ from, to, units, groups, newGroups, isOnlyFound }: ObservedRename): Finding {
-  const mends = isOnlyFound
-    ? [commandLine('softquota', 'user', 'edit', '--name', to, '--', from)]
-    : [
-        commandLine('softquota', 'user', 'set-groups', '--', to, ...new Set([...newGroups, ...groups])),
-        commandLine('softquota', 'user', 'delete', '--', from),
-      ];
-  return makeFinding(
-    'owner_renamed',
-    `${printable(from)} seems to have been renamed to ${printable(to)} on the disk: ` +
-      `${counted(units, 'unit belongs', 'units belong')} to ${printable(to)} now, and ${printable(from)}, who has none left, ` +
-      `is in ${groups.length === 1 ? 'the group' : 'the groups'} ${groups.map(printable).join(', ')}`,
-    `${mends.join(' && ')}  # if ${printable(to)} is somebody else: ${commandLine('softquota', 'user', 'set-groups', '--none', '--', from)}`,
-  );
-}
-
 function policy({ ledger, defaultGroups }: Observed): Finding[] {
-  const faults = lintIn(ledger.documents.snapshot, { ...ledger.settings, defaultGroups });
+  const faults = [
+    ...lintIn(ledger.documents.snapshot, { ...ledger.settings, defaultGroups }),
+    ...renamedOwners(ledger),
+  ];
   return [...Map.groupBy(faults, ({ code }) => code).values()].flatMap(first =>
     listed({ first, count: first.length }, ({ code, message }) =>
       makeFinding(code, message, daemonFindings[code].mend.replaceAll('`', '')),

@@ -17,7 +17,6 @@ export {
   type Observed,
   type ObservedFleet,
   type ObservedForge,
-  type ObservedRename,
   type ObservedWorker,
   type TroubledPlace,
   type WaitedFor,

@@ -39,17 +39,6 @@ export interface ObservedFleet {
   readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
 }
 
-/** An owner who seems to have been renamed on the disk; `groups` are the groups assigned to the old one. */
-export interface ObservedRename {
-  readonly from: string;
-  readonly to: string;
-  readonly units: number;
-  readonly groups: readonly string[];
-  readonly newGroups: readonly string[];
-  /** True if only the name of the new owner is known, so that the old owner can get it. */
-  readonly isOnlyFound: boolean;
-}
-
 export interface ObservedHang extends WaitedFor {
   /** Where its file system is mounted. */
   readonly mountedAt: string;
@@ -113,11 +102,7 @@ export interface Observed {
   /** From the last sweep. */
   readonly unread: Listed<TroubledPlace>;
   readonly faults: Listed<TroubledPlace>;
-  /** Units whose size the file system did not give. */
-  readonly rulers: Listed<TroubledPlace>;
   readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;
-  /** Owners who have nothing left, and whose directories all belong to a new owner. */
-  readonly renames: readonly ObservedRename[];
   /**
    * Milliseconds since the last sweep of this process ended, by the monotonic clock; null before the first.
    */

@@ -29,8 +29,6 @@ export { isQuarantineName, type Quarantine, quarantinePath } from './quarantine.
 export { type ParsedTemplate, parseTemplate, type Segment, type Template } from './template.ts';
 export {
   type OwnerSource,
-  type Ruler,
-  rulerText,
   type StorageKind,
   type StorageSettings,
   storageKinds,

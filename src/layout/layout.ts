@@ -13,7 +13,6 @@ import { encodePath, isWithin, namesOf, pathOf } from './path.ts';
 import { parseTemplate, type Segment, type Template } from './template.ts';
 import {
   type OwnerSource,
-  type Ruler,
   type StorageKind,
   type StorageSettings,
   storageKinds,
@@ -42,7 +41,6 @@ export interface Track {
   readonly kind: StorageKind;
   readonly owner: OwnerSource;
   readonly visibility: Visibility;
-  readonly ruler: Ruler;
   /** Tells whether its units are looked for here. */
   readonly isWalked: boolean;
   readonly template: Template;
@@ -83,12 +81,12 @@ export function resolveLayout(storages: readonly StorageSettings[], exclude: rea
   const roots = fixedParts.map(rootAt);
   const tracks = written
     .map(({ settings, template }): Track => {
-      const { kind, owner, visibility, ruler = { by: 'walk' }, isWalked = true } = settings;
+      const { kind, owner, visibility, isWalked = true } = settings;
       const root = fixedParts.indexOf(template.fixed);
       const fixed = namesOf(roots[root]?.path ?? template.fixed);
       const pattern = [...fixed.map((text): Segment => ({ is: 'literal', text })), ...template.segments];
       const fixedLength = fixed.length;
-      const section = { kind, owner, visibility, ruler, isWalked };
+      const section = { kind, owner, visibility, isWalked };
       return { ...section, template, root, pattern, fixedLength, continuations: [] };
     })
     .sort(byPrecedence);

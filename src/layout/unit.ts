@@ -27,14 +27,6 @@ export type OwnerSource =
 /** `[storage.repos] VISIBILITY`; with `forge` a forge's database tells, which no walk knows. */
 export type Visibility = 'export-ok' | 'public' | 'private' | 'forge';
 
-/** How the bytes of a unit are found (`[storage.*] RULER`): by a walk, or from an extended attribute. */
-export type Ruler = { readonly by: 'walk' } | { readonly by: 'xattr'; readonly name: string };
-
-/** A ruler as it is configured. */
-export function rulerText(ruler: Ruler): string {
-  return ruler.by === 'walk' ? ruler.by : `${ruler.by}:${ruler.name}`;
-}
-
 /** One `[storage.*]` section, as configured. */
 export interface StorageSettings {
   readonly kind: StorageKind;
@@ -43,8 +35,6 @@ export interface StorageSettings {
   readonly owner: OwnerSource;
   /** Only for storage.repos. */
   readonly visibility: Visibility;
-  /** A walk unless given. */
-  readonly ruler?: Ruler;
   /** The name of a file system that several hosts mount and one of them walks. */
   readonly shared?: string;
   /**
@@ -63,8 +53,4 @@ export interface Unit {
   readonly owner: string | null;
   readonly ownerFault?: string;
   readonly leaf: Leaf;
-  /**
-   * The extended attribute in which the file system keeps the unit's bytes; absent for one that is walked.
-   */
-  readonly attribute?: string;
 }

@@ -139,12 +139,10 @@ function holdsRepositories(kind: StorageKind): boolean {
  */
 export function unitOf(path: string, { track, owner: captured }: State): Unit {
   const leaf = leafOf(track, path);
-  const { ruler } = track;
-  const measured = ruler.by === 'xattr' ? { attribute: ruler.name } : {};
   const ownership = ownerOf(track.owner, path, captured);
-  if (ownership.owner !== null) return { path, kind: track.kind, owner: ownership.owner, leaf, ...measured };
+  if (ownership.owner !== null) return { path, kind: track.kind, owner: ownership.owner, leaf };
   const fault = ownership.fault === null ? {} : { ownerFault: ownership.fault };
-  return { path, kind: track.kind, owner: null, ...fault, leaf, ...measured };
+  return { path, kind: track.kind, owner: null, ...fault, leaf };
 }
 
 const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {

@@ -14,6 +14,7 @@ export type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts'
 export type { Origins } from './origins.ts';
 export type { Reach } from './reach.ts';
 export { ReconcileLoop, type ReconcileLoopOptions } from './reconcile-loop.ts';
+export { renamedOwners } from './renamed-owners.ts';
 export type { Reservation, Reservations } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
 export { forgeSource } from './source-share.ts';

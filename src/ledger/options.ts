@@ -29,7 +29,6 @@ export interface LedgerOptions {
 /** The units of this host, to read. */
 export type ReadableUnits = Pick<
   UsageIndex,
-  | 'hasWalked'
   | 'measuredAfter'
   | 'origins'
   | 'ownersTooLarge'
@@ -40,6 +39,7 @@ export type ReadableUnits = Pick<
   | 'unitAt'
   | 'unitAtRow'
   | 'unitCount'
+  | 'unitCountOf'
   | 'units'
   | 'unitsOf'
   | 'unowned'

@@ -127,12 +127,6 @@ export class UsageIndex {
     return found;
   }
 
-  /** Tells whether walks of this host found units of an owner. */
-  hasWalked(ownerName: string): boolean {
-    for (const { kind } of this.account(ownerName)?.units ?? []) if (kind === 'walked') return true;
-    return false;
-  }
-
   /**
    * The sizes of all units below a mask of leaves with this part in their paths, whose records `unitAtRow`
    * makes while they are there. null: see `foundIn`.

@@ -43,6 +43,8 @@ export class Walks {
   readonly #options: WalksOptions;
   readonly #tombstones = new Tombstones();
   readonly #roots = new Map<string, RootRecord>();
+  /** By key. */
+  readonly #emptied = new Map<string, number>();
   #sweep: SweepRecord | null = null;
 
   constructor(options: WalksOptions) {
@@ -58,6 +60,11 @@ export class Walks {
   /** The last sweep that ended, of this life or an earlier one. */
   get lastSweep(): SweepRecord | null {
     return this.#sweep;
+  }
+
+  /** When the last unit of an owner went, in milliseconds since 1970, by the owner's key; since the start. */
+  get emptied(): ReadonlyMap<string, number> {
+    return this.#emptied;
   }
 
   root(path: string): RootRecord | undefined {
@@ -128,7 +135,7 @@ export class Walks {
 
   /** A walk that began at `seq` found no unit there any more. */
   recordGone(path: string, seq: number): void {
-    const { usage, writeBehind, reports } = this.#options;
+    const { usage, writeBehind, reports, now } = this.#options;
     const unit = usage.unit(path);
     if (unit !== undefined && unit.seq > seq) return;
     this.#tombstones.add(path, seq);
@@ -136,6 +143,8 @@ export class Walks {
     usage.remove(unit);
     writeBehind.unitGone(unit.id);
     reports.settleOwnersOf(unit);
+    const ownerKey = unit.owner === null ? null : usage.owners.keyOf(unit.owner);
+    if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.#emptied.set(ownerKey, now());
   }
 
   /**

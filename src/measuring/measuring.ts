@@ -29,7 +29,6 @@ import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedNow } from './mounted.ts';
 import { ForgeOwnership } from './ownership.ts';
 import { type PushClock, Pushes } from './pushes.ts';
-import { Renames } from './renames.ts';
 import type { RepositoryVisibility, RepositoryWatch } from './repositories.ts';
 
 /**
@@ -86,7 +85,6 @@ export class Measuring {
   });
   #stopTelling = () => {};
   readonly #measured = Promise.withResolvers<void>();
-  readonly #renames: Renames;
   readonly #freeSpace: FreeSpace;
   readonly #ownership: ForgeOwnership;
   readonly #repositories: RepositoryWatch;
@@ -96,7 +94,6 @@ export class Measuring {
     this.#config = config;
     this.#ledger = ledger;
     this.#log = log;
-    this.#renames = new Renames({ ledger, log });
     this.isMeasured = this.#measured.promise;
     this.#fleet = fleet;
     this.#ownership = new ForgeOwnership({ storages: () => this.#config.storages, ledger, visibility });
@@ -263,15 +260,13 @@ export class Measuring {
     | 'sweepError'
     | 'unread'
     | 'faults'
-    | 'rulers'
     | 'leftovers'
-    | 'renames'
     | 'shortDisks'
   > {
     const whole = this.scanner.runs().filter(({ owners }) => owners === null);
     const last = whole.find(({ state }) => state === 'done');
     const ended = whole.find(({ state }) => state === 'done' || state === 'failed');
-    const { unread, faults, rulers, leftovers } = last?.problems ?? noProblems;
+    const { unread, faults, leftovers } = last?.problems ?? noProblems;
     const { hangs, walking } = this.status;
     return {
       hangs,
@@ -282,9 +277,7 @@ export class Measuring {
       sweepEveryMs: this.#schedule?.interval('sweep') ?? Number.POSITIVE_INFINITY,
       unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
       faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
-      rulers: { count: rulers.count, first: rulers.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
-      renames: this.#renames.list(),
       shortDisks: this.shortDisks,
     };
   }
@@ -306,7 +299,6 @@ export class Measuring {
     this.#stopTelling();
     await this.#freeSpace.close();
     this.#hangingThreads = await this.scanner.close();
-    this.#renames.close();
   }
 
   /**
@@ -345,10 +337,9 @@ export class Measuring {
     if ('gone' in measurement) {
       this.#ledger.walks.recordGone(measurement.gone, measurement.seq);
       this.pushes.forget(measurement.gone);
-      this.#renames.gone(measurement.gone);
       return;
     }
-    const { unit, files, partial, measuredAt, seq, formerOwners } = measurement;
+    const { unit, files, partial, measuredAt, seq } = measurement;
     const { path } = unit;
     const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
     const leaf = this.#ownership.leafOf(path, unit.leaf);
@@ -361,7 +352,6 @@ export class Measuring {
       if (before === undefined) this.#repositories.appeared(path);
       else if (before.bytes !== bytes) this.#repositories.resized(path);
     }
-    this.#renames.measured(path, formerOwners);
   }
 
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
@@ -374,7 +364,6 @@ export class Measuring {
       if (standing === 'gone') {
         this.#ledger.walks.recordGone(name, sweep.startSeq);
         this.pushes.forget(name);
-        this.#renames.gone(name);
       } else if (standing !== 'seen') this.#ledger.walks.recordUnread(name);
     });
     this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
@@ -398,4 +387,4 @@ export class Measuring {
 }
 
 const none = { first: [], count: 0 };
-const noProblems = { unread: none, faults: none, rulers: none, leftovers: none };
+const noProblems = { unread: none, faults: none, leftovers: none };

@@ -36,7 +36,9 @@ export type FindingCode =
   /** A rule that never decides, since others of its group never leave more room for what it covers. */
   | 'unreachable_rule'
   /** A subject that no rule covers, so that it is refused or not limited. */
-  | 'uncovered_subject';
+  | 'uncovered_subject'
+  /** An owner in groups has no units any more, and another one came then; see `renamedOwners`. */
+  | 'perhaps_renamed';
 
 export interface LintFinding {
   readonly code: FindingCode;

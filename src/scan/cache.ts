@@ -1,6 +1,6 @@
 /**
- * The scan cache: what the directories of every unit held when they were last walked, by what to see that
- * nothing has changed since, and whose they were.
+ * The scan cache: what the directories of every unit held when they were last walked, and by what to see that
+ * nothing has changed since.
  *
  * It costs exactness only where a place cannot be read, so no walk fails by it. A file that is
  * damaged or of another version is made again by `prepareCache`, before any thread has it open;
@@ -12,7 +12,6 @@ import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
-import { type FormerOwner, formerOwnersIn, formerOwnersTable } from './former-owners.ts';
 import type { Signature } from './signature.ts';
 import { signaturesIn, signaturesTable } from './signatures.ts';
 import type { Sums } from './sums.ts';
@@ -55,7 +54,8 @@ function prepare(file: string): void {
     }
     const { user_version: found } = database.prepare('PRAGMA user_version').get() ?? {};
     if (found !== version) throw new Unusable(`it is of version ${found}, not ${version}`);
-    database.exec(formerOwnersTable + signaturesTable);
+    // An earlier version had a table of owners.
+    database.exec(`DROP TABLE IF EXISTS owners; ${signaturesTable}`);
     const { quick_check: check } = database.prepare('PRAGMA quick_check(1)').get() ?? {};
     if (check !== 'ok') throw new Unusable(String(check));
   } finally {
@@ -97,11 +97,6 @@ export interface Cache {
   writeSignature(unit: string, signature: Signature): void;
   /** Writes together what `work` writes, which takes as long as one write alone. */
   together(work: () => void): void;
-  /**
-   * Remembers whose a unit is, by the identity of its directory; gives whose it was before, if that seems to
-   * have been the same owner by another name. See `former-owners.ts`.
-   */
-  formerOwners(unit: string, identity: string, owner: string): readonly FormerOwner[];
   /** Forgets the units that are not among these. */
   keepOnly(units: Iterable<string>): void;
   close(): void;
@@ -114,7 +109,6 @@ export const noCache: Cache = {
   readSmallSignatures: () => new Map(),
   writeSignature() {},
   together: work => work(),
-  formerOwners: () => [],
   keepOnly() {},
   close() {},
 };
@@ -162,7 +156,6 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
   const digestOf = database.prepare('SELECT digest FROM sums WHERE path = ?');
   const sumsOf = database.prepare('SELECT digest, sums FROM sums WHERE path = ?');
   const put = database.prepare('INSERT OR REPLACE INTO sums VALUES (?, ?, ?)');
-  const formerOwners = formerOwnersIn(database);
   const signatures = signaturesIn(database);
 
   return {
@@ -209,8 +202,6 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
           if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
         }
       }),
-    formerOwners: (unit, identity, owner) =>
-      attempt([], () => formerOwners({ identity, path: keyOf(unit), owner, now: Date.now() })),
     keepOnly: units =>
       attempt(undefined, database => {
         database.exec('CREATE TEMP TABLE kept (path BLOB PRIMARY KEY) STRICT, WITHOUT ROWID');
@@ -218,7 +209,7 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
           const keep = database.prepare('INSERT OR IGNORE INTO kept VALUES (?)');
           database.exec('BEGIN');
           for (const unit of units) keep.run(keyOf(unit));
-          for (const table of ['sums', 'signatures', 'owners'])
+          for (const table of ['sums', 'signatures'])
             database.exec(`DELETE FROM ${table} WHERE path NOT IN (SELECT path FROM kept)`);
           database.exec('COMMIT');
         } finally {

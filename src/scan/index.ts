@@ -8,7 +8,6 @@
 
 export { Directories } from './directories.ts';
 export type { WatchedDisk } from './disks.ts';
-export type { FormerOwner } from './former-owners.ts';
 export type { Hang } from './hangs.ts';
 export type {
   Drift,

@@ -1,7 +1,6 @@
 /** The results of scanning, for the keeper of the figures. */
 
 import type { Root, Unit } from '../layout/index.ts';
-import type { FormerOwner } from './former-owners.ts';
 import type { WalkedUnit } from './messages.ts';
 import type { Leftover, UnreadInUnit } from './outcome.ts';
 import type { Start } from './walker-handle.ts';
@@ -28,11 +27,6 @@ export interface MeasuredUnit {
   /** The first of what git began more than an hour ago and never finished; it counts. */
   readonly leftovers: readonly Leftover[];
   readonly leftoverCount: number;
-  /**
-   * Those whose its directory was before, the first one first. Only where the owner had no unit then that did
-   * not come from them.
-   */
-  readonly formerOwners: readonly FormerOwner[];
   /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */
   readonly tooLarge: boolean;
   readonly seq: number;
@@ -90,7 +84,7 @@ export type SweepKind = 'sweep' | 'verify';
 
 /** The measurement that a walk came to, with the bytes that are to count. */
 export function measurementOf(walked: WalkedUnit, start: Start, bytes: number): MeasuredUnit {
-  const { unit, files, directories, unread, unreadCount, leftovers, leftoverCount, formerOwners } = walked;
+  const { unit, files, directories, unread, unreadCount, leftovers, leftoverCount } = walked;
   const tooLarge = walked.outcome === 'too large';
   return {
     unit,
@@ -102,7 +96,6 @@ export function measurementOf(walked: WalkedUnit, start: Start, bytes: number): 
     unreadCount,
     leftovers,
     leftoverCount,
-    formerOwners,
     tooLarge,
     seq: start.seq,
     measuredAt: start.at,

@@ -1,7 +1,6 @@
 /** The request for a walk, and its result. */
 
 import type { Unit } from '../layout/index.ts';
-import type { FormerOwner } from './former-owners.ts';
 import type { FoundQuarantines, ListedQuarantine, Measure } from './quarantine.ts';
 import type { RepackSigns } from './repack-signs.ts';
 
@@ -64,14 +63,10 @@ export interface Walked {
   readonly leftoverCount: number;
   /** Null: the unit is no repository, or was not walked through; what was seen is what counts. */
   readonly objects: WalkedObjects | null;
-  /** The owners of its directory before, where they seem to have been renamed; the first one first. */
-  readonly formerOwners: readonly FormerOwner[];
-  /** Why the file system did not give the unit's size, so that it is in `bytes` as it was known. */
-  readonly rulerFault?: string;
 }
 
 /** Nothing has changed since an earlier walk, whose figures these are. */
-export interface Unchanged extends Pick<Walked, 'bytes' | 'files' | 'directories' | 'formerOwners'> {
+export interface Unchanged extends Pick<Walked, 'bytes' | 'files' | 'directories'> {
   readonly outcome: 'unchanged';
   /** See `WalkedObjects`; 0 where it is no repository. */
   readonly objectBytes: number;

@@ -318,9 +318,7 @@ export class Pool {
         return;
       case 'results': {
         this.#deaths = 0;
-        const { device } = walker;
         const results = takeResults(walker, report);
-        for (const { result } of results) if (result.outcome === 'hung') this.#tellHung(device, result.path);
         // It has its next batch before what it found is told, which takes a while.
         if (report.isLast) this.#free(walker);
         for (const { entry, result } of results)

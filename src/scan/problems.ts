@@ -18,8 +18,6 @@ export interface WalkProblems<Entry> {
 export interface Problems {
   readonly unread: WalkProblems<UnreadInUnit>;
   readonly faults: WalkProblems<WalkFault>;
-  /** Units whose size the file system did not give (`[storage.*] RULER`). */
-  readonly rulers: WalkProblems<WalkFault>;
   readonly leftovers: WalkProblems<Leftover>;
 }
 

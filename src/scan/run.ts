@@ -72,7 +72,6 @@ export class Run implements ScanRun {
   readonly problems = {
     unread: new CountedList<UnreadInUnit>(),
     faults: new CountedList<WalkFault>(),
-    rulers: new CountedList<WalkFault>(),
     leftovers: new CountedList<Leftover>(),
   };
   discovering = true;
@@ -139,8 +138,7 @@ export class Run implements ScanRun {
       this.problems.unread.add([{ path: result.path, error: result.error }]);
     }
     if (!('bytes' in result)) return;
-    const { outcome, unread, unreadCount, leftovers, leftoverCount, rulerFault } = result;
-    if (rulerFault !== undefined) this.problems.rulers.add([{ path, what: rulerFault }]);
+    const { outcome, unread, unreadCount, leftovers, leftoverCount } = result;
     this.problems.unread.add(unread, unreadCount - unread.length);
     this.problems.leftovers.add(leftovers, leftoverCount - leftovers.length);
     if (outcome === 'too large') {

@@ -5,8 +5,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { type Layout, type Located, leavesOf, rulerText, type StorageKind } from '../layout/index.ts';
-import type { Leaf } from '../quota/index.ts';
+import type { Layout, Located, StorageKind } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
 import { Around } from './around.ts';
@@ -60,8 +59,6 @@ export interface Scanner {
   disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
   /** The directories that the templates begin with; empty until they are found. */
   places(): readonly TemplatePlace[];
-  /** The kinds of data whose units are not walked, with their rulers as they are configured. */
-  rulers(): ReadonlyMap<Leaf, string>;
   /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
   reconfigure(settings: ScanSettings): ScanRun;
   status(): ScannerStatus;
@@ -227,7 +224,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       clearInterval(timer);
     }
     if (run.state === 'done' && run.owners === null) extent = run.extent();
-    const { unread, faults, rulers, leftovers } = run.problems;
+    const { unread, faults, leftovers } = run.problems;
     log.info(
       {
         run: run.id,
@@ -235,7 +232,6 @@ export function createScanner(options: ScannerOptions): Scanner {
         ...run.progress(),
         unread: unread.count,
         faults: faults.count,
-        rulers: rulers.count,
         leftovers: leftovers.count,
         drift: run.drift,
       },
@@ -268,7 +264,6 @@ export function createScanner(options: ScannerOptions): Scanner {
       return isClosed || context === null ? 'stopped' : measuring.measure(path, 'change');
     },
     places: () => (context === null ? [] : placesIn(context.layout)),
-    rulers: () => (context === null ? new Map() : rulersIn(context.layout)),
     reconfigure: changed => {
       settings = changed;
       current?.abort.abort();
@@ -303,14 +298,6 @@ function placesIn({ roots, tracks }: Layout): readonly TemplatePlace[] {
     const root = roots[index];
     return root === undefined ? [] : [{ kind, path: root.path }];
   });
-}
-
-function rulersIn({ tracks }: Layout): ReadonlyMap<Leaf, string> {
-  return new Map(
-    tracks
-      .filter(({ ruler, isWalked }) => ruler.by !== 'walk' && isWalked)
-      .flatMap(track => leavesOf(track).map(leaf => [leaf, rulerText(track.ruler)])),
-  );
 }
 
 /** Tells whether a promise is fulfilled within the time. */

@@ -26,8 +26,6 @@ export interface FoundByWalk {
   readonly files: number;
   readonly directories: number;
   readonly objectBytes: number;
-  /** How many former owners its directory has; where there are some, they are kept elsewhere. */
-  readonly formerOwners: number;
 }
 
 export interface Signature extends FoundByWalk {
@@ -39,7 +37,7 @@ export interface Signature extends FoundByWalk {
 }
 
 /** Signatures of another form than this one's are as good as none. */
-const version = 4;
+const version = 5;
 
 /** A file that was changed so shortly before may still be written. */
 const youngFileMs = 60_000;
@@ -127,7 +125,7 @@ export function isSignatureCurrent(
  * The result, whose the unit is, and how it was to be walked: a signature of other terms is another one.
  */
 function termsOf({ unit, inner, exclude, measure }: WalkRequest, found: FoundByWalk): string {
-  const { bytes, files, directories, objectBytes, formerOwners } = found;
+  const { bytes, files, directories, objectBytes } = found;
   const places = inner.map(path => path.slice(unit.path.length));
   return JSON.stringify([
     version,
@@ -136,6 +134,6 @@ function termsOf({ unit, inner, exclude, measure }: WalkRequest, found: FoundByW
     measure,
     [...exclude],
     places,
-    [bytes, files, directories, objectBytes, formerOwners],
+    [bytes, files, directories, objectBytes],
   ]);
 }

@@ -36,11 +36,11 @@ export function signaturesIn(database: DatabaseSync): Signatures {
       const [digest, tree, found] = row;
       return signatureOf(String(digest), String(tree), String(found));
     },
-    write: (path, { digest, parents, names, bytes, files, directories, objectBytes, formerOwners }) => {
+    write: (path, { digest, parents, names, bytes, files, directories, objectBytes }) => {
       if (digestOf.get(path)?.digest === digest) return;
       // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
       const tree = JSON.stringify([parents, names]);
-      const found = [bytes, files, directories, objectBytes, formerOwners];
+      const found = [bytes, files, directories, objectBytes];
       put.run(path, digest, tree, JSON.stringify(found));
     },
   };
@@ -50,11 +50,10 @@ export function signaturesIn(database: DatabaseSync): Signatures {
 function signatureOf(digest: string, tree: string, found: string): Signature | null {
   try {
     const [parents, names]: unknown[] = JSON.parse(tree);
-    const [bytes, files, directories, objectBytes, formerOwners]: unknown[] = JSON.parse(found);
+    const [bytes, files, directories, objectBytes]: unknown[] = JSON.parse(found);
     if (!isListOf(parents, isWhole) || !isListOf(names, isText)) return null;
-    if (!isWhole(bytes) || !isWhole(files) || !isWhole(directories)) return null;
-    if (!isWhole(objectBytes) || !isWhole(formerOwners)) return null;
-    return { digest, parents, names, bytes, files, directories, objectBytes, formerOwners };
+    if (!isWhole(bytes) || !isWhole(files) || !isWhole(directories) || !isWhole(objectBytes)) return null;
+    return { digest, parents, names, bytes, files, directories, objectBytes };
   } catch {
     return null;
   }

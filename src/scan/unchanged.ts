@@ -1,7 +1,6 @@
 /** Units that are as an earlier walk found them, which a signature tells without a walk. */
 
 import type { Cache } from './cache.ts';
-import { formerOwnersOf, identityOf } from './identity.ts';
 import type { NumberedResult, Task, TaskResult, UnitTask, WalkedUnit, WalkerResult } from './messages.ts';
 import type { Unchanged, WalkRequest } from './outcome.ts';
 import { noQuarantines } from './quarantine.ts';
@@ -23,9 +22,7 @@ export function unchangedSince(
   if (holds === false) return null;
   const { bytes, files, directories, objectBytes } = signature;
   if (holds === null || !pulse(signature)) return { outcome: 'stopped' };
-  const identity = signature.formerOwners === 0 ? null : identityOf(unit.path);
-  const formerOwners = identity === null ? [] : formerOwnersOf(unit, identity, cache);
-  return { outcome: 'unchanged', bytes, files, directories, objectBytes, formerOwners };
+  return { outcome: 'unchanged', bytes, files, directories, objectBytes };
 }
 
 /** Results of units that are unchanged, as numbers alone: a message has hundreds of them. */
@@ -34,7 +31,7 @@ export class UnchangedResults {
 
   /** False where it is not told in numbers. */
   add(id: number, result: WalkerResult): boolean {
-    if (result.outcome !== 'unchanged' || result.formerOwners.length > 0) return false;
+    if (result.outcome !== 'unchanged') return false;
     const { bytes, files, directories, objectBytes } = result;
     this.numbers.push(id, bytes, files, directories, objectBytes);
     return true;
@@ -45,21 +42,13 @@ export class UnchangedResults {
 export function* unchangedResults(numbers: readonly number[]): Generator<NumberedResult, void> {
   for (let at = 0; at < numbers.length; at += 5) {
     const [id = 0, bytes = 0, files = 0, directories = 0, objectBytes = 0] = numbers.slice(at, at + 5);
-    const result = {
-      outcome: 'unchanged',
-      bytes,
-      files,
-      directories,
-      objectBytes,
-      formerOwners: [],
-    } as const;
-    yield { id, result };
+    yield { id, result: { outcome: 'unchanged', bytes, files, directories, objectBytes } };
   }
 }
 
 /** The result that a walk would have had. */
 export function walkedAgain({ unit, inner }: UnitTask, unchanged: Unchanged): WalkedUnit {
-  const { bytes, files, directories, objectBytes, formerOwners } = unchanged;
+  const { bytes, files, directories, objectBytes } = unchanged;
   const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
   const nothing = { signs: noSigns, before: noQuarantines, after: noQuarantines };
   return {
@@ -73,7 +62,6 @@ export function walkedAgain({ unit, inner }: UnitTask, unchanged: Unchanged): Wa
     leftovers: [],
     leftoverCount: 0,
     objects: isRepository ? { bytes: objectBytes, ...nothing } : null,
-    formerOwners,
     unit,
     inner,
   };

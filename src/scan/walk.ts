@@ -8,7 +8,7 @@
  */
 
 import type { Cache } from './cache.ts';
-import { formerOwnersOf, identityOf } from './identity.ts';
+import { identityOf } from './identity.ts';
 import type { WalkedObjects, WalkOutcome, WalkRequest } from './outcome.ts';
 import { quarantinesOf } from './quarantine.ts';
 import { type RepackSigns, SignsWatch } from './repack-signs.ts';
@@ -26,18 +26,16 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const end = takeSteps(state);
   if (end !== 'done') return { outcome: end === 'stopped' ? 'stopped' : 'vanished' };
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
-  if (identityOf(unit.path)?.name !== identity.name) return { outcome: 'vanished' };
+  if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);
   const bytes = bytesOf(state, cache);
   const isExact = Number.isSafeInteger(bytes);
   if (isExact) cache.write(unit.path, state.sums);
   const objects = watch?.end(state, bytes) ?? null;
-  const formerOwners = formerOwnersOf(unit, identity, cache);
   const { files, directories } = state;
   const objectBytes = objects?.bytes ?? 0;
   const isSettled = isExact && state.unreadCount === 0 && (objects === null || areQuiet(objects.signs));
-  const found = { bytes, files, directories, objectBytes, formerOwners: formerOwners.length };
-  const signature = isSettled ? state.signature.finish(found) : null;
+  const signature = isSettled ? state.signature.finish({ bytes, files, directories, objectBytes }) : null;
   if (signature !== null) cache.writeSignature(unit.path, signature);
   return {
     outcome: isExact ? 'measured' : 'too large',
@@ -50,7 +48,6 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     leftovers: leftovers.slice(0, mostListed),
     leftoverCount: leftovers.length,
     objects,
-    formerOwners,
   };
 }
 

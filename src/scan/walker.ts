@@ -21,7 +21,6 @@ import type {
   WalkerResult,
   WalkerStart,
 } from './messages.ts';
-import { BatchAttributes, isRuled, measureByAttribute } from './ruler.ts';
 import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
 import { UnchangedResults, unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
@@ -63,7 +62,6 @@ port.on('message', (request: WalkerRequest) => {
     hasGivenWay = true;
   }
   const last = request.tasks.at(-1);
-  const attributes = new BatchAttributes(request.tasks.flatMap(({ task }) => ('unit' in task ? [task] : [])));
   cache.readAhead(
     request.tasks.flatMap(({ task }) => ('unit' in task && task.trustsSignature ? [task.unit.path] : [])),
   );
@@ -73,7 +71,7 @@ port.on('message', (request: WalkerRequest) => {
     counts[count.since] = monotonic();
     counts[count.task] = task.id;
     // Results are handed over during a walk too, so `pending` is another one after it.
-    const result = resultOf(task, request.context, attributes);
+    const result = resultOf(task, request.context);
     if (!unchanged.add(task.id, result)) pending.push({ id: task.id, result });
     if (task !== last) handOver();
   }
@@ -106,10 +104,10 @@ function sendResults(isLast: boolean): void {
   sentAt = isLast ? 0 : monotonic();
 }
 
-function resultOf(numbered: NumberedTask, context: ScanContext, attributes: BatchAttributes): WalkerResult {
+function resultOf(numbered: NumberedTask, context: ScanContext): WalkerResult {
   try {
     const { task } = numbered;
-    if ('unit' in task) return measured(task, numbered, context, attributes);
+    if ('unit' in task) return measured(task, numbered, context);
     let { layout } = context;
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
@@ -119,7 +117,7 @@ function resultOf(numbered: NumberedTask, context: ScanContext, attributes: Batc
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
     if (located.found === 'none') return { outcome: 'none', layout };
-    return measured(located, numbered, context, new BatchAttributes([located]));
+    return measured(located, numbered, context);
   } catch (error) {
     return {
       outcome: 'failed',
@@ -132,7 +130,6 @@ function measured(
   task: SweepTask,
   { knownBytes, knownFiles, hasOwnTimes, quarantines }: NumberedTask,
   { exclude, measure, layout }: ScanContext,
-  attributes: BatchAttributes,
 ): WalkerResult {
   const { unit, inner, trustsSignature = false, isAssumed = false } = task;
   const believesListing = knownFiles !== null && knownFiles < fewFiles;
@@ -146,16 +143,13 @@ function measured(
     hasOwnTimes,
     quarantines,
   };
-  const known = trustsSignature && !isRuled(task) ? unchangedSince(request, cache, counting()) : null;
+  const known = trustsSignature ? unchangedSince(request, cache, counting()) : null;
   if (known !== null) return known;
   if (isAssumed) {
     const found = lookInto(unit.path, layout);
     if (found !== null) return found;
   }
-  const outcome = isRuled(task)
-    ? measureByAttribute(request, () => attributes.of(task), cache, counting())
-    : walk(request, cache, counting());
-  if (outcome === null) return { outcome: 'hung', path: unit.path };
+  const outcome = walk(request, cache, counting());
   return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
 }
 

@@ -1,7 +1,7 @@
 /** Why decisions are as they are, the possible mistakes in a policy, and what another one would change. */
 
 import { z } from 'zod';
-import { leaves, subjects } from '../quota/index.ts';
+import { subjects } from '../quota/index.ts';
 import { atMost, knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { grace, shownMode } from './grace.ts';
@@ -72,13 +72,6 @@ export const explanation = z
     }),
     adding_bytes: bytes.meta({ description: 'Bytes about to be added, as far as they count.' }),
     steps: explainedSteps,
-    rulers: z
-      .array(z.object({ subject: z.enum(leaves), ruler: z.string() }))
-      .readonly()
-      .meta({
-        description:
-          'The kinds of data whose sizes this host does not find by walks, and `[storage.*] RULER`: the file system adds them up in its own way.',
-      }),
     decision: explainedDecision,
     reporting: z.object({ steps: explainedSteps, decision: explainedDecision }).optional().meta({
       description:

@@ -98,11 +98,7 @@ export const unitRow = z
     subject: z.string(),
     bytes,
     files: z.number().int().nullable().meta({
-      description: 'Null for a unit of another host, and for one whose size the file system keeps.',
-    }),
-    ruler: z.string().nullable().meta({
-      description:
-        '`[storage.*] RULER` of a unit that is not walked, such as `xattr:ceph.dir.rbytes`: its bytes are what the file system adds up, which may differ from what a walk counts. Null for all others.',
+      description: 'Null for a unit of another host.',
     }),
     partial: z.boolean(),
     measured_at: z.string().nullable().meta({
@@ -114,7 +110,7 @@ export const unitRow = z
 export type UnitRow = z.infer<typeof unitRow>;
 
 export const anyUnit = unitRow
-  .omit({ source: true, ruler: true })
+  .omit({ source: true })
   .extend({ owner: z.string().nullable().meta({ description: "Null: nobody's." }) })
   .meta({ id: 'AnyUnit' });
 

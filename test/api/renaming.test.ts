@@ -4,10 +4,9 @@
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { z } from 'zod';
 import { quotaInfo, user } from '../../src/wire/index.ts';
-import { until } from '../e2e/ask.ts';
 import { groupsOf, measure, messageOf, repository, userOf } from './people.ts';
 import { World } from './world.ts';
 
@@ -158,98 +157,54 @@ t.test('what the other type cannot have stands in the way of becoming it', async
   await world.must(422, 'PATCH', '/admin/users/acme', { body: { is_admin: true } });
 });
 
-/** The log's lines about renames on the disk. */
-function renamesTold({ log }: World) {
-  const line = z.object({
-    msg: z.literal('an owner seems to have been renamed on the disk'),
-    from: z.string(),
-    to: z.string(),
-    units: z.number(),
-  });
-  return log.flatMap(text => line.safeParse(JSON.parse(text)).data ?? []);
-}
-
-async function renameFindings(world: World) {
+async function renamesFound(world: World) {
   const { json } = await world.must(200, 'GET', '/admin/quota/findings');
   return z
-    .array(z.object({ code: z.string(), message: z.string(), mend: z.string() }))
+    .array(z.object({ code: z.string(), message: z.string() }))
     .parse(json)
-    .filter(({ code }) => code === 'owner_renamed');
+    .flatMap(({ code, message }) => (code === 'perhaps_renamed' ? [message] : []));
 }
 
-/** bob and carol are in the group free, and have repositories, which the watch has seen. */
-async function openInGroup(t: Test) {
+t.test('who is renamed on the disk alone is told, until the groups are where they belong', async t => {
   const world = await World.open(t);
   const git = join(world.directory, 'git');
   for (const name of ['bob/app', 'bob/lib', 'carol/app', 'acme/app']) repository(world, name);
   await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
   for (const name of ['bob', 'carol']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
   await measure(world);
-  // Only a pass of the watch finds this one, and so that pass has found the others. What comes and goes
-  // between two passes is left to a sweep.
-  repository(world, 'dora/app');
-  await until(async () => ((await world.call('GET', '/admin/users/dora')).status === 200 ? true : null));
-  return { world, git };
-}
 
-t.test('who is renamed on the disk alone is told, until the groups are where they belong', async t => {
-  const { world, git } = await openInGroup(t);
-  const told = async (from: string) => {
-    await until(
-      () => renamesTold(world).find(one => one.from === from) ?? null,
-      () => `that ${from} was renamed was never told\n${world.log.join('')}`,
-    );
-    return renamesTold(world);
-  };
-
-  renameSync(join(git, 'bob'), join(git, 'robert'));
-  t.match(await told('bob'), [{ from: 'bob', to: 'robert', units: 2 }], 'without any sweep');
-  t.match(await renameFindings(world), [
-    {
-      message:
-        /^bob seems to have been renamed to robert on the disk: 2 units belong to robert now, .* the group free$/,
-      mend: /^softquota user edit --name robert -- bob /,
-    },
-  ]);
-  await world.restart();
+  renameSync(join(git, 'bob/app.git'), join(git, 'acme/other.git'));
   await measure(world);
-  t.equal((await renameFindings(world)).length, 1, 'a restart forgets nothing');
+  t.same(await renamesFound(world), [], 'bob has another one');
+  mkdirSync(join(git, 'robert'));
+  renameSync(join(git, 'bob/lib.git'), join(git, 'robert/lib.git'));
+  await measure(world);
+  const message =
+    /^Owner "bob" is in "free" and has no units any more, and "robert" came within a day of that/;
+  t.match(await renamesFound(world), [message]);
+  const { json } = await world.must(200, 'GET', '/admin/quota/lint');
+  t.match(
+    z
+      .array(z.object({ message: z.string() }))
+      .parse(json)
+      .at(-1),
+    { message },
+  );
+
   await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
   t.same(await groupsOf(world, 'robert'), ['free']);
-  t.same(await renameFindings(world), []);
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'bob' } });
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/bob');
-  t.same(await renameFindings(world), [], 'who has the name later is somebody else');
-
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'karla' } });
-  renameSync(join(git, 'carol'), join(git, 'karla'));
-  await told('carol');
-  t.match(
-    await renameFindings(world),
-    [{ mend: /^softquota user set-groups -- karla free && softquota user delete -- carol /u }],
-    'the new one has an account already',
-  );
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/karla');
-  t.same(await renameFindings(world), [], 'the new one is in the group as well');
-  await world.must(204, 'DELETE', '/admin/quota/groups/free/users/karla');
-  t.equal((await renameFindings(world)).length, 1);
-  await world.must(204, 'DELETE', '/admin/quota/groups/free/users/carol');
-  t.same(await renameFindings(world), [], 'nothing is left that could be lost');
+  t.same(await renamesFound(world), []);
 });
 
-t.test('who hands one of several repositories to a new owner, or deletes all, is not renamed', async t => {
-  const { world, git } = await openInGroup(t);
-  mkdirSync(join(git, 'guild'));
-  renameSync(join(git, 'bob/app.git'), join(git, 'guild/app.git'));
-  rmSync(join(git, 'carol'), { recursive: true });
-  repository(world, 'karla/app');
+t.test('who is renamed first here, and then on the disk, keeps the groups', async t => {
+  const world = await World.open(t);
+  repository(world, 'bob/app');
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+  await world.must(204, 'PUT', '/admin/quota/groups/free/users/bob');
   await measure(world);
-  t.same(await renameFindings(world), []);
-  rmSync(join(git, 'bob/lib.git'), { recursive: true });
+  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+  renameSync(join(world.directory, 'git/bob'), join(world.directory, 'git/robert'));
   await measure(world);
-  t.match(
-    await renameFindings(world),
-    [{ message: /^bob .* to guild on the disk: 1 unit belongs to guild/ }],
-    'the last one is gone',
-  );
+  t.same(await groupsOf(world, 'robert'), ['free']);
+  t.same(await renamesFound(world), []);
 });

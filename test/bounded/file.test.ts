@@ -96,7 +96,6 @@ t.test(
       'layout/hung-mounts.ts': '/proc, and stat(1), which is killed after a time',
       'measuring/mounted.ts': '/proc',
       'commands/playground-daemon.ts': "the playground's own daemon and its log",
-      'scan/attributes.ts': 'directories, and getfattr(1) with a time-out, on a thread that may wait',
       'scan/file-system.ts': 'stat(1) with a time-out, on a thread that may wait',
       'scan/io-worker.ts': '/proc',
       'scan/mounts.ts': '/proc',

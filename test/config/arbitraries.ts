@@ -24,7 +24,6 @@ const storage = (section: string) => ({
     ownerName.map(name => `fixed ${name}`),
     pick('path', 'file owner'),
   ),
-  [`${section}.RULER`]: fc.constantFrom('walk', 'WALK', 'xattr:ceph.dir.rbytes', 'XATTR: user.A;b'),
 });
 
 /** The keys by section and name; secrets are not among them, for they are not printed. */

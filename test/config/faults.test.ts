@@ -93,14 +93,34 @@ t.test('what a later version has is not known to this one', async t => {
   t.match(message('[later]\nENABLED = true\n'), /^app\.ini:1: \[later\]: this version does not know/);
 });
 
-t.test('a key that is gone stops the start, and says what to do', async t => {
-  t.same(faultsOf(t, '[quota]\nBURST = 2G\n'), [
-    'app.ini:2: [quota] BURST: this key is gone, since what an allowed push brings counts at once. Remove it.',
+t.test(
+  'a key of the release before stops the start where it decided something, and says what to do',
+  async t => {
+    t.same(faultsOf(t, '[quota]\nBURST = 2G\n'), [
+      'app.ini:2: [quota] BURST: this key is gone, since what an allowed push brings counts at once. Remove it.',
+    ]);
+    t.match(loadText(t, '', { SOFTQUOTA__QUOTA__BURST: '2G' }), {
+      ok: false,
+      faults: [{ variable: 'SOFTQUOTA__QUOTA__BURST', message: /^this key is gone/ }],
+    });
+    t.match(faultsOf(t, '[storage.lfs]\nRULER = xattr:ceph.dir.rbytes\n'), [
+      /^app\.ini:2: \[storage\.lfs\] RULER: this key is gone: softquota walks every directory\./,
+    ]);
+  },
+);
+
+t.test('a key of the release before that decided nothing is named in a note', async t => {
+  const notesOf = (ini: string, env = {}) => {
+    const { ok, notes } = loadText(t, ini, env);
+    t.equal(ok, true);
+    return notes.filter(note => note.includes('this key is gone'));
+  };
+  t.match(notesOf('[storage.lfs]\nRULER = walk\n'), [
+    /^app\.ini:2: \[storage\.lfs\] RULER: this key is gone: softquota walks every directory\./,
   ]);
-  t.match(loadText(t, '', { SOFTQUOTA__QUOTA__BURST: '2G' }), {
-    ok: false,
-    faults: [{ variable: 'SOFTQUOTA__QUOTA__BURST', message: /^this key is gone/ }],
-  });
+  t.match(notesOf('', { SOFTQUOTA__STORAGE_0X2E_LFS__RULER: 'Walk' }), [
+    /^SOFTQUOTA__STORAGE_0X2E_LFS__RULER: /,
+  ]);
 });
 
 t.test('GRACE is a time, or nothing, and GRACE_MOST a percentage or a size', async t => {

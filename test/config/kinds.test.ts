@@ -136,19 +136,6 @@ const examples: Readonly<Record<string, readonly [taken: readonly string[], refu
       'path x',
     ],
   ],
-  'storage.repos.RULER': [
-    ['walk', 'Walk', 'xattr:ceph.dir.rbytes', 'XATTR: user.rbytes'],
-    [
-      '',
-      'xattr',
-      'xattr:',
-      'xattr:rbytes',
-      'xattr:user.',
-      'xattr:user.a b',
-      'xattr:user.a=b',
-      'quota:project',
-    ],
-  ],
   'users.CASE': [
     ['fold', 'keep'],
     ['', 'true'],
@@ -224,14 +211,12 @@ PATH = ../packages/{owner}
       templates: [`${folder}/git/{owner}/{repo}.git`, '/srv/{owner}/{repo}'],
       owner: { by: 'git-config', key: 'gitweb.owner' },
       visibility: 'private',
-      ruler: { by: 'walk' },
     },
     {
       kind: 'packages',
       templates: [`${dirname(folder)}/packages/{owner}`],
       owner: { by: 'path' },
       visibility: 'export-ok',
-      ruler: { by: 'walk' },
     },
   ]);
 });

@@ -247,16 +247,6 @@ export const daemonFaults: readonly Fault[] = [
     names: 'app.ini was changed at',
   },
   {
-    what: 'the program that a ruler needs is not there',
-    break: `mv /usr/bin/getfattr /usr/bin/getfattr.away && sed -i 's/^\\[storage.repos\\]/&\\nRULER = xattr:ceph.dir.rbytes/' ${ini}`,
-    found: ['getfattr_missing', 'config_changed'],
-    names: '[storage.repos] RULER',
-    byHand: {
-      says: /^apt-get install -y attr$/,
-      does: `mv /usr/bin/getfattr.away /usr/bin/getfattr && sed -i '/^RULER/d' ${ini} && systemctl reload softquota`,
-    },
-  },
-  {
     what: 'a key waits for a restart',
     break: `sed -i 's/^HTTP_PORT.*/HTTP_PORT = 3999/' ${ini} && systemctl reload softquota`,
     found: ['restart_needed'],

@@ -100,33 +100,6 @@ t.test('a source that reports no more is told, with how to start again or to end
   t.strictSame(notReady(seen), [], 'the daemon itself is ready');
 });
 
-t.test(
-  'owners who seem to have been renamed are told with lines that can be copied, and only so many',
-  async t => {
-    const rename = {
-      from: '-bob',
-      to: "rob'rt\u001b[31m",
-      units: 1,
-      groups: ['free', 'a b'],
-      newGroups: [],
-      isOnlyFound: true,
-    };
-    const told = async (renames: Observed['renames']) =>
-      findings(await observed(t, { renames })).filter(({ code }) => code === 'owner_renamed');
-    t.match(await told([rename, { ...rename, newGroups: ['gold', 'free'], isOnlyFound: false }]), [
-      {
-        message:
-          "-bob seems to have been renamed to rob'rt\\u{1b}[31m on the disk: 1 unit belongs to rob'rt\\u{1b}[31m now, and -bob, who has none left, is in the groups free, a b",
-        mend: /^softquota user edit --name "\$\(printf .*\)" -- -bob {2}# if .* softquota user set-groups --none -- -bob$/,
-      },
-      { mend: /^softquota user set-groups -- .* gold free 'a b' && softquota user delete -- -bob {2}#/ },
-    ]);
-    const many = await told(Array.from({ length: 30 }, () => rename));
-    t.equal(many.length, 21);
-    t.match(many.at(-1)?.message, '10 more like these');
-  },
-);
-
 t.test('of many mistakes in a policy of one kind the first ones are told', async t => {
   const defaultGroups = Array.from({ length: 30 }, (_, at) => `missing-${at}`);
   const told = findings(await observed(t, { defaultGroups })).filter(

@@ -184,7 +184,7 @@ t.test('signatures are read ahead together, except large ones, which are read at
   const path = file(t);
   prepareCache(path);
   const cache = gathering(open(t, path));
-  const found = { bytes: 1, files: 1, directories: 1, objectBytes: 0, formerOwners: 0 };
+  const found = { bytes: 1, files: 1, directories: 1, objectBytes: 0 };
   const signatureOf = (directories: number) => {
     const names = Array.from({ length: directories }, (_, index) => `a-directory-of-some-length-${index}`);
     return { ...found, digest: String(directories), parents: names.map(() => -1), names };

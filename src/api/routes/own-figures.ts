@@ -57,7 +57,7 @@ function figureRoutes<Params extends z.ZodObject>(
       query: z.strictObject({ subject: askedSubject, size: askedSize }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
       handle: ({ params: named, query: { subject, size } }, { caller }) =>
-        explanationShown(ledger.explain(owner(named, caller).name, subject, size), services.scanner.rulers()),
+        explanationShown(ledger.explain(owner(named, caller).name, subject, size)),
     }),
     route({
       ...common,

@@ -28,11 +28,11 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
   };
 }
 
-type ReportServices = Pick<ApiServices, 'documents' | 'ledger' | 'scanner' | 'host' | 'now'>;
+type ReportServices = Pick<ApiServices, 'documents' | 'ledger' | 'now'>;
 
 /** Tells the `most` largest units of each source. */
 export async function reportOf(
-  { documents, ledger, scanner, host, now }: ReportServices,
+  { documents, ledger, now }: ReportServices,
   name: string,
   most: number,
 ): Promise<OwnerReport> {
@@ -42,22 +42,19 @@ export async function reportOf(
     const state = stateOfKind(ledger.settings, decision, bytesUnder(owner.usage, leafMask(subject)));
     return [subject, { ...verdictShown(decision), state }];
   });
-  const rulers = scanner.rulers();
-  const units = (await ledger.shares.unitsOf(owner.name, { most })).map((unit): UnitRow => {
-    const ruler = unit.kind === 'walked' && unit.host === host ? (rulers.get(unit.leaf) ?? null) : null;
-    return {
+  const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
+    (unit): UnitRow => ({
       host: unit.host,
       name: unit.name,
       kind: unit.kind,
       source: unit.source,
       subject: unit.leaf,
       bytes: unit.bytes,
-      files: ruler === null ? unit.files : null,
-      ruler,
+      files: unit.files,
       partial: unit.partial,
       measured_at: unit.measuredAt === null ? null : new Date(unit.measuredAt).toISOString(),
-    };
-  });
+    }),
+  );
   return {
     ...rowOf(ledger, owner),
     known: owner.id !== null,

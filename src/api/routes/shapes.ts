@@ -14,7 +14,6 @@ import {
   graceMostText,
   type Group as HeldGroup,
   type Rule as HeldRule,
-  type Leaf,
   type Explanation as Reasoning,
 } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
@@ -167,11 +166,14 @@ export function newRuleFrom({ name, limit, ...fields }: NewRule): HeldRule {
   return policy.ruleFrom(name, { ...editOf(fields), limitBytes: limit });
 }
 
-/** `rulers`: the leaves that are not walked, with how they are measured. */
-export function explanationShown(
-  { subject, settings, addingBytes, steps, decision, reporting }: Reasoning,
-  rulers: ReadonlyMap<Leaf, string>,
-): Explanation {
+export function explanationShown({
+  subject,
+  settings,
+  addingBytes,
+  steps,
+  decision,
+  reporting,
+}: Reasoning): Explanation {
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   return {
     subject,
@@ -185,7 +187,6 @@ export function explanationShown(
     },
     adding_bytes: addingBytes,
     steps: steps.map(stepShown),
-    rulers: [...rulers].map(([leaf, ruler]) => ({ subject: leaf, ruler })),
     decision: decisionShown(decision),
     ...(reporting === undefined
       ? {}
@@ -233,14 +234,10 @@ export function scanShown(run: ScanRun): ScanReport {
     finished_at: isoOf(run.finishedAt),
     progress: progressShown(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
-    faults: shortened(faultsOf(problems), ({ path, what: why }) => ({ path, why })),
+    faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
   };
-}
-
-function faultsOf({ faults, rulers }: ScanRun['problems']): ScanRun['problems']['faults'] {
-  return { first: [...faults.first, ...rulers.first], count: faults.count + rulers.count };
 }
 
 function progressShown(progress: ReturnType<ScanRun['progress']>): ScanReport['progress'] {

@@ -1,6 +1,7 @@
 /** `/lint` and `/simulate`: a policy looked at, the one in force or another. */
 
 import { z } from 'zod';
+import { renamedOwners } from '../../ledger/index.ts';
 import { lintIn } from '../../policy/index.ts';
 import { draftPolicy, policyFault, queryNumber, simulation } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
@@ -18,10 +19,10 @@ export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[
       tag: 'policy',
       summary: 'Possible mistakes in the policy',
       description:
-        'Subjects that no rule covers, rules that never decide, and empty, unused or missing groups.',
+        'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
       access: administrators.read,
       answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
-      handle: () => lintIn(documents.snapshot, ledger.settings),
+      handle: () => [...lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
     }),
     route({
       id: 'simulatePolicy',

@@ -34,7 +34,7 @@ const listQuery = z.strictObject({
 });
 
 export function usageRoutes(services: ApiServices): readonly Route[] {
-  const { ledger, baseUrl, scanner } = services;
+  const { ledger, baseUrl } = services;
   return [
     route({
       id: 'listUsage',
@@ -100,8 +100,7 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       access: administrators.read,
       query: z.strictObject({ user: knownName.min(1), subject: askedSubject, size: askedSize }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
-      handle: ({ query: { user, subject, size } }) =>
-        explanationShown(ledger.explain(user, subject, size), scanner.rulers()),
+      handle: ({ query: { user, subject, size } }) => explanationShown(ledger.explain(user, subject, size)),
     }),
   ];
 }

@@ -25,7 +25,7 @@ export interface ReasoningProps {
 }
 
 export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
-  const { steps, decision, settings, rulers, reporting } = explanation;
+  const { steps, decision, settings, reporting } = explanation;
   return (
     <div class="stack">
       <p>
@@ -34,12 +34,6 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
           !decision.allowed &&
           ' Report mode: the refusal is only recorded, and everything is allowed.'}
       </p>
-      {rulers.length > 0 && (
-        <p class="quiet-text">
-          The file system adds up these sizes itself:{' '}
-          {rulers.map(({ subject, ruler }) => `${subjectWords(subject)} (RULER = ${ruler})`).join(', ')}.
-        </p>
-      )}
       <Steps steps={steps} hasLinks={hasLinks} />
       {reporting !== undefined && (
         <section class="stack" aria-label="With rules in report mode">

@@ -45,15 +45,9 @@ export function Units({ units }: { readonly units: readonly UnitRow[] }) {
             key: 'bytes',
             title: 'Size',
             isNumber: true,
-            cell: ({ bytes, partial, ruler }) => (
+            cell: ({ bytes, partial }) => (
               <>
-                {partial && <span class="mark near">partly</span>}{' '}
-                {ruler !== null && (
-                  <span class="quiet-text" title={`RULER = ${printable(ruler)}`}>
-                    sum of the file system
-                  </span>
-                )}{' '}
-                <Size bytes={bytes} />
+                {partial && <span class="mark near">partly</span>} <Size bytes={bytes} />
               </>
             ),
           },

@@ -1,0 +1,43 @@
+/**
+ * Finds owners who may have been renamed on the disk alone: they are in groups, their last unit went, and within a
+ * day of that an owner came who has units and lacks one of these groups.
+ */
+
+import { assignedGroups } from '../policy/index.ts';
+import type { LintFinding } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
+import type { Ledger } from './ledger.ts';
+
+const dayMs = 86_400_000;
+
+export function renamedOwners({
+  documents,
+  units,
+  walks,
+}: Pick<Ledger, 'documents' | 'units' | 'walks'>): readonly LintFinding[] {
+  const { owners, snapshot } = documents;
+  const left = [...walks.emptied].flatMap(([key, at]) => {
+    const owner = owners.byKey(key);
+    if (owner === undefined || units.unitCountOf(key) > 0) return [];
+    const groups = assignedGroups(snapshot, owner.id);
+    return groups.length === 0 ? [] : [{ name: owner.name, groups, at }];
+  });
+  if (left.length === 0) return [];
+  const earliest = left.reduce((first, { at }) => Math.min(first, at), Number.POSITIVE_INFINITY) - dayMs;
+  const newcomers = [...owners.all]
+    .filter(({ key, since }) => since >= earliest && units.unitCountOf(key) > 0)
+    .map(({ id, name, since }) => ({ name, since, groups: assignedGroups(snapshot, id) }));
+  return left.flatMap(({ name, groups, at }) => {
+    const [nearest] = newcomers
+      .filter(({ since }) => Math.abs(since - at) <= dayMs)
+      .filter(other => groups.some(group => !other.groups.includes(group)))
+      .sort((a, b) => Math.abs(a.since - at) - Math.abs(b.since - at));
+    return nearest === undefined ? [] : [findingOf(name, groups, nearest.name)];
+  });
+}
+
+function findingOf(from: string, groups: readonly string[], to: string): LintFinding {
+  const named = groups.map(group => `"${printable(group)}"`).join(', ');
+  const message = `Owner "${printable(from)}" is in ${named} and has no units any more, and "${printable(to)}" came within a day of that: perhaps the owner was renamed on the disk.`;
+  return { code: 'perhaps_renamed', message };
+}
