@@ -23,7 +23,7 @@ interface Instruction {
 }
 
 /** What the network of this host needs, as a builder would be told. */
-const network = Object.fromEntries(
+export const networkSettings = Object.fromEntries(
   Object.entries(process.env).filter(
     (pair): pair is [string, string] =>
       pair[1] !== undefined && /^(npm_config_\w+|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i.test(pair[0]),
@@ -53,7 +53,7 @@ export class Stage {
 
   /** Runs a shell's lines as root, as RUN does. */
   run(script: string, options: RunOptions = {}): Promise<Run> {
-    const env = { ...network, ...this.env, ...options.env };
+    const env = { ...networkSettings, ...this.env, ...options.env };
     return this.sandbox.run('/bin/sh', ['-c', script], { cwd: this.workdir, ...options, env });
   }
 }
