@@ -14,7 +14,7 @@ import { leaves } from '../../src/quota/index.ts';
 import { type Answer, ask, type Question, until } from './ask.ts';
 import { softquota } from './commands.ts';
 import { Daemon, type DaemonOptions, type Ending } from './daemon.ts';
-import { must, type Run, type RunOptions } from './run.ts';
+import { must, type Run, type RunOptions, run } from './run.ts';
 
 /** Sections with their keys; null leaves a key out. */
 export type Ini = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
@@ -48,7 +48,7 @@ export class Server {
     const server = new Server(folder, merge(beginning(folder), ini));
     t.teardown(async () => {
       await server.#daemon?.end();
-      const left = await must('find', ['-H', join(folder, 'git'), '-name', 'softquota*']);
+      const { stdout: left } = await run('find', ['-H', join(folder, 'git'), '-name', 'softquota*']);
       if (left !== '') throw new Error(`nothing of softquota's is kept in repositories, but ${left}`);
       // A hook may still be telling behind its push.
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
