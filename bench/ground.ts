@@ -145,7 +145,6 @@ TOTAL = ${total}
 
 [scan]
 SCHEDULE = 0 0 1 1 *
-VERIFY = 0 0 1 1 *
 
 ${lines}`;
   writeFileSync(file, text);

@@ -50,9 +50,7 @@ export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promi
       kind: found.kind,
       configFile: found.configFile,
       database: address,
-      count: 'once',
       ownerLevel: 'top',
-      pollMs: 2000,
     };
     const { database, schemaVersion } = await probeForge(settings, env);
     return { ...report, address, database, schema_version: schemaVersion };

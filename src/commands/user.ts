@@ -43,10 +43,6 @@ interface EditOptions extends FieldOptions {
   readonly name?: string;
 }
 
-interface GroupsOptions extends ConfigOption {
-  readonly none?: boolean;
-}
-
 /** The most rows that one answer can have. */
 const pageRows = 1000;
 
@@ -132,22 +128,6 @@ export function addUser(program: Command, _exit: Exit): void {
     .action(async (name: string, options: ConfigOption) => {
       await clientOf(options).get({ method: 'DELETE', path: `/admin/users/${pathStep(name)}` });
       print(`Deleted ${printable(name)}.\n`);
-    });
-
-  withConfigOption(users.command('set-groups'))
-    .summary('set the groups of a user or an organization')
-    .description('Adds a user or an organization to these groups, and removes it from all others.')
-    .argument('<name>', nameHelp)
-    .argument('[groups...]', 'names of groups')
-    .option('--none', 'remove it from all groups')
-    .action(async (name: string, groups: readonly string[], options: GroupsOptions) => {
-      if ((options.none === true) !== (groups.length === 0)) {
-        throw new SoftquotaError('usage', 'give either names of groups or --none');
-      }
-      const path = `/admin/users/${pathStep(name)}/quota/groups`;
-      await clientOf(options).get({ method: 'POST', path, body: { groups } });
-      const where = groups.length === 0 ? 'in no group' : `in ${groups.join(', ')}`;
-      print(`${printable(`${name} is now ${where}.`)}\n`);
     });
 }
 

@@ -75,7 +75,6 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     scan: {
       workers: take(scan.workers) ?? Math.min(availableParallelism(), 4),
       schedule: take(scan.schedule),
-      verify: take(scan.verify),
       measure: take(scan.measure),
       exclude: take(scan.exclude),
     },
@@ -100,11 +99,10 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     lfs: { upstream: take(lfs.upstream) },
     events: { keepMs: take(events.keep) },
     security: { secretKeys: take(security.secretKeys) },
-    disk: { minFree: take(disk.minFree), warnFree: take(disk.warnFree) },
+    disk: { minFree: take(disk.minFree) },
     metrics: {
       enabled: take(metrics.enabled),
       token: take(metrics.token),
-      owners: take(metrics.owners),
     },
     webhooks: webhookSettings(entries, values),
     mail: mailSettings(values, base, take(server.rootUrl)),

@@ -48,7 +48,6 @@ export interface Config {
     readonly workers: number;
     /** Cron expressions of five fields, or a nickname such as `@daily`. */
     readonly schedule: string;
-    readonly verify: string;
     readonly measure: 'apparent' | 'allocated';
     /** Names of directories that are left out. */
     readonly exclude: readonly string[];
@@ -86,9 +85,9 @@ export interface Config {
   /** The newest first; none: what is kept under `dataPath`. */
   readonly security: { readonly secretKeys: readonly string[] };
   /** What stays free on each file system; null: nothing has to. */
-  readonly disk: { readonly minFree: FreeSpaceSetting | null; readonly warnFree: FreeSpaceSetting | null };
+  readonly disk: { readonly minFree: FreeSpaceSetting | null };
   /** Whoever sends `token` may read them; null: only this host's own programs. */
-  readonly metrics: { readonly enabled: boolean; readonly token: string | null; readonly owners: boolean };
+  readonly metrics: { readonly enabled: boolean; readonly token: string | null };
   /** The `[webhook.NAME]` sections, by name. */
   readonly webhooks: readonly WebhookSettings[];
   /** Null: no mail is sent. */

@@ -141,6 +141,29 @@ const removedKeys: ReadonlyMap<string, RemovedKey> = new Map<string, RemovedKey>
     },
   ],
   [
+    'forge COUNT',
+    {
+      advice: 'this key is gone: an object counts once for an owner. Remove it.',
+      isFault: ({ text }) => text.trim().toLowerCase() !== 'once',
+    },
+  ],
+  ['forge POLL', { advice: 'this key is gone: the database is asked every two seconds. Remove it.' }],
+  [
+    'scan VERIFY',
+    {
+      advice:
+        'this key is gone: everything is verified on Sundays at 3. Remove it; to verify more often, run softquota scan --verify from cron or a timer.',
+    },
+  ],
+  ['disk WARN_FREE', { advice: 'this key is gone: administrators are warned at twice MIN_FREE. Remove it.' }],
+  [
+    'metrics OWNERS',
+    {
+      advice:
+        'this key is gone, and softquota_owner_usage_bytes with it. Remove it; softquota usage --json and GET /api/v1/admin/quota/usage have the figures.',
+    },
+  ],
+  [
     'storage.* RULER',
     {
       advice:

@@ -15,7 +15,7 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
     take(forgeKeys.config),
     take(forgeKeys.database),
   ];
-  const [count, ownerLevel, pollMs] = [take(forgeKeys.count), take(forgeKeys.owner), take(forgeKeys.poll)];
+  const ownerLevel = take(forgeKeys.owner);
   if (kind === null) return null;
   if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
     values.refuse(
@@ -33,9 +33,7 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
     kind,
     configFile: configFile === null ? null : resolve(base, configFile),
     database,
-    count,
     ownerLevel,
-    pollMs,
   };
 }
 

@@ -39,19 +39,9 @@ export const forgeKeys = {
     secret: 'password',
     of: config => config.forge?.database ?? null,
   }),
-  count: forgeKey('COUNT', kind.oneOf(['once', 'as-forgejo']), {
-    text: 'once',
-    doc: "How an object counts that an owner has several times: `once`, or `as-forgejo`: each time, as Forgejo's own quota does.",
-    of: config => config.forge?.count ?? 'once',
-  }),
   owner: forgeKey('OWNER', kind.oneOf(['top', 'namespace']), {
     text: 'top',
     doc: 'GitLab only: who owns what is in a subgroup: `top`: the top-level group; `namespace`: the subgroup itself, whose name is its full path. `[storage.*] OWNER = forge` follows it.',
     of: config => config.forge?.ownerLevel ?? 'top',
-  }),
-  poll: forgeKey('POLL', kind.duration, {
-    text: '2s',
-    doc: 'How often the database is asked for what is new.',
-    of: config => config.forge?.pollMs ?? 2000,
   }),
 };

@@ -158,17 +158,10 @@ const diskKey = keysOfSection('disk');
 export const disk = {
   minFree: diskKey('MIN_FREE', kind.optional(kind.freeSpace), {
     words: 'none',
-    doc: 'As much stays free on each file system with storage: with less, everything that grows there is refused, whatever the limits are. A percentage counts for bytes and for files (inodes), a size only for bytes.',
+    doc: 'As much stays free on each file system with storage: with less, everything that grows there is refused, whatever the limits are. A percentage counts for bytes and for files (inodes), a size only for bytes. With less than twice that, administrators are warned: in the log, by `softquota doctor` and on the overview.',
     example: '5%',
     reloads: true,
     of: config => config.disk.minFree,
-  }),
-  warnFree: diskKey('WARN_FREE', kind.optional(kind.freeSpace), {
-    words: 'none',
-    doc: 'With less than that, administrators are warned: in the log, by `softquota doctor` and on the overview.',
-    example: '10%',
-    reloads: true,
-    of: config => config.disk.warnFree,
   }),
 };
 
@@ -195,11 +188,6 @@ export const metrics = {
       of: config => config.metrics.token,
     },
   ),
-  owners: metricsKey('OWNERS', kind.flag, {
-    text: 'false',
-    doc: '`true` also shows the usage of the 10,000 largest owners by name.',
-    of: config => config.metrics.owners,
-  }),
 };
 
 const logKey = keysOfSection('log');

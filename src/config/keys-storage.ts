@@ -84,12 +84,6 @@ export const scan = {
     reloads: true,
     of: config => config.scan.schedule,
   }),
-  verify: scanKey('VERIFY', kind.cron, {
-    text: '0 3 * * 0',
-    doc: 'When everything is read and measured without any cache, and differences are reported: what is written in place is found only then.',
-    reloads: true,
-    of: config => config.scan.verify,
-  }),
   measure: scanKey('MEASURE', kind.oneOf(['apparent', 'allocated']), {
     text: 'apparent',
     doc: 'What counts of a file: `apparent`: its size; `allocated`: its blocks on the disk. Only regular files count; with `allocated`, the blocks of directories count, too.',

@@ -3,7 +3,7 @@
 import type { Config } from '../config/index.ts';
 import { forgeSource, type Ledger } from '../ledger/index.ts';
 import { ForgeSync } from '../measuring/index.ts';
-import { type Patterns, startSchedule } from '../scan/index.ts';
+import { type Patterns, startSchedule, verifyPattern } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 
 /** Null: none is named. Repositories at the paths that `mayHave` takes have become public or private. */
@@ -25,8 +25,8 @@ export function openForge(
 }
 
 /** All is read as often as all is measured. */
-export function patternsOf({ schedule, verify }: Config['scan']): Patterns {
-  return { sweep: schedule, verify };
+export function patternsOf({ schedule }: Config['scan']): Patterns {
+  return { sweep: schedule, verify: verifyPattern };
 }
 
 /** The figures of a forge that is not read any more count no longer. */

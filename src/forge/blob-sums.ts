@@ -2,7 +2,6 @@
 
 import type { IdTable } from './id-table.ts';
 import type { ForgeLeaf, UnownedReason } from './picture.ts';
-import type { CountRule } from './settings.ts';
 import { PartSums } from './sums.ts';
 
 /** Rows of owners begin at 0. */
@@ -15,7 +14,6 @@ export interface BlobSumsOptions {
   readonly owners: number;
   /** By the ids of blobs. */
   readonly sizes: IdTable;
-  readonly rule: CountRule;
   /** Why a blob that nobody has is nobody's. */
   readonly orphaned: UnownedReason;
 }
@@ -35,7 +33,7 @@ export class BlobSums {
 
   /** `owner`: a row, or `missingOwner`. */
   add(blobId: number, owner: number): void {
-    const { leaf, sizes, rule } = this.#options;
+    const { leaf, sizes } = this.#options;
     const blob = sizes.rowOf(blobId);
     if (blob === -1) return;
     const size = sizes.valueAt(blob);
@@ -47,12 +45,10 @@ export class BlobSums {
     }
     if (owner === missingOwner) return;
     const others = this.#furtherOwners.get(blob) ?? [];
-    const isFurther = first !== owner && !others.includes(owner);
-    if (isFurther) {
-      this.#furtherOwners.set(blob, [...others, owner]);
-      this.#sums.sharedBytes += size;
-    }
-    if (isFurther || rule === 'as-forgejo') this.#sums.add(leaf, owner, size);
+    if (first === owner || others.includes(owner)) return;
+    this.#furtherOwners.set(blob, [...others, owner]);
+    this.#sums.sharedBytes += size;
+    this.#sums.add(leaf, owner, size);
   }
 
   /** After the last row. */

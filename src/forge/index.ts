@@ -24,4 +24,4 @@ export {
 } from './picture.ts';
 export { type ForgeProbe, probeForge } from './probe.ts';
 export { ForgeReader } from './reader.ts';
-export { type CountRule, type ForgeKind, type ForgeSettings, forgeKinds } from './settings.ts';
+export { type ForgeKind, type ForgeSettings, forgeKinds } from './settings.ts';

@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { ownerOfRepository, type RowOwners } from './forge-schema.ts';
 import { ObjectTable } from './object-table.ts';
-import type { CountRule } from './settings.ts';
 import { PartSums } from './sums.ts';
 
 const leaf = 'size:git:lfs';
@@ -18,14 +17,12 @@ interface Orphan {
 
 export class LfsSums {
   readonly #whose: RowOwners;
-  readonly #rule: CountRule;
   readonly #sums: PartSums;
   readonly #objects = new ObjectTable();
   readonly #orphans: Orphan[] = [];
 
-  constructor(whose: RowOwners, rule: CountRule) {
+  constructor(whose: RowOwners) {
     this.#whose = whose;
-    this.#rule = rule;
     this.#sums = new PartSums([leaf], whose.owners.size);
   }
 
@@ -38,7 +35,7 @@ export class LfsSums {
       return;
     }
     const found = this.#objects.add(digits, owner);
-    if (found !== 'known' || this.#rule === 'as-forgejo') this.#sums.add(leaf, owner, size);
+    if (found !== 'known') this.#sums.add(leaf, owner, size);
     if (found === 'shared') this.#sums.sharedBytes += size;
   }
 

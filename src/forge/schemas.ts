@@ -8,16 +8,16 @@ import { gogsSchema } from './gogs/schema.ts';
 import type { ForgeSettings } from './settings.ts';
 
 export function schemaOf(
-  { kind, count, configFile, ownerLevel }: ForgeSettings,
+  { kind, configFile, ownerLevel }: ForgeSettings,
   env: NodeJS.ProcessEnv,
 ): ForgeSchema {
   switch (kind) {
     case 'gitea':
     case 'forgejo':
-      return giteaSchema(count);
+      return giteaSchema();
     case 'gogs':
-      return gogsSchema(count, () => gogsAttachments(configFile, env));
+      return gogsSchema(() => gogsAttachments(configFile, env));
     case 'gitlab':
-      return gitlabSchema(count, ownerLevel);
+      return gitlabSchema(ownerLevel);
   }
 }

@@ -43,7 +43,7 @@ export const daemonFindings = {
   },
   disk_low: {
     severity: 'notice',
-    meaning: 'A file system has less free space, or room for fewer files, than `[disk] WARN_FREE`.',
+    meaning: 'A file system has less free space, or room for fewer files, than twice `[disk] MIN_FREE`.',
     mend: 'delete data there, or make the file system larger, before `[disk] MIN_FREE` is reached',
   },
   shared_away: {

@@ -26,7 +26,7 @@ export interface FreeSpaceOptions {
 /** A disk with less left than is wanted. */
 export interface ShortDisk {
   readonly path: string;
-  /** `full`: below MIN_FREE; `low`: below WARN_FREE. */
+  /** `full`: below MIN_FREE; `low`: below twice that. */
   readonly state: 'full' | 'low';
   readonly disk: FullDisk;
 }
@@ -83,8 +83,7 @@ export class FreeSpace {
 
   /** Looks at all disks; never rejects. */
   look(): Promise<void> {
-    const { minFree, warnFree } = this.#settings;
-    if (minFree === null && warnFree === null) {
+    if (this.#settings.minFree === null) {
       const hadFull = this.short.some(({ state }) => state === 'full');
       this.#disks = [];
       if (hadFull) this.#options.onFullChanged();
@@ -121,11 +120,12 @@ export class FreeSpace {
   }
 
   #standingOf(disk: WatchedDisk, before: ShortDisk | null): ShortDisk | null {
-    const { minFree, warnFree } = this.#settings;
+    const { minFree } = this.#settings;
+    if (minFree === null) return null;
     const { path } = disk;
-    const full = minFree && shortage(disk, minFree, before?.state === 'full');
+    const full = shortage(disk, minFree, 1, before?.state === 'full');
     if (full !== null) return { path, state: 'full', disk: full };
-    const low = warnFree && shortage(disk, warnFree, before !== null);
+    const low = shortage(disk, minFree, 2, before !== null);
     return low && { path, state: 'low', disk: low };
   }
 
@@ -154,19 +154,20 @@ export class FreeSpace {
   }
 }
 
-/** Null: enough is free. A share counts for bytes and for files, a size only for bytes. */
+/** Null: so many times what is wanted is free. A share counts for bytes and for files, a size only for bytes. */
 function shortage(
   { sizeBytes, freeBytes, sizeFiles, freeFiles }: WatchedDisk,
   wanted: NonNullable<Settings['minFree']>,
+  times: number,
   wasShort: boolean,
 ): FullDisk | null {
   const factor = wasShort ? margin : 1;
-  const least = 'percent' in wanted ? ((sizeBytes ?? 0) * wanted.percent) / 100 : wanted.bytes;
+  const least = times * ('percent' in wanted ? ((sizeBytes ?? 0) * wanted.percent) / 100 : wanted.bytes);
   if (freeBytes !== null && sizeBytes !== null && freeBytes < least * factor)
     return { of: 'bytes', free: freeBytes, size: sizeBytes, least: Math.ceil(least) };
   // Some file systems make room for files as they need it, and say that there is none.
   if (!('percent' in wanted) || sizeFiles === null || freeFiles === null || sizeFiles === 0) return null;
-  const files = (sizeFiles * wanted.percent) / 100;
+  const files = (times * sizeFiles * wanted.percent) / 100;
   if (freeFiles >= files * factor) return null;
   return { of: 'files', free: freeFiles, size: sizeFiles, least: Math.ceil(files) };
 }

@@ -19,6 +19,7 @@ import {
   type Schedule,
   type Sweep,
   startSchedule,
+  verifyPattern,
 } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
@@ -151,9 +152,9 @@ export class Measuring {
     this.#divide();
     this.#freeSpace.reconfigure(config.disk);
     const { storages } = config;
-    const { exclude, measure, schedule, verify } = config.scan;
+    const { exclude, measure, schedule } = config.scan;
     this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
-    if (schedule !== before.scan.schedule || verify !== before.scan.verify) {
+    if (schedule !== before.scan.schedule) {
       this.#schedule?.close();
       this.#schedule = this.#startSchedule();
     }
@@ -327,8 +328,8 @@ export class Measuring {
   }
 
   #startSchedule(): Schedule {
-    const { schedule: sweep, verify } = this.#config.scan;
-    return startSchedule({ sweep, verify }, kind => {
+    const patterns = { sweep: this.#config.scan.schedule, verify: verifyPattern };
+    return startSchedule(patterns, kind => {
       if (!isCovered(kind, this.scanner.runs())) this.scanner.sweep({ kind });
     });
   }

@@ -31,7 +31,7 @@ export {
 export type { RootIdentity } from './roots.ts';
 export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';
 export { createScanner, type Scanner, type ScannerStatus, type TemplatePlace } from './scanner.ts';
-export { isCovered, type Patterns, type Schedule, startSchedule } from './schedule.ts';
+export { isCovered, type Patterns, type Schedule, startSchedule, verifyPattern } from './schedule.ts';
 export type { TargetOutcome } from './targets.ts';
 export type { PushFacts, UnitPushes } from './unit-counts.ts';
 export type { Busy } from './walker-handle.ts';

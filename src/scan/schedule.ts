@@ -34,6 +34,9 @@ export interface Schedule {
   close(): void;
 }
 
+/** The pattern of the walks that report drift: Sundays at 3. */
+export const verifyPattern = '0 3 * * 0';
+
 const longestRestMs = 15_000;
 
 const systemClock: ScheduleClock = {
@@ -53,7 +56,7 @@ export function startSchedule(
   tick: (kind: SweepKind) => void,
   clock: ScheduleClock = systemClock,
 ): Schedule {
-  const crons = (['verify', 'sweep'] as const).map(kind => ({ kind, cron: cronOf(kind, patterns[kind]) }));
+  const crons = (['verify', 'sweep'] as const).map(kind => ({ kind, cron: cronOf(patterns[kind]) }));
   let last = clock.now();
   let cancel = rest();
 
@@ -83,16 +86,15 @@ export function startSchedule(
   };
 }
 
-function cronOf(kind: SweepKind, pattern: string | null): Cron | null {
+function cronOf(pattern: string | null): Cron | null {
   if (pattern === null) return null;
   try {
     return new Cron(pattern, { paused: true });
   } catch (error) {
-    const key = kind === 'sweep' ? 'SCHEDULE' : 'VERIFY';
     const reason = messageOf(error);
     throw new SoftquotaError(
       'configuration',
-      `[scan] ${key} = ${pattern}: not a cron pattern (${reason}). Write five fields, such as */15 * * * *.`,
+      `[scan] SCHEDULE = ${pattern}: not a cron pattern (${reason}). Write five fields, such as */15 * * * *.`,
     );
   }
 }

@@ -6,7 +6,7 @@
  * out: every push, fetch and gc changes another directory too. So are its `hooks` and `info`, into which no
  * push writes. What no status shows (a file that is written in place, an object that is put into a fan-out
  * directory that is there, a new hook) is found by the walks that use no signature: those after a push or a
- * check, and those of `[scan] VERIFY`.
+ * check, and those of the weekly verification.
  *
  * No signature is taken of what may change without a trace, or with time alone: places that cannot be read,
  * git's unfinished files, directories that were changed so shortly before that the next change may bear the

@@ -19,7 +19,7 @@ const disk = z
     free: bytes.nullable().meta({ description: 'The free bytes, without those reserved for root.' }),
     state: z.enum(['ok', 'low', 'full']).meta({
       description:
-        'By `[disk]`: `full` below MIN_FREE, where all that grows is refused; `low` below WARN_FREE.',
+        'By `[disk]`: `full` below MIN_FREE, where all that grows is refused; `low` below twice that.',
     }),
   })
   .meta({ id: 'Disk', description: 'A file system of this host with storage roots.' });

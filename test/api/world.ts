@@ -67,7 +67,7 @@ const withEverything: Settings = {
   server: { DATA_PATH: 'data', HTTP_PORT: '0' },
   quota: { ENABLED: 'true' },
   'storage.repos': { PATH: 'git/{owner}/{repo}.git', VISIBILITY: 'private' },
-  scan: { SCHEDULE: '0 0 1 1 *', VERIFY: '0 0 1 1 *' },
+  scan: { SCHEDULE: '0 0 1 1 *' },
 };
 
 const readyLine = z.object({ msg: z.literal('softquota answers'), http: z.string() });

@@ -42,7 +42,6 @@ const values: Readonly<Record<string, fc.Arbitrary<string | number | boolean>>> 
   ...storage('storage.packages'),
   'scan.WORKERS': fc.integer({ min: 1, max: 64 }),
   'scan.SCHEDULE': fc.tuple(fc.nat(59), fc.nat(23)).map(([minute, hour]) => `${minute} ${hour} * * *`),
-  'scan.VERIFY': pick('@daily', '@weekly'),
   'scan.MEASURE': pick('apparent', 'allocated'),
   'scan.EXCLUDE': list(segment),
   'hooks.CONTACT': visible,

@@ -103,6 +103,7 @@ t.test(
       ok: false,
       faults: [{ variable: 'SOFTQUOTA__QUOTA__BURST', message: /^this key is gone/ }],
     });
+    t.match(faultsOf(t, '[forge]\nCOUNT = as-forgejo\n'), [/COUNT: this key is gone: an object counts once/]);
     t.match(faultsOf(t, '[storage.lfs]\nRULER = xattr:ceph.dir.rbytes\n'), [
       /^app\.ini:2: \[storage\.lfs\] RULER: this key is gone: softquota walks every directory\./,
     ]);
@@ -118,6 +119,15 @@ t.test('a key of the release before that decided nothing is named in a note', as
   t.match(notesOf('[storage.lfs]\nRULER = walk\n'), [
     /^app\.ini:2: \[storage\.lfs\] RULER: this key is gone: softquota walks every directory\./,
   ]);
+  for (const [section, line] of [
+    ['forge', 'COUNT = once'],
+    ['forge', 'POLL = 5s'],
+    ['scan', 'VERIFY = @daily'],
+    ['disk', 'WARN_FREE = 10%'],
+    ['metrics', 'OWNERS = true'],
+  ] as const) {
+    t.equal(notesOf(`[${section}]\n${line}\n`).length, 1, line);
+  }
   t.match(notesOf('', { SOFTQUOTA__STORAGE_0X2E_LFS__RULER: 'Walk' }), [
     /^SOFTQUOTA__STORAGE_0X2E_LFS__RULER: /,
   ]);

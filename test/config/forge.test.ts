@@ -12,16 +12,10 @@ t.test('a forge is named by its kind, and its database by its own file or by an 
     kind: 'forgejo',
     configFile: '/etc/forgejo/app.ini',
     database: null,
-    count: 'once',
     ownerLevel: 'top',
-    pollMs: 2000,
   });
-  const other = '[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/gitea.db\nCOUNT = as-forgejo\nPOLL = 1m\n';
-  t.match(configOf(t, other).forge, {
-    database: 'sqlite:/srv/gitea.db',
-    count: 'as-forgejo',
-    pollMs: 60_000,
-  });
+  const other = '[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/gitea.db\n';
+  t.match(configOf(t, other).forge, { database: 'sqlite:/srv/gitea.db' });
   t.match(faultsOf(t, '[forge]\nKIND = gogs\nDATABASE = sqlite:/srv/gogs.db\n'), [
     /gogs needs \[forge\] CONFIG, too/,
   ]);
@@ -61,8 +55,8 @@ t.test('an address that is none is refused, and the password in one is never sho
 });
 
 t.test('keys of a forge without a kind are noted', async t => {
-  const loaded = loadText(t, `${repositories}[forge]\nPOLL = 5s\n`);
-  t.match(loaded.notes, ['[forge] has no KIND, so its POLL has no effect.']);
+  const loaded = loadText(t, `${repositories}[forge]\nOWNER = top\n`);
+  t.match(loaded.notes, ['[forge] has no KIND, so its OWNER has no effect.']);
 });
 
 t.test('the database of GitLab says whose a repository is; the paths of other forges do', async t => {

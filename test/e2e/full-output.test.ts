@@ -76,7 +76,6 @@ async function linesOf(server: Server): Promise<readonly (readonly string[])[]> 
     ['user', 'list'],
     ['user', 'show', 'bob'],
     ['user', 'edit', 'bob', '--email', 'bob@git.example'],
-    ['user', 'set-groups', 'bob', '--none'],
     ['user', 'create', 'acme', '--type', 'organization'],
     ['member', 'add', 'acme', 'bob'],
     ['member', 'list', 'acme'],

@@ -29,7 +29,6 @@ TOTAL = 10M
 PATH = /srv/git/{owner}/{repo}.git
 [scan]
 SCHEDULE = 0 0 1 1 *
-VERIFY = 0 0 1 1 *
 `;
 
 const unit = `

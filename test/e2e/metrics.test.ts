@@ -67,7 +67,7 @@ t.test('with a token whoever has it reads them', async t => {
 
 t.test('what is counted is what the log and the events say', async t => {
   const server = await Server.open(t, {
-    ini: { ...limited, metrics: { ENABLED: 'true', OWNERS: 'true' } },
+    ini: { ...limited, metrics: { ENABLED: 'true' } },
     repositories: ['alice/app'],
   });
   await server.usageIs('alice', bytes => bytes > 1000);
@@ -95,7 +95,6 @@ t.test('what is counted is what the log and the events say', async t => {
   t.equal(figureIn(text, 'softquota_worker_up'), undefined);
   t.equal(figureIn(text, 'softquota_units'), 1);
   const used = await server.usage('alice');
-  t.equal(figureIn(text, 'softquota_owner_usage_bytes{owner="alice"}'), used);
   t.equal(figureIn(text, 'softquota_usage_bytes{subject="size:repos:private",source="walked"}'), used);
   t.ok((figureIn(text, 'softquota_decision_duration_seconds_count') ?? 0) >= 9);
   t.ok((figureIn(text, `softquota_disk_free_bytes{path="${join(server.folder, 'git')}"}`) ?? 0) > 0);

@@ -34,7 +34,7 @@ async function freeOf(path: string): Promise<number> {
 }
 
 t.test('what grows is refused with that reason, and all else passes', async t => {
-  const { server, disk } = await onSmallDisk(t, '64m', { MIN_FREE: '16M', WARN_FREE: '32M' }, ['alice/app']);
+  const { server, disk } = await onSmallDisk(t, '64m', { MIN_FREE: '16M' }, ['alice/app']);
   const clone = await Clone.of(server, join(server.folder, 'git/alice/app.git'));
   await clone.commit(1000);
   t.equal((await clone.push(['main', 'main:old'])).code, 0);

@@ -217,7 +217,7 @@ function beginning(folder: string): Ini {
     'storage.lfs': { PATH: `${folder}/lfs/{owner}, ${folder}/git/{owner}/{repo}.git/lfs` },
     'storage.attachments.issues': { PATH: `${folder}/attachments/{owner}` },
     // Only what a test asks for is measured.
-    scan: { SCHEDULE: '0 0 1 1 *', VERIFY: '0 0 1 1 *' },
+    scan: { SCHEDULE: '0 0 1 1 *' },
     hooks: { CONTACT: 'https://git.example/quota' },
   };
 }

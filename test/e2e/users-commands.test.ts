@@ -199,7 +199,7 @@ t.test('users and organizations are created, shown, changed, put into groups and
   t.strictSame(await names('--type', 'organization'), ['guild']);
   t.equal(await softquota('user', 'list', '--search', 'nobody'), 'No users or organizations.\n');
 
-  t.equal(await softquota('user', 'set-groups', 'alice', 'free', 'staff'), 'alice is now in free, staff.\n');
+  for (const group of ['free', 'staff']) await softquota('group', 'add-user', group, 'alice');
   t.match(
     await softquota('user', 'show', 'alice'),
     /^alice is an administrator, known since .*\.\nFull name: Alice L\.\nEmail: a@git\.example\nGroups: free, staff\n\nOWNER .*\nalice /,
@@ -208,7 +208,6 @@ t.test('users and organizations are created, shown, changed, put into groups and
     username: 'alice',
     quota: { groups: [{ name: 'free' }, { name: 'staff' }] },
   });
-  t.equal(await softquota('user', 'set-groups', 'alice', '--none'), 'alice is now in no group.\n');
   t.match(
     await softquota('user', 'show', 'guild'),
     /\nGroups: none; \[quota\.default\] TOTAL applies\nMembers: bob \(owner\)\n/,
@@ -269,8 +268,6 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
     ['user', 'create', 'x', '--type', 'robot'],
     ['user', 'edit', 'x'],
     ['user', 'edit', 'x', '--admin'],
-    ['user', 'set-groups', 'x'],
-    ['user', 'set-groups', 'x', 'free', '--none'],
     ['token'],
     ['token', 'list', '--user', ''],
     ['token', 'revoke', 'x'],

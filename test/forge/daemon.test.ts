@@ -30,7 +30,7 @@ async function open(t: Test, ini: Readonly<Record<string, string>> = {}): Promis
   writeSqlite(database);
   const root = `${folder}/gitea/data/gitea-repositories/{owner}`;
   await server.configure({
-    forge: { KIND: 'gitea', DATABASE: `sqlite:${database}`, POLL: '1s', ...ini },
+    forge: { KIND: 'gitea', DATABASE: `sqlite:${database}`, ...ini },
     'storage.repos': { PATH: `${root}/{repo}.git` },
     'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },
     'storage.lfs': { PATH: null },

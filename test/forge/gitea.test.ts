@@ -103,14 +103,6 @@ for (const engine of engines) {
       await statements.onlyRead(t);
     },
   );
-
-  t.test(`${engine}: counts as Forgejo's own quota does, if that is wanted`, async t => {
-    const { database } = await open(t, engine);
-    const readings = new Readings(t, settingsFor(database, { kind: 'forgejo', count: 'as-forgejo' }));
-    await readings.read();
-    t.equal(readings.bytesOf('alice')['size:git:lfs'], 162_384);
-    t.equal(readings.bytesOf('alice')['size:assets:packages:all'], 31_698);
-  });
 }
 
 /** The bytes of the data directory by kind, without uploads that never ended. */

@@ -30,7 +30,7 @@ async function open(t: Test) {
   const made = await makeHashedTree(root);
   const kinds = ['@hashed', '@snippets', '@pools'];
   await server.configure({
-    forge: { KIND: 'gitlab', DATABASE: database.address, POLL: '1s' },
+    forge: { KIND: 'gitlab', DATABASE: database.address },
     'storage.repos': {
       PATH: kinds.map(kind => `${root}/${kind}/*/*/{repo}.git`).join(', '),
       OWNER: 'forge',

@@ -20,7 +20,7 @@ t.test('objects that only this repository has, and none of its files names, are 
   const server = await Server.open(t, { started: false, repositories: ['bob-b/tool'] });
   const database = join(server.folder, 'gitea.db');
   writeSqlite(database);
-  await server.configure({ forge: { KIND: 'gitea', DATABASE: `sqlite:${database}`, POLL: '1s' } });
+  await server.configure({ forge: { KIND: 'gitea', DATABASE: `sqlite:${database}` } });
   const db = new DatabaseSync(database);
   t.teardown(() => db.close());
   const add = db.prepare('INSERT INTO lfs_meta_object (oid, size, repository_id) VALUES (?, ?, ?)');

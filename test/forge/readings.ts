@@ -16,9 +16,7 @@ export function settingsFor(database: string, more: Partial<ForgeSettings> = {})
     kind: 'gitea',
     configFile: null,
     database,
-    count: 'once',
     ownerLevel: 'top',
-    pollMs: 2000,
     ...more,
   };
 }

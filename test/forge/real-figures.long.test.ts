@@ -82,7 +82,7 @@ async function countsAtOnce(t: Test, kind: ForgeKind, database: string): Promise
   t.match(largest[0], { name: 'Alice', total: repositories }, 'and counts everything to the byte');
 
   await server.configure({
-    forge: { KIND: kind, CONFIG: forge.config, POLL: '1s' },
+    forge: { KIND: kind, CONFIG: forge.config },
     'storage.repos': { PATH: `${root}/{repo}.git` },
     'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },
     'storage.lfs': { PATH: null },

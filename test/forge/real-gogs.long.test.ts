@@ -235,7 +235,7 @@ async function countsAtOnce(t: Test, program: string): Promise<void> {
 
   const root = `${gogs.repositories}/{owner}`;
   await server.configure({
-    forge: { KIND: 'gogs', CONFIG: gogs.config, POLL: '1s' },
+    forge: { KIND: 'gogs', CONFIG: gogs.config },
     server: { SOCKET_MODE: '0666' },
     'storage.repos': { PATH: `${root}/{repo}.git` },
     'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },

@@ -42,7 +42,7 @@ async function open(t: Test, version: string): Promise<World> {
   await forge.ask('POST', '/api/v1/admin/users/alice/repos', { name: 'app', auto_init: true });
   const root = `${forge.repositories}/{owner}`;
   await server.configure({
-    forge: { KIND: 'gitea', CONFIG: forge.config, POLL: '1s' },
+    forge: { KIND: 'gitea', CONFIG: forge.config },
     server: { SOCKET_MODE: '0666', TRUSTED_MODE: '0666' },
     hooks: { KEEP: 'true' },
     'storage.repos': { PATH: `${root}/{repo}.git` },

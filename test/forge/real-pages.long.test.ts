@@ -35,7 +35,7 @@ t.test('a user signs in by the forge, and sees the quota on its pages while soft
   const url = `http://127.0.0.1:${port}`;
   await server.configure({
     server: { HTTP_PORT: String(own), ROOT_URL: `${url}/quota/`, TRUSTED_PROXIES: '127.0.0.1' },
-    forge: { KIND: 'gitea', CONFIG: forge.config, POLL: '1s' },
+    forge: { KIND: 'gitea', CONFIG: forge.config },
     'storage.repos': { PATH: `${forge.repositories}/{owner}/{repo}.git` },
     'storage.lfs': { PATH: null },
     'storage.attachments.issues': { PATH: null },

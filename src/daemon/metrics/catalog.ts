@@ -104,11 +104,6 @@ export const metricSpecs = {
   ),
   softquota_disk_size_bytes: spec('gauge', 'The size of a file system that has storage', 'path'),
   softquota_disk_free_bytes: spec('gauge', 'Its free bytes', 'path'),
-  softquota_owner_usage_bytes: spec(
-    'gauge',
-    'Stored bytes of an owner, with [metrics] OWNERS = true; only the largest 10,000',
-    'owner',
-  ),
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 
 export type MetricName = keyof typeof metricSpecs;

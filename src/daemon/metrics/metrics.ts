@@ -58,8 +58,6 @@ export interface MetricsState {
     readonly sizeBytes: number | null;
     readonly freeBytes: number | null;
   }[];
-  /** The largest, where they are wanted by name. */
-  readonly largest: readonly { readonly name: string; readonly bytes: number }[];
 }
 
 export interface MetricsOptions {
@@ -197,11 +195,6 @@ export class Metrics {
     this.#showNotices(state);
     this.#setEach('softquota_disk_size_bytes', 'path', knownOf(state.disks, 'sizeBytes'));
     this.#setEach('softquota_disk_free_bytes', 'path', knownOf(state.disks, 'freeBytes'));
-    this.#setEach(
-      'softquota_owner_usage_bytes',
-      'owner',
-      state.largest.map(({ name, bytes }) => [name, bytes]),
-    );
   }
 
   #showUsage({ usage, origins, forge, stores }: MetricsState): void {

@@ -7,8 +7,6 @@ import type { Ledger } from '../../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../../measuring/index.ts';
 import type { Notices } from '../../notices/index.ts';
 import type { Totals } from '../../overview/index.ts';
-import { leafMask } from '../../quota/index.ts';
-import { firstOf } from '../../sorting.ts';
 import { version } from '../../version.ts';
 import type { DaemonWorker } from '../worker-state.ts';
 import type { Metrics, MetricsState } from './metrics.ts';
@@ -27,16 +25,15 @@ export interface MetricsParts {
 
 /** For sums that are being added up again, and for a disk that does not answer. */
 const deadlineMs = 1000;
-const mostOwners = 10_000;
 
 /** Null: `[metrics] ENABLED` is false, and nothing of it is loaded. */
 export async function openMetrics({ metrics }: Config, parts: MetricsParts): Promise<Metrics | null> {
   if (!metrics.enabled) return null;
   const { Metrics } = await import('./metrics.ts');
-  return new Metrics({ version, state: () => stateOf(parts, metrics.owners) });
+  return new Metrics({ version, state: () => stateOf(parts) });
 }
 
-async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<MetricsState> {
+async function stateOf(parts: MetricsParts): Promise<MetricsState> {
   const { ledger, totals, measuring, fleet, forge, worker, notices } = parts;
   const { scanner } = measuring;
   const { walks, sources, units } = ledger;
@@ -81,18 +78,5 @@ async function stateOf(parts: MetricsParts, hasOwners: boolean): Promise<Metrics
       : null,
     notices: notices.places(),
     disks,
-    largest: hasOwners ? await largestOwners(ledger) : [],
   };
-}
-
-async function largestOwners(
-  ledger: Pick<Ledger, 'documents' | 'ownerSizes'>,
-): Promise<MetricsState['largest']> {
-  const sizes = ledger.ownerSizes(leafMask('size:all'), '');
-  // Ids are the same on all hosts that share a quota.
-  const { first } = await firstOf(sizes, mostOwners, (a, b) => b.bytes - a.bytes || a.id - b.id);
-  return first.flatMap(({ id, bytes }) => {
-    const owner = ledger.documents.owners.byId(id);
-    return owner === undefined ? [] : [{ name: owner.name, bytes }];
-  });
 }

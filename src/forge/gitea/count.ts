@@ -9,12 +9,11 @@ import type { ForgeDatabase } from '../database.ts';
 import { ownerOfRepository, type RowOwners } from '../forge-schema.ts';
 import { LfsSums } from '../lfs-sums.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
-import type { CountRule } from '../settings.ts';
 import { PartSums } from '../sums.ts';
 import { giteaTables } from './tables.ts';
 
-export async function countLfs(db: ForgeDatabase, whose: RowOwners, rule: CountRule): Promise<PartSums> {
-  const lfs = new LfsSums(whose, rule);
+export async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const lfs = new LfsSums(whose);
   const columns = giteaTables.lfs_meta_object.slice(1);
   await eachRow(db, { table: 'lfs_meta_object', columns }, (_, row) =>
     lfs.add(textAt(row, 1), numberAt(row, 2), numberAt(row, 3)),
@@ -47,20 +46,12 @@ export async function countAttachments(db: ForgeDatabase, whose: RowOwners): Pro
 
 /** The values of `action_artifact.status` whose files are there: stored, and waiting for deletion. */
 const storedArtifacts = [2, 5];
-/** The file has been removed. */
-const expiredArtifact = 4;
 
-export async function countArtifacts(
-  db: ForgeDatabase,
-  whose: RowOwners,
-  rule: CountRule,
-): Promise<PartSums> {
+export async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const sums = new PartSums(['size:assets:artifacts'], whose.owners.size);
   const columns = giteaTables.action_artifact.slice(1);
   await eachRow(db, { table: 'action_artifact', columns }, (_, row) => {
-    const status = numberAt(row, 3);
-    const counts = rule === 'once' ? storedArtifacts.includes(status) : status !== expiredArtifact;
-    if (!counts) return;
+    if (!storedArtifacts.includes(numberAt(row, 3))) return;
     const size = numberAt(row, 2);
     const owner = ownerOfRepository(whose, numberAt(row, 1));
     if (typeof owner === 'number') sums.add('size:assets:artifacts', owner, size);

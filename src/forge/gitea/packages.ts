@@ -5,12 +5,11 @@ import type { ForgeDatabase } from '../database.ts';
 import type { RowOwners } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
 import { eachRow, numberAt } from '../pages.ts';
-import type { CountRule } from '../settings.ts';
 import type { PartSums } from '../sums.ts';
 import { giteaTables } from './tables.ts';
 
-export async function countPackages(db: ForgeDatabase, whose: RowOwners, rule: CountRule): Promise<PartSums> {
-  const owners = await ownersByVersion(db, whose, rule);
+export async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const owners = await ownersByVersion(db, whose);
   const sizes = new IdTable();
   await eachRow(db, { table: 'package_blob', columns: giteaTables.package_blob.slice(1) }, (id, row) => {
     sizes.add(id, numberAt(row, 1));
@@ -19,7 +18,6 @@ export async function countPackages(db: ForgeDatabase, whose: RowOwners, rule: C
     leaf: 'size:assets:packages:all',
     owners: whose.owners.size,
     sizes,
-    rule,
     orphaned: 'packages_orphaned',
   });
   await eachRow(db, { table: 'package_file', columns: giteaTables.package_file.slice(1) }, (_, row) => {
@@ -29,19 +27,11 @@ export async function countPackages(db: ForgeDatabase, whose: RowOwners, rule: C
   return blobs.sums();
 }
 
-/**
- * Rows of owners by the ids of versions. Forgejo counts a package for the owner of the repository that it is
- * linked to.
- */
-async function ownersByVersion(
-  db: ForgeDatabase,
-  { owners, repositories }: RowOwners,
-  rule: CountRule,
-): Promise<IdTable> {
+/** Rows of owners by the ids of versions. */
+async function ownersByVersion(db: ForgeDatabase, { owners }: RowOwners): Promise<IdTable> {
   const byPackage = new IdTable();
   await eachRow(db, { table: 'package', columns: giteaTables.package.slice(1) }, (id, row) => {
-    const linked = rule === 'as-forgejo' ? repositories.get(numberAt(row, 2)) : undefined;
-    const owner = owners.rowOf(linked ?? numberAt(row, 1));
+    const owner = owners.rowOf(numberAt(row, 1));
     byPackage.add(id, owner === -1 ? missingOwner : owner);
   });
   const byVersion = new IdTable();

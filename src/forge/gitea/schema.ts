@@ -1,15 +1,14 @@
-/** Gitea and Forgejo: the same tables, and two rules of counting. */
+/** Gitea and Forgejo, which have the same tables. */
 
 import type { ForgeSchema } from '../forge-schema.ts';
 import { lfsObjectsOf, repositoryIdOf } from '../lfs-objects.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
-import type { CountRule } from '../settings.ts';
 import { eachOwner, membersIn } from './accounts.ts';
 import { countArtifacts, countAttachments, countLfs } from './count.ts';
 import { countPackages } from './packages.ts';
 import { giteaTables } from './tables.ts';
 
-export function giteaSchema(rule: CountRule): ForgeSchema {
+export function giteaSchema(): ForgeSchema {
   return {
     needed: giteaTables,
     versionTable: 'version',
@@ -17,22 +16,14 @@ export function giteaSchema(rule: CountRule): ForgeSchema {
     repositoryTables: ['repository'],
     tellsOwners: false,
     byteParts: {
-      lfs: {
-        tables: ['lfs_meta_object'],
-        isByRepository: true,
-        count: (db, whose) => countLfs(db, whose, rule),
-      },
+      lfs: { tables: ['lfs_meta_object'], isByRepository: true, count: countLfs },
       attachments: { tables: ['attachment'], isByRepository: true, count: countAttachments },
-      artifacts: {
-        tables: ['action_artifact'],
-        isByRepository: true,
-        count: (db, whose) => countArtifacts(db, whose, rule),
-      },
+      artifacts: { tables: ['action_artifact'], isByRepository: true, count: countArtifacts },
       packages: {
         tables: ['package', 'package_version', 'package_file', 'package_blob'],
-        // Packages have owners of their own, but for Forgejo's rule.
-        isByRepository: rule === 'as-forgejo',
-        count: (db, whose) => countPackages(db, whose, rule),
+        // Packages have owners of their own.
+        isByRepository: false,
+        count: countPackages,
       },
     },
     eachOwner,

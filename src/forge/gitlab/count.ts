@@ -6,16 +6,11 @@ import { ownerOfRepository, type RowOwner, type RowOwners } from '../forge-schem
 import { IdTable } from '../id-table.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
 import type { ForgeLeaf, UnownedReason } from '../picture.ts';
-import type { CountRule } from '../settings.ts';
 import { PartSums } from '../sums.ts';
 import type { Namespaces } from './namespaces.ts';
 import { artifactTables, gitlabTables } from './tables.ts';
 
-export async function countGitlabLfs(
-  db: ForgeDatabase,
-  whose: RowOwners,
-  rule: CountRule,
-): Promise<PartSums> {
+export async function countGitlabLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const sizes = new IdTable();
   await eachRow(db, { table: 'lfs_objects', columns: gitlabTables.lfs_objects.slice(1) }, (id, row) =>
     sizes.add(id, numberAt(row, 1)),
@@ -24,7 +19,6 @@ export async function countGitlabLfs(
     leaf: 'size:git:lfs',
     owners: whose.owners.size,
     sizes,
-    rule,
     orphaned: 'lfs_orphaned',
   });
   const columns = gitlabTables.lfs_objects_projects.slice(1);

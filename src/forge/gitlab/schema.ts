@@ -2,7 +2,7 @@
 
 import type { ForgeSchema } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
-import type { CountRule, OwnerLevel } from '../settings.ts';
+import type { OwnerLevel } from '../settings.ts';
 import { eachGitlabOwner, gitlabMembers } from './accounts.ts';
 import { countGitlabArtifacts, countGitlabLfs, countGitlabPackages, countUploads } from './count.ts';
 import { projectLfsObjects } from './lfs.ts';
@@ -10,7 +10,7 @@ import { Namespaces } from './namespaces.ts';
 import { eachRepository } from './repositories.ts';
 import { artifactTables, gitlabTables } from './tables.ts';
 
-export function gitlabSchema(rule: CountRule, level: OwnerLevel): ForgeSchema {
+export function gitlabSchema(level: OwnerLevel): ForgeSchema {
   const namespaces = new Namespaces(level);
   let snippets = new IdTable();
   return {
@@ -24,7 +24,7 @@ export function gitlabSchema(rule: CountRule, level: OwnerLevel): ForgeSchema {
       lfs: {
         tables: ['lfs_objects', 'lfs_objects_projects'],
         isByRepository: true,
-        count: (db, whose) => countGitlabLfs(db, whose, rule),
+        count: countGitlabLfs,
       },
       uploads: {
         tables: ['uploads', 'namespaces', 'snippets'],

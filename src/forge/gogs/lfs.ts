@@ -6,12 +6,11 @@ import type { ForgeDatabase, Row } from '../database.ts';
 import type { RowOwners } from '../forge-schema.ts';
 import { LfsSums } from '../lfs-sums.ts';
 import { numberAt, textAt } from '../pages.ts';
-import type { CountRule } from '../settings.ts';
 import type { PartSums } from '../sums.ts';
 import { gogsTables } from './tables.ts';
 
-export async function countGogsLfs(db: ForgeDatabase, whose: RowOwners, rule: CountRule): Promise<PartSums> {
-  const lfs = new LfsSums(whose, rule);
+export async function countGogsLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const lfs = new LfsSums(whose);
   await eachObject(db, row => lfs.add(textAt(row, 1), numberAt(row, 2), numberAt(row, 0)));
   return lfs.sums();
 }

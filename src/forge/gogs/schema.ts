@@ -7,13 +7,12 @@ import { lfsObjectsOf, repositoryIdOf } from '../lfs-objects.ts';
 import { addMember, membersById } from '../members.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 import type { ForgeMembers } from '../picture.ts';
-import type { CountRule } from '../settings.ts';
 import { countGogsAttachments } from './attachments.ts';
 import { countGogsLfs } from './lfs.ts';
 import { gogsTables } from './tables.ts';
 
 /** `attachmentsPath`: finds out where the files of attachments are, each time that they are counted. */
-export function gogsSchema(rule: CountRule, attachmentsPath: () => string): ForgeSchema {
+export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
   return {
     needed: gogsTables,
     versionTable: 'version',
@@ -21,11 +20,7 @@ export function gogsSchema(rule: CountRule, attachmentsPath: () => string): Forg
     repositoryTables: ['repository', 'user'],
     tellsOwners: false,
     byteParts: {
-      lfs: {
-        tables: ['lfs_object'],
-        isByRepository: true,
-        count: (db, whose) => countGogsLfs(db, whose, rule),
-      },
+      lfs: { tables: ['lfs_object'], isByRepository: true, count: countGogsLfs },
       attachments: {
         tables: ['attachment', 'issue', 'release'],
         isByRepository: true,

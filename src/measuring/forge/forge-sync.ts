@@ -41,6 +41,8 @@ export interface ForgeSyncOptions {
    * Repositories have become public or private, or another one's: those at the paths that `mayHave` takes.
    */
   visibilityChanged(mayHave: (path: string) => boolean): void;
+  /** Milliseconds between two questions for what is new; 2000 unless given. */
+  readonly pollMs?: number;
 }
 
 /** A part of a reading that is about users and organizations. */
@@ -50,6 +52,7 @@ type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
  * The number that a reading tells at a time: each commit of fewer writes the same pages of the store again.
  */
 const ownersAtOnce = 1000;
+const usualPollMs = 2000;
 const longestRestMs = 60_000;
 const leastStaleAfterMs = 3_600_000;
 /** A reading that puts figures rests so many times as long as that took. */
@@ -161,7 +164,7 @@ export class ForgeSync {
 
   /** Gives when to read again, in milliseconds. */
   async #read(): Promise<number> {
-    const { settings, log } = this.#options;
+    const { log, pollMs = usualPollMs } = this.#options;
     const mode = this.#mode;
     this.#mode = 'new';
     this.#putMs = 0;
@@ -174,9 +177,9 @@ export class ForgeSync {
       if (this.#state.succeeded(summary)) log.info('the forge can be read again');
       for (const each of drift)
         log.warn({ ...each }, 'figures of the forge were other than known, though nothing showed a change');
-      return Math.max(settings.pollMs, this.#putMs * restAfterPut);
+      return Math.max(pollMs, this.#putMs * restAfterPut);
     } catch (error) {
-      if (this.#isClosed) return settings.pollMs;
+      if (this.#isClosed) return pollMs;
       const fault = error instanceof ForgeFault ? error : ownFault(error);
       if (this.#state.failed(fault)) {
         log.error({ code: fault.code, err: fault.cause }, `the forge cannot be read: ${fault.message}`);
@@ -184,7 +187,7 @@ export class ForgeSync {
       // Figures that were read and not taken over have to be read again.
       this.#atLeast('anew');
       this.#failures++;
-      return Math.min(longestRestMs, settings.pollMs * 2 ** Math.min(this.#failures - 1, 6));
+      return Math.min(longestRestMs, pollMs * 2 ** Math.min(this.#failures - 1, 6));
     }
   }
 

@@ -115,7 +115,6 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
         kind: 'gitea',
         configFile: resolve(place),
         database: null,
-        count: 'once',
       });
       t.equal(load(place, `${why}\n[forge]\nKIND = gitea`), null);
     }),

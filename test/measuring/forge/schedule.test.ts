@@ -31,7 +31,8 @@ t.test('a schedule that is reloaded is the forge’s from then on', async t => {
   const begun: Patterns[] = [];
   const { log } = createLogger({ level: 'fatal', format: 'json' });
   const sync = new ForgeSync({
-    settings: settingsFor(`sqlite:${database}`, { pollMs: 5 }),
+    settings: settingsFor(`sqlite:${database}`),
+    pollMs: 5,
     ledger,
     log,
     patterns: { sweep: '0 0 * * *', verify: null },

@@ -217,7 +217,7 @@ function Disks({ figures: { disks, outlook, quarantines } }: { figures: Figures 
                   {disk.state === 'low' && (
                     <>
                       {' '}
-                      <span class="mark near">less free than WARN_FREE</span>
+                      <span class="mark near">less free than twice MIN_FREE</span>
                     </>
                   )}
                 </>
