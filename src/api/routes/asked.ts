@@ -5,6 +5,7 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import type { AllowanceDocument, AutoGrant, RequestEntry } from '../../policy/index.ts';
 import type { Allowance, OwnReport, SpaceRequest } from '../../wire/index.ts';
+import { roleOver } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
 
 export function requestShown(owners: Owners, [id, request]: RequestEntry): SpaceRequest {
@@ -65,11 +66,8 @@ export function mustNotGiveThemselves(
   caller: Caller,
   { ownerId, askedById = null }: { readonly ownerId: number; readonly askedById?: number | null },
 ): void {
-  const { ownerId: callerId } = caller;
-  if (callerId === null) return;
-  const isOwn =
-    callerId === ownerId || callerId === askedById || identity.roleIn(ownerId, callerId) === 'owner';
-  if (!isOwn) return;
+  const asked = askedById !== null && askedById === caller.ownerId;
+  if (!asked && roleOver(identity, ownerId, caller) !== 'owner') return;
   throw new SoftquotaError(
     'not_permitted',
     'nobody gives more space to themselves or to an organization that they own: another administrator can, or the ' +

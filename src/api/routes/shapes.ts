@@ -8,20 +8,17 @@ import {
   type ActiveAllowance,
   asTree,
   type Decision,
-  type ExplainedStep,
   type Garbage,
   type Grace,
   graceMostText,
   type Group as HeldGroup,
   type Rule as HeldRule,
-  type Explanation as Reasoning,
 } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import {
   type AddedAllowance,
   type Allowance,
-  type Explanation,
   type GraceShown,
   type Group,
   graceMostFrom,
@@ -118,14 +115,14 @@ export function verdictShown(decision: Decision): Verdict {
   };
 }
 
-function graceAdded(passed: Grace | undefined): { readonly grace?: GraceShown } {
+export function graceAdded(passed: Grace | undefined): { readonly grace?: GraceShown } {
   return passed === undefined
     ? {}
     : { grace: { until: new Date(passed.until).toISOString(), below: passed.below } };
 }
 
 /** The part of a limit that allowances add; none where they add nothing. */
-function allowanceAdded(allowance: ActiveAllowance | undefined): {
+export function allowanceAdded(allowance: ActiveAllowance | undefined): {
   readonly allowance?: AddedAllowance;
 } {
   return allowance === undefined
@@ -164,62 +161,6 @@ export function editOf({ limit, subjects, grace, grace_most: most, mode }: RuleE
 /** A new rule as the API takes it. */
 export function newRuleFrom({ name, limit, ...fields }: NewRule): HeldRule {
   return policy.ruleFrom(name, { ...editOf(fields), limitBytes: limit });
-}
-
-export function explanationShown({
-  subject,
-  settings,
-  addingBytes,
-  steps,
-  decision,
-  reporting,
-}: Reasoning): Explanation {
-  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  return {
-    subject,
-    settings: {
-      enabled,
-      refuse_when: refuseWhen,
-      uncovered,
-      precise,
-      mode,
-      total_bytes: totalBytes,
-    },
-    adding_bytes: addingBytes,
-    steps: steps.map(stepShown),
-    decision: decisionShown(decision),
-    ...(reporting === undefined
-      ? {}
-      : {
-          reporting: { steps: reporting.steps.map(stepShown), decision: decisionShown(reporting.decision) },
-        }),
-  };
-}
-
-function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number] {
-  return {
-    step,
-    groups: groups.map(group => ({
-      ...group,
-      rules: group.rules.map(({ allowance, grace, ...rule }) => ({
-        ...rule,
-        ...allowanceAdded(allowance),
-        ...graceAdded(grace),
-      })),
-    })),
-  };
-}
-
-function decisionShown(decision: Decision): Explanation['decision'] {
-  const { by, step, subjects, warnPercent } = decision;
-  return {
-    by,
-    step,
-    ...verdictShown(decision),
-    subjects,
-    reserved: decision.by === 'rule' ? decision.reserved : 0,
-    warn_percent: warnPercent,
-  };
 }
 
 const mostListed = 20;

@@ -16,7 +16,7 @@ import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
 import { unitName } from '../unit-name.ts';
-import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
+import { operationOf, ownerScopes } from './owner-scopes.ts';
 
 const mostRepositories = 1000;
 
@@ -38,6 +38,9 @@ const asked = z.strictObject({
   }),
 });
 
+const takesTime =
+  'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.';
+
 type Asked = z.output<typeof asked>;
 
 export function spaceRoutes(services: ApiServices): readonly Route[] {
@@ -48,16 +51,25 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       path: '/admin/quota/space',
       tag: 'owners',
       summary: "What takes the space of an owner's repositories, and what would free how much",
-      description:
-        'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.',
+      description: takesTime,
       access: administrators.read,
       query: asked.extend({ user: knownName.min(1) }),
       faults: [404, 503],
       answer: { status: 200, description: 'The space', schema: spaceAnswer },
       handle: ({ query }) => spaceOf(services, query.user, query),
     }),
-    ...ownRoutes(services, callersOwn(services)),
-    ...ownRoutes(services, organizationsOwn(services)),
+    ...ownerScopes(services).map(scope =>
+      route({
+        ...operationOf(scope, 'getSpaceOf', '/space'),
+        method: 'get',
+        summary: 'What takes the space of the repositories, and what would free how much',
+        description: takesTime,
+        query: asked,
+        faults: [404, 503],
+        answer: { status: 200, description: 'The space', schema: spaceAnswer },
+        handle: ({ params, query }, { caller }) => spaceOf(services, scope.owner(params, caller).name, query),
+      }),
+    ),
     route({
       id: 'startReclaim',
       method: 'post',
@@ -85,29 +97,6 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       access: administrators.read,
       answer: { status: 200, description: 'The newest first', schema: z.array(reclaimRun) },
       handle: () => [...services.space.runs()],
-    }),
-  ];
-}
-
-function ownRoutes<Params extends z.ZodObject>(
-  services: ApiServices,
-  { of, path, tag, access, params, owner }: Whose<Params>,
-): readonly Route[] {
-  return [
-    route({
-      id: `getSpaceOf${of}`,
-      method: 'get',
-      path: `${path}/space`,
-      tag,
-      access,
-      params,
-      summary: 'What takes the space of the repositories, and what would free how much',
-      description:
-        'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.',
-      query: asked,
-      faults: [404, 503],
-      answer: { status: 200, description: 'The space', schema: spaceAnswer },
-      handle: (input, { caller }) => spaceOf(services, owner(input.params, caller).name, input.query),
     }),
   ];
 }
