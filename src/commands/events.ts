@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
-import { type Event, event, eventKinds } from '../wire/index.ts';
+import { type Event, event, eventKinds } from '../overview/index.ts';
 import { adminClient } from './client.ts';
 import { eventWords } from './event-words.ts';
 import type { Exit } from './exit.ts';

@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import type { EventsPage } from '../../overview/index.ts';
-import { type Event, event, eventKinds, knownName, mark, queryNumber, text } from '../../wire/index.ts';
+import { type Event, event, eventKinds } from '../../overview/index.ts';
+import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { csvLine } from '../csv.ts';
 import { type Call, csvRoute, type Route, route } from '../route.ts';

@@ -4,14 +4,8 @@
  */
 
 import { z } from 'zod';
-import {
-  explanation,
-  history,
-  type OwnReport,
-  ownEvent,
-  ownEventKinds,
-  ownReport,
-} from '../../wire/index.ts';
+import { ownEvent, ownEventKinds } from '../../overview/index.ts';
+import { explanation, history, type OwnReport, ownReport } from '../../wire/index.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
