@@ -5,6 +5,7 @@ import { totalOf } from '../../overview/index.ts';
 import { asTree } from '../../quota/index.ts';
 import { history, historyRanges, knownName, overview, type UnownedKind } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime } from '../moments.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -66,7 +67,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
             unlimited: outlook.unlimitedOwners,
             size: outlook.sizeBytes,
             free: outlook.freeBytes,
-            full_at: outlook.fullAt === null ? null : new Date(outlook.fullAt).toISOString(),
+            full_at: isoTime(outlook.fullAt),
           },
           quarantines: {
             bytes: strayBytes,
@@ -74,7 +75,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
           },
           refusals,
           measuring: running === undefined ? null : scanShown(running),
-          measured_at: sweep === null ? null : new Date(sweep.finishedAt).toISOString(),
+          measured_at: isoTime(sweep?.finishedAt ?? null),
         };
       },
     }),

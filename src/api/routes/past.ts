@@ -3,6 +3,7 @@
 import { dailyDays, hourlyDays, type Range, reachedAt, totalOf } from '../../overview/index.ts';
 import { leaves } from '../../quota/index.ts';
 import type { Growth, History } from '../../wire/index.ts';
+import { isoTime } from '../moments.ts';
 import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -35,7 +36,7 @@ async function pastShown(
   const { points, growth } = await history.of(ownerId, range);
   return {
     leaves: [...leaves],
-    points: points.map(({ at, usage }) => ({ at: isoOf(at), bytes: usage })),
+    points: points.map(({ at, usage }) => ({ at: isoTime(at), bytes: usage })),
     kept: { hourly_days: hourlyDays, daily_days: dailyDays },
     growth: growth === null ? null : growthShown(growth, against, now()),
   };
@@ -47,9 +48,5 @@ function growthShown(
   now: number,
 ): Growth {
   const at = used === null || limit === null ? null : reachedAt(perDay, used, limit, now);
-  return { per_day: perDay, since: isoOf(since), used, limit, reached_at: at === null ? null : isoOf(at) };
-}
-
-function isoOf(time: number): string {
-  return new Date(time).toISOString();
+  return { per_day: perDay, since: isoTime(since), used, limit, reached_at: isoTime(at) };
 }

@@ -5,10 +5,11 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import { ask, requestsOf, withdraw } from '../../policy/index.ts';
 import { givenId, newRequest, spaceRequest } from '../../wire/index.ts';
+import { momentOf } from '../moments.ts';
 import { roleOver } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { momentOf, requestShown } from './asked.ts';
+import { requestShown } from './asked.ts';
 import { type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {

@@ -32,6 +32,7 @@ import {
   type User,
   type Verdict,
 } from '../../wire/index.ts';
+import { isoTime } from '../moments.ts';
 
 export function ruleShown({ name, ...fields }: HeldRule): Rule {
   return { name, ...namelessShown(fields) };
@@ -116,18 +117,14 @@ export function verdictShown(decision: Decision): Verdict {
 }
 
 export function graceAdded(passed: Grace | undefined): { readonly grace?: GraceShown } {
-  return passed === undefined
-    ? {}
-    : { grace: { until: new Date(passed.until).toISOString(), below: passed.below } };
+  return passed === undefined ? {} : { grace: { until: isoTime(passed.until), below: passed.below } };
 }
 
 /** The part of a limit that allowances add; none where they add nothing. */
 export function allowanceAdded(allowance: ActiveAllowance | undefined): {
   readonly allowance?: AddedAllowance;
 } {
-  return allowance === undefined
-    ? {}
-    : { allowance: { ...allowance, until: new Date(allowance.until).toISOString() } };
+  return allowance === undefined ? {} : { allowance: { ...allowance, until: isoTime(allowance.until) } };
 }
 
 function garbageAdded(garbage: Garbage | undefined): { readonly garbage?: Garbage } {
@@ -144,7 +141,7 @@ export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRe
     email,
     full_name: fullName,
     is_admin: isAdmin,
-    created: new Date(since).toISOString(),
+    created: isoTime(since),
   };
 }
 
@@ -171,8 +168,8 @@ export function scanShown(run: ScanRun): ScanReport {
     id,
     kind,
     state,
-    started_at: isoOf(run.startedAt),
-    finished_at: isoOf(run.finishedAt),
+    started_at: isoTime(run.startedAt),
+    finished_at: isoTime(run.finishedAt),
     progress: progressShown(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
@@ -202,8 +199,4 @@ function shortened<Entry, Shown>(
   show: (entry: Entry) => Shown,
 ): { first: Shown[]; count: number } {
   return { first: first.slice(0, mostListed).map(show), count };
-}
-
-function isoOf(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }

@@ -13,6 +13,7 @@ import {
   text,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
 import { unitName } from '../unit-name.ts';
@@ -122,7 +123,7 @@ function spaceOf(
     repositories: unit === null ? shown : [figuresOf(services, unit)],
     state: state?.is ?? 'none',
     report: last?.report() ?? null,
-    reported_at: last && new Date(last.at).toISOString(),
+    reported_at: last && isoTime(last.at),
     message: state?.is === 'failed' ? state.message : null,
   };
 }
@@ -153,10 +154,10 @@ function figuresOf({ space }: ApiServices, { path, name, bytes }: RepositoryUnit
     stored_bytes: bytes,
     reachable_bytes: measured?.reachableBytes ?? null,
     unreachable_bytes: measured?.unreachableBytes ?? null,
-    measured_at: found === null || measured === null ? null : new Date(found.at).toISOString(),
+    measured_at: found === null || measured === null ? null : isoTime(found.at),
     fault: found?.fault ?? null,
     collected: collected && {
-      at: new Date(collected.at).toISOString(),
+      at: isoTime(collected.at),
       freed_bytes: collected.freedBytes,
       fault: collected.fault,
     },
