@@ -1,15 +1,17 @@
-/** Owners as addresses and bodies name them. */
+/** Owners as addresses and bodies name them, and what they are to a caller. */
 
 import type { Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Caller } from '../identity/index.ts';
+import type { Caller, Identity, Role } from '../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { mustBeAllowed } from './access.ts';
 
+export type KnownOwner = OwnerUsage & { readonly id: number };
+
 /** An owner who is there, with what is used; throws `not_found`. */
-export function knownOwner(ledger: Ledger, name: string): OwnerUsage & { readonly id: number } {
+export function knownOwner(ledger: Ledger, name: string): KnownOwner {
   const owner = ledger.ownerUsage(name);
   if (owner.id === null) throw unknown(name);
   return { ...owner, id: owner.id };
@@ -24,6 +26,19 @@ export function ownerToAssign(transaction: Transaction, name: string, create: bo
   if (owner !== undefined) return owner;
   if (create) return transaction.createOwner(name);
   throw unknown(name);
+}
+
+/**
+ * The role of a caller in an organization; null where there is none. Users are owners of what is their own. The
+ * administrator of the host is no user, and has no role anywhere.
+ */
+export function roleOver(
+  identity: Pick<Identity, 'roleIn'>,
+  ownerId: number,
+  { ownerId: callerId }: Caller,
+): Role | null {
+  if (callerId === null) return null;
+  return callerId === ownerId ? 'owner' : identity.roleIn(ownerId, callerId);
 }
 
 /**

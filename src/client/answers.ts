@@ -100,104 +100,90 @@ export interface QuotaUsage {
   readonly decisions: Readonly<Record<string, QuotaStanding>>;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type Ruling = Pick<QuotaStanding, 'used' | 'limit' | 'group' | 'rule'>;
+
+/** A decision in the gate's JSON, which is taken at its word; any part may be left out. */
+interface StandingJson extends Partial<Ruling> {
+  readonly allowed?: boolean;
+  readonly grace?: { readonly until?: string; readonly below?: number } | null;
+  readonly reported?: (Partial<Ruling> & { readonly message?: string }) | null;
+}
+
+/** The parts that the answers to a question and about an owner share. */
+interface FiguresJson {
+  readonly owner?: string;
+  readonly measured_at?: string | null;
+  readonly partial?: boolean;
+  readonly stale?: boolean;
+}
+
+interface AnswerJson extends FiguresJson, StandingJson {
+  readonly subject?: string;
+  readonly would_refuse?: boolean;
+  readonly message?: string;
+  readonly warning?: string | null;
+}
+
+interface UsageJson extends FiguresJson, Partial<Pick<QuotaUsage, 'used' | 'groups'>> {
+  readonly decisions?: Readonly<Record<string, StandingJson>>;
+}
 
 /** The fields of a JSON object; none for anything else. */
-export function fieldsOf(value: unknown): Fields {
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
 export function readAnswer(json: unknown, allowed: boolean): QuotaAnswer {
-  const fields = fieldsOf(json);
+  const fields: AnswerJson = fieldsOf(json);
   return {
-    ...readStanding(json),
+    ...readStanding(fields),
+    ...readFigures(fields),
     allowed,
-    owner: stringOf(fields.owner) ?? '',
-    subject: stringOf(fields.subject) ?? '',
+    subject: fields.subject ?? '',
     wouldRefuse: fields.would_refuse === true,
-    measuredAt: dateOf(fields.measured_at),
-    partial: fields.partial === true,
-    stale: fields.stale === true,
-    message: stringOf(fields.message) ?? (allowed ? '' : 'Quota exceeded.'),
-    warning: stringOf(fields.warning),
+    message: fields.message ?? (allowed ? '' : 'Quota exceeded.'),
+    warning: fields.warning ?? null,
     error: null,
   };
 }
 
 export function readUsage(json: unknown): QuotaUsage {
-  const fields = fieldsOf(json);
-  const decisions = Object.entries(fieldsOf(fields.decisions));
+  const fields: UsageJson = fieldsOf(json);
+  const decisions = Object.entries(fields.decisions ?? {});
   return {
-    owner: stringOf(fields.owner) ?? '',
-    used: treeOf(fields.used),
-    measuredAt: dateOf(fields.measured_at),
-    partial: fields.partial === true,
-    stale: fields.stale === true,
-    groups: listOf(fields.groups).map(group => {
-      const { name, rules } = fieldsOf(group);
-      return { name: stringOf(name) ?? '', rules: listOf(rules).map(readRule) };
-    }),
+    ...readFigures(fields),
+    used: fields.used ?? {},
+    groups: (fields.groups ?? []).map(group => ({
+      name: group.name,
+      rules: group.rules.map(({ name, limit, subjects }) => ({ name, limit, subjects })),
+    })),
     decisions: Object.fromEntries(decisions.map(([subject, decision]) => [subject, readStanding(decision)])),
   };
 }
 
-function readRule(json: unknown): QuotaUsage['groups'][number]['rules'][number] {
-  const { name, limit, subjects } = fieldsOf(json);
-  return {
-    name: stringOf(name) ?? '',
-    limit: numberOf(limit) ?? -1,
-    subjects: listOf(subjects).flatMap(subject => stringOf(subject) ?? []),
-  };
+function readFigures({ owner = '', measured_at: measuredAt, partial, stale }: FiguresJson) {
+  return { owner, measuredAt: dateOf(measuredAt), partial: partial === true, stale: stale === true };
 }
 
-function readStanding(json: unknown): QuotaStanding {
-  const { allowed, grace, reported } = fieldsOf(json);
+function readStanding({ allowed, grace, reported, ...ruling }: StandingJson): QuotaStanding {
   return {
     allowed: allowed === true,
-    ...readRuling(json),
-    grace: readGrace(grace),
-    reported: readReport(reported),
+    ...readRuling(ruling),
+    grace: grace?.below === undefined ? null : { until: dateOf(grace.until), below: grace.below },
+    reported: reported?.message === undefined ? null : { ...readRuling(reported), message: reported.message },
   };
 }
 
-function readRuling(json: unknown): Pick<QuotaStanding, 'used' | 'limit' | 'group' | 'rule'> {
-  const { used, limit, group, rule } = fieldsOf(json);
-  return { used: numberOf(used), limit: numberOf(limit), group: stringOf(group), rule: stringOf(rule) };
-}
-
-function readGrace(json: unknown): QuotaGrace | null {
-  const { until, below } = fieldsOf(json);
-  const bytes = numberOf(below);
-  return bytes === null ? null : { until: dateOf(until), below: bytes };
-}
-
-function readReport(json: unknown): QuotaReport | null {
-  const message = stringOf(fieldsOf(json).message);
-  return message === null ? null : { ...readRuling(json), message };
-}
-
-function treeOf(value: unknown): UsedTree {
-  return Object.fromEntries(
-    Object.entries(fieldsOf(value)).map(([kind, below]) => [kind, numberOf(below) ?? treeOf(below)]),
-  );
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+function readRuling({ used = null, limit = null, group = null, rule = null }: Partial<Ruling>): Ruling {
+  return { used, limit, group, rule };
 }
 
 export function stringOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function numberOf(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
-}
-
 /** Null also for a text that is no time. */
 export function dateOf(value: unknown): Date | null {
-  const text = stringOf(value);
-  if (text === null) return null;
-  const date = new Date(text);
+  const date = new Date(stringOf(value) ?? '');
   return Number.isNaN(date.getTime()) ? null : date;
 }

@@ -4,8 +4,7 @@ import { type QuotaAnswer, readAnswer, readUsage } from './answers.ts';
 import { faultOf, type GateCall, GateConnection } from './connection.ts';
 import { QuotaUnavailableError } from './errors.ts';
 import type { ClientOptions, QuotaClient } from './questions.ts';
-import { reserveRoom, withoutRoom } from './reservation.ts';
-import { actInRoom } from './with-quota.ts';
+import { actInRoom, reserveRoom, withoutRoom } from './reservation.ts';
 
 const sockets = { open: '/run/softquota/gate.sock', trusted: '/run/softquota/trusted.sock' } as const;
 const timeouts = { usual: 2000, least: 100, most: 60_000 } as const;
@@ -105,24 +104,9 @@ function undecidedAnswer(
   allowed: boolean,
   error: Error,
 ): QuotaAnswer {
-  return {
-    allowed,
-    owner: question.owner ?? '',
-    subject: question.subject ?? '',
-    used: null,
-    limit: null,
-    group: null,
-    rule: null,
-    grace: null,
-    reported: null,
-    wouldRefuse: false,
-    measuredAt: null,
-    partial: false,
-    stale: false,
-    message: `The quota could not be checked, so this is ${allowed ? 'allowed' : 'refused. Try again later'}.`,
-    warning: null,
-    error,
-  };
+  const { owner, subject } = question;
+  const message = `The quota could not be checked, so this is ${allowed ? 'allowed' : 'refused. Try again later'}.`;
+  return { ...readAnswer({ owner, subject, message }, allowed), error };
 }
 
 function shown(value: unknown): string {

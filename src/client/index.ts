@@ -25,6 +25,8 @@ export type {
   PathChange,
   PathQuestion,
   QuotaClient,
+  QuotaReservation,
+  ReservationAnswer,
+  ReservationQuestion,
   UploadInProgress,
 } from './questions.ts';
-export type { QuotaReservation, ReservationAnswer, ReservationQuestion } from './reservation.ts';

@@ -2,7 +2,6 @@
 
 import type { QuotaAnswer, QuotaLeaf, QuotaSubject, QuotaUsage } from './answers.ts';
 import type { QuotaUnavailableError } from './errors.ts';
-import type { ReservationAnswer, ReservationQuestion } from './reservation.ts';
 
 export interface ClientOptions {
   /**
@@ -37,6 +36,35 @@ export interface PathQuestion extends Omit<OwnerQuestion, 'owner' | 'subject'> {
   readonly path: string;
   readonly subject?: QuotaSubject;
 }
+
+export type ReservationQuestion = (
+  | { readonly owner: string; readonly subject: QuotaSubject }
+  | { readonly path: string; readonly subject?: QuotaSubject }
+) & {
+  /** Bytes. */
+  readonly size: number;
+  /** 600 unless given, at most 3,600. */
+  readonly seconds?: number;
+};
+
+export interface QuotaReservation {
+  /** Null if nothing is reserved: in report mode beyond a limit, or because the daemon could not be asked. */
+  readonly id: string | null;
+  readonly expiresAt: Date | null;
+  /** Set if the daemon could not be asked, and `onError` allowed the upload. */
+  readonly error: Error | null;
+  /**
+   * Keeps the room for so many seconds from now (600 unless given); gives the new end, null if nothing is
+   * reserved.
+   */
+  renew(seconds?: number): Promise<Date | null>;
+  /** Gives the room back. Does no harm if its time is over, or if it is called again. */
+  release(): Promise<void>;
+}
+
+export type ReservationAnswer =
+  | { readonly allowed: true; readonly reservation: QuotaReservation }
+  | { readonly allowed: false; readonly answer: QuotaAnswer };
 
 export interface PathChange {
   /** The unit at this path is measured again soon. */

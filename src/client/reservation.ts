@@ -1,39 +1,12 @@
 /**
- * Room that is reserved for an upload: it counts as used until it is released, reported, or its time ends.
+ * Room that is reserved for an upload: it counts as used until it is released, reported, or its time ends. An
+ * upload in its room, from the reservation to the report of what came.
  */
 
-import { dateOf, fieldsOf, type QuotaAnswer, type QuotaSubject, readAnswer, stringOf } from './answers.ts';
+import { dateOf, fieldsOf, type QuotaLeaf, readAnswer, stringOf } from './answers.ts';
 import { faultOf, type GateConnection } from './connection.ts';
-import { QuotaUnavailableError } from './errors.ts';
-
-export type ReservationQuestion = (
-  | { readonly owner: string; readonly subject: QuotaSubject }
-  | { readonly path: string; readonly subject?: QuotaSubject }
-) & {
-  /** Bytes. */
-  readonly size: number;
-  /** 600 unless given, at most 3,600. */
-  readonly seconds?: number;
-};
-
-export interface QuotaReservation {
-  /** Null if nothing is reserved: in report mode beyond a limit, or because the daemon could not be asked. */
-  readonly id: string | null;
-  readonly expiresAt: Date | null;
-  /** Set if the daemon could not be asked, and `onError` allowed the upload. */
-  readonly error: Error | null;
-  /**
-   * Keeps the room for so many seconds from now (600 unless given); gives the new end, null if nothing is
-   * reserved.
-   */
-  renew(seconds?: number): Promise<Date | null>;
-  /** Gives the room back. Does no harm if its time is over, or if it is called again. */
-  release(): Promise<void>;
-}
-
-export type ReservationAnswer =
-  | { readonly allowed: true; readonly reservation: QuotaReservation }
-  | { readonly allowed: false; readonly answer: QuotaAnswer };
+import { QuotaExceededError, QuotaUnavailableError } from './errors.ts';
+import type { QuotaClient, ReservationAnswer, UploadInProgress } from './questions.ts';
 
 /** Rejects with QuotaUnavailableError and QuotaRequestError. */
 export async function reserveRoom(
@@ -94,4 +67,58 @@ async function releaseRoom(connection: GateConnection, id: string): Promise<void
   // Its time was over.
   if (answer.status === 204 || answer.status === 404) return;
   throw faultOf(answer);
+}
+
+interface RoomKeeper {
+  readonly client: Pick<QuotaClient, 'reserve' | 'changed'>;
+  /** Bytes may be reported. */
+  readonly trusted: boolean;
+  readonly onUnavailable: (error: QuotaUnavailableError) => void;
+}
+
+/** Half of the time for which room is reserved. */
+const renewEveryMs = 300_000;
+
+/** Does what QuotaClient.withQuota promises. */
+export async function actInRoom<Result>(
+  { client, trusted, onUnavailable }: RoomKeeper,
+  { owner, subject, size }: { readonly owner: string; readonly subject: QuotaLeaf; readonly size: number },
+  action: (upload: UploadInProgress) => Result | Promise<Result>,
+): Promise<Result> {
+  const asked = await client.reserve({ owner, subject, size });
+  if (!asked.allowed) throw new QuotaExceededError(asked.answer);
+  const { reservation } = asked;
+  // The upload is done, or has failed: a report that is lost now changes neither. The reservation ends by
+  // itself, and the next walk finds the bytes.
+  const report = (reporting: Promise<void>): Promise<void> =>
+    reporting.catch((error: unknown) => {
+      onUnavailable(
+        error instanceof QuotaUnavailableError
+          ? error
+          : new QuotaUnavailableError(`the daemon does not take the report: ${String(error)}`, {
+              cause: error,
+            }),
+      );
+    });
+  let bytes = size;
+  const stored = (reported: number): void => {
+    if (!Number.isSafeInteger(reported))
+      throw new TypeError(`stored: expected a whole number, not ${reported}`);
+    bytes = reported;
+  };
+  // The room is kept as long as the upload takes; if this process ends, the room is free again after ten
+  // minutes at most.
+  const renewing = setInterval(() => void report(reservation.renew().then(() => {})), renewEveryMs);
+  let result: Result;
+  try {
+    result = await action({ owner, stored });
+  } catch (error) {
+    await report(reservation.release());
+    throw error;
+  } finally {
+    clearInterval(renewing);
+  }
+  const id = reservation.id === null ? {} : { reservation: reservation.id };
+  await report(trusted ? client.changed({ owner, subject, delta: bytes, ...id }) : reservation.release());
+  return result;
 }

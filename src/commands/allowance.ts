@@ -1,10 +1,9 @@
 /** `softquota allowance`: extra bytes for an owner that end by themselves. */
 
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { formatBytes, printable } from '../text/index.ts';
-import { type Allowance, allowance } from '../wire/index.ts';
+import type { Allowance } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { limitShown } from './limits.ts';
@@ -36,7 +35,7 @@ export function addAllowance(program: Command, _exit: Exit): void {
     .summary('list the allowances of an owner')
     .argument('<owner>', ownerHelp)
     .action(async (owner: string, options: JsonOption) => {
-      const found = z.array(allowance).parse(await clientOf(options).get({ path: pathOf(owner) }));
+      const found = await clientOf(options).get<readonly Allowance[]>({ path: pathOf(owner) });
       if (options.json === true) printJson(found);
       else print(allowancesTable(owner, found));
     });
@@ -53,7 +52,7 @@ export function addAllowance(program: Command, _exit: Exit): void {
       }
       const body = { bytes: moreOf(options.size), until, why: options.why };
       const call = { method: 'POST', path: pathOf(owner), body } as const;
-      const created = allowance.parse(await clientOf(options).get(call));
+      const created = await clientOf(options).get<Allowance>(call);
       if (options.json === true) return printJson(created);
       const more = formatBytes(created.bytes);
       print(

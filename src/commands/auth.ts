@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodes, messageOf, SoftquotaError } from '../errors.ts';
 import { issueLines, printable } from '../text/index.ts';
-import { type Source, type Synchronization, source, synchronization } from '../wire/index.ts';
+import type { Source, Synchronization } from '../wire/index.ts';
 import { type ApiCall, adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { readWhole } from './files.ts';
@@ -87,7 +87,7 @@ async function synchronized(
         path: `${path}/${options.try === true ? 'try' : 'claims'}`,
         body,
       };
-      const done = { user: body.user, ...synchronization.parse(await client.get(call)) };
+      const done = { user: body.user, ...(await client.get<Synchronization>(call)) };
       results.push(done);
       if (options.json !== true) print(`${printable(sentence(done))}\n`);
     } catch (error) {
@@ -103,7 +103,7 @@ async function synchronized(
 const ofOne: ReadonlySet<string> = new Set(['not_found', 'conflict', 'invalid']);
 
 async function sourcesFrom(client: DaemonClient): Promise<readonly Source[]> {
-  return z.array(source).parse(await client.get({ path: '/admin/auths' }));
+  return await client.get<readonly Source[]>({ path: '/admin/auths' });
 }
 
 /** Throws `usage`, with the place of each fault. */

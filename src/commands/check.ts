@@ -2,7 +2,6 @@
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { leaves } from '../quota/index.ts';
 import { parseSize, printable } from '../text/index.ts';
@@ -18,17 +17,15 @@ interface CheckOptions extends ConfigOption {
   readonly json?: boolean;
 }
 
-const answer = z.looseObject({
-  allowed: z.boolean(),
-  subject: z.string(),
-  message: z.string(),
-  warning: z.string().nullable(),
-  would_refuse: z.boolean().optional(),
-  reported: z.looseObject({ message: z.string() }).optional(),
-  partial: z.boolean(),
-});
-
-type Answer = z.infer<typeof answer>;
+/** The fields that are printed without --json. */
+interface Answer {
+  readonly allowed: boolean;
+  readonly subject: string;
+  readonly message: string;
+  readonly would_refuse?: boolean;
+  readonly reported?: { readonly message: string };
+  readonly partial: boolean;
+}
 
 export function addCheck(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('check')))
@@ -80,8 +77,8 @@ export function addedSizeOf(text: string): number {
 }
 
 async function ask(client: DaemonClient, query: URLSearchParams): Promise<Answer> {
-  const { status, headers, json } = await client.ask({ path: `/v1/check?${query}` });
-  if (headers['x-softquota-decision'] !== undefined) return answer.parse(json);
+  const { status, headers, json } = await client.ask<Answer>({ path: `/v1/check?${query}` });
+  if (headers['x-softquota-decision'] !== undefined) return json;
   const message = messageIn(json) ?? `the gate answered with status ${status}`;
   throw new SoftquotaError(status === 503 ? 'not_ready' : status === 404 ? 'unknown_path' : 'usage', message);
 }

@@ -15,22 +15,22 @@ export interface ApiCall {
   readonly body?: unknown;
 }
 
-export interface Answered {
+export interface Answered<Json> {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   /** Undefined where the status says that there is nothing. */
-  readonly json: unknown;
+  readonly json: Json;
 }
 
-/** Where calls go to. */
+/** Where calls go to. A daemon of ours is taken at its word: its answers are of the types of its routes. */
 export interface DaemonClient {
   /** The answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
-  ask(call: ApiCall): Promise<Answered>;
+  ask<Json = unknown>(call: ApiCall): Promise<Answered<Json>>;
   /**
    * The answer of a call that has to succeed, undefined where it has no body; rejects with what the daemon
    * says is wrong.
    */
-  get(call: ApiCall): Promise<unknown>;
+  get<Json = unknown>(call: ApiCall): Promise<Json>;
   /** The data of server-sent events, until the iteration is left or the daemon ends. */
   events(path: string): AsyncGenerator<unknown>;
 }
@@ -82,13 +82,13 @@ export function localAdminClient({
 export async function createUnlessSame<T>(
   client: DaemonClient,
   call: ApiCall,
-  { path, schema, isSame }: Existing<T>,
+  { path, isSame }: Existing<T>,
 ): Promise<{ readonly isNew: boolean; readonly value: T }> {
   try {
-    return { isNew: true, value: schema.parse(await client.get(call)) };
+    return { isNew: true, value: await client.get(call) };
   } catch (error) {
     if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
-    const value = schema.parse(await client.get({ path: path() }));
+    const value = await client.get<T>({ path: path() });
     if (!isSame(value)) throw error;
     return { isNew: false, value };
   }
@@ -96,7 +96,6 @@ export async function createUnlessSame<T>(
 
 interface Existing<T> {
   path(): string;
-  readonly schema: { parse(json: unknown): T };
   isSame(value: T): boolean;
 }
 
@@ -160,15 +159,17 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Daemon
     });
   };
 
-  const ask = async (call: ApiCall): Promise<Answered> => {
+  const ask = async <Json>(call: ApiCall): Promise<Answered<Json>> => {
     const response = await send(call);
     const text = (await collected(response, shown)).toString();
     const status = response.statusCode ?? 0;
-    return { status, headers: response.headers, json: status === 204 ? undefined : jsonOf(text, shown) };
+    const json = status === 204 ? undefined : jsonOf(text, shown);
+    // The daemon's own answer, whose type its route has.
+    return { status, headers: response.headers, json: json as Json };
   };
 
-  const get = async (call: ApiCall): Promise<unknown> => {
-    const { status, json } = await ask(call);
+  const get = async <Json>(call: ApiCall): Promise<Json> => {
+    const { status, json } = await ask<Json>(call);
     if (status < 300) return json;
     throw new SoftquotaError(
       codeIn(json) ?? codeOf(status),

@@ -1,7 +1,7 @@
 /** Events as sentences. */
 
+import type { Event, RequestEvent } from '../overview/index.ts';
 import { counted, formatBytes, formatUse } from '../text/index.ts';
-import type { Event, RequestEvent } from '../wire/index.ts';
 import { formatTime } from './output.ts';
 
 type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;

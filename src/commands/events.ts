@@ -1,8 +1,7 @@
 /** `softquota events`: what happened, newest first. */
 
 import { type Command, Option } from 'commander';
-import { z } from 'zod';
-import { type Event, event, eventKinds } from '../wire/index.ts';
+import { type Event, eventKinds } from '../overview/index.ts';
 import { adminClient } from './client.ts';
 import { eventWords } from './event-words.ts';
 import type { Exit } from './exit.ts';
@@ -34,7 +33,7 @@ export function addEvents(program: Command, _exit: Exit): void {
         ...(owner === undefined ? {} : { owner }),
       });
       const path = `/admin/quota/events?${query}`;
-      const events = z.array(event).parse(await adminClient(() => configFrom(options)).get({ path }));
+      const events = await adminClient(() => configFrom(options)).get<readonly Event[]>({ path });
       if (options.json === true) printJson(events);
       else print(eventsTable(events));
     });

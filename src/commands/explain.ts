@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { subjectWords } from '../quota/index.ts';
 import { formatBytes, formatUse, printable } from '../text/index.ts';
-import { type Explanation, explanation, ownerReport } from '../wire/index.ts';
+import type { Explanation, OwnerReport } from '../wire/index.ts';
 import { addedSizeOf } from './check.ts';
 import { adminClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
@@ -38,16 +38,16 @@ export function addExplain(program: Command, _exit: Exit): void {
     .action(async (owner: string, { subject, size, ...options }: ExplainOptions) => {
       const client = adminClient(() => configFrom(options));
       const [asked = subject] = subjectsOf([subject]);
-      const { known, name } = ownerReport.parse(
-        await client.get({ path: `/admin/quota/usage/${pathStep(owner)}` }),
-      );
+      const { known, name } = await client.get<OwnerReport>({
+        path: `/admin/quota/usage/${pathStep(owner)}`,
+      });
       if (!known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);
       const query = new URLSearchParams({
         user: name,
         subject: asked,
         ...(size === undefined ? {} : { size: String(addedSizeOf(size)) }),
       });
-      const reasoning = explanation.parse(await client.get({ path: `/admin/quota/explain?${query}` }));
+      const reasoning = await client.get<Explanation>({ path: `/admin/quota/explain?${query}` });
       if (options.json === true) printJson(reasoning);
       else print(explanationText(name, reasoning));
     });

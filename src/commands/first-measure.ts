@@ -16,11 +16,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
 import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { ObservedForge } from '../health/index.ts';
-import { type OwnerRow, ownerRow, type ScanReport, scanReport } from '../wire/index.ts';
+import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import { type DaemonClient, localAdminClient } from './client.ts';
 import { followScan } from './progress.ts';
 
@@ -84,7 +83,7 @@ async function measured(
   client: DaemonClient,
   forgeRead: () => Promise<ObservedForge | null>,
 ): Promise<Measured> {
-  const scans = z.array(scanReport).parse(await client.get({ path: '/admin/quota/scans' }));
+  const scans = await client.get<readonly ScanReport[]>({ path: '/admin/quota/scans' });
   const first = scans.at(-1);
   if (first === undefined) throw new SoftquotaError('internal', 'the daemon measures nothing');
   const scan = await followScan(client, first.id);
@@ -95,8 +94,10 @@ async function measured(
     );
   }
   const forge = await forgeRead();
-  const { headers, json } = await client.ask({ path: `/admin/quota/usage?limit=${mostRows}` });
-  return { scan, owners: Number(headers['x-total-count']), largest: z.array(ownerRow).parse(json), forge };
+  const { headers, json } = await client.ask<readonly OwnerRow[]>({
+    path: `/admin/quota/usage?limit=${mostRows}`,
+  });
+  return { scan, owners: Number(headers['x-total-count']), largest: json, forge };
 }
 
 /**

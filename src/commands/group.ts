@@ -2,9 +2,8 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { formatCount, printable } from '../text/index.ts';
-import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
+import type { Group, User, WholePolicy } from '../wire/index.ts';
 import { type ApiCall, adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitShown, ruleText } from './limits.ts';
@@ -38,7 +37,7 @@ export function addGroup(program: Command, _exit: Exit): void {
     .action(async (options: JsonOption) => {
       const client = clientOf(options);
       if (options.json === true) {
-        return printJson(z.array(group).parse(await client.get({ path: groupsPath })));
+        return printJson(await client.get<readonly Group[]>({ path: groupsPath }));
       }
       print(groupsTable(await policyInForce(client)));
     });
@@ -48,8 +47,8 @@ export function addGroup(program: Command, _exit: Exit): void {
     .argument('<group>', 'the name of the group')
     .action(async (name: string, options: JsonOption) => {
       const client = clientOf(options);
-      const shown = group.parse(await client.get({ path: pathOf(name) }));
-      const members = z.array(user).parse(await client.get({ path: `${pathOf(name)}/users` }));
+      const shown = await client.get<Group>({ path: pathOf(name) });
+      const members = await client.get<readonly User[]>({ path: `${pathOf(name)}/users` });
       const users = members.map(({ username }) => username);
       if (options.json === true) printJson({ ...shown, users });
       else print(groupText(shown, users));
@@ -62,9 +61,8 @@ export function addGroup(program: Command, _exit: Exit): void {
     .action(async (name: string, { rule = [], ...options }: CreateOptions) => {
       const body = { name, rules: rule.map(each => ({ name: each })) };
       const call = { method: 'POST', path: groupsPath, body } as const;
-      const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
+      const { isNew, value: created } = await createUnlessSame<Group>(clientOf(options), call, {
         path: () => pathOf(name),
-        schema: group,
         isSame: found => isDeepStrictEqual(found.rules.map(each => each.name).toSorted(), rule.toSorted()),
       });
       if (options.json === true) return printJson(created);

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import type { Leaf } from '../quota/index.ts';
 import { formatBytes } from '../text/index.ts';
-import { type History, history, historyRanges } from '../wire/index.ts';
+import { type History, historyRanges } from '../wire/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { growthText } from './growth.ts';
@@ -29,7 +29,7 @@ export function addHistory(program: Command, _exit: Exit): void {
     .action(async (owner: string | undefined, options: HistoryOptions) => {
       const query = new URLSearchParams({ range: options.range, ...(owner === undefined ? {} : { owner }) });
       const path = `/admin/quota/history?${query}`;
-      const past = history.parse(await adminClient(() => configFrom(options)).get({ path }));
+      const past = await adminClient(() => configFrom(options)).get<History>({ path });
       if (options.json === true) printJson(past);
       else print(historyText(past));
     });

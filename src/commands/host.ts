@@ -1,9 +1,8 @@
 /** `softquota host`: the hosts that share a quota. */
 
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
-import { type FleetHost, fleetHost } from '../wire/index.ts';
+import type { FleetHost } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
@@ -36,7 +35,7 @@ export function addHost(program: Command, exit: Exit): void {
         'nothing, its last usage counts until it is removed with `softquota host forget`.',
     )
     .action(async (options: ListOptions) => {
-      const found = z.array(fleetHost).parse(await clientOf(options).get({ path: hosts }));
+      const found = await clientOf(options).get<readonly FleetHost[]>({ path: hosts });
       if (options.json === true) printJson(found);
       else print(hostsTable(found));
     });
@@ -58,7 +57,7 @@ export function addHost(program: Command, exit: Exit): void {
     )
     .action(async (id: string, options: ForgetOptions) => {
       const client = clientOf(options);
-      const known = z.array(fleetHost).parse(await client.get({ path: hosts }));
+      const known = await client.get<readonly FleetHost[]>({ path: hosts });
       const gone = known.find(each => each.id === id);
       const stored = gone === undefined ? '' : ` Its usage, ${storedOn(gone)}, will no longer count.`;
       if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`))) return exit(1);

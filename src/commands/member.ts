@@ -1,9 +1,8 @@
 /** `softquota member`: who belongs to an organization. */
 
 import { type Command, Option } from 'commander';
-import { z } from 'zod';
 import { printable } from '../text/index.ts';
-import { type Member, member, membership } from '../wire/index.ts';
+import { type Member, membership } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
@@ -32,7 +31,7 @@ export function addMemberCommand(program: Command, _exit: Exit): void {
     .summary('list the members of an organization')
     .argument('<organization>', organizationHelp)
     .action(async (organization: string, options: ListOptions) => {
-      const found = z.array(member).parse(await clientOf(options).get({ path: pathOf(organization) }));
+      const found = await clientOf(options).get<readonly Member[]>({ path: pathOf(organization) });
       if (options.json === true) printJson(found);
       else print(membersTable(organization, found));
     });

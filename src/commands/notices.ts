@@ -3,14 +3,7 @@
 import { type Command, Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import {
-  type NoticeDelivery,
-  type NoticeList,
-  type NoticePlace,
-  noticeList,
-  noticesSentAgain,
-  noticeTest,
-} from '../wire/index.ts';
+import type { NoticeDelivery, NoticeList, NoticePlace, NoticesSentAgain, NoticeTest } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { formatTime, printJson } from './output.ts';
@@ -56,7 +49,7 @@ export function addNotices(program: Command, exit: Exit): void {
         limit: String(mostRows),
         ...(state === undefined ? {} : { state }),
       });
-      const found = noticeList.parse(await clientOf(options).get({ path: `${path}?${query}` }));
+      const found = await clientOf(options).get<NoticeList>({ path: `${path}?${query}` });
       if (options.json === true) printJson(found);
       else print(listed(found));
     });
@@ -70,7 +63,7 @@ export function addNotices(program: Command, exit: Exit): void {
       const { address } = options;
       const body = { to: name, ...(address === undefined ? {} : { address }) };
       const call = { method: 'POST', path: `${path}/test`, body } as const;
-      const tried = noticeTest.parse(await clientOf(options).get(call));
+      const tried = await clientOf(options).get<NoticeTest>(call);
       if (options.json === true) printJson(tried);
       else if (tried.delivered) print(`Delivered a trial to ${printable(name)}.\n`);
       else print(`Not delivered to ${printable(name)}: ${printable(tried.fault ?? '')}\n`);
@@ -87,7 +80,7 @@ export function addNotices(program: Command, exit: Exit): void {
       }
       const step = id === undefined ? '' : `/${pathStep(id)}`;
       const call = { method: 'POST', path: `${path}${step}/send-again` } as const;
-      const again = noticesSentAgain.parse(await clientOf(options).get(call));
+      const again = await clientOf(options).get<NoticesSentAgain>(call);
       if (options.json === true) printJson(again);
       else print(`${again.count} ${again.count === 1 ? 'notice waits' : 'notices wait'} again.\n`);
     });

@@ -1,21 +1,13 @@
 /** Questions of the commands about the policy as a whole. */
 
-import {
-  type NewWholePolicy,
-  type ReplacedPolicy,
-  replacedPolicy,
-  type Simulation,
-  simulation,
-  type WholePolicy,
-  wholePolicy,
-} from '../wire/index.ts';
+import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
 import type { DaemonClient } from './client.ts';
 
 const path = '/admin/quota/policy';
 const mostOwners = 20;
 
 export async function policyInForce(client: DaemonClient): Promise<WholePolicy> {
-  return wholePolicy.parse(await client.get({ path }));
+  return await client.get<WholePolicy>({ path });
 }
 
 export async function sendPolicy(
@@ -26,7 +18,7 @@ export async function sendPolicy(
   // Left out, the daemon's own setting counts.
   const creating = createUsers ? '&create_users=true' : '';
   const call = { method: 'PUT', path: `${path}?dry_run=${dryRun}${creating}`, body } as const;
-  return replacedPolicy.parse(await client.get(call));
+  return await client.get<ReplacedPolicy>(call);
 }
 
 /** Names some of those who would be refused or allowed something. */
@@ -35,5 +27,5 @@ export async function simulatedPolicy(
   body: Readonly<Record<string, unknown>>,
 ): Promise<Simulation> {
   const call = { method: 'POST', path: `/admin/quota/simulate?limit=${mostOwners}`, body } as const;
-  return simulation.parse(await client.get(call));
+  return await client.get<Simulation>(call);
 }

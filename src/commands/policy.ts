@@ -2,10 +2,9 @@
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, printable } from '../text/index.ts';
-import { type NewWholePolicy, policyFault } from '../wire/index.ts';
+import type { LintFault, NewWholePolicy } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { writeWhole } from './files.ts';
@@ -97,7 +96,7 @@ export function addPolicy(program: Command, exit: Exit): void {
     .action(async (file: string | undefined, options: JsonOption) => {
       const faults =
         file === undefined
-          ? z.array(policyFault).parse(await clientOf(options).get({ path: '/admin/quota/lint' }))
+          ? await clientOf(options).get<readonly LintFault[]>({ path: '/admin/quota/lint' })
           : await lintFile(file, options);
       if (options.json === true) printJson(faults);
       else print(faultsText(faults));

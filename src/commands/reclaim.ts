@@ -2,10 +2,9 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { formatBytes, printable } from '../text/index.ts';
-import { type ReclaimRun, reclaimRun } from '../wire/index.ts';
+import type { ReclaimRun } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
@@ -37,14 +36,13 @@ export function addReclaim(program: Command, exit: Exit): void {
     });
 }
 
-const answer = z.array(reclaimRun);
 const path = '/admin/quota/reclaims';
 
 async function collect(client: DaemonClient, repository: string | undefined): Promise<readonly ReclaimRun[]> {
   const body = repository === undefined ? {} : { repository };
-  const begun = answer.parse(await client.get({ method: 'POST', path, body }));
+  const begun = await client.get<readonly ReclaimRun[]>({ method: 'POST', path, body });
   const ids = new Set(begun.map(({ id }) => id));
-  for (let runs = begun; ; runs = answer.parse(await client.get({ path }))) {
+  for (let runs = begun; ; runs = await client.get<readonly ReclaimRun[]>({ path })) {
     const own = runs.filter(({ id }) => ids.has(id));
     if (own.length < ids.size)
       throw new SoftquotaError(

@@ -1,9 +1,8 @@
 /** `softquota request`: what owners ask for beyond their limit, and the answers. */
 
 import { type Command, Option } from 'commander';
-import { z } from 'zod';
 import { formatBytes, printable } from '../text/index.ts';
-import { requestStates, type SpaceRequest, spaceRequest } from '../wire/index.ts';
+import { requestStates, type SpaceRequest } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { limitShown } from './limits.ts';
@@ -71,7 +70,7 @@ export function addRequest(program: Command, _exit: Exit): void {
         ...(words === undefined ? {} : { words }),
       };
       const call = { method: 'POST', path: `${path}/${pathStep(id)}/grant`, body } as const;
-      const granted = spaceRequest.parse(await clientOf(options).get(call));
+      const granted = await clientOf(options).get<SpaceRequest>(call);
       if (options.json === true) printJson(granted);
       else print(`${printable(grantedText(granted))}\n`);
     });
@@ -83,7 +82,7 @@ export function addRequest(program: Command, _exit: Exit): void {
     .action(async (id: string, options: DeclineOptions) => {
       const body = { words: options.words };
       const call = { method: 'POST', path: `${path}/${pathStep(id)}/decline`, body } as const;
-      const declined = spaceRequest.parse(await clientOf(options).get(call));
+      const declined = await clientOf(options).get<SpaceRequest>(call);
       if (options.json === true) printJson(declined);
       else print(`Declined the request ${printable(id)} of ${printable(declined.owner)}.\n`);
     });
@@ -101,7 +100,7 @@ async function allRequests(client: DaemonClient, state: string): Promise<SpaceRe
       page: String(page),
       limit: String(pageRows),
     });
-    const rows = z.array(spaceRequest).parse(await client.get({ path: `${path}?${query}` }));
+    const rows = await client.get<readonly SpaceRequest[]>({ path: `${path}?${query}` });
     found.push(...rows);
     if (rows.length < pageRows) return found;
   }

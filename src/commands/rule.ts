@@ -2,11 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { isSubject, subjects, withAncestors } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { type Rule, rule, type WholePolicy } from '../wire/index.ts';
+import type { Rule, WholePolicy } from '../wire/index.ts';
 import { adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import {
@@ -78,7 +77,7 @@ export function addRule(program: Command, _exit: Exit): void {
     .action(async (options: JsonOption) => {
       const client = clientOf(options);
       if (options.json !== true) return print(rulesTable(await policyInForce(client)));
-      printJson(z.array(rule).parse(await client.get({ path: '/admin/quota/rules' })));
+      printJson(await client.get<readonly Rule[]>({ path: '/admin/quota/rules' }));
     });
 
   withJsonOption(withConfigOption(rules.command('show')))
@@ -86,7 +85,7 @@ export function addRule(program: Command, _exit: Exit): void {
     .argument('<rule>', 'the name of the rule')
     .action(async (name: string, options: JsonOption) => {
       const client = clientOf(options);
-      const shown = rule.parse(await client.get({ path: pathOf(name) }));
+      const shown = await client.get<Rule>({ path: pathOf(name) });
       const groups = groupsWith(await policyInForce(client), name);
       if (options.json === true) return printJson({ ...shown, groups });
       const lines = [
@@ -111,9 +110,8 @@ export function addRule(program: Command, _exit: Exit): void {
         path: '/admin/quota/rules',
         body: { name, ...fieldsOf(options) },
       } as const;
-      const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
+      const { isNew, value: created } = await createUnlessSame<Rule>(clientOf(options), call, {
         path: () => pathOf(name),
-        schema: rule,
         isSame: found => isAs(found, call.body),
       });
       if (options.json === true) return printJson(created);
@@ -136,7 +134,7 @@ export function addRule(program: Command, _exit: Exit): void {
           'nothing to change: give --limit, --subject, --grace, --grace-most or --mode',
         );
       }
-      const edited = rule.parse(await clientOf(options).get({ method: 'PATCH', path: pathOf(name), body }));
+      const edited = await clientOf(options).get<Rule>({ method: 'PATCH', path: pathOf(name), body });
       if (options.json === true) printJson(edited);
       else print(`Rule ${printable(edited.name)} is now: ${ruleText(edited)}.\n`);
     });

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import { type ScanReport, scanReport } from '../wire/index.ts';
+import type { ScanReport } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
@@ -54,6 +54,6 @@ async function scan(
     accept_moved: options.acceptMoved === true,
     ...(owners.length === 0 ? {} : { owners }),
   };
-  const { id } = scanReport.parse(await client.get({ method: 'POST', path: '/admin/quota/scans', body }));
+  const { id } = await client.get<ScanReport>({ method: 'POST', path: '/admin/quota/scans', body });
   return followScan(client, id);
 }

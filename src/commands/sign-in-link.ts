@@ -1,7 +1,6 @@
 /** `softquota sign-in-link`: a link that signs a browser in without a token. */
 
 import type { Command } from 'commander';
-import { signInLink } from '../wire/index.ts';
 import { adminClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { jsonText } from './output.ts';
@@ -24,7 +23,7 @@ export function addSignInLink(program: Command, _exit: Exit): void {
     .action(async ({ user, json, ...option }: LinkOptions) => {
       const path = `/users/${pathStep(user)}/sign-in-link`;
       const client = adminClient(() => configFrom(option));
-      const link = signInLink.parse(await client.get({ method: 'POST', path }));
+      const link = await client.get<{ readonly url: string }>({ method: 'POST', path });
       await printKept(json === true ? jsonText(link) : `${link.url}\n`);
     });
 }

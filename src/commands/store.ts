@@ -6,7 +6,7 @@ import type { Backup } from '../backup/index.ts';
 import { type Config, isStoreAddress, maskBeforeAt, maskPassword } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { counted, formatBytes } from '../text/index.ts';
-import { type CopiedTo, copiedTo, sharedStore } from '../wire/index.ts';
+import type { CopiedTo, SharedStore } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
@@ -54,7 +54,7 @@ export function addStore(program: Command, exit: Exit): void {
         throw new SoftquotaError('usage', 'store repair: give either --known or --stored');
       }
       const client = clientOf(options);
-      const { divergence } = sharedStore.parse(await client.get({ path: '/admin/quota/store' }));
+      const { divergence } = await client.get<SharedStore>({ path: '/admin/quota/store' });
       if (divergence !== null && options.yes !== true) {
         const what =
           policy === 'known'
@@ -104,7 +104,7 @@ async function copyHome(
     throw new SoftquotaError('usage', '--prefix can be given only if --to is an address');
   }
   const call = { method: 'POST', path: '/admin/quota/store/copy', body: { verify } } as const;
-  const copied = copiedTo.parse(await adminClient(() => config).get(call));
+  const copied = await adminClient(() => config).get<CopiedTo>(call);
   if (json) return printJson(copied);
   print(
     `Copied ${counted(copied.events, 'event', 'events')}.${sameText(copied)} Owners and policy are in the store already.\n` +

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import { createdToken, type Token, token, user } from '../wire/index.ts';
+import type { CreatedToken, Token, User } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { formatTime, jsonText, printJson } from './output.ts';
@@ -58,7 +58,7 @@ export function addToken(program: Command, _exit: Exit): void {
       };
       const client = clientOf(options);
       const promote = options.admin === true ? await promotionOf(client, options.user) : null;
-      const made = createdToken.parse(await client.get({ method: 'POST', path: pathOf(options), body }));
+      const made = await client.get<CreatedToken>({ method: 'POST', path: pathOf(options), body });
       const revoke = () => client.get({ method: 'DELETE', path: `${pathOf(options)}/${made.id}` });
       await promote?.().catch(async (fault: unknown) => {
         await revoke();
@@ -80,7 +80,7 @@ export function addToken(program: Command, _exit: Exit): void {
   withUserOption(tokens.command('list'))
     .summary("list a user's tokens")
     .action(async (options: UserOption) => {
-      const found = z.array(token).parse(await clientOf(options).get({ path: pathOf(options) }));
+      const found = await clientOf(options).get<readonly Token[]>({ path: pathOf(options) });
       if (options.json === true) printJson(found);
       else print(tokensTable(found));
     });
@@ -122,7 +122,7 @@ async function promotionOf(client: DaemonClient, name: string): Promise<(() => P
   const known = await client.ask({ path });
   const isNew = known.status === 404;
   if (isNew) await client.get({ method: 'POST', path: '/admin/users', body: { username: name } });
-  const { username, is_admin: isAdmin } = user.parse(await client.get({ path }));
+  const { username, is_admin: isAdmin } = await client.get<User>({ path });
   if (isAdmin) return null;
   return async () => {
     await client.get({ method: 'PATCH', path, body: { is_admin: true } });

@@ -1,18 +1,10 @@
 /** `softquota usage`: who uses how much, and of one owner what takes the space. */
 
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { subjectWords } from '../quota/index.ts';
 import { formatBytes, formatUse, printable } from '../text/index.ts';
-import {
-  type Growth,
-  history,
-  type OwnerReport,
-  type OwnerRow,
-  ownerReport,
-  ownerRow,
-} from '../wire/index.ts';
+import type { Growth, History, OwnerReport, OwnerRow } from '../wire/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { garbageLines } from './garbage-text.ts';
@@ -46,7 +38,7 @@ export function addUsage(program: Command, _exit: Exit): void {
       const { state } = options;
       if (owner === undefined) {
         const query = new URLSearchParams({ limit: String(top), ...(state === undefined ? {} : { state }) });
-        const rows = z.array(ownerRow).parse(await client.get({ path: `/admin/quota/usage?${query}` }));
+        const rows = await client.get<readonly OwnerRow[]>({ path: `/admin/quota/usage?${query}` });
         const isNone = rows.length === 0 && state !== undefined;
         if (options.json === true) printJson(rows);
         else print(isNone ? 'No owner is in this state.\n' : ownersTable(rows));
@@ -54,10 +46,10 @@ export function addUsage(program: Command, _exit: Exit): void {
       }
       if (state !== undefined) throw new SoftquotaError('usage', '--state: not with an owner');
       const path = `/admin/quota/usage/${encodeURIComponent(owner)}`;
-      const report = ownerReport.parse(await client.get({ path }));
+      const report = await client.get<OwnerReport>({ path });
       if (!report.known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);
       const past = `/admin/quota/history?owner=${encodeURIComponent(owner)}&range=day`;
-      const { growth } = history.parse(await client.get({ path: past }));
+      const { growth } = await client.get<History>({ path: past });
       if (options.json === true) printJson({ ...report, growth });
       else print(ownerText(report, growth, top));
     });

@@ -2,19 +2,9 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Command, Option } from 'commander';
-import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import {
-  type Member,
-  member,
-  ownerReport,
-  ownerType,
-  type QuotaInfo,
-  quotaInfo,
-  type User,
-  user,
-} from '../wire/index.ts';
+import { type Member, type OwnerReport, ownerType, type QuotaInfo, type User } from '../wire/index.ts';
 import { adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { formatTime, printJson } from './output.ts';
@@ -73,8 +63,8 @@ export function addUser(program: Command, _exit: Exit): void {
       const client = clientOf(options);
       const shown = await everythingOf(client, name);
       if (options.json === true) return printJson(shown);
-      const usage = await client.get({ path: `/admin/quota/usage/${pathStep(name)}` });
-      print(`${userText(shown)}\n${ownersTable([ownerReport.parse(usage)])}`);
+      const usage = await client.get<OwnerReport>({ path: `/admin/quota/usage/${pathStep(name)}` });
+      print(`${userText(shown)}\n${ownersTable([usage])}`);
     });
 
   withFields(withJsonOption(withConfigOption(users.command('create'))))
@@ -84,9 +74,8 @@ export function addUser(program: Command, _exit: Exit): void {
     .action(async (name: string, options: FieldOptions) => {
       const body = { username: name, ...fieldsOf(options) };
       const call = { method: 'POST', path: '/admin/users', body } as const;
-      const { isNew, value: created } = await createUnlessSame(clientOf(options), call, {
+      const { isNew, value: created } = await createUnlessSame<User>(clientOf(options), call, {
         path: () => `/admin/users/${pathStep(name)}`,
-        schema: user,
         isSame: found => isDeepStrictEqual({ ...found, ...body, username: found.username }, found),
       });
       if (options.json === true) return printJson(created);
@@ -113,7 +102,7 @@ export function addUser(program: Command, _exit: Exit): void {
         throw new SoftquotaError('usage', 'nothing to change: give at least one option');
       }
       const path = `/admin/users/${pathStep(name)}`;
-      const edited = user.parse(await clientOf(options).get({ method: 'PATCH', path, body }));
+      const edited = await clientOf(options).get<User>({ method: 'PATCH', path, body });
       if (options.json === true) printJson(edited);
       else print(userLines(edited).join(''));
     });
@@ -162,7 +151,7 @@ async function allUsers(client: DaemonClient, { search, type }: ListOptions): Pr
   const found: User[] = [];
   for (let page = 1; ; page++) {
     const query = new URLSearchParams({ ...wanted, page: String(page), limit: String(pageRows) });
-    const rows = z.array(user).parse(await client.get({ path: `/admin/users?${query}` }));
+    const rows = await client.get<readonly User[]>({ path: `/admin/users?${query}` });
     found.push(...rows);
     if (rows.length < pageRows) return found;
   }
@@ -176,11 +165,11 @@ interface Shown extends User {
 
 async function everythingOf(client: DaemonClient, name: string): Promise<Shown> {
   const path = `/admin/users/${pathStep(name)}`;
-  const one = user.parse(await client.get({ path }));
-  const quota = quotaInfo.parse(await client.get({ path: `${path}/quota` }));
+  const one = await client.get<User>({ path });
+  const quota = await client.get<QuotaInfo>({ path: `${path}/quota` });
   if (one.type === 'user') return { ...one, quota };
-  const members = await client.get({ path: `/admin/orgs/${pathStep(name)}/members` });
-  return { ...one, quota, members: z.array(member).parse(members) };
+  const members = await client.get<readonly Member[]>({ path: `/admin/orgs/${pathStep(name)}/members` });
+  return { ...one, quota, members };
 }
 
 function rankOf({ type, is_admin: isAdmin }: User): string {

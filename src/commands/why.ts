@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { type SpaceAnswer, spaceAnswer } from '../wire/index.ts';
+import type { SpaceAnswer } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
@@ -45,7 +45,7 @@ export function addWhy(program: Command, exit: Exit): void {
 async function spaceOf(client: DaemonClient, owner: string, repository: string): Promise<SpaceAnswer> {
   const query = new URLSearchParams({ user: owner, ...(repository === '' ? {} : { repo: repository }) });
   for (;;) {
-    const found = spaceAnswer.parse(await client.get({ path: `/admin/quota/space?${query}` }));
+    const found = await client.get<SpaceAnswer>({ path: `/admin/quota/space?${query}` });
     if (found.state !== 'running') return found;
     await delay(askAgainMs);
   }

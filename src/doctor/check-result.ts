@@ -1,7 +1,7 @@
 /** The result of a check. */
 
+import type { Finding } from '../health/index.ts';
 import { type DaemonFindingCode, daemonFindings } from '../health/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { type DoctorCode, doctorFindings } from './catalog.ts';
 
 export interface CheckResult {

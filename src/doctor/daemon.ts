@@ -2,9 +2,10 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
+import type { Finding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
-import { type Finding, finding as findingShape, versionReport } from '../wire/index.ts';
+import { finding as findingShape, versionReport } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { localized, restart, start } from './mend.ts';

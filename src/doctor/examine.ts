@@ -1,9 +1,9 @@
 /** All checks in their order, as far as each of them can be made. */
 
 import { hooksStatus } from '../git/index.ts';
+import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf, together } from './check-result.ts';
 import { checkCollection } from './collection.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';

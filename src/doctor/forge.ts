@@ -11,10 +11,10 @@ import {
   probeForge,
   sqliteFileOf,
 } from '../forge/index.ts';
+import type { Finding } from '../health/index.ts';
 import { commandLine, forgeFindingCodes } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { groupName, userName, userWords } from './accounts.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';

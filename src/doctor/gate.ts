@@ -1,8 +1,8 @@
 /** The gate: whether anybody answers where hooks are to ask, and whether refusals are refusals. */
 
 import { SoftquotaError } from '../errors.ts';
+import type { Finding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey, start } from './mend.ts';

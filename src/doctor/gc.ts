@@ -1,9 +1,9 @@
 /** Tells whether gc runs in repositories: without it nothing that was deleted ever frees space. */
 
 import { existsSync, readdirSync } from 'node:fs';
+import type { Finding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { asUser } from './mend.ts';

@@ -1,8 +1,8 @@
 /** An examination that ends, whatever disks do: what they keep from being looked at is a finding. */
 
+import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { findingOf } from './check-result.ts';
 import type { Examination } from './examine.ts';
 

@@ -14,10 +14,10 @@ import {
   isProtected,
   type RepositoryStatus,
 } from '../git/index.ts';
+import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { homeOf } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
 import { type CheckResult, findingOf } from './check-result.ts';

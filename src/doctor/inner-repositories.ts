@@ -4,9 +4,9 @@
  */
 
 import { lstatSync, readdirSync } from 'node:fs';
+import type { Finding } from '../health/index.ts';
 import { decodePath, encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { asUser, softquota } from './mend.ts';

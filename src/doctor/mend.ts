@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { variableOf } from '../config/index.ts';
+import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { userName } from './accounts.ts';
 import type { HostContext, Installation } from './installation.ts';
 

@@ -2,9 +2,9 @@
 
 import { runProgram } from '../bounded/index.ts';
 import { findClient, findProgram, programFolders } from '../git/index.ts';
+import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 
 const leastGit = [2, 11] as const;

@@ -5,10 +5,10 @@
 
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';

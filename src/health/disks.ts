@@ -1,8 +1,7 @@
 /** Findings about the space on the disks. */
 
 import { formatBytes } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
-import { makeFinding } from './make-finding.ts';
+import { type Finding, makeFinding } from './make-finding.ts';
 import { commandLine } from './mend.ts';
 import { type Observed, shortageWords } from './observed.ts';
 

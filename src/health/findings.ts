@@ -3,11 +3,10 @@
 import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
 import { formatBytes, printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import { daemonFindings } from './catalog.ts';
 import { diskFindings } from './disks.ts';
 import { forgeFindings } from './forge.ts';
-import { listed, makeFinding } from './make-finding.ts';
+import { type Finding, listed, makeFinding } from './make-finding.ts';
 import { commandLine, quoted } from './mend.ts';
 import {
   deadNotices,

@@ -1,9 +1,8 @@
 /** Findings about the reading of a forge's database. */
 
 import { formatBytes, formatCount, printable } from '../text/index.ts';
-import type { Finding } from '../wire/index.ts';
 import type { DaemonFindingCode } from './catalog.ts';
-import { makeFinding } from './make-finding.ts';
+import { type Finding, makeFinding } from './make-finding.ts';
 import { forgeAway, type Observed, type ObservedForge } from './observed.ts';
 import { unownedKinds } from './unowned.ts';
 

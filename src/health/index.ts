@@ -7,6 +7,7 @@
 export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';
 export { findings } from './findings.ts';
 export { forgeFindingCodes } from './forge.ts';
+export type { Finding } from './make-finding.ts';
 export { commandLine, quoted } from './mend.ts';
 export {
   hungDisks,

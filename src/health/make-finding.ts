@@ -1,8 +1,17 @@
 /** Findings in the words of the catalog, and long lists of them. */
 
-import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import type { Listed } from './observed.ts';
+
+export interface Finding {
+  readonly code: string;
+  /** `wrong` has to be fixed; a `notice` may be intended. */
+  readonly severity: 'wrong' | 'notice';
+  /** One line, without control characters. */
+  readonly message: string;
+  /** A command, if there is one, or a text. */
+  readonly mend: string;
+}
 
 /** Thousands of findings have one cause, and would hide all others. */
 const mostTold = 20;

@@ -1,12 +1,18 @@
 /** Bytes that belong to nobody: what they are, and what of it can be deleted safely, and how. */
 
-import type { UnownedKind } from '../wire/index.ts';
 import type { ObservedForge } from './observed.ts';
 
 interface Words {
   readonly what: string;
-  /** A sentence or a command for the administrator. */
+  /** A sentence or a command for the administrator: what of it can be deleted safely, and how. */
   readonly mend: string;
+}
+
+export interface UnownedBytes extends Words {
+  /** A word such as `lfs_orphaned`. */
+  readonly kind: string;
+  readonly count: number;
+  readonly bytes: number;
 }
 
 const seeDocs = (kind: string): string => `see "What belongs to nobody" in docs/forges/${docsOf(kind)}.md`;
@@ -61,7 +67,7 @@ function lfsMend(kind: string, program: string): string {
 export function unownedKinds(
   forge: Pick<ObservedForge, 'kind' | 'unowned'> | null,
   directories: { readonly count: number; readonly bytes: number },
-): readonly UnownedKind[] {
+): readonly UnownedBytes[] {
   const told = (forge?.unowned ?? []).map(({ reason, count, bytes }) => ({
     kind: reason,
     count,

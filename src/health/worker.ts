@@ -2,8 +2,7 @@
 
 import { counted, formatBytes, printable } from '../text/index.ts';
 import { version } from '../version.ts';
-import type { Finding } from '../wire/index.ts';
-import { listed, makeFinding } from './make-finding.ts';
+import { type Finding, listed, makeFinding } from './make-finding.ts';
 import { type Observed, type ObservedWorker, staleForgiveness, workerSilentMs } from './observed.ts';
 
 export function workerFindings({ worker, now }: Pick<Observed, 'now' | 'worker'>): Finding[] {

@@ -17,8 +17,7 @@ import {
 } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
-import { isEmail } from '../wire/index.ts';
+import { isEmail, printable } from '../text/index.ts';
 import { type Profile, profileKind } from './kinds.ts';
 import { forgetAdministrationBy, forgetLinks, hasLinks } from './links.ts';
 import { forgetMailPreference } from './mail-preferences.ts';

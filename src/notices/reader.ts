@@ -6,8 +6,7 @@
  * between, reading ends at the first page on which nothing is new.
  */
 
-import type { EventsPage, EventsQuery } from '../overview/index.ts';
-import type { Event } from '../wire/index.ts';
+import type { Event, EventsPage, EventsQuery } from '../overview/index.ts';
 import type { NoticeDocument, ReadPosition } from './kinds.ts';
 import { noticeOf, policyNotice } from './wording.ts';
 

@@ -1,8 +1,8 @@
 /** Notices of events: what a receiver gets of them, and one sentence for people. */
 
+import type { Event } from '../overview/index.ts';
 import { subjectWords } from '../quota/index.ts';
 import { counted, formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
-import type { Event } from '../wire/index.ts';
 import type { NoticeDocument } from './kinds.ts';
 
 type Kind = Event['kind'];

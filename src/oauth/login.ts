@@ -19,7 +19,7 @@ import {
 } from '../identity/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { isEmail } from '../wire/index.ts';
+import { isEmail } from '../text/index.ts';
 import { applyAdministration } from './administration.ts';
 import { type Claims, textClaim } from './claim-names.ts';
 import type { Synchronization } from './claimed-groups.ts';

@@ -7,11 +7,11 @@ import { grown, noRow } from '../columns.ts';
 import type { Owners } from '../documents/index.ts';
 import { PackedNumbers } from '../packed-numbers.ts';
 import { leaves, type Usage } from '../quota/index.ts';
-import type { OwnerState } from '../wire/index.ts';
+import type { KindState } from './states.ts';
 
 /** How near an owner is to a limit, with the kind of data that is nearest. */
 export interface Nearness {
-  readonly state: OwnerState;
+  readonly state: KindState;
   /** The percentage of the limit, as far as owners are compared by it. */
   readonly fullness: number;
 }
@@ -24,7 +24,7 @@ export interface CountedOwner extends Nearness {
   readonly limit: number;
 }
 
-const states: readonly OwnerState[] = ['ok', 'near', 'grace', 'over'];
+const states: readonly KindState[] = ['ok', 'near', 'grace', 'over'];
 
 export class CountedOwners {
   readonly #keys: Owners['keys'];

@@ -15,7 +15,7 @@ import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import type { GraceEvent, ThresholdEvent } from '../wire/index.ts';
+import type { GraceEvent, ThresholdEvent } from './event-shapes.ts';
 import {
   atLimit,
   belowAll,

@@ -1,7 +1,7 @@
 /** Events by time, author and words. */
 
 import type { EventRecord } from '../store/index.ts';
-import type { Event } from '../wire/index.ts';
+import type { Event } from './event-shapes.ts';
 import { isoOf } from './record.ts';
 
 export interface EventFilter {

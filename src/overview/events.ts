@@ -6,9 +6,9 @@ import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { inSlices } from '../slices.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
-import { type Event, type EventKind, eventKinds, type RefusalsOfDay } from '../wire/index.ts';
 import { Crossings, type CrossingsOptions, type Telling } from './crossings.ts';
 import { type EventFilter, earliest, eventMatcher } from './event-filter.ts';
+import { type Event, type EventKind, eventKinds } from './event-shapes.ts';
 import { eventOf, fieldsIn, isoOf } from './record.ts';
 import { dayKind, dayOf, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
@@ -170,8 +170,8 @@ export class Events {
     return this.#page(kinds, { ownerId, ownerKey: null }, page);
   }
 
-  /** How many refusals there were on each of the last days, today's last, as far as they are kept. */
-  async refusalsByDay(): Promise<readonly RefusalsOfDay[]> {
+  /** Counts the refusals of each of the last days, in UTC, today's last, as far as they are kept. */
+  async refusalsByDay(): Promise<readonly { readonly day: string; readonly count: number }[]> {
     const { ledger, now } = this.#options;
     const today = dayOf(now());
     const counts = new Map(Array.from({ length: daysTold }, (_, ago) => [today - daysTold + 1 + ago, 0]));

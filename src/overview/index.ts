@@ -15,6 +15,16 @@
  */
 
 export type { Nearness } from './counted.ts';
+export {
+  type Event,
+  type EventKind,
+  event,
+  eventKinds,
+  ownEvent,
+  ownEventKinds,
+  type RequestEvent,
+  type SignInEvent,
+} from './event-shapes.ts';
 export { Events, type EventsOptions, type EventsPage, type EventsQuery, type ToldRefusal } from './events.ts';
 export { type DayPoint, type Growth, growthOf, reachedAt } from './growth.ts';
 export { History, type HistoryOptions, type Past } from './history.ts';

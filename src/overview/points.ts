@@ -2,9 +2,6 @@
 
 import type { Usage } from '../quota/index.ts';
 import type { PastUsage } from '../store/index.ts';
-import type { HistoryRange } from '../wire/index.ts';
-
-export type Range = HistoryRange;
 
 export interface Point {
   /** Milliseconds since 1970. */
@@ -29,7 +26,10 @@ export interface Span {
   readonly step: number;
 }
 
-const days: Readonly<Record<Range, number>> = { day: 1, week: 7, month: 31, year: 366, all: dailyDays };
+const days = { day: 1, week: 7, month: 31, year: 366, all: dailyDays } as const;
+
+/** The time before now that a history is about. */
+export type Range = keyof typeof days;
 
 export function hourOf(time: number): number {
   return Math.floor(time / hourMs);

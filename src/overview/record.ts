@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { EventRecord } from '../store/index.ts';
-import { type Event, event } from '../wire/index.ts';
+import { type Event, event } from './event-shapes.ts';
 
 /** Null where it is none. */
 export function eventOf({ id, kind, at, text }: EventRecord): Event | null {

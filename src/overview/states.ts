@@ -10,7 +10,6 @@ import {
   type QuotaSettings,
   type Subject,
 } from '../quota/index.ts';
-import type { OwnerState } from '../wire/index.ts';
 import { atLimit, belowAll, nextLevel } from './levels.ts';
 
 type Limits = Pick<QuotaSettings, 'warnAt'>;
@@ -19,7 +18,7 @@ type Limits = Pick<QuotaSettings, 'warnAt'>;
  * The state that a decision about a kind of data means, of which so many bytes are stored. Who may store
  * nothing of it, and does not, is over nothing.
  */
-export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): OwnerState {
+export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): KindState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
   const level = nextLevel(settings, decision, belowAll);
   if (level >= atLimit) return decision.allowed ? 'grace' : 'over';
@@ -30,7 +29,7 @@ export interface WorstKind {
   /** All that the deciding limit counts together with the kind in the worst state. */
   readonly subject: Subject;
   readonly decision: Decision;
-  readonly state: OwnerState;
+  readonly state: KindState;
   /** The percentage of the limit, as far as owners are compared by it. */
   readonly fullness: number;
 }
@@ -73,7 +72,10 @@ function isWorse(a: WorstKind, b: WorstKind): boolean {
   return a.fullness > b.fullness;
 }
 
-const badness: Readonly<Record<OwnerState, number>> = { ok: 0, near: 1, grace: 2, over: 3 };
+const badness = { ok: 0, near: 1, grace: 2, over: 3 } as const;
+
+/** The state of an owner in one kind of data; that of the owner is the worst of them. */
+export type KindState = keyof typeof badness;
 
 /** Who stores something where nothing may be stored is fuller than all others. */
 function fullnessOf({ by, used, limit }: Decision, storedBytes: number): number {

@@ -5,11 +5,10 @@ import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts'
 import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import type { OwnerState } from '../wire/index.ts';
 import { within } from '../within.ts';
 import { type CountedOwner, CountedOwners, type Nearness } from './counted.ts';
 import { MovedOwners } from './moved.ts';
-import { worstKind } from './states.ts';
+import { type KindState, worstKind } from './states.ts';
 
 export interface TotalsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
@@ -53,7 +52,7 @@ export class Totals {
   readonly #counted: CountedOwners;
   #promised = 0n;
   #unlimited = 0;
-  readonly #states: Record<OwnerState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
+  readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
   /** Tells whether all have been counted in this life. */

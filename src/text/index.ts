@@ -6,6 +6,7 @@
 
 export { counted, formatCount } from './counts.ts';
 export { longestDurationMs, type ParsedDuration, parseDuration, writeDuration } from './durations.ts';
+export { emailPattern, isEmail, longestEmail } from './email.ts';
 export { issueLines } from './issues.ts';
 export { formatMoment } from './moment.ts';
 export { printable, printableJson } from './printable.ts';

@@ -38,19 +38,6 @@ export const text = z.string().max(2048);
 /** Text that stands for something that is there, such as a number or a mark of a page. */
 export const mark = z.string().max(255);
 
-/** The length that RFC 5321 allows. */
-export const longestEmail = 254;
-
-/** The characters before and behind the `@` of a mail address. */
-export const emailPattern = String.raw`[^\s\u0000-\u001f\u007f-\u009f@]+@[^\s\u0000-\u001f\u007f-\u009f@]+`;
-
-/** Tells whether it is a mail address by the rules of `emailPattern`, well-formed and not too long. */
-export function isEmail(address: string): boolean {
-  return (
-    address.length <= longestEmail && address.isWellFormed() && /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u.test(address)
-  );
-}
-
 /** The list with at most so many entries; of a longer one no entry is looked at. */
 export function atMost<Entry extends z.ZodType>(most: number, list: z.ZodArray<Entry>) {
   return z.preprocess((entries, { issues }) => {

@@ -3,7 +3,7 @@
  * from them, and the commands parse answers with them. Sizes are bytes, times ISO 8601.
  */
 
-export { type Finding, finding, versionReport } from './about.ts';
+export { finding, type ListedFinding, versionReport } from './about.ts';
 export {
   claimed,
   type Link,
@@ -25,25 +25,8 @@ export {
   triedSource,
   triedSynchronization,
 } from './auths.ts';
-export { isEmail, knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
+export { knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
 export { bytes } from './bytes.ts';
-export {
-  type AllowanceEvent,
-  type Event,
-  type EventKind,
-  event,
-  eventKinds,
-  type GraceEvent,
-  type OwnEvent,
-  ownEvent,
-  ownEventKinds,
-  type RefusalEvent,
-  type RequestEvent,
-  refusalEvent,
-  type SignInEvent,
-  signInEvent,
-  type ThresholdEvent,
-} from './events.ts';
 export { type Fault, fault } from './fault.ts';
 export {
   type Disk,

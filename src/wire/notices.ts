@@ -1,7 +1,8 @@
 /** Notices: the places that they go to, and what waits or could not be delivered. */
 
 import { z } from 'zod';
-import { emailPattern, isEmail, longestEmail, text } from './bounds.ts';
+import { emailPattern, isEmail, longestEmail } from '../text/index.ts';
+import { text } from './bounds.ts';
 
 const moment = z.string().nullable();
 

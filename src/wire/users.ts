@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { emailPattern, longestEmail, text } from './bounds.ts';
+import { emailPattern, longestEmail } from '../text/index.ts';
+import { text } from './bounds.ts';
 import { nameOrNothing, newName } from './policy.ts';
 import { ownerType } from './usage.ts';
 

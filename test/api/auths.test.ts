@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
-import { event, type SignInEvent, savedSource, source } from '../../src/wire/index.ts';
+import { event, type SignInEvent } from '../../src/overview/index.ts';
+import { savedSource, source } from '../../src/wire/index.ts';
 import { groupsOf, messageOf, userOf } from './people.ts';
 import { World } from './world.ts';
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { z } from 'zod';
-import { type Event, type EventKind, event } from '../../src/wire/index.ts';
+import { type Event, type EventKind, event } from '../../src/overview/index.ts';
 import { until } from '../e2e/ask.ts';
 import { messageOf } from './people.ts';
 import { type Answer, World } from './world.ts';

@@ -5,15 +5,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import {
-  type History,
-  history,
-  type Overview,
-  overview,
-  ownEvent,
-  ownReport,
-  type RefusalsOfDay,
-} from '../../src/wire/index.ts';
+import { ownEvent } from '../../src/overview/index.ts';
+import { type History, history, type Overview, overview, ownReport } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
 import { recorded, remember } from './past.ts';
 import { measure, messageOf, repository } from './people.ts';
@@ -121,7 +114,7 @@ t.test('refusals are told by the day, also after a restart', async t => {
   await world.report('alice', lfs, 1001);
   const refuse = () => world.gate('POST', '/v1/check', { owner: 'alice', subject: lfs, actor: 'bob' });
   const counted = (count: number) =>
-    until(async (): Promise<readonly RefusalsOfDay[] | null> => {
+    until(async (): Promise<Overview['refusals'] | null> => {
       const { refusals } = await overviewOf(world);
       return refusals.at(-1)?.count === count ? refusals : null;
     });

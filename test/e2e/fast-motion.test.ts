@@ -7,7 +7,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { z } from 'zod';
-import { type Event, event, spaceRequest } from '../../src/wire/index.ts';
+import { type Event, event } from '../../src/overview/index.ts';
+import { spaceRequest } from '../../src/wire/index.ts';
 import { type Mail, Mailbox } from '../notices/mailbox.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';

@@ -2,7 +2,8 @@
 
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { event, type SignInEvent, savedSource } from '../../src/wire/index.ts';
+import { event, type SignInEvent } from '../../src/overview/index.ts';
+import { savedSource } from '../../src/wire/index.ts';
 import { World, type WorldOptions } from '../api/world.ts';
 import { Browser } from './browser.ts';
 import type { Client } from './issuer.ts';

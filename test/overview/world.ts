@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
+import type { Event, EventKind } from '../../src/overview/index.ts';
 import { Events, type EventsOptions, type EventsQuery } from '../../src/overview/index.ts';
 import type { QuotaSettings, Subject } from '../../src/quota/index.ts';
 import { type Changes, openStore, type Store } from '../../src/store/index.ts';
-import type { Event, EventKind } from '../../src/wire/index.ts';
 import {
   directoryFor,
   repos,

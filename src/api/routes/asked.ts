@@ -5,6 +5,8 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import type { AllowanceDocument, AutoGrant, RequestEntry } from '../../policy/index.ts';
 import type { Allowance, OwnReport, SpaceRequest } from '../../wire/index.ts';
+import { isoTime } from '../moments.ts';
+import { roleOver } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
 
 export function requestShown(owners: Owners, [id, request]: RequestEntry): SpaceRequest {
@@ -14,20 +16,20 @@ export function requestShown(owners: Owners, [id, request]: RequestEntry): Space
     id,
     owner: nameOf(request.owner) ?? `#${request.owner}`,
     asked_by: nameOf(askedBy.id) ?? askedBy.name,
-    asked_at: isoOf(askedAt),
+    asked_at: isoTime(askedAt),
     bytes,
-    until: until === null ? null : isoOf(until),
+    until: isoTime(until),
     why,
     state,
     answer:
       answer === null
         ? null
         : {
-            at: isoOf(answer.at),
+            at: isoTime(answer.at),
             by: answer.by,
             automatic: answer.automatic,
             words: answer.words,
-            granted: answer.granted && { ...answer.granted, until: isoOf(answer.granted.until) },
+            granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
           },
   };
 }
@@ -37,10 +39,10 @@ export function allowanceShown(allowance: AllowanceDocument): Allowance {
   return {
     id,
     bytes,
-    until: isoOf(until),
+    until: isoTime(until),
     why,
     granted_by: grantedBy,
-    granted_at: isoOf(grantedAt),
+    granted_at: isoTime(grantedAt),
     request,
     automatic,
   };
@@ -48,11 +50,6 @@ export function allowanceShown(allowance: AllowanceDocument): Allowance {
 
 export function autoGrantShown({ bytes, forMs, everyMs }: AutoGrant): NonNullable<OwnReport['auto_grant']> {
   return { bytes, seconds: forMs / 1000, every_seconds: everyMs / 1000 };
-}
-
-/** Milliseconds since 1970 of a moment that a schema has read; null where none was given. */
-export function momentOf(iso: string | null | undefined): number | null {
-  return iso === null || iso === undefined ? null : Date.parse(iso);
 }
 
 /**
@@ -65,18 +62,11 @@ export function mustNotGiveThemselves(
   caller: Caller,
   { ownerId, askedById = null }: { readonly ownerId: number; readonly askedById?: number | null },
 ): void {
-  const { ownerId: callerId } = caller;
-  if (callerId === null) return;
-  const isOwn =
-    callerId === ownerId || callerId === askedById || identity.roleIn(ownerId, callerId) === 'owner';
-  if (!isOwn) return;
+  const asked = askedById !== null && askedById === caller.ownerId;
+  if (!asked && roleOver(identity, ownerId, caller) !== 'owner') return;
   throw new SoftquotaError(
     'not_permitted',
     'nobody gives more space to themselves or to an organization that they own: another administrator can, or the ' +
       'administrator of the host with softquota allowance create',
   );
-}
-
-function isoOf(time: number): string {
-  return new Date(time).toISOString();
 }

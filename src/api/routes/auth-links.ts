@@ -5,6 +5,7 @@ import { linksAt, putLink } from '../../identity/index.ts';
 import { issuerOf, mustBeSource, unlink } from '../../oauth/index.ts';
 import { knownName, link, mark, newLink } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime } from '../moments.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -32,7 +33,7 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
           user: documents.owners.byId(each.owner)?.name ?? '',
           subject: each.subject,
           gives_administration: each.administrationBy !== null,
-          created_at: new Date(each.createdAt).toISOString(),
+          created_at: isoTime(each.createdAt),
         }));
       },
     }),

@@ -2,9 +2,11 @@
 
 import { z } from 'zod';
 import type { EventsPage } from '../../overview/index.ts';
-import { type Event, event, eventKinds, knownName, mark, queryNumber, text } from '../../wire/index.ts';
+import { type Event, event, eventKinds } from '../../overview/index.ts';
+import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { csvLine } from '../csv.ts';
+import { isoTime } from '../moments.ts';
 import { type Call, csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -67,7 +69,11 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
       handle: async ({ query }, call) => {
         const page = await events.list(query);
         const { since, until } = query;
-        const told = { ...query, since: isoTime(since), until: isoTime(until) };
+        const told = {
+          ...query,
+          since: isoTime(since ?? null) ?? undefined,
+          until: isoTime(until ?? null) ?? undefined,
+        };
         tellNext(call, new URL('api/v1/admin/quota/events', baseUrl()), told, page.next);
         return page.events;
       },
@@ -91,10 +97,6 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
       },
     }),
   ];
-}
-
-function isoTime(at: number | undefined): string | undefined {
-  return at === undefined ? undefined : new Date(at).toISOString();
 }
 
 const columns = [

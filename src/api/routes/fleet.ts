@@ -15,6 +15,7 @@ import {
   sharedStore,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -78,7 +79,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       handle: () => {
         const { away, divergence } = sharing().state;
         return {
-          away_since: away === null ? null : new Date(away.since).toISOString(),
+          away_since: isoTime(away?.since ?? null),
           reason: away?.reason ?? null,
           divergence: divergence === null ? null : { why: divergence.why, message: divergence.message },
         };
@@ -127,7 +128,7 @@ function fleetHostShown(
   return {
     id: host,
     alive: isAlive,
-    seen_at: new Date(seenAt).toISOString(),
+    seen_at: isoTime(seenAt),
     silent_seconds: isAlive ? 0 : Math.max(0, Math.floor((now - seenAt) / 1000)),
     version,
     walks: [...walks],

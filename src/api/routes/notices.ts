@@ -13,6 +13,7 @@ import {
   noticeTestOrder,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -43,7 +44,7 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       handle: ({ query: { state, limit } }) => ({
         places: notices.places().map(({ lastSentAt, lastFault, ...place }) => ({
           ...place,
-          last_sent_at: isoOf(lastSentAt),
+          last_sent_at: isoTime(lastSentAt),
           last_fault: lastFault,
         })),
         deliveries: notices
@@ -54,14 +55,14 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
             id,
             notice: notice.id,
             type: notice.type,
-            at: new Date(notice.at).toISOString(),
+            at: isoTime(notice.at),
             to: to.via === 'webhook' ? to.name : to.address,
             via: to.via,
             owner: notice.owner,
             message: notice.message,
             state: is,
             attempts,
-            next_at: is === 'dead' ? null : isoOf(nextAt),
+            next_at: is === 'dead' ? null : isoTime(nextAt),
             fault,
           })),
         forgotten: notices.forgotten,
@@ -151,8 +152,4 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
 function ownIdOf({ ownerId }: Caller): number {
   if (ownerId !== null) return ownerId;
   throw new SoftquotaError('not_found', "this host's administrator is no user, and gets no mails");
-}
-
-function isoOf(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }

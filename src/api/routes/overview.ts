@@ -5,10 +5,11 @@ import { totalOf } from '../../overview/index.ts';
 import { asTree } from '../../quota/index.ts';
 import { history, historyRanges, knownName, overview, type UnownedKind } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime } from '../moments.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { pastShown } from './past.ts';
+import { pastOf, pastOfAll } from './past.ts';
 import { scanShown } from './shapes.ts';
 
 /** For each disk that hangs, and only the first time. */
@@ -22,7 +23,7 @@ export const range = z.enum(historyRanges).default('week').meta({
 });
 
 export function overviewRoutes(services: ApiServices): readonly Route[] {
-  const { ledger, totals, events, scanner, now } = services;
+  const { ledger, totals, events, scanner } = services;
   return [
     route({
       id: 'getOverview',
@@ -66,7 +67,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
             unlimited: outlook.unlimitedOwners,
             size: outlook.sizeBytes,
             free: outlook.freeBytes,
-            full_at: outlook.fullAt === null ? null : new Date(outlook.fullAt).toISOString(),
+            full_at: isoTime(outlook.fullAt),
           },
           quarantines: {
             bytes: strayBytes,
@@ -74,7 +75,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
           },
           refusals,
           measuring: running === undefined ? null : scanShown(running),
-          measured_at: sweep === null ? null : new Date(sweep.finishedAt).toISOString(),
+          measured_at: isoTime(sweep?.finishedAt ?? null),
         };
       },
     }),
@@ -91,21 +92,8 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
       }),
       faults: [404],
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
-      handle: async ({ query }) => {
-        if (query.owner !== undefined) {
-          const owner = knownOwner(ledger, query.owner);
-          const against = ledger.deciderFor(owner)('size:all');
-          return pastShown(services.history, {
-            ownerId: owner.id,
-            range: query.range,
-            against,
-            now: now(),
-          });
-        }
-        const { usage } = await totals.lately(countingMs);
-        const against = { used: totalOf(usage), limit: null };
-        return pastShown(services.history, { ownerId: null, range: query.range, against, now: now() });
-      },
+      handle: ({ query: { owner, range: asked } }) =>
+        owner === undefined ? pastOfAll(services, asked) : pastOf(services, knownOwner(ledger, owner), asked),
     }),
   ];
 }

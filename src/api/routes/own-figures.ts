@@ -4,82 +4,55 @@
  */
 
 import { z } from 'zod';
-import {
-  askedSize,
-  askedSubject,
-  explanation,
-  history,
-  type OwnReport,
-  ownEvent,
-  ownEventKinds,
-  ownReport,
-} from '../../wire/index.ts';
+import { ownEvent, ownEventKinds } from '../../overview/index.ts';
+import { explanation, history, type OwnReport, ownReport } from '../../wire/index.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
 import { autoGrantShown } from './asked.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
+import { askedDecision, explanationOf } from './explanation.ts';
 import { range } from './overview.ts';
-import { pastShown } from './past.ts';
+import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
+import { pastOf } from './past.ts';
 import { reportOf } from './reports.ts';
-import { explanationShown } from './shapes.ts';
-import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
 
 const mostUnits = 100;
 
 export function ownFigureRoutes(services: ApiServices): readonly Route[] {
-  return [
-    ...figureRoutes(services, callersOwn(services)),
-    ...figureRoutes(services, organizationsOwn(services)),
-  ];
+  return ownerScopes(services).flatMap(scope => figureRoutes(services, scope));
 }
 
-function figureRoutes<Params extends z.ZodObject>(
-  services: ApiServices,
-  { of, path, tag, access, params, owner }: Whose<Params>,
-): readonly Route[] {
-  const { ledger, events, baseUrl, now } = services;
-  const common = { method: 'get', tag, access, params, faults: [404] } as const;
+function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
+  const { events, baseUrl } = services;
+  const { owner } = scope;
   return [
     route({
-      ...common,
-      id: `getReportOf${of}`,
-      path: `${path}/report`,
+      ...operationOf(scope, 'getReportOf', '/report'),
+      method: 'get',
       summary: 'The whole report, with the names of the deciding groups and rules',
       answer: { status: 200, description: 'The report', schema: ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
     route({
-      ...common,
-      id: `explainDecisionOf${of}`,
-      path: `${path}/explain`,
+      ...operationOf(scope, 'explainDecisionOf', '/explain'),
+      method: 'get',
       summary: 'The whole reasoning of a decision',
-      query: z.strictObject({ subject: askedSubject, size: askedSize }),
+      query: z.strictObject(askedDecision),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
-      handle: ({ params: named, query: { subject, size } }, { caller }) =>
-        explanationShown(ledger.explain(owner(named, caller).name, subject, size)),
+      handle: (input, { caller }) => explanationOf(services, owner(input.params, caller).name, input.query),
     }),
     route({
-      ...common,
-      id: `getHistoryOf${of}`,
-      path: `${path}/history`,
+      ...operationOf(scope, 'getHistoryOf', '/history'),
+      method: 'get',
       summary: 'The usage history',
       query: z.strictObject({ range }),
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
-      handle: (input, { caller }) => {
-        const found = owner(input.params, caller);
-        return pastShown(services.history, {
-          ownerId: found.id,
-          range: input.query.range,
-          against: ledger.deciderFor(found)('size:all'),
-          now: now(),
-        });
-      },
+      handle: (input, { caller }) => pastOf(services, owner(input.params, caller), input.query.range),
     }),
     route({
-      ...common,
-      id: `listEventsOf${of}`,
-      path: `${path}/events`,
+      ...operationOf(scope, 'listEventsOf', '/events'),
+      method: 'get',
       summary: 'Refusals and thresholds reached, newest first',
       description: 'Only of this owner, not of an earlier owner with the same name.',
       query: z.strictObject({
@@ -91,8 +64,7 @@ function figureRoutes<Params extends z.ZodObject>(
         const { kind, ...place } = input.query;
         const { id, name } = owner(input.params, call.caller);
         const page = await events.listOf(id, kind === undefined ? ownEventKinds : [kind], place);
-        const address = new URL(`api/v1${path.replace('{org}', encodeURIComponent(name))}/events`, baseUrl());
-        tellNext(call, address, input.query, page.next);
+        tellNext(call, addressIn(scope, baseUrl(), name, '/events'), input.query, page.next);
         return page.events;
       },
     }),

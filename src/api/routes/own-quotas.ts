@@ -12,8 +12,8 @@ import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
 import { allowanceShown } from './asked.ts';
+import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
 import { ownQuotaShown } from './shapes.ts';
-import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
 
 /** Lists of units, each with the subject of what is in it. */
 const lists = {
@@ -23,10 +23,7 @@ const lists = {
 } as const satisfies Readonly<Record<string, Subject>>;
 
 export function ownQuotaRoutes(services: ApiServices): readonly Route[] {
-  return [
-    ...quotaRoutes(services, callersOwn(services)),
-    ...quotaRoutes(services, organizationsOwn(services)),
-  ];
+  return ownerScopes(services).flatMap(scope => quotaRoutes(services, scope));
 }
 
 /** The most units of one source; smaller ones are counted, and on no page. */
@@ -34,16 +31,15 @@ const mostUnits = 100_000;
 
 const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
-function quotaRoutes<Params extends z.ZodObject>(
+function quotaRoutes(
   { documents, ledger, scanner, baseUrl, now }: ApiServices,
-  { of, path, tag, access, params, owner }: Whose<Params>,
+  scope: OwnerScope,
 ): readonly Route[] {
-  const common = { method: 'get', tag, access, params, faults: [404] } as const;
+  const { owner } = scope;
   return [
     route({
-      ...common,
-      id: `getQuotaOf${of}`,
-      path,
+      ...operationOf(scope, 'getQuotaOf', ''),
+      method: 'get',
       summary: 'The usage and its limits',
       answer: { status: 200, description: 'Use and limits', schema: ownQuotaInfo },
       handle: (input, { caller }) => {
@@ -54,9 +50,8 @@ function quotaRoutes<Params extends z.ZodObject>(
       },
     }),
     route({
-      ...common,
-      id: `checkQuotaOf${of}`,
-      path: `${path}/check`,
+      ...operationOf(scope, 'checkQuotaOf', '/check'),
+      method: 'get',
       summary: 'Tells whether an action that adds data of this kind may start',
       query: z.object({ subject: askedSubject }),
       answer: { status: 200, description: 'Yes or no', schema: z.boolean() },
@@ -67,9 +62,8 @@ function quotaRoutes<Params extends z.ZodObject>(
     }),
     ...Object.entries(lists).map(([list, subject]) =>
       route({
-        ...common,
-        id: `list${list[0]?.toUpperCase()}${list.slice(1)}Of${of}`,
-        path: `${path}/${list}`,
+        ...operationOf(scope, `list${list[0]?.toUpperCase()}${list.slice(1)}Of`, `/${list}`),
+        method: 'get',
         summary: `The ${list} that use space, largest first`,
         query: unitsQuery,
         answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pagingHeaders },
@@ -78,11 +72,7 @@ function quotaRoutes<Params extends z.ZodObject>(
           const most = Math.min(input.query.page * input.query.limit, mostUnits);
           const { units, more } = await ledger.shares.someUnitsOf(name, { of: leavesOf(subject), most });
           const { entries, total } = await pageOf(units, input.query, bySize);
-          const address = new URL(
-            `api/v1${path.replace('{org}', encodeURIComponent(name))}/${list}`,
-            baseUrl(),
-          );
-          tellPages(call, input.query, total + more, address);
+          tellPages(call, input.query, total + more, addressIn(scope, baseUrl(), name, `/${list}`));
           const roots = scanner.places().map(place => place.path);
           return entries.map(unit => ({ name: unitName(unit, roots), size: unit.bytes }));
         },

@@ -5,6 +5,7 @@ import { stateOfKind, worstKind } from '../../overview/index.ts';
 import { allowancesOf } from '../../policy/index.ts';
 import { asTree, bytesUnder, leafMask, subjects } from '../../quota/index.ts';
 import type { OwnerReport, OwnerRow, UnitRow } from '../../wire/index.ts';
+import { isoTime } from '../moments.ts';
 import type { ApiServices } from '../services.ts';
 import { allowanceShown } from './asked.ts';
 import { verdictShown } from './shapes.ts';
@@ -22,7 +23,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
     subject,
     ...verdictShown(decision),
     percent: percentOf(decision),
-    measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    measured_at: isoTime(owner.measuredAt),
     partial: owner.partial,
     stale: owner.stale,
   };
@@ -52,7 +53,7 @@ export async function reportOf(
       bytes: unit.bytes,
       files: unit.files,
       partial: unit.partial,
-      measured_at: unit.measuredAt === null ? null : new Date(unit.measuredAt).toISOString(),
+      measured_at: isoTime(unit.measuredAt),
     }),
   );
   return {

@@ -21,10 +21,11 @@ import {
   spaceRequest,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { momentOf } from '../moments.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { momentOf, mustNotGiveThemselves, requestShown } from './asked.ts';
+import { mustNotGiveThemselves, requestShown } from './asked.ts';
 
 const path = '/admin/quota/requests';
 const params = z.object({ id: givenId });

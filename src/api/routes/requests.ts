@@ -5,35 +5,27 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import { ask, requestsOf, withdraw } from '../../policy/index.ts';
 import { givenId, newRequest, spaceRequest } from '../../wire/index.ts';
+import { momentOf } from '../moments.ts';
+import { roleOver } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { momentOf, requestShown } from './asked.ts';
-import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
+import { requestShown } from './asked.ts';
+import { type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {
-  return [
-    ...ownRequestRoutes(services, callersOwn(services)),
-    ...ownRequestRoutes(services, organizationsOwn(services)),
-  ];
+  return ownerScopes(services).flatMap(scope => requestRoutesOf(services, scope));
 }
 
-function ownRequestRoutes<Params extends z.ZodObject>(
-  services: ApiServices,
-  whose: Whose<Params>,
-): readonly Route[] {
+function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { documents, identity, now, asking } = services;
-  const { of, path, tag, access, params, owner } = whose;
-  const write = typeof access === 'string' ? access : ({ area: access.area, to: 'write' } as const);
-  const requestParams = params.extend({ id: givenId });
+  const { owner, params } = scope;
 
   /** Throws as `owner` does, and `not_permitted` for administrators who are nobody's owner. */
-  const ownOwner = (named: z.output<Params>, caller: Caller) => {
-    const found = owner(named, caller);
-    const { ownerId } = caller;
-    const isOwn =
-      ownerId === found.id || (ownerId !== null && identity.roleIn(found.id, ownerId) === 'owner');
-    if (isOwn && ownerId !== null && caller.name !== null) {
-      return { ...found, askedBy: { id: ownerId, name: caller.name } };
+  const ownOwner = (named: z.output<typeof params>, caller: Caller) => {
+    const { id: ownerId, name } = owner(named, caller);
+    const { ownerId: id, name: callerName } = caller;
+    if (roleOver(identity, ownerId, caller) === 'owner' && id !== null && callerName !== null) {
+      return { name, askedBy: { id, name: callerName } };
     }
     throw new SoftquotaError(
       'not_permitted',
@@ -43,14 +35,9 @@ function ownRequestRoutes<Params extends z.ZodObject>(
 
   return [
     route({
-      id: `listRequestsOf${of}`,
+      ...operationOf(scope, 'listRequestsOf', '/requests'),
       method: 'get',
-      path: `${path}/requests`,
-      tag,
       summary: 'The requests for more space, and their answers, the latest first',
-      access,
-      params,
-      faults: [404],
       answer: { status: 200, description: 'Requests', schema: z.array(spaceRequest) },
       handle: (input, { caller }) =>
         requestsOf(documents.snapshot, owner(input.params, caller).id).map(entry =>
@@ -58,16 +45,12 @@ function ownRequestRoutes<Params extends z.ZodObject>(
         ),
     }),
     route({
-      id: `requestSpaceFor${of}`,
+      ...operationOf(scope, 'requestSpaceFor', '/requests', 'write'),
       method: 'post',
-      path: `${path}/requests`,
-      tag,
       summary: 'Ask for more space, for a time',
       description:
         'An owner has one open request, and makes at most five within a day. What `[requests] AUTO_GRANT` covers is granted at ' +
         'once; the answer says so.',
-      access: write,
-      params,
       body: newRequest,
       faults: [404, 409, 429],
       mustBe: (named, caller) => {
@@ -92,20 +75,15 @@ function ownRequestRoutes<Params extends z.ZodObject>(
       },
     }),
     route({
-      id: `withdrawRequestOf${of}`,
+      ...operationOf(scope, 'withdrawRequestOf', '/requests/{id}', 'write'),
       method: 'delete',
-      path: `${path}/requests/{id}`,
-      tag,
       summary: 'Withdraw an open request',
-      access: write,
-      params: requestParams,
+      params: params.extend({ id: givenId }),
       faults: [404, 409],
       answer: { status: 204, description: 'It is withdrawn' },
       handle: async (input, { caller }) => {
-        // `requestParams` has all of `params`, which takes what it gives.
-        const { name } = ownOwner(params.parse(input.params), caller);
-        const { id } = z.object({ id: givenId }).parse(input.params);
-        await documents.transact(transaction => withdraw(transaction, name, id, now()), caller);
+        const { name } = ownOwner(input.params, caller);
+        await documents.transact(transaction => withdraw(transaction, name, input.params.id, now()), caller);
       },
     }),
   ];

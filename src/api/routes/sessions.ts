@@ -30,6 +30,7 @@ import {
 } from '../../wire/index.ts';
 import { administrators, refuse } from '../access.ts';
 import type { Browser } from '../asker.ts';
+import { isoTime } from '../moments.ts';
 import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -56,7 +57,7 @@ export function sessionRoutes({
   /** The host's own store, or the one that hosts share. */
   const storeAwaySince = (): string | null => {
     const since = [ledger.storeAway, fleet?.state.away].flatMap(away => away?.since ?? []);
-    return since.length === 0 ? null : iso(Math.min(...since));
+    return since.length === 0 ? null : isoTime(Math.min(...since));
   };
 
   /** Throws `not_found` where it is nobody with a name. */
@@ -80,7 +81,7 @@ export function sessionRoutes({
       is_admin: isAdmin,
       organizations: owned.flatMap(id => owners.byId(id)?.name ?? []).sort(),
       scopes,
-      expires_at: end === null ? null : iso(end),
+      expires_at: isoTime(end),
       via: known?.document.via.is ?? 'token',
       sign_out_href: known === undefined ? null : flow.signOutHref(known.document),
       host,
@@ -239,7 +240,7 @@ export function sessionRoutes({
           scopes: caller.scopes,
           endsAt: caller.expiresAt,
         });
-        return { url: `${baseUrl()}sign-in#code=${code}`, expires_at: iso(until) };
+        return { url: `${baseUrl()}sign-in#code=${code}`, expires_at: isoTime(until) };
       },
     }),
   ];
@@ -267,14 +268,10 @@ function wayOf({ token, code = '' }: z.infer<typeof signIn>): SignIn {
 function rowOf({ key, document, lastUsedAt, endsAt }: KnownSession, ownKey: string | null): SessionRow {
   return {
     id: String(document.id),
-    created_at: iso(document.createdAt),
-    last_used_at: iso(lastUsedAt),
-    expires_at: iso(endsAt),
+    created_at: isoTime(document.createdAt),
+    last_used_at: isoTime(lastUsedAt),
+    expires_at: isoTime(endsAt),
     via: document.via.is,
     current: key === ownKey,
   };
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString();
 }

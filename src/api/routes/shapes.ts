@@ -8,20 +8,17 @@ import {
   type ActiveAllowance,
   asTree,
   type Decision,
-  type ExplainedStep,
   type Garbage,
   type Grace,
   graceMostText,
   type Group as HeldGroup,
   type Rule as HeldRule,
-  type Explanation as Reasoning,
 } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import {
   type AddedAllowance,
   type Allowance,
-  type Explanation,
   type GraceShown,
   type Group,
   graceMostFrom,
@@ -35,6 +32,7 @@ import {
   type User,
   type Verdict,
 } from '../../wire/index.ts';
+import { isoTime } from '../moments.ts';
 
 export function ruleShown({ name, ...fields }: HeldRule): Rule {
   return { name, ...namelessShown(fields) };
@@ -118,19 +116,15 @@ export function verdictShown(decision: Decision): Verdict {
   };
 }
 
-function graceAdded(passed: Grace | undefined): { readonly grace?: GraceShown } {
-  return passed === undefined
-    ? {}
-    : { grace: { until: new Date(passed.until).toISOString(), below: passed.below } };
+export function graceAdded(passed: Grace | undefined): { readonly grace?: GraceShown } {
+  return passed === undefined ? {} : { grace: { until: isoTime(passed.until), below: passed.below } };
 }
 
 /** The part of a limit that allowances add; none where they add nothing. */
-function allowanceAdded(allowance: ActiveAllowance | undefined): {
+export function allowanceAdded(allowance: ActiveAllowance | undefined): {
   readonly allowance?: AddedAllowance;
 } {
-  return allowance === undefined
-    ? {}
-    : { allowance: { ...allowance, until: new Date(allowance.until).toISOString() } };
+  return allowance === undefined ? {} : { allowance: { ...allowance, until: isoTime(allowance.until) } };
 }
 
 function garbageAdded(garbage: Garbage | undefined): { readonly garbage?: Garbage } {
@@ -147,7 +141,7 @@ export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRe
     email,
     full_name: fullName,
     is_admin: isAdmin,
-    created: new Date(since).toISOString(),
+    created: isoTime(since),
   };
 }
 
@@ -166,62 +160,6 @@ export function newRuleFrom({ name, limit, ...fields }: NewRule): HeldRule {
   return policy.ruleFrom(name, { ...editOf(fields), limitBytes: limit });
 }
 
-export function explanationShown({
-  subject,
-  settings,
-  addingBytes,
-  steps,
-  decision,
-  reporting,
-}: Reasoning): Explanation {
-  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  return {
-    subject,
-    settings: {
-      enabled,
-      refuse_when: refuseWhen,
-      uncovered,
-      precise,
-      mode,
-      total_bytes: totalBytes,
-    },
-    adding_bytes: addingBytes,
-    steps: steps.map(stepShown),
-    decision: decisionShown(decision),
-    ...(reporting === undefined
-      ? {}
-      : {
-          reporting: { steps: reporting.steps.map(stepShown), decision: decisionShown(reporting.decision) },
-        }),
-  };
-}
-
-function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number] {
-  return {
-    step,
-    groups: groups.map(group => ({
-      ...group,
-      rules: group.rules.map(({ allowance, grace, ...rule }) => ({
-        ...rule,
-        ...allowanceAdded(allowance),
-        ...graceAdded(grace),
-      })),
-    })),
-  };
-}
-
-function decisionShown(decision: Decision): Explanation['decision'] {
-  const { by, step, subjects, warnPercent } = decision;
-  return {
-    by,
-    step,
-    ...verdictShown(decision),
-    subjects,
-    reserved: decision.by === 'rule' ? decision.reserved : 0,
-    warn_percent: warnPercent,
-  };
-}
-
 const mostListed = 20;
 
 export function scanShown(run: ScanRun): ScanReport {
@@ -230,8 +168,8 @@ export function scanShown(run: ScanRun): ScanReport {
     id,
     kind,
     state,
-    started_at: isoOf(run.startedAt),
-    finished_at: isoOf(run.finishedAt),
+    started_at: isoTime(run.startedAt),
+    finished_at: isoTime(run.finishedAt),
     progress: progressShown(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
@@ -261,8 +199,4 @@ function shortened<Entry, Shown>(
   show: (entry: Entry) => Shown,
 ): { first: Shown[]; count: number } {
   return { first: first.slice(0, mostListed).map(show), count };
-}
-
-function isoOf(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }

@@ -13,10 +13,11 @@ import {
   text,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
 import { unitName } from '../unit-name.ts';
-import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
+import { operationOf, ownerScopes } from './owner-scopes.ts';
 
 const mostRepositories = 1000;
 
@@ -38,6 +39,9 @@ const asked = z.strictObject({
   }),
 });
 
+const takesTime =
+  'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.';
+
 type Asked = z.output<typeof asked>;
 
 export function spaceRoutes(services: ApiServices): readonly Route[] {
@@ -48,16 +52,25 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       path: '/admin/quota/space',
       tag: 'owners',
       summary: "What takes the space of an owner's repositories, and what would free how much",
-      description:
-        'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.',
+      description: takesTime,
       access: administrators.read,
       query: asked.extend({ user: knownName.min(1) }),
       faults: [404, 503],
       answer: { status: 200, description: 'The space', schema: spaceAnswer },
       handle: ({ query }) => spaceOf(services, query.user, query),
     }),
-    ...ownRoutes(services, callersOwn(services)),
-    ...ownRoutes(services, organizationsOwn(services)),
+    ...ownerScopes(services).map(scope =>
+      route({
+        ...operationOf(scope, 'getSpaceOf', '/space'),
+        method: 'get',
+        summary: 'What takes the space of the repositories, and what would free how much',
+        description: takesTime,
+        query: asked,
+        faults: [404, 503],
+        answer: { status: 200, description: 'The space', schema: spaceAnswer },
+        handle: ({ params, query }, { caller }) => spaceOf(services, scope.owner(params, caller).name, query),
+      }),
+    ),
     route({
       id: 'startReclaim',
       method: 'post',
@@ -89,29 +102,6 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-function ownRoutes<Params extends z.ZodObject>(
-  services: ApiServices,
-  { of, path, tag, access, params, owner }: Whose<Params>,
-): readonly Route[] {
-  return [
-    route({
-      id: `getSpaceOf${of}`,
-      method: 'get',
-      path: `${path}/space`,
-      tag,
-      access,
-      params,
-      summary: 'What takes the space of the repositories, and what would free how much',
-      description:
-        'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.',
-      query: asked,
-      faults: [404, 503],
-      answer: { status: 200, description: 'The space', schema: spaceAnswer },
-      handle: (input, { caller }) => spaceOf(services, owner(input.params, caller).name, input.query),
-    }),
-  ];
-}
-
 function spaceOf(
   services: ApiServices,
   owner: string,
@@ -133,7 +123,7 @@ function spaceOf(
     repositories: unit === null ? shown : [figuresOf(services, unit)],
     state: state?.is ?? 'none',
     report: last?.report() ?? null,
-    reported_at: last && new Date(last.at).toISOString(),
+    reported_at: last && isoTime(last.at),
     message: state?.is === 'failed' ? state.message : null,
   };
 }
@@ -164,10 +154,10 @@ function figuresOf({ space }: ApiServices, { path, name, bytes }: RepositoryUnit
     stored_bytes: bytes,
     reachable_bytes: measured?.reachableBytes ?? null,
     unreachable_bytes: measured?.unreachableBytes ?? null,
-    measured_at: found === null || measured === null ? null : new Date(found.at).toISOString(),
+    measured_at: found === null || measured === null ? null : isoTime(found.at),
     fault: found?.fault ?? null,
     collected: collected && {
-      at: new Date(collected.at).toISOString(),
+      at: isoTime(collected.at),
       freed_bytes: collected.freedBytes,
       fault: collected.fault,
     },

@@ -14,6 +14,7 @@ import {
   token,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime, momentOf } from '../moments.ts';
 import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
 import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -96,7 +97,7 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       answer: { status: 201, description: 'The token, which is shown only once', schema: createdToken },
       handle: async (named, { caller }) => {
         const { name, scopes, expires_at: expiresAt } = named.body;
-        const wanted = { name, scopes, expiresAt: isoTime(expiresAt ?? null) };
+        const wanted = { name, scopes, expiresAt: momentOf(expiresAt) };
         const made = await documents.transact(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
           return createToken(transaction.changes, owner, wanted, { maker: caller, now: Date.now() });
@@ -136,18 +137,13 @@ function tokenShown(
   { id, name, scopes, lastEight, ...times }: TokenDocument,
   lastUsedAt: number | null = null,
 ): Token {
-  const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
   return {
     id,
     name,
     scopes,
     token_last_eight: lastEight,
-    created_at: new Date(times.createdAt).toISOString(),
-    last_used_at: iso(lastUsedAt),
-    expires_at: iso(times.expiresAt),
+    created_at: isoTime(times.createdAt),
+    last_used_at: isoTime(lastUsedAt),
+    expires_at: isoTime(times.expiresAt),
   };
-}
-
-function isoTime(text: string | null): number | null {
-  return text === null ? null : Date.parse(text);
 }

@@ -6,6 +6,7 @@ import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit } from '../../store/index.ts';
 import { type AnyUnit, anyUnit, askedSubject, queryNumber, text } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
+import { isoTime } from '../moments.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -72,6 +73,6 @@ function shown(ledger: Ledger, { row, other }: Found): AnyUnit | undefined {
   const unit = row === undefined ? undefined : ledger.units.unitAtRow(row);
   if (unit === undefined) return undefined;
   const { host, owner, kind, name, leaf: subject, bytes, files, partial, measuredAt } = unit;
-  const measured_at = kind === 'reported' ? null : new Date(measuredAt).toISOString();
+  const measured_at = kind === 'reported' ? null : isoTime(measuredAt);
   return { host, owner: owner && named(owner), kind, name, subject, bytes, files, partial, measured_at };
 }

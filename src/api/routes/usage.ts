@@ -4,8 +4,6 @@ import { z } from 'zod';
 import { leaves } from '../../quota/index.ts';
 import { inSlices } from '../../slices.ts';
 import {
-  askedSize,
-  askedSubject,
   explanation,
   knownName,
   type OwnerRow,
@@ -18,9 +16,9 @@ import { csvLine } from '../csv.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { askedDecision, explanationOf } from './explanation.ts';
 import { ownerList, ownersQuery, type RankedOwner } from './owner-list.ts';
 import { reportOf, rowOf } from './reports.ts';
-import { explanationShown } from './shapes.ts';
 
 const mostRows = 1000;
 const mostUnits = 1000;
@@ -98,9 +96,9 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       tag: 'owners',
       summary: 'The whole reasoning of a decision',
       access: administrators.read,
-      query: z.strictObject({ user: knownName.min(1), subject: askedSubject, size: askedSize }),
+      query: z.strictObject({ user: knownName.min(1), ...askedDecision }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
-      handle: ({ query: { user, subject, size } }) => explanationShown(ledger.explain(user, subject, size)),
+      handle: ({ query }) => explanationOf(services, query.user, query),
     }),
   ];
 }

@@ -7,7 +7,7 @@ import { createUser, deleteUser, editUser, isOnlyFound, profileOf } from '../../
 import { nameFault } from '../../quota/index.ts';
 import type { Work } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
-import { isEmail } from '../../wire/index.ts';
+import { isEmail } from '../../text/index.ts';
 import { type ForgeLink, forgeIdOf, forgeLinkKind } from './kinds.ts';
 
 /** An owner of the forge who could not be brought in. */

@@ -1,8 +1,8 @@
 /** What the page of OAuth2 sources asks and changes. */
 
 import { queryOptions } from '@tanstack/preact-query';
+import type { Event } from '../../../src/overview/event-shapes.ts';
 import type {
-  Event,
   Link,
   SavedSource,
   Source,

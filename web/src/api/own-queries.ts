@@ -1,8 +1,9 @@
 /** Queries of owners about themselves, and of the usage history of anybody. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
+import type { OwnEvent } from '../../../src/overview/event-shapes.ts';
 import type { Subject } from '../../../src/quota/index.ts';
-import type { Explanation, History, HistoryRange, OwnEvent, OwnReport } from '../../../src/wire/index.ts';
+import type { Explanation, History, HistoryRange, OwnReport } from '../../../src/wire/index.ts';
 import { ask, askStretch } from './ask.ts';
 import { live } from './client.ts';
 

@@ -4,16 +4,15 @@
  */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
+import type { Event, EventKind } from '../../../src/overview/event-shapes.ts';
 import type {
   AnySession,
   AnyToken,
   AnyUnit,
-  Event,
-  EventKind,
   Explanation,
-  Finding,
   FleetHost,
   LintFault,
+  ListedFinding,
   Member,
   Overview,
   OwnerReport,
@@ -33,7 +32,7 @@ export const overviewQuery = queryOptions({
 
 export const findingsQuery = queryOptions({
   queryKey: ['findings'],
-  queryFn: ({ signal }) => ask<readonly Finding[]>(['admin', 'quota', 'findings'], { signal }),
+  queryFn: ({ signal }) => ask<readonly ListedFinding[]>(['admin', 'quota', 'findings'], { signal }),
   refetchInterval: live(15_000),
 });
 

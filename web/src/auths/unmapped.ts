@@ -1,6 +1,7 @@
 /** Claimed groups that a source's mapping does not name, as the latest sign-ins told them. */
 
-import type { Event, Source } from '../../../src/wire/index.ts';
+import type { Event } from '../../../src/overview/event-shapes.ts';
+import type { Source } from '../../../src/wire/index.ts';
 
 /** The latest sign-in that claimed the group. */
 export interface Unmapped {

@@ -1,7 +1,7 @@
 /** What happened: refusals, thresholds reached, changes of policy. The address has what is asked. */
 
 import { useState } from 'preact/hooks';
-import type { EventKind } from '../../../src/wire/index.ts';
+import type { EventKind } from '../../../src/overview/event-shapes.ts';
 import { apiUrl } from '../api/ask.ts';
 import { EventList } from '../parts/event-list.tsx';
 import { Choice, Field } from '../parts/field.tsx';

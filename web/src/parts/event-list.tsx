@@ -2,9 +2,9 @@
 
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import type { Event } from '../../../src/overview/event-shapes.ts';
 import { subjectWords } from '../../../src/quota/index.ts';
 import { formatBytes, printable, printableJson } from '../../../src/text/index.ts';
-import type { Event } from '../../../src/wire/index.ts';
 import { type EventsAsked, eventsQuery } from '../api/queries.ts';
 import { fewest, listWords } from '../own/verdicts.ts';
 import { to } from '../place.ts';

@@ -3,9 +3,10 @@
  * now. It is refused where something has been changed again since, or needs what is no more.
  */
 
+import type { Event } from '../../../src/overview/event-shapes.ts';
 import { isSubject } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
-import type { Event, Rule, WholePolicy } from '../../../src/wire/index.ts';
+import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { groupsOf, withGroup, withGroupsOf, withoutGroup, withoutRule, withRule } from './edit.ts';
 
 export type PolicyEvent = Extract<Event, { readonly kind: 'policy' }>;

@@ -1,8 +1,7 @@
-/** Events: refusals, crossings of thresholds, ends of graces, changes of policy, sign-ins. */
+/** Events, in the form in which they are read: refusals, crossings of thresholds, ends of graces, changes of policy. */
 
 import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
-import { bytes } from './bytes.ts';
 
 export const eventKinds = [
   'refusal',
@@ -14,6 +13,8 @@ export const eventKinds = [
   'allowance',
   'reclaim',
 ] as const;
+
+const bytes = z.number().int();
 
 const common = {
   id: z.string(),

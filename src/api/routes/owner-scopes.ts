@@ -1,0 +1,99 @@
+/**
+ * The owners that `/user/quota…` and `/orgs/{org}/quota…` are about: the same operations lie at both addresses.
+ *
+ * Users see their own quota; owners of an organization, and administrators, see that of the organization.
+ */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { type Caller, mustBeOrganization } from '../../identity/index.ts';
+import { printable } from '../../text/index.ts';
+import { knownName } from '../../wire/index.ts';
+import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
+import type { Tag } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+export interface OwnerScope {
+  /** The end of the names of its operations. */
+  readonly of: 'Caller' | 'Organization';
+  readonly path: string;
+  readonly tag: Tag;
+  readonly area: 'user' | 'organization';
+  readonly params: z.ZodObject<{ readonly org?: typeof knownName }>;
+  /** Throws `not_found`, the same whether it is not there or nothing to the caller, or `not_permitted`. */
+  owner(named: { readonly org?: unknown }, caller: Caller): KnownOwner;
+}
+
+type Services = Pick<ApiServices, 'identity' | 'ledger'>;
+
+export function ownerScopes(services: Services): readonly OwnerScope[] {
+  return [
+    {
+      of: 'Caller',
+      path: '/user/quota',
+      tag: 'own',
+      area: 'user',
+      params: z.object({}),
+      owner: (_named, caller) => callerAsOwner(services, caller),
+    },
+    {
+      of: 'Organization',
+      path: '/orgs/{org}/quota',
+      tag: 'organizations',
+      area: 'organization',
+      params: z.object({ org: knownName }),
+      // `params` has made sure of a text.
+      owner: ({ org }, caller) => visibleOrganization(services, String(org), caller),
+    },
+  ];
+}
+
+/** The parts of an operation that follow from its scope and its address below that of the quota. */
+export function operationOf(
+  { of, path, tag, area, params }: OwnerScope,
+  id: string,
+  below: string,
+  to: 'read' | 'write' = 'read',
+) {
+  return {
+    id: `${id}${of}`,
+    path: `${path}${below}`,
+    tag,
+    access: { area, to },
+    params,
+    faults: [404],
+  } as const;
+}
+
+/** The address of an operation for the owner of this name, where pages of it lie. */
+export function addressIn({ path }: OwnerScope, baseUrl: string, name: string, below: string): URL {
+  return new URL(`api/v1${path.replace('{org}', encodeURIComponent(name))}${below}`, baseUrl);
+}
+
+function callerAsOwner({ ledger }: Services, { name }: Caller): KnownOwner {
+  const owner = name === null ? null : ledger.ownerUsage(name);
+  if (owner !== null && owner.id !== null) return { ...owner, id: owner.id };
+  throw new SoftquotaError(
+    'not_found',
+    "this host's administrator is no user; /admin/users/{user}/quota shows the quota of each user",
+  );
+}
+
+function visibleOrganization({ ledger, identity }: Services, name: string, caller: Caller): KnownOwner {
+  if (caller.mayRead('admin')) {
+    const owner = knownOwner(ledger, name);
+    mustBeOrganization(owner);
+    return owner;
+  }
+  const { id, ...usage } = ledger.ownerUsage(name);
+  const role = id === null || usage.type === 'user' ? null : roleOver(identity, id, caller);
+  if (id !== null && role === 'owner') return { ...usage, id };
+  if (role === 'member') {
+    throw new SoftquotaError('not_permitted', 'only owners of the organization see its quota');
+  }
+  // A stranger to the organization does not learn whether there is one.
+  throw new SoftquotaError(
+    'not_found',
+    `there is no organization ${printable(name)} that you belong to; with the scope read:admin an administrator sees any`,
+  );
+}
