@@ -41,7 +41,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   ],
   backup: ['text', 'quota', 'wire', 'store', 'policy', 'ledger'],
   health: ['text', 'quota', 'layout', 'store', 'policy', 'ledger', 'fleet'],
-  gate: ['bounded', 'text', 'quota', 'layout', 'service', 'store', 'ledger', 'oauth'],
+  gate: ['bounded', 'text', 'quota', 'layout', 'wire', 'service', 'store', 'ledger', 'oauth'],
   measuring: [
     'text',
     'quota',
@@ -76,7 +76,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'notices',
     'backup',
   ],
-  git: ['bounded', 'text', 'layout', 'scan'],
+  git: ['bounded', 'text', 'layout', 'wire', 'scan'],
   doctor: ['bounded', 'text', 'layout', 'forge', 'config', 'wire', 'service', 'health', 'git', 'quota'],
   daemon: [
     'text',

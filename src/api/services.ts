@@ -11,22 +11,13 @@ import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
 import type { Scanner, WatchedDisk } from '../scan/index.ts';
-import type { ListedFinding, ReclaimRun, SpaceReport, UnownedKind } from '../wire/index.ts';
+import type { ListedFinding, ReclaimRun, RepositoryFigures, SpaceReport, UnownedKind } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
 /** The worker's reports about repositories, by their paths. */
 export interface SpaceService {
-  /** Null: nothing is known. Times are milliseconds since 1970. */
-  figures(path: string): {
-    readonly at: number;
-    readonly measured: { readonly reachableBytes: number; readonly unreachableBytes: number } | null;
-    readonly fault: string | null;
-    readonly collected: {
-      readonly at: number;
-      readonly freedBytes: number;
-      readonly fault: string | null;
-    } | null;
-  } | null;
+  /** Null: nothing is known. */
+  figures(path: string): RepositoryFigures | null;
   /**
    * Has the worker look, unless that was done lately, and after `newerThan`, in milliseconds since 1970.
    * Throws `not_ready` where there is no worker.

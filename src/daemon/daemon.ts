@@ -119,7 +119,7 @@ export class Daemon {
           ),
         quarantineRemoved: unit => measuring.pushes.lookAgain(unit),
         collected: figures => {
-          const { freedBytes = 0, fault = null } = figures.collected ?? {};
+          const { freed_bytes: freedBytes = 0, fault = null } = figures.collected ?? {};
           measuring.measureSoon(figures.path);
           metrics?.collected(freedBytes, fault !== null);
           events.collected({

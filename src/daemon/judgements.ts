@@ -7,8 +7,8 @@
 
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
 import type { Judgement, JudgeTask, PushWorker } from '../gate/index.ts';
+import { workerAnswers } from '../wire/index.ts';
 import type { WorkerTasks } from './worker-tasks.ts';
 
 export interface JudgementsOptions {
@@ -37,14 +37,6 @@ const inWorker = `git cannot tell here whether this push makes the repository sm
 const underWay = 'another push that makes this repository smaller is under way; try again when it has ended.';
 const late = `git could not tell in time whether this push makes the repository smaller. ${ways}`;
 const notKept = `an earlier push was accepted because less was to remain, but git did only a part of it. ${ways}`;
-
-const judged = z.object({
-  smaller: z.boolean(),
-  words: z.string().max(20_000),
-  sample: z.string().nullable(),
-});
-const outcome = z.object({ kept: z.boolean() });
-const brought = z.object({ brings_back: z.boolean() });
 
 export class Judgements implements Pick<PushWorker, 'bringsBack' | 'isUnderWay' | 'judge'> {
   readonly #options: JudgementsOptions;
@@ -86,7 +78,7 @@ export class Judgements implements Pick<PushWorker, 'bringsBack' | 'isUnderWay' 
           answerMs,
           signal,
         );
-        return brought.parse(answer).brings_back;
+        return workerAnswers.brings_back.parse(answer).brings_back;
       });
     } catch {
       return null;
@@ -110,7 +102,7 @@ export class Judgements implements Pick<PushWorker, 'bringsBack' | 'isUnderWay' 
           answerMs,
           signal,
         );
-        return judged.parse(answer);
+        return workerAnswers.judge.parse(answer);
       });
       return { is: found.smaller ? 'smaller' : 'refused', words: found.words, sample: found.sample };
     } catch {
@@ -128,7 +120,7 @@ export class Judgements implements Pick<PushWorker, 'bringsBack' | 'isUnderWay' 
       try {
         await tasks.connection();
         const answer = await tasks.ask({ kind: 'outcome', ...asked(task), sample }, pushMs);
-        isKept = outcome.parse(answer).kept;
+        isKept = workerAnswers.outcome.parse(answer).kept;
         break;
       } catch {
         await delay(askAgainMs, undefined, { ref: false });

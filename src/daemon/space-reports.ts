@@ -47,9 +47,9 @@ export class SpaceReports {
   }
 
   /** The worker measured the repository. */
-  measured(path: string, found: { readonly objectBytes: number; readonly reachableBytes: number }): void {
+  measured(path: string, found: { readonly object_bytes: number; readonly reachable_bytes: number }): void {
     const kept = this.#kept.get(path);
-    if (kept?.objectBytes !== found.objectBytes || kept.reachableBytes !== found.reachableBytes)
+    if (kept?.objectBytes !== found.object_bytes || kept.reachableBytes !== found.reachable_bytes)
       this.changed(path);
   }
 

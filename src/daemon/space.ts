@@ -5,14 +5,18 @@
 
 import type { SpaceService, SpaceState } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import type { ReportedRepository } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
-import { type ReclaimRun, reclaimRun, type SpaceReport, spaceReport } from '../wire/index.ts';
+import {
+  type ReclaimRun,
+  type RepositoryFigures,
+  type SpaceReport,
+  spaceReport,
+  workerAnswers,
+} from '../wire/index.ts';
 import { SpaceReports } from './space-reports.ts';
 import type { WorkerTasks } from './worker-tasks.ts';
 
 const otherVersion = 'the worker is of another version than the daemon';
-const collectedShape = reclaimRun.pick({ freed_bytes: true, unreachable_bytes: true });
 
 export interface SpaceOptions {
   readonly tasks: Pick<WorkerTasks, 'ask'>;
@@ -21,7 +25,7 @@ export interface SpaceOptions {
   /** True while there is such a unit. */
   isUnit(path: string): boolean;
   /** The worker collected garbage, or failed to. */
-  collected(figures: ReportedRepository): void;
+  collected(figures: RepositoryFigures): void;
   /** Milliseconds since 1970. */
   now(): number;
 }
@@ -50,7 +54,7 @@ const noWorker =
 export class Space implements SpaceService {
   readonly #options: SpaceOptions;
   readonly #startedAt: number;
-  readonly #figures = new Map<string, ReportedRepository>();
+  readonly #figures = new Map<string, RepositoryFigures>();
   readonly #reports = new SpaceReports();
   readonly #looks = new Map<string, Look>();
   #runs: readonly (ReclaimRun & { readonly path: string })[] = [];
@@ -63,7 +67,7 @@ export class Space implements SpaceService {
   }
 
   /** Takes figures of the worker. */
-  take(reported: readonly ReportedRepository[]): void {
+  take(reported: readonly RepositoryFigures[]): void {
     for (const figures of reported) {
       const before = this.#figures.get(figures.path);
       const at = figures.collected?.at ?? 0;
@@ -89,7 +93,7 @@ export class Space implements SpaceService {
     let count = 0;
     const first: { path: string; why: string }[] = [];
     for (const { path, measured, fault } of this.#figures.values()) {
-      unreachableBytes += measured?.unreachableBytes ?? 0;
+      unreachableBytes += measured?.unreachable_bytes ?? 0;
       if (fault === null) continue;
       count += 1;
       if (first.length < mostFailing) first.push({ path, why: fault });
@@ -97,7 +101,7 @@ export class Space implements SpaceService {
     return { unreachableBytes, failing: { first, count } };
   }
 
-  figures(path: string): ReportedRepository | null {
+  figures(path: string): RepositoryFigures | null {
     return this.#figures.get(path) ?? null;
   }
 
@@ -194,7 +198,7 @@ export class Space implements SpaceService {
 
   async #reclaim(id: number, path: string): Promise<void> {
     try {
-      const found = collectedShape.safeParse(
+      const found = workerAnswers.reclaim.safeParse(
         await this.#options.tasks.ask({ kind: 'reclaim', path }, reclaimMs),
       );
       this.#ended(

@@ -1,17 +1,8 @@
 /** The git user's worker, as the daemon knows it: its last report, its tasks, and what it found. */
 
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import type { Config } from '../config/index.ts';
-import type {
-  Judgement,
-  JudgeTask,
-  ReportedRepository,
-  WorkerChannel,
-  WorkerLink,
-  WorkerPeer,
-  WorkerState,
-} from '../gate/index.ts';
+import type { Judgement, JudgeTask, WorkerChannel, WorkerLink, WorkerPeer } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
 import type { Quarantine } from '../layout/index.ts';
 import type { Reach } from '../ledger/index.ts';
@@ -19,6 +10,7 @@ import type { Log } from '../log.ts';
 import type { ForgeSync, RepositoryWatch } from '../measuring/index.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { version } from '../version.ts';
+import { type RepositoryFigures, type WorkerReport, workerAnswers } from '../wire/index.ts';
 import { Judgements } from './judgements.ts';
 import { Space, type SpaceOptions } from './space.ts';
 import { spaceLines } from './space-lines.ts';
@@ -44,13 +36,6 @@ export interface DaemonWorkerOptions
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
 }
 
-const quarantineShape = z.object({
-  id: z.string().max(200),
-  bytes: z.int().min(0),
-  has_objects: z.boolean(),
-  sample: z.string().max(4096).nullable(),
-});
-
 const mostGits = 10;
 const lookEveryMs = 5000;
 /** After so long nobody knows any more what a silent worker said. */
@@ -66,7 +51,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   readonly #judgements: Judgements;
   readonly #id = randomUUID();
   readonly #watching: NodeJS.Timeout;
-  #last: { readonly state: Omit<WorkerState, 'repositories'>; readonly at: number } | null = null;
+  #last: { readonly state: Omit<WorkerReport, 'repositories'>; readonly at: number } | null = null;
   /** The connected worker has reported. */
   #isHere = false;
   #isAskedEarly = false;
@@ -110,7 +95,6 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.#greet(channel);
     return {
       reported: state => this.#reported(channel, state),
-      ended: (id, outcome) => this.#tasks.ended(id, outcome),
       lfsObjects: async path => (await this.#options.forge?.lfsObjects(path)) ?? null,
       closed: () => this.#closed(channel),
     };
@@ -133,7 +117,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   async quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null> {
     const task = { kind: 'quarantine', path: unit, name, measure: this.#options.measure() } as const;
     const found = await this.#tasks.ask(task, deadlineMs).catch(() => null);
-    const parsed = quarantineShape.safeParse(found);
+    const parsed = workerAnswers.quarantine.safeParse(found);
     if (!parsed.success) return null;
     const { has_objects: hasObjects, ...quarantine } = parsed.data;
     return { name, hasObjects, ...quarantine };
@@ -211,7 +195,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     return this.#isHere;
   }
 
-  #reported(channel: WorkerChannel, { repositories, ...state }: WorkerState): void {
+  #reported(channel: WorkerChannel, { repositories, ...state }: WorkerReport): void {
     const isFirst = !this.#isHere;
     this.#isHere = true;
     this.#last = { state, at: this.#options.monotonic() };
@@ -242,9 +226,12 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   }
 
   /** What other repositories borrow from this one may be in use, whatever its own refs reach. */
-  #take({ path, mark, measured }: ReportedRepository): void {
+  #take({ path, mark, measured }: RepositoryFigures): void {
     const [, number = '0'] = mark.startsWith(`${this.#id} `) ? mark.split(' ') : [];
-    const found = measured === null || measured.isLent ? null : measured;
+    const found =
+      measured === null || measured.lent
+        ? null
+        : { reachableBytes: measured.reachable_bytes, unreachableBytes: measured.unreachable_bytes };
     this.#options.reach.measured(path, found, /^\d{1,15}$/.test(number) ? Number(number) : 0);
   }
 
@@ -265,7 +252,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   #noteGit(execPath: string): void {
     const gits = this.#last?.state.gits ?? [];
     if (execPath === '' || gits.length === 0 || this.#otherGits.size >= mostGits) return;
-    if (!gits.some(({ execPaths }) => execPaths.includes(execPath))) this.#otherGits.add(execPath);
+    if (!gits.some(({ exec_paths: known }) => known.includes(execPath))) this.#otherGits.add(execPath);
   }
 
   #isRefused(path: string): boolean {

@@ -26,13 +26,8 @@ export type {
   GateServices,
   Health,
   RefusalRecord,
-  ReportedQuarantine,
-  ReportedRepository,
-  TaskOutcome,
   UploadSettings,
   WorkerChannel,
   WorkerLink,
   WorkerPeer,
-  WorkerState,
-  WorkerTask,
 } from './services.ts';

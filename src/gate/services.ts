@@ -1,9 +1,11 @@
 /** The parts of the daemon that the gate needs. */
 
+import type { Exchange } from '../bounded/index.ts';
 import type { Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Claimed, Synchronization } from '../oauth/index.ts';
 import type { Decision, DiskFull, FullDisk, QuotaSettings, Subject } from '../quota/index.ts';
+import type { WorkerReport } from '../wire/index.ts';
 import type { LocatedUnit } from './located-unit.ts';
 import type { PushAnswer, PushServices, PushWorker } from './push/services.ts';
 
@@ -40,110 +42,12 @@ export interface UploadSettings {
   repositoryPathsOf(upload: Upload): readonly string[];
 }
 
-/** How the git user's worker stands, as it says. */
-export interface WorkerState {
-  readonly version: string;
-  readonly pid: number;
-  readonly uid: number;
-  /** The programs of git that it can run. */
-  readonly gits: readonly {
-    readonly path: string;
-    readonly version: string;
-    /** Where its programs are, as hooks have it in GIT_EXEC_PATH. */
-    readonly execPaths: readonly string[];
-  }[];
-  /** Quarantines of pushes: those that it removed since its last report, and those whose receive-pack lives. */
-  readonly quarantines: {
-    readonly removed: readonly { readonly unit: string; readonly name: string; readonly bytes: number }[];
-    readonly held: readonly ReportedQuarantine[];
-  };
-  /** Null where it does not keep the hooks. */
-  readonly hooks: {
-    readonly repositories: number;
-    /** Repositories without a guard; `first` are the first of them. */
-    readonly unguarded: {
-      readonly count: number;
-      readonly first: readonly { readonly path: string; readonly why: string }[];
-    };
-    /** Guards that were taken out or replaced, and put back. */
-    readonly putBack: { readonly count: number; readonly last: string | null };
-  } | null;
-  /** Those whose figures are new. */
-  readonly repositories: readonly ReportedRepository[];
-}
-
-export interface ReportedQuarantine {
-  readonly unit: string;
-  readonly name: string;
-  readonly bytes: number;
-  /** When it was made, in milliseconds since 1970. */
-  readonly since: number;
-}
-
-/** The reachable bytes of a repository, by the worker. Times are milliseconds since 1970. */
-export interface ReportedRepository {
-  readonly path: string;
-  readonly at: number;
-  /** The daemon's mark that was known when measuring began; empty: none was. */
-  readonly mark: string;
-  /** Null: it could not be measured. */
-  readonly measured: {
-    readonly objectBytes: number;
-    readonly reachableBytes: number;
-    readonly unreachableBytes: number;
-    /** Other repositories use its objects, also those that none of its own refs reaches. */
-    readonly isLent: boolean;
-  } | null;
-  readonly fault: string | null;
-  /** The last collection of garbage since the worker started. */
-  readonly collected: {
-    readonly at: number;
-    readonly freedBytes: number;
-    readonly fault: string | null;
-  } | null;
-}
-
-/** A task about the repository at `path`. */
-export type WorkerTask =
-  | { readonly kind: 'reclaim'; readonly path: string }
-  | {
-      readonly kind: 'space';
-      readonly path: string;
-      /** Somebody waits for it. */
-      readonly urgent: boolean;
-    }
-  /** A refused push: whether it makes the repository smaller, or brings back what nothing reached. */
-  | (PushTask & { readonly kind: 'judge'; readonly manner: 'any' | 'less' })
-  | (PushTask & { readonly kind: 'brings_back' })
-  /** A judged push goes on: which of its lines were done when it has ended. `sample` is of its judgement. */
-  | (PushTask & { readonly kind: 'outcome'; readonly sample: string | null })
-  | { readonly kind: 'quarantine'; readonly path: string; readonly name: string; readonly measure: string };
-
-/** See `JudgeTask`. */
-interface PushTask {
-  readonly path: string;
-  readonly quarantine: string | null;
-  readonly lines: string;
-  readonly hidden: readonly string[];
-  readonly exec_path: string;
-}
-
-export type TaskOutcome =
-  | { readonly is: 'done'; readonly result: Readonly<Record<string, unknown>> }
-  | { readonly is: 'fault'; readonly why: string };
-
 /** The connection to a worker. */
-export interface WorkerChannel {
-  /** Sends a message; none once the connection has ended. */
-  send(message: object): void;
-  /** Tells the worker why, and ends the connection. */
-  close(why: string): void;
-}
+export type WorkerChannel = Pick<Exchange, 'ask' | 'close' | 'send'>;
 
 /** Takes what comes from one connection of a worker. */
 export interface WorkerPeer {
-  reported(state: WorkerState): void;
-  ended(id: string, outcome: TaskOutcome): void;
+  reported(report: WorkerReport): void;
   /**
    * The largest LFS objects that the repository at this path has alone, by the forge's database; null: no
    * forge is named. Rejects with `not_ready` where that cannot be read.

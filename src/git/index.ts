@@ -62,6 +62,5 @@ export {
   removeForgeTemplates,
   writeForgeTemplates,
 } from './hooks/template.ts';
-export type { JobReport, WorkerReport } from './worker/report.ts';
 export { findGits, type GitProgram } from './worker/space/git-programs.ts';
 export { Worker, type WorkerOptions } from './worker/worker.ts';

@@ -154,7 +154,7 @@ export interface ObservedWorker {
     readonly version: string;
     readonly hooks: {
       readonly unguarded: Listed<TroubledPlace>;
-      readonly putBack: { readonly count: number; readonly last: string | null };
+      readonly put_back: { readonly count: number; readonly last: string | null };
     } | null;
     readonly quarantines: { readonly held: readonly ObservedQuarantine[] };
   } | null;

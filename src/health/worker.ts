@@ -44,7 +44,7 @@ function presence(worker: ObservedWorker): Finding[] {
       makeFinding('worker_idle', 'the worker was started before [hooks] KEEP = true was set', restart),
     ];
   }
-  const { unguarded, putBack } = state.hooks;
+  const { unguarded, put_back: putBack } = state.hooks;
   return [
     ...outdated,
     ...garbage(worker),

@@ -188,3 +188,13 @@ export {
   type WholePolicy,
   wholePolicy,
 } from './whole-policy.ts';
+export {
+  lfsAnswer,
+  lfsQuestion,
+  type RepositoryFigures,
+  type WorkerReport,
+  type WorkerTask,
+  workerAnswers,
+  workerReport,
+  workerTask,
+} from './worker.ts';

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { Judgements } from '../../src/daemon/judgements.ts';
-import type { WorkerTask } from '../../src/gate/index.ts';
+import type { WorkerTask } from '../../src/wire/index.ts';
 
 interface Asked {
   readonly task: WorkerTask;

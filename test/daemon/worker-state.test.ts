@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { DaemonWorker } from '../../src/daemon/worker-state.ts';
-import type { ReportedRepository } from '../../src/gate/index.ts';
+import type { RepositoryFigures } from '../../src/wire/index.ts';
 import { World, walk } from '../ledger/world.ts';
 
 // The daemon has other things that keep it running; the times of a queue do not.
@@ -53,11 +53,13 @@ function connect(worker: DaemonWorker) {
     send: message => {
       if ('mark' in message) mark = String(message.mark);
       if ('pushed' in message && Array.isArray(message.pushed)) pushed.push(...message.pushed);
+      return true;
     },
+    ask: () => Promise.reject(new Error('it answers nothing')),
     close: () => {},
   });
   return {
-    report: (...repositories: readonly ReportedRepository[]) =>
+    report: (...repositories: readonly RepositoryFigures[]) =>
       peer.reported({
         version: '1',
         pid: 1,
@@ -78,8 +80,8 @@ function connect(worker: DaemonWorker) {
   };
 }
 
-function figures(mark: string, isLent = false): ReportedRepository {
-  const measured = { objectBytes: 100, reachableBytes: 30, unreachableBytes: 70, isLent };
+function figures(mark: string, lent = false): RepositoryFigures {
+  const measured = { object_bytes: 100, reachable_bytes: 30, unreachable_bytes: 70, lent };
   return { path: '/srv/a.git', at: 1, mark, measured, fault: null, collected: null };
 }
 
@@ -183,7 +185,7 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
     clock.now += count * 3_600_000;
     worker.look();
   };
-  const report = (...repositories: readonly ReportedRepository[]): void => {
+  const report = (...repositories: readonly RepositoryFigures[]): void => {
     const connection = connect(worker);
     connection.report(...repositories.map(each => ({ ...each, mark: connection.mark() })));
     connection.end();

@@ -52,6 +52,12 @@ export class FakeWorker {
     this.send({ report: { ...idleReport, ...differing } });
   }
 
+  /** Resolves with an answer, which comes after all that was sent before. */
+  lfs(path: string): Promise<Message | null> {
+    this.send({ task: { id: 'lfs', kind: 'lfs', path } });
+    return this.next('result');
+  }
+
   /** Resolves with the next message that has this field; null: the connection has ended. */
   async next(field: string): Promise<Message | null> {
     for await (const message of this.#messages.iterator({ destroyOnReturn: false }))

@@ -41,21 +41,13 @@ t.test('reports are taken as they are, many on one connection', async t => {
     repositories: [figures],
     gits: [{ path: 'git', version: '2.39.5', exec_paths: ['/usr/lib/git-core'] }],
   });
-  // Its answer comes after all that came before.
-  worker.send({ lfs: { id: '1', path: '/srv/git/a/b.git' } });
-  t.same(await worker.next('answer'), { answer: { id: '1', objects: [{ oid: 'f'.repeat(64), bytes: 5 }] } });
-  const { put_back: putBack, ...others } = hooks;
+  const objects = [{ oid: 'f'.repeat(64), bytes: 5 }];
+  t.match(await worker.lfs('/srv/git/a/b.git'), { result: { value: { objects } } });
   t.match(told.workers, [
-    { hooks: { ...others, putBack }, quarantines: { removed: [], held }, repositories: [] },
+    { hooks, quarantines: { removed: [], held }, repositories: [] },
     {
-      gits: [{ path: 'git', version: '2.39.5', execPaths: ['/usr/lib/git-core'] }],
-      repositories: [
-        {
-          path: figures.path,
-          measured: { objectBytes: 10, reachableBytes: 7, unreachableBytes: 3 },
-          collected: { at: 4, freedBytes: -2, fault: null },
-        },
-      ],
+      gits: [{ path: 'git', version: '2.39.5', exec_paths: ['/usr/lib/git-core'] }],
+      repositories: [{ ...figures, mark: '', measured: { ...figures.measured, lent: false } }],
     },
   ]);
 });
@@ -68,7 +60,7 @@ t.test('a worker of another version is told what is not understood, and its conn
     [{ report: 5 }, /report/],
     [{ report: { ...idleReport, repositories: many } }, /report\.repositories/],
     [{ result: { id: 'x', value: 5 } }, /result\.value/],
-    [{ other: {} }, /not known here: other/],
+    [{ other: {} }, /of another version: report/],
     ['no JSON\n', /not JSON/],
     [`${'x'.repeat(1024 * 1024 + 1)}\n`, /more than 1048576 bytes/],
   ] as const) {
@@ -88,8 +80,7 @@ t.test('the connection is open as long as both are there, whatever else the sock
   t.equal((await askTrusted('/healthz')).status, 200);
   // Longer than a connection may be idle.
   await new Promise(resolve => setTimeout(resolve, 250));
-  worker.send({ lfs: { id: '1', path: '/srv/git/a/c.git' } });
-  t.same(await worker.next('answer'), { answer: { id: '1', objects: null } });
+  t.match(await worker.lfs('/srv/git/a/c.git'), { result: { value: { objects: null } } });
   const ended = once(worker.socket, 'close');
   await trusted.close();
   await ended;

@@ -18,12 +18,12 @@ import {
   type PushWorker,
   type RefusalRecord,
   type UploadSettings,
-  type WorkerState,
 } from '../../src/gate/index.ts';
 import type { Timing } from '../../src/gate/push/timing.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import type { FullDisk } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
+import type { WorkerReport } from '../../src/wire/index.ts';
 import { settings, silentLog } from '../ledger/world.ts';
 
 export interface Answer {
@@ -50,7 +50,7 @@ export interface Told {
   readonly refused: RefusalRecord[];
   readonly measured: string[];
   readonly letThrough: string[];
-  readonly workers: WorkerState[];
+  readonly workers: WorkerReport[];
   /** Those that count. */
   readonly pushes: AllowedPush[];
   /** What the daemon's book of pushes and its worker do otherwise than here. */
@@ -168,7 +168,6 @@ export async function openWorld(
         channel.send({ daemon: 'this start' });
         return {
           reported: state => told.workers.push(state),
-          ended: () => {},
           lfsObjects: async path =>
             path === '/srv/git/a/b.git' ? [{ oid: 'f'.repeat(64), bytes: 5 }] : null,
           closed: () => {},

@@ -114,7 +114,7 @@ const quarantines = { held: [] };
 
 t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
   const seen = await observed(t);
-  const hooks = { unguarded: none, putBack: { count: 0, last: null } };
+  const hooks = { unguarded: none, put_back: { count: 0, last: null } };
   const told = (worker: Omit<Observed['worker'], keyof typeof idle> & Partial<typeof idle>) =>
     findings({ ...seen, worker: { ...idle, ...worker } }).filter(({ code }) =>
       /worker|garbage|repository_unguarded|hooks_replaced/.test(code),
@@ -138,7 +138,7 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
   t.match(
     told({
       isWanted: true,
-      state: { version, hooks: { unguarded, putBack: { count: 2, last: '/srv/git/a/b.git' } }, quarantines },
+      state: { version, hooks: { unguarded, put_back: { count: 2, last: '/srv/git/a/b.git' } }, quarantines },
       silentMs: 0,
     }),
     [

@@ -152,20 +152,16 @@ function figuresOf({ space }: ApiServices, { path, name, bytes }: RepositoryUnit
   return {
     name,
     stored_bytes: bytes,
-    reachable_bytes: measured?.reachableBytes ?? null,
-    unreachable_bytes: measured?.unreachableBytes ?? null,
+    reachable_bytes: measured?.reachable_bytes ?? null,
+    unreachable_bytes: measured?.unreachable_bytes ?? null,
     measured_at: found === null || measured === null ? null : isoTime(found.at),
     fault: found?.fault ?? null,
-    collected: collected && {
-      at: isoTime(collected.at),
-      freed_bytes: collected.freedBytes,
-      fault: collected.fault,
-    },
+    collected: collected && { ...collected, at: isoTime(collected.at) },
   };
 }
 
 function unreachableIn({ space }: ApiServices, path: string): number {
-  return space.figures(path)?.measured?.unreachableBytes ?? 0;
+  return space.figures(path)?.measured?.unreachable_bytes ?? 0;
 }
 
 /**
@@ -197,7 +193,7 @@ function unitsFor(services: ApiServices, repository: string | undefined): readon
     const all: RepositoryUnit[] = [];
     for (const { id, kind, owner, leaf, bytes } of ledger.units.units) {
       if (kind !== 'walked' || owner === null || !isGit(leaf)) continue;
-      if (all.length < mostRepositories && (space.figures(id)?.measured?.unreachableBytes ?? 0) > 0)
+      if (all.length < mostRepositories && (space.figures(id)?.measured?.unreachable_bytes ?? 0) > 0)
         all.push({ path: id, name: id, bytes });
     }
     return all;

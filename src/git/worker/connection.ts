@@ -1,43 +1,37 @@
 /**
- * The worker's connection to the daemon on TRUSTED_SOCKET: open as long as both are there, lines of JSON both
- * ways. The worker goes on while the daemon is away, and tries again later and later, up to ten seconds.
+ * The worker's connection to the daemon on TRUSTED_SOCKET, open as long as both are there. The worker goes on
+ * while the daemon is away, and tries again later and later, up to ten seconds.
  */
 
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { takeLines } from '../../bounded/index.ts';
+import { Exchange, type ExchangeHandlers, type Fields } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends Pick<ExchangeHandlers, 'answer' | 'take'> {
   /** `[server] TRUSTED_SOCKET`. */
   readonly socketPath: string;
   connected(): void;
-  /** A message of the daemon, as JSON. */
-  take(message: Fields): void;
-  /** The connection has ended, and what was asked over it. */
-  ended(): void;
   /** Called with each new reason why there is no connection, and with null once there is one. */
   fault(why: string | null): void;
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
-
 const protocol = 'softquota-worker';
 const longestLine = 4 * 1024 * 1024;
 /** The daemon takes no longer line. */
-export const longestSent = 1024 * 1024;
+const longestSent = 1024 * 1024;
 const answerMs = 5000;
-/** The daemon answers each report. */
-const silentMs = 30_000;
 const firstRetryMs = 100;
 const lastRetryMs = 10_000;
 
 export class DaemonConnection {
   readonly #options: ConnectionOptions;
   readonly #stop = new AbortController();
-  #socket: Socket | null = null;
+  #exchange: Exchange | null = null;
   #ended: Promise<void> = Promise.resolve();
+  /** Settled once nothing runs that was asked over an earlier connection. */
+  #idle: Promise<unknown> = Promise.resolve();
   #fault: string | null = null;
   /** Why the daemon has ended the connection. */
   #refused = '';
@@ -50,22 +44,27 @@ export class DaemonConnection {
     this.#ended = this.#go();
   }
 
+  /** Resolves once nothing runs any more that the daemon asked for. */
   async close(): Promise<void> {
     this.#stop.abort();
-    this.#socket?.destroySoon();
+    this.#exchange?.close('the worker stops');
     await this.#ended;
+    await this.#idle;
   }
 
   get isOpen(): boolean {
-    return this.#socket !== null;
+    return this.#exchange !== null;
   }
 
   /** Sends a message; false where there is no connection, or it is too long. */
   send(message: object): boolean {
-    const line = `${JSON.stringify(message)}\n`;
-    if (this.#socket === null || Buffer.byteLength(line) > longestSent) return false;
-    this.#socket.write(line);
-    return true;
+    return this.#exchange?.send(message) ?? false;
+  }
+
+  /** Asks the daemon; see `Exchange.ask`. */
+  async ask(question: object, mostMs: number, signal: AbortSignal): Promise<Fields> {
+    if (this.#exchange === null) throw new Error('the daemon is away');
+    return this.#exchange.ask(question, mostMs, signal);
   }
 
   async #go(): Promise<void> {
@@ -86,34 +85,32 @@ export class DaemonConnection {
     }
   }
 
+  /** Resolves once the connection has ended. */
   #serve(socket: Socket, head: Buffer): Promise<void> {
-    const { connected, take, ended } = this.#options;
-    this.#socket = socket;
-    socket.setTimeout(silentMs, () => socket.destroy());
-    // The end of the connection tells all.
-    socket.on('error', () => {});
-    const closed = new Promise<void>(resolve => {
-      socket.once('close', () => {
-        this.#socket = null;
-        ended();
+    const { connected, take, answer } = this.#options;
+    const exchange = new Exchange(socket, {
+      other: 'the daemon',
+      mostTaken: longestLine,
+      mostSent: longestSent,
+    });
+    this.#exchange = exchange;
+    return new Promise(resolve => {
+      const ended = (): void => {
+        this.#exchange = null;
+        this.#idle = Promise.all([this.#idle, exchange.idle()]);
         resolve();
-      });
-    });
-    takeLines(socket, {
-      mostBytes: longestLine,
-      take: line => {
-        const message = fieldsOf(line);
-        if (typeof message.refused === 'string') this.#refused = message.refused;
-        else {
-          this.#tell(null);
-          take(message);
+      };
+      const taken = (message: Fields): void => {
+        if (typeof message.refused === 'string') {
+          this.#refused = message.refused;
+          return;
         }
-      },
-      tooLong: () => socket.destroy(),
+        this.#tell(null);
+        take(message);
+      };
+      exchange.serve({ answer, take: taken, ended }, head);
+      connected();
     });
-    if (head.length > 0) socket.unshift(head);
-    connected();
-    return closed;
   }
 
   #tell(fault: string | null): void {
@@ -123,48 +120,26 @@ export class DaemonConnection {
   }
 }
 
-/** A line of the daemon; one that is not understood has no fields. */
-function fieldsOf(line: Buffer): Fields {
-  try {
-    const json: unknown = JSON.parse(line.toString());
-    return typeof json === 'object' && json !== null ? { ...json } : {};
-  } catch {
-    return {};
-  }
-}
-
 /** Rejects where the daemon does not take the connection over. */
 function upgraded(
   socketPath: string,
   signal: AbortSignal,
 ): Promise<{ readonly socket: Socket; readonly head: Buffer }> {
+  const overdue = AbortSignal.timeout(answerMs);
   return new Promise((resolve, reject) => {
     const asked = request({
       socketPath,
       path: '/v1/worker',
       headers: { Connection: 'Upgrade', Upgrade: protocol },
       agent: false,
+      signal: AbortSignal.any([signal, overdue]),
     });
-    const stop = (): void => void asked.destroy(new Error('the worker stops'));
-    const overdue = setTimeout(() => asked.destroy(new Error('the daemon does not answer')), answerMs);
-    const settled = (): void => {
-      clearTimeout(overdue);
-      signal.removeEventListener('abort', stop);
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    asked.on('upgrade', (_: IncomingMessage, socket, head) => {
-      settled();
-      resolve({ socket, head });
-    });
+    asked.on('upgrade', (_: IncomingMessage, socket, head) => resolve({ socket, head }));
     asked.on('response', response => {
-      settled();
       response.resume();
       reject(new Error(`the daemon is of another version: it answers with ${response.statusCode}`));
     });
-    asked.on('error', error => {
-      settled();
-      reject(error);
-    });
+    asked.on('error', error => reject(overdue.aborted ? new Error('the daemon does not answer') : error));
     asked.end();
   });
 }

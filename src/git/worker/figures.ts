@@ -1,6 +1,6 @@
 /** The figures of all repositories, and which of them the daemon does not have yet. */
 
-import { figuresJson, type RepositoryFigures } from './report.ts';
+import type { RepositoryFigures } from '../../wire/index.ts';
 
 /** Characters as JSON; the daemon takes a mebibyte with all else of a report. */
 const mostReported = 200_000;
@@ -35,7 +35,7 @@ export class Figures {
     let length = 0;
     for (const path of this.#unsent) {
       const figures = this.#all.get(path);
-      length += figures === undefined ? 0 : JSON.stringify(figuresJson(figures)).length;
+      length += figures === undefined ? 0 : JSON.stringify(figures).length;
       if (found.length > 0 && (length > mostReported || found.length === mostAtOnce)) break;
       this.#unsent.delete(path);
       if (figures !== undefined) found.push(figures);

@@ -10,11 +10,11 @@
 
 import { isWithin, type StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
+import type { WorkerReport } from '../../wire/index.ts';
 import { type Guard, type Guarded, hooksSignature } from '../hooks/guard.ts';
 import { reasonOf } from '../hooks/reason.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
-import type { JobReport } from './report.ts';
 
 export interface KeepHooksOptions {
   readonly storages: readonly StorageSettings[];
@@ -95,7 +95,7 @@ export class KeepHooks {
     this.#ended = Promise.all([watching, this.#goRound(new Pace(restForRound, signal))]);
   }
 
-  report(): JobReport {
+  report(): NonNullable<WorkerReport['hooks']> {
     const unguarded = [...this.#known].flatMap(([path, { isGuarded, why }]) =>
       isGuarded || why === null ? [] : [{ path, why }],
     );
@@ -111,7 +111,7 @@ export class KeepHooks {
     return {
       repositories: this.#known.size,
       unguarded: { count: unguarded.length, first },
-      putBack: { count: this.#putBack, last: this.#lastPutBack },
+      put_back: { count: this.#putBack, last: this.#lastPutBack },
     };
   }
 

@@ -13,13 +13,13 @@ import { messageOf, SoftquotaError } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
+import type { RepositoryFigures } from '../../wire/index.ts';
 import { borrowerOf, identity, lentObjects } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
 import { unremovable } from './removable.ts';
-import type { Collection, RepositoryFigures } from './report.ts';
 import { writeBitmap } from './space/bitmap.ts';
 import { collect } from './space/collect.ts';
 import { measure, type Reachability } from './space/measure.ts';
@@ -64,7 +64,7 @@ interface Known {
   /** Collections in a row that failed or freed nothing. */
   vain: number;
   bitmapAt: number;
-  collected: Collection | null;
+  collected: RepositoryFigures['collected'];
   /** The fault that was logged last. */
   fault: string | null;
 }
@@ -289,7 +289,7 @@ export class Reclaim {
       );
       const freedBytes = before.stored.bytes - after.stored.bytes;
       known.vain = freedBytes > 0 ? 0 : known.vain + 1;
-      known.collected = { at: Date.now(), freedBytes, fault: null };
+      known.collected = { at: Date.now(), freed_bytes: freedBytes, fault: null };
       log.info({ path, freed: formatBytes(Math.max(0, freedBytes)) }, 'garbage is collected');
       await this.#tell(path, known, after, mark);
       this.#planCollection(path, known, after);
@@ -297,7 +297,7 @@ export class Reclaim {
     } catch (error) {
       if (!this.#isStopped) {
         known.vain += 1;
-        known.collected = { at: Date.now(), freedBytes: 0, fault: messageOf(error) };
+        known.collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
         this.#tellFault(path, known, error);
       }
       throw error;
@@ -309,7 +309,7 @@ export class Reclaim {
     if (known.signature.text !== signature.text) return false;
     // Another program may have collected garbage.
     const stored = await storedObjects(path, Date.now(), this.#stop.signal);
-    return stored.bytes === known.measured.objectBytes;
+    return stored.bytes === known.measured.object_bytes;
   }
 
   async #findLent(pace: Pace): Promise<void> {
@@ -319,9 +319,9 @@ export class Reclaim {
     for (const [path, known] of [...this.#known]) {
       const { measured } = known;
       if (measured === null) continue;
-      const isLent = await this.#isLent(path);
-      if (isLent === measured.isLent) continue;
-      known.measured = { ...measured, isLent };
+      const lent = await this.#isLent(path);
+      if (lent === measured.lent) continue;
+      known.measured = { ...measured, lent };
       this.#options.found(this.#figuresOf(path, known));
     }
   }
@@ -335,8 +335,12 @@ export class Reclaim {
   async #tell(path: string, known: Known, found: Reachability, mark: string): Promise<void> {
     known.fault = null;
     const { stored, reachableBytes, unreachableBytes } = found;
-    const isLent = await this.#isLent(path);
-    known.measured = { objectBytes: stored.bytes, reachableBytes, unreachableBytes, isLent };
+    known.measured = {
+      object_bytes: stored.bytes,
+      reachable_bytes: reachableBytes,
+      unreachable_bytes: unreachableBytes,
+      lent: await this.#isLent(path),
+    };
     this.#options.found({ ...this.#figuresOf(path, known), mark });
   }
 

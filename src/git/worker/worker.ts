@@ -1,20 +1,20 @@
 /** The worker as a whole: its jobs, its connection to the daemon, and what it reports there. */
 
+import type { Fields } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
 import type { StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { version } from '../../version.ts';
+import { lfsAnswer, type WorkerReport, workerTask } from '../../wire/index.ts';
 import type { Guard } from '../hooks/guard.ts';
-import { DaemonConnection, type Fields } from './connection.ts';
+import { DaemonConnection } from './connection.ts';
 import { Figures } from './figures.ts';
 import { KeepHooks } from './keep-hooks.ts';
-import { LfsQuestions } from './lfs-questions.ts';
 import { pushTask } from './push-tasks.ts';
 import { Quarantines, type QuarantinesOptions } from './quarantines/quarantines.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
-import { reportJson } from './report.ts';
 import type { GitProgram } from './space/git-programs.ts';
-import { Tasks, textField, textFields } from './tasks.ts';
+import type { LfsObjects } from './space/lfs.ts';
 
 export interface WorkerOptions {
   /** `[server] TRUSTED_SOCKET`. */
@@ -40,6 +40,7 @@ export interface WorkerOptions {
 const reportEveryMs = 5000;
 /** Changes within this time are reported together. */
 const gatherMs = 200;
+const lfsMs = 300_000;
 
 export class Worker {
   readonly #options: WorkerOptions;
@@ -47,8 +48,6 @@ export class Worker {
   readonly #reclaim: Reclaim | null;
   readonly #quarantines: Quarantines;
   readonly #connection: DaemonConnection;
-  readonly #tasks: Tasks;
-  readonly #lfs: LfsQuestions;
   readonly #figures = new Figures();
   #daemonVersion = version;
   #timer: NodeJS.Timeout | null = null;
@@ -65,19 +64,13 @@ export class Worker {
         this.#figures.sendAllAgain();
         this.#reportIn(0);
       },
+      answer: (question, signal) => this.#do(question, signal),
       take: message => this.#take(message),
-      ended: () => {
-        this.#tasks.cancelAll();
-        this.#lfs.ended();
-      },
       fault: why => {
         if (why === null) log.info({ socket: trustedSocket }, 'the daemon takes reports');
         else log.warn({ socket: trustedSocket, why }, 'the daemon takes no report; the worker goes on');
       },
     });
-    const send = (message: object): boolean => this.#connection.send(message);
-    this.#lfs = new LfsQuestions(send);
-    this.#tasks = new Tasks((kind, task, signal) => this.#do(kind, task, signal), send);
     this.#quarantines = new Quarantines({
       storages: ofGit,
       exclude,
@@ -97,7 +90,7 @@ export class Worker {
             storages: ofGit,
             lfs: storages.filter(({ kind }) => kind === 'lfs'),
             exclude,
-            forgeLfs: (path, signal) => this.#lfs.ask(path, signal),
+            forgeLfs: (path, signal) => this.#forgeLfs(path, signal),
             log,
             found: figures => {
               this.#figures.put(figures);
@@ -120,26 +113,21 @@ export class Worker {
     this.#isClosed = true;
     clearTimeout(this.#timer ?? undefined);
     await Promise.all([
-      this.#tasks.close(),
+      this.#connection.close(),
       this.#hooks?.close(),
       this.#reclaim?.close(),
       this.#quarantines.close(),
     ]);
-    await this.#connection.close();
   }
 
   #take(message: Fields): void {
     if (typeof message.mark === 'string' && this.#reclaim !== null) this.#reclaim.mark = message.mark;
     if (typeof message.version === 'string') this.#meetVersion(message.version);
-    for (const path of textFields(message, 'pushed')) {
+    for (const path of textsIn(message.pushed)) {
       this.#reclaim?.pushed(path);
       this.#quarantines.asked(path);
     }
-    for (const path of textFields(message, 'asked')) this.#quarantines.asked(path);
-    if (typeof message.cancel === 'string') this.#tasks.cancel(message.cancel);
-    this.#lfs.take(fieldsIn(message, 'answer'));
-    const task = fieldsIn(message, 'task');
-    if (task !== null) this.#tasks.begin(task);
+    for (const path of textsIn(message.asked)) this.#quarantines.asked(path);
   }
 
   #meetVersion(daemon: string): void {
@@ -148,17 +136,22 @@ export class Worker {
     this.#options.log.warn({ worker: version, daemon }, 'the worker is of another version than the daemon');
   }
 
-  async #do(kind: string, task: Fields, signal: AbortSignal): Promise<object> {
-    const path = textField(task, 'path');
-    const ofPush = await pushTask(kind, task, signal, this.#options);
-    if (ofPush !== null) return ofPush;
-    if (kind !== 'space' && kind !== 'reclaim')
-      throw new Error('the worker is of another version than the daemon');
+  async #do(question: Fields, signal: AbortSignal): Promise<object> {
+    const { success, data: task } = workerTask.safeParse(question);
+    if (!success) throw new Error('the worker is of another version than the daemon');
+    if (task.kind !== 'space' && task.kind !== 'reclaim') return pushTask(task, signal, this.#options);
     if (this.#reclaim === null) throw new Error('the worker has no git, or [reclaim] RUN = never');
-    if (kind === 'space') return this.#reclaim.explain(path, task.urgent !== false);
-    const removedBytes = await this.#quarantines.removeIn(path);
-    const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(path);
+    if (task.kind === 'space') return this.#reclaim.explain(task.path, task.urgent);
+    const removedBytes = await this.#quarantines.removeIn(task.path);
+    const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(task.path);
     return { freed_bytes: freedBytes + removedBytes, unreachable_bytes: unreachableBytes };
+  }
+
+  /** Null: there is no forge. */
+  async #forgeLfs(path: string, signal: AbortSignal): Promise<LfsObjects | null> {
+    const answer = await this.#connection.ask({ kind: 'lfs', path }, lfsMs, signal);
+    const { objects } = lfsAnswer.parse(answer);
+    return objects && new Map(objects.map(({ oid, bytes }) => [oid, bytes]));
   }
 
   /** The next report is due then, if it would come later. */
@@ -178,8 +171,8 @@ export class Worker {
     this.#reportIn(this.#figures.hasUnsent ? gatherMs : reportEveryMs);
   }
 
-  #state(): object {
-    return reportJson({
+  #state(): WorkerReport {
+    return {
       version,
       pid: process.pid,
       uid: process.geteuid?.() ?? -1,
@@ -191,11 +184,11 @@ export class Worker {
       hooks: this.#hooks?.report() ?? null,
       quarantines: this.#quarantines.report(),
       repositories: this.#figures.next(),
-    });
+    };
   }
 }
 
-function fieldsIn(message: Fields, name: string): Fields | null {
-  const value = message[name];
-  return typeof value === 'object' && value !== null ? { ...value } : null;
+/** The texts of a list of a message. */
+function textsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.filter(each => typeof each === 'string') : [];
 }

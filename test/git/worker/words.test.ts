@@ -9,7 +9,7 @@ import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
 import { Reclaim } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
-import type { RepositoryFigures } from '../../../src/git/worker/report.ts';
+import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { must } from '../../e2e/run.ts';
 import { program } from './space/world.ts';
 
@@ -79,7 +79,7 @@ t.test('what has not changed is said again with the new mark, and what has is me
   reclaim.mark = 'one';
   reclaim.pushed(path);
   const first = await next();
-  t.match(first, { mark: 'one', measured: { unreachableBytes: 0, isLent: false } });
+  t.match(first, { mark: 'one', measured: { unreachable_bytes: 0, lent: false } });
   reclaim.mark = 'two';
   reclaim.pushed(path);
   const again = await next();
@@ -88,14 +88,14 @@ t.test('what has not changed is said again with the new mark, and what has is me
   await must('git', ['push', '-q', 'origin', ':big'], { cwd: clone });
   reclaim.pushed(path);
   const deleted = await next();
-  t.ok((deleted.measured?.unreachableBytes ?? 0) > 100_000);
+  t.ok((deleted.measured?.unreachable_bytes ?? 0) > 100_000);
   await settle(path);
   reclaim.pushed(path);
   t.same((await next()).measured, deleted.measured);
   // Loose objects go, and no ref changes.
   await must('git', ['prune', '--expire=now'], { cwd: path });
   reclaim.pushed(path);
-  t.match(await next(), { measured: { unreachableBytes: 0 } });
+  t.match(await next(), { measured: { unreachable_bytes: 0 } });
 });
 
 t.test('changes in the same moment are told apart, and those in the 2001st directory', async t => {
@@ -121,8 +121,8 @@ t.test('a repository that lends its objects says so', async t => {
   await must('git', ['push', '-q', 'origin', ':big'], { cwd: clone });
   reclaim.start();
   const lent = await next();
-  t.ok((lent.measured?.unreachableBytes ?? 0) > 100_000);
-  t.equal(lent.measured?.isLent, true);
-  t.equal((await next(fork)).measured?.isLent, false);
+  t.ok((lent.measured?.unreachable_bytes ?? 0) > 100_000);
+  t.equal(lent.measured?.lent, true);
+  t.equal((await next(fork)).measured?.lent, false);
   t.ok((await readdir(join(fork, 'objects/pack'))).length === 0);
 });

@@ -17,6 +17,7 @@ import {
   type StorageSettings,
 } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
+import type { WorkerReport } from '../../../wire/index.ts';
 import { RepositoryFinder } from '../finder.ts';
 import { Pace } from '../pace.ts';
 import { contentOf } from './content.ts';
@@ -37,16 +38,9 @@ export interface QuarantinesOptions {
   readonly processes?: () => Promise<readonly Process[]>;
 }
 
-export interface RemovedQuarantine {
-  readonly unit: string;
-  readonly name: string;
-  readonly bytes: number;
-}
-
-export interface HeldQuarantine extends RemovedQuarantine {
-  /** The time when it was made, in milliseconds since 1970. */
-  readonly since: number;
-}
+type RemovedQuarantine = WorkerReport['quarantines']['removed'][number];
+/** `since`: when it was made, in milliseconds since 1970. */
+type HeldQuarantine = WorkerReport['quarantines']['held'][number];
 
 interface Candidate extends HeldQuarantine {
   readonly uid: number;
@@ -123,7 +117,7 @@ export class Quarantines {
   }
 
   /** For a report: what was removed since the last one, and what a living process holds. */
-  report(): { readonly removed: readonly RemovedQuarantine[]; readonly held: readonly HeldQuarantine[] } {
+  report(): WorkerReport['quarantines'] {
     return {
       removed: this.#unreported.splice(0),
       held: [...this.#held.values()].flat().slice(0, mostReported),

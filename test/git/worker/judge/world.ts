@@ -224,7 +224,6 @@ export class World {
           tasks.connected(channel);
           return {
             reported: () => {},
-            ended: tasks.ended.bind(tasks),
             lfsObjects: async () => null,
             closed: () => void tasks.closed(channel),
           };

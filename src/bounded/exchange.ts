@@ -1,0 +1,184 @@
+/**
+ * Questions and answers between the daemon and the git user's worker: lines of JSON over one connection.
+ *
+ * Each line has one field that says its kind. Either side asks with `task`, takes a question back with `cancel`,
+ * and is answered with `result` or `fault`. `refused` tells why the other side ends the connection; any other
+ * line is a message. When the connection ends, what was asked has failed, and what runs for it is ended.
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { messageOf, SoftquotaError } from '../errors.ts';
+import { takeLines } from './lines.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface ExchangeOptions {
+  /** The other side in words, such as `the worker`. */
+  readonly other: string;
+  /** The longest lines that are taken and sent, in bytes. */
+  readonly mostTaken: number;
+  readonly mostSent: number;
+}
+
+export interface ExchangeHandlers {
+  /** Answers a question; rejects with the reason. The signal comes when nobody waits any more. */
+  answer(question: Fields, signal: AbortSignal): Promise<object>;
+  /** Takes a message. It throws what is wrong with it; the connection ends then. */
+  take(message: Fields): void;
+  ended(): void;
+}
+
+interface Asked {
+  answered(answer: Fields): void;
+  failed(why: string): void;
+}
+
+/** A side that does not read is given up. */
+const mostUnsent = 4 * 1024 * 1024;
+/** The worker reports every five seconds, and the daemon answers each report. */
+const silentMs = 30_000;
+const mostAsked = 1000;
+const longestFault = 2000;
+
+export class Exchange {
+  readonly #socket: Socket;
+  readonly #options: ExchangeOptions;
+  readonly #asked = new Map<string, Asked>();
+  readonly #doing = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
+
+  constructor(socket: Socket, options: ExchangeOptions) {
+    this.#socket = socket;
+    this.#options = options;
+  }
+
+  /** Begins to read. `head` is what has come already. */
+  serve(handlers: ExchangeHandlers, head: Buffer): void {
+    const socket = this.#socket;
+    const { other, mostTaken } = this.#options;
+    socket.setTimeout(silentMs, () => socket.destroy());
+    // The end of the connection tells all.
+    socket.on('error', () => {}).on('end', () => socket.destroySoon());
+    socket.once('close', () => {
+      this.#end(`${other} has stopped`);
+      handlers.ended();
+    });
+    takeLines(socket, {
+      mostBytes: mostTaken,
+      take: line => {
+        try {
+          this.#take(fieldsIn(line), handlers);
+        } catch (error) {
+          this.close(`${other} is of another version: ${messageOf(error)}`);
+        }
+      },
+      tooLong: () => this.close(`a line has more than ${mostTaken} bytes`),
+    });
+    if (head.length > 0) socket.unshift(head);
+    socket.resume();
+  }
+
+  /** Sends a message; false where the connection has ended, or the other side takes no line so long. */
+  send(message: object): boolean {
+    const line = `${JSON.stringify(message)}\n`;
+    if (!this.#socket.writable || Buffer.byteLength(line) > this.#options.mostSent) return false;
+    this.#socket.write(line);
+    if (this.#socket.writableLength > mostUnsent) this.#socket.destroy();
+    return true;
+  }
+
+  /**
+   * Asks the other side, at once. Rejects with `not_ready` where there is no answer in time, too much is asked,
+   * the signal comes, or the connection ends; the other side ends what it has begun then.
+   */
+  async ask(question: object, answerMs: number, signal?: AbortSignal): Promise<Fields> {
+    const { other } = this.#options;
+    if (this.#asked.size >= mostAsked) throw notReady(`${other} has too much to do; ask again later`);
+    if (signal?.aborted === true) throw notReady('nobody waits for it any more');
+    const id = randomBytes(12).toString('hex');
+    const { promise, resolve, reject } = Promise.withResolvers<Fields>();
+    const cancel = (why: string): void => {
+      this.send({ cancel: id });
+      reject(notReady(why));
+    };
+    const gone = (): void => cancel('nobody waits for it any more');
+    const timer = setTimeout(() => cancel(`${other} did not answer in time`), answerMs).unref();
+    signal?.addEventListener('abort', gone, { once: true });
+    this.#asked.set(id, { answered: resolve, failed: why => reject(notReady(why)) });
+    if (!this.send({ task: { id, ...question } })) reject(notReady(`${other} cannot be asked`));
+    try {
+      return await promise;
+    } finally {
+      this.#asked.delete(id);
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', gone);
+    }
+  }
+
+  /** Tells the other side why, and ends the connection. What was asked fails with `asked`. */
+  close(why: string, asked = why): void {
+    this.send({ refused: why });
+    this.#end(asked);
+    this.#socket.destroySoon();
+  }
+
+  /** Resolves once nothing runs for the other side. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#doing.values()].map(({ done }) => done));
+  }
+
+  #take(message: Fields, handlers: ExchangeHandlers): void {
+    const { task, cancel, result, fault } = message;
+    if (task !== undefined) this.#begin(asFields(task, 'task'), handlers);
+    else if (cancel !== undefined) this.#doing.get(String(cancel))?.stop.abort();
+    else if (result !== undefined) {
+      const { id, value } = asFields(result, 'result');
+      const answer = asFields(value, 'result.value');
+      this.#asked.get(String(id))?.answered(answer);
+    } else if (fault !== undefined) {
+      const { id, why } = asFields(fault, 'fault');
+      this.#asked.get(String(id))?.failed(String(why).slice(0, longestFault));
+    } else handlers.take(message);
+  }
+
+  #begin(task: Fields, handlers: ExchangeHandlers): void {
+    const id = String(task.id);
+    const stop = new AbortController();
+    const done = this.#do(id, task, handlers, stop.signal).finally(() => this.#doing.delete(id));
+    this.#doing.set(id, { stop, done });
+  }
+
+  async #do(id: string, task: Fields, handlers: ExchangeHandlers, signal: AbortSignal): Promise<void> {
+    try {
+      const value = await handlers.answer(task, signal);
+      if (!signal.aborted && !this.send({ result: { id, value } }))
+        this.send({ fault: { id, why: 'the answer is too long' } });
+    } catch (error) {
+      if (!signal.aborted) this.send({ fault: { id, why: messageOf(error).slice(0, longestFault) } });
+    }
+  }
+
+  #end(why: string): void {
+    for (const { failed } of this.#asked.values()) failed(why);
+    for (const { stop } of this.#doing.values()) stop.abort();
+  }
+}
+
+function fieldsIn(line: Buffer): Fields {
+  let json: unknown;
+  try {
+    json = JSON.parse(line.toString());
+  } catch {
+    throw new SoftquotaError('bad_parameter', 'a line that is not JSON');
+  }
+  return asFields(json, 'a line');
+}
+
+function asFields(value: unknown, name: string): Fields {
+  if (typeof value === 'object' && value !== null) return { ...value };
+  throw new SoftquotaError('bad_parameter', `${name} is not as expected`);
+}
+
+function notReady(why: string): SoftquotaError {
+  return new SoftquotaError('not_ready', why);
+}
