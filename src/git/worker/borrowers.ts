@@ -1,6 +1,6 @@
 /**
- * Finds out whether other repositories use the objects of one: then nothing of it may be deleted, and nothing
- * forgiven, whether its own refs reach it or not.
+ * Finds out which repositories lend their objects to others: then nothing of these may be deleted or forgiven,
+ * whether their own refs reach it or not.
  */
 
 import { stat } from 'node:fs/promises';
@@ -11,30 +11,14 @@ import type { Pace } from './pace.ts';
 
 const mostAlternates = 100;
 
-/** The first of the repositories whose alternates lead to these objects; null: none does. */
-export async function borrowerOf(
-  path: string,
-  repositories: Iterable<string>,
-  pace: Pace,
-): Promise<string | null> {
-  const own = await identity(`${path}/objects`);
-  for (const other of repositories) {
-    await pace.step();
-    if (other === path) continue;
-    for (const alternate of alternatesOf(other))
-      if (own !== null && (await identity(alternate)) === own) return other;
-  }
-  return null;
-}
-
-/** Returns the object directories that these repositories borrow from, as `identity` gives them. */
+/** Which object directories these repositories borrow from, as `identity` gives them. */
 export async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
   const lent = new Set<string>();
   for (const repository of repositories) {
     await pace.step();
     for (const alternate of alternatesOf(repository)) {
       const lender = await identity(alternate);
-      if (lender !== null) lent.add(lender);
+      if (lender !== null && lender !== (await identity(`${repository}/objects`))) lent.add(lender);
     }
   }
   return lent;

@@ -1,25 +1,22 @@
 /**
- * Keeps repositories guarded: finds new ones in the storage, puts hooks in, and puts back what somebody takes
- * out.
+ * Keeps repositories guarded: puts hooks into new ones, and puts back what somebody takes out.
  *
- * It looks at the directories above the repositories some times a second, which tells of new ones, and goes
- * round the hooks of all known repositories. Both take a small part of a core: with many thousands of
+ * It goes round the hooks of all known repositories, which takes a small part of a core: with many thousands of
  * repositories a round takes longer. Git and forges still write into a new repository when it appears, so it
  * is looked after again and again for some seconds.
  */
 
-import { isWithin, type StorageSettings } from '../../layout/index.ts';
+import { isWithin } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
 import { type Guard, type Guarded, hooksSignature } from '../hooks/guard.ts';
 import { reasonOf } from '../hooks/reason.ts';
-import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
+import type { Repositories } from './repositories.ts';
 
 export interface KeepHooksOptions {
-  readonly storages: readonly StorageSettings[];
-  /** Names of directories that are left out. */
-  readonly exclude: readonly string[];
+  /** Those whose walk comes some times a second. */
+  readonly repositories: Repositories;
   /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
   readonly guard: Guard;
@@ -29,38 +26,34 @@ export interface KeepHooksOptions {
 }
 
 interface Known {
-  /** The signature of the hooks after the last look; null: there was none. */
-  signature: string | null;
-  isGuarded: boolean;
+  /** As it was after somebody looked after it; null: nobody has. */
+  readonly signature: string | null;
+  readonly isGuarded: boolean;
   /** Why it is not guarded. */
-  why: string | null;
+  readonly why: string | null;
 }
 
-/** A repository that appeared, and is looked after again when the next of these times is over. */
-interface Young {
-  readonly since: number;
-  next: number;
-}
-
-/** Milliseconds after a repository appeared. */
-const looksAfter = [0, 100, 300, 600, 1000, 2000, 5000, 15_000, 60_000];
-const passEveryMs = 200;
-/** Rest for each part of work: half a core's time at first, a fifth for new ones, a twentieth on rounds. */
+const lookEveryMs = 200;
+/** After it appeared, a repository is looked after for so long where it is guarded, and where it is not. */
+const settledMs = 5000;
+const youngMs = 60_000;
+/** Of the time of one core: half at first, a fifth for what is new, a twentieth for going round. */
 const restAtFirst = 1;
 const restForNew = 4;
 const restForRound = 19;
 const roundEveryMs = 1000;
 const mostNamed = 20;
 const longestWhy = 1000;
-/** Characters as JSON; the daemon takes 64 KiB. */
+/** Characters as JSON; there is room for all else of a report. */
 const mostReported = 20_000;
+const notGuarded = 'a repository is not guarded';
 
 export class KeepHooks {
   readonly #options: KeepHooksOptions;
   readonly #known = new Map<string, Known>();
-  readonly #young = new Map<string, Young>();
+  /** Those that appeared, with the time, on the monotonic clock. */
+  readonly #young = new Map<string, number>();
   readonly #stop = new AbortController();
-  readonly #finder: RepositoryFinder;
   /** Roots below which a repository of a forge was seen. */
   readonly #forgeRoots = new Set<string>();
   /** Places where a repository may be that the worker cannot look into, and why. */
@@ -71,13 +64,15 @@ export class KeepHooks {
 
   constructor(options: KeepHooksOptions) {
     this.#options = options;
-    const { storages, exclude } = options;
-    this.#finder = new RepositoryFinder({
-      storages,
-      exclude,
-      found: paths => this.#meet(paths),
-      gone: path => this.#forget(path),
-      isStopped: () => this.#isStopped,
+    options.repositories.add({
+      found: path => {
+        this.#known.set(path, { signature: null, isGuarded: false, why: null });
+        this.#young.set(path, performance.now());
+      },
+      gone: path => {
+        this.#known.delete(path);
+        this.#young.delete(path);
+      },
     });
   }
 
@@ -86,11 +81,10 @@ export class KeepHooks {
    */
   async start(): Promise<void> {
     const { signal } = this.#stop;
-    const pace = new Pace(restForNew, signal);
-    await this.#pass(pace);
+    await this.#options.repositories.start();
     const first = [...this.#young.keys()];
     this.#young.clear();
-    const watching = this.#watch(pace);
+    const watching = this.#watch(new Pace(restForNew, signal));
     await this.#goThrough(first, new Pace(restAtFirst, signal));
     this.#ended = Promise.all([watching, this.#goRound(new Pace(restForRound, signal))]);
   }
@@ -126,47 +120,24 @@ export class KeepHooks {
 
   async #watch(pace: Pace): Promise<void> {
     while (!this.#isStopped) {
-      await pace.pause(passEveryMs);
-      await this.#pass(pace);
-      await this.#lookAfterYoung(pace);
+      this.#noticeUnread();
+      for (const [path, since] of this.#young) {
+        if (this.#isStopped) return;
+        const isGuarded = await this.#lookAfter(path);
+        // What nothing touched since it was guarded, for so long, is left to the round.
+        if (performance.now() - since > (isGuarded ? settledMs : youngMs)) this.#young.delete(path);
+        await pace.step();
+      }
+      await pace.pause(lookEveryMs);
     }
   }
 
-  async #pass(pace: Pace): Promise<void> {
-    await this.#finder.pass(pace);
+  #noticeUnread(): void {
     const before = this.#unread;
-    this.#unread = this.#finder.unread;
-    const isSame =
-      before.size === this.#unread.size && [...before.keys()].every(path => this.#unread.has(path));
-    if (isSame) return;
-    for (const [path, code] of this.#unread)
-      if (!before.has(path)) this.#options.log.warn({ path, why: unreadable(code) }, notGuarded);
-    this.#options.changed();
-  }
-
-  #meet(paths: readonly string[]): void {
-    for (const path of paths) {
-      this.#known.set(path, { signature: null, isGuarded: false, why: null });
-      this.#young.set(path, { since: performance.now(), next: 0 });
-    }
-  }
-
-  #forget(path: string): void {
-    this.#known.delete(path);
-    this.#young.delete(path);
-  }
-
-  async #lookAfterYoung(pace: Pace): Promise<void> {
-    for (const [path, young] of this.#young) {
-      if (this.#isStopped) return;
-      const age = performance.now() - young.since;
-      if (age < (looksAfter[young.next] ?? 0)) continue;
-      while (age >= (looksAfter[young.next] ?? Number.POSITIVE_INFINITY)) young.next += 1;
-      const isGuarded = await this.#lookAfter(path);
-      // A guarded repository that nothing has touched for so long is left to the round.
-      if (young.next === looksAfter.length || (isGuarded && age > settledMs)) this.#young.delete(path);
-      await pace.step();
-    }
+    this.#unread = this.#options.repositories.unread;
+    const fresh = [...this.#unread].filter(([path]) => !before.has(path));
+    for (const [path, code] of fresh) this.#options.log.warn({ path, why: unreadable(code) }, notGuarded);
+    if (fresh.length > 0 || before.size !== this.#unread.size) this.#options.changed();
   }
 
   /** Goes round all that is known, and looks after what became another. */
@@ -174,7 +145,7 @@ export class KeepHooks {
     while (!this.#isStopped) {
       const begun = performance.now();
       await this.#goThrough([...this.#known.keys()], pace);
-      await pace.pause(Math.max(roundEveryMs - (performance.now() - begun), passEveryMs));
+      await pace.pause(Math.max(roundEveryMs - (performance.now() - begun), lookEveryMs));
     }
   }
 
@@ -201,17 +172,13 @@ export class KeepHooks {
     if (signature !== null && signature === known.signature) return known.isGuarded;
     if (signature === null) {
       // Without a fault it is gone, or nothing of it is there yet: the directories above tell.
-      if (this.#take(known, null, { isGuarded: false, why: fault })) {
-        if (fault !== null) log.warn({ path, why: fault }, notGuarded);
-        changed();
-      }
+      this.#put(path, { signature: null, isGuarded: false, why: fault });
       return false;
     }
-    const wasGuarded = known.isGuarded;
     const found = await guard.guard(path, this.#isInForge(path));
     if (found.isForge) this.#rememberForge(path);
     const isGuarded = found.is === 'guarded';
-    if (found.put && wasGuarded) {
+    if (found.put && known.isGuarded) {
       this.#putBack += 1;
       this.#lastPutBack = path;
       log.warn({ path }, 'the hooks were taken out or replaced; they are back');
@@ -222,19 +189,18 @@ export class KeepHooks {
     // A repository that is not guarded is tried again each time; one that changed meanwhile, also by this,
     // once more.
     const after = isGuarded ? await hooksSignature(path).catch(() => null) : null;
-    const settled = after === signature ? signature : null;
-    if (this.#take(known, settled, { isGuarded, why: whyOf(found) })) {
-      if (found.is === 'fault') log.warn({ path, why: found.why }, notGuarded);
-      changed();
-    }
+    this.#put(path, { signature: after === signature ? signature : null, isGuarded, why: whyOf(found) });
     return isGuarded;
   }
 
-  /** Keeps what was found; true if a fault came or went. */
-  #take(known: Known, signature: string | null, { isGuarded, why }: Omit<Known, 'signature'>): boolean {
-    const isOther = known.why !== why;
-    Object.assign(known, { signature, isGuarded, why });
-    return isOther;
+  /** Keeps what was found, unless the repository has gone, and tells of a fault that came or went. */
+  #put(path: string, found: Known): void {
+    const before = this.#known.get(path);
+    if (before === undefined) return;
+    this.#known.set(path, found);
+    if (before.why === found.why) return;
+    if (found.why !== null) this.#options.log.warn({ path, why: found.why }, notGuarded);
+    this.#options.changed();
   }
 
   #isInForge(path: string): boolean {
@@ -242,12 +208,9 @@ export class KeepHooks {
   }
 
   #rememberForge(path: string): void {
-    for (const root of this.#finder.rootsAround(path)) this.#forgeRoots.add(root);
+    for (const root of this.#options.repositories.rootsAround(path)) this.#forgeRoots.add(root);
   }
 }
-
-const settledMs = 5000;
-const notGuarded = 'a repository is not guarded';
 
 function unreadable(code: string): string {
   return `it cannot be looked into (${code}): the worker runs as the user ${process.geteuid?.() ?? -1}`;

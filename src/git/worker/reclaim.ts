@@ -7,30 +7,27 @@
  * repository whose collection fails, or frees nothing, is tried less and less often.
  */
 
-import { unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, SoftquotaError } from '../../errors.ts';
-import { encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
-import { borrowerOf, identity, lentObjects } from './borrowers.ts';
+import { identity, lentObjects } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
-import { RepositoryFinder } from './finder.ts';
 import { Pace } from './pace.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
-import { unremovable } from './removable.ts';
-import { writeBitmap } from './space/bitmap.ts';
+import type { Repositories } from './repositories.ts';
 import { collect } from './space/collect.ts';
+import type { GitProgram } from './space/git-programs.ts';
 import { measure, type Reachability } from './space/measure.ts';
+import { writeBitmap } from './space/repack.ts';
+import { UnusableRepository } from './space/repository-config.ts';
 import { storedObjects } from './space/stored.ts';
-import { UnusableRepository } from './space/unusable-repository.ts';
 import { withView } from './space/view.ts';
-import { SpaceExplainer, type SpaceExplainerOptions } from './space-explainer.ts';
 
-export interface ReclaimOptions extends Omit<SpaceExplainerOptions, 'stop'> {
-  /** Names of directories that are left out. */
-  readonly exclude: readonly string[];
+export interface ReclaimOptions {
+  readonly repositories: Repositories;
+  readonly program: GitProgram;
   /** `[reclaim] RUN`, where that is not `never`. */
   readonly run: 'measure' | 'gc';
   /** `[reclaim] EXPIRE`. */
@@ -89,8 +86,6 @@ export class Reclaim {
   readonly #known = new Map<string, Known>();
   readonly #queues = new DiskQueues();
   readonly #stop = new AbortController();
-  readonly #finder: RepositoryFinder;
-  readonly #explainer: SpaceExplainer;
   /** The object directories that other repositories borrow from. */
   #lent: ReadonlySet<string> = new Set();
   /** The last mark of the daemon. */
@@ -99,19 +94,12 @@ export class Reclaim {
 
   constructor(options: ReclaimOptions) {
     this.#options = options;
-    const { storages, exclude } = options;
-    this.#explainer = new SpaceExplainer({ ...options, stop: this.#stop.signal });
-    this.#finder = new RepositoryFinder({
-      storages,
-      exclude,
-      found: paths => {
-        for (const path of paths) this.#meet(path);
-      },
+    options.repositories.add({
+      found: path => this.#meet(path),
       gone: path => {
         this.#known.delete(path);
         options.gone(path);
       },
-      isStopped: () => this.#isStopped,
     });
   }
 
@@ -122,7 +110,7 @@ export class Reclaim {
   /** Ends what runs, without harm to any repository. */
   async close(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#rounds, this.#queues.close(), this.#explainer.ended()]);
+    await Promise.all([this.#rounds, this.#queues.close()]);
   }
 
   /** Somebody pushed: the repository is measured soon. */
@@ -138,11 +126,6 @@ export class Reclaim {
       const dropped = () => reject(new SoftquotaError('not_ready', 'the worker has stopped'));
       this.#queues.add({ path, run, dropped }, true).catch(reject);
     });
-  }
-
-  /** Reports what takes a repository's space; see `SpaceExplainer.explain`. */
-  explain(path: string, isUrgent: boolean): Promise<object> {
-    return this.#explainer.explain(path, isUrgent);
   }
 
   get #isStopped(): boolean {
@@ -164,15 +147,13 @@ export class Reclaim {
       fault: null,
     };
     this.#known.set(path, known);
-    // Hooks of earlier versions showed it.
-    void unlink(encodePath(`${path}/softquota-space`)).catch(() => {});
     return known;
   }
 
   async #goRound(): Promise<void> {
     const pace = new Pace(restForRound, this.#stop.signal);
+    await this.#options.repositories.start();
     while (!this.#isStopped) {
-      await this.#finder.pass(pace);
       await this.#findLent(pace);
       for (const [path, known] of [...this.#known]) {
         if (this.#isStopped) return;
@@ -272,15 +253,10 @@ export class Reclaim {
     const { mark } = this;
     const { program, expireMs, log } = this.#options;
     try {
-      const borrower = await borrowerOf(path, this.#known.keys(), new Pace(1, this.#stop.signal));
-      if (borrower !== null)
+      await this.#options.repositories.start();
+      await this.#findLent(new Pace(1, this.#stop.signal));
+      if (await this.#isLent(path))
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
-      // A repack that cannot remove what it replaces makes the repository twice as large.
-      const kept = await unremovable(path);
-      if (kept !== null)
-        throw new UnusableRepository(
-          `nothing is deleted: the worker's user may not remove objects in ${kept}`,
-        );
       const { before, after } = await withView(
         path,
         { program },

@@ -12,17 +12,14 @@ import { withView } from './space/view.ts';
 
 export interface SpaceExplainerOptions {
   readonly program: GitProgram;
+  /** All of them: those of LFS objects lie beside those of repositories. */
   readonly storages: readonly StorageSettings[];
-  /** Those of LFS objects. */
-  readonly lfs: readonly StorageSettings[];
   /**
    * The LFS objects that a forge's database has for this repository alone; null: no forge is named. Rejects
    * where that is not known.
    */
   readonly forgeLfs: (path: string, signal: AbortSignal) => Promise<LfsObjects | null>;
   readonly log: Pick<Log, 'warn'>;
-  /** Ends what is under way. */
-  readonly stop: AbortSignal;
 }
 
 const explainMs = 60_000;
@@ -31,6 +28,7 @@ const mostExplained = 2;
 
 export class SpaceExplainer {
   readonly #options: SpaceExplainerOptions;
+  readonly #stop = new AbortController();
   /** Those that somebody waits for, and those that are made before anybody asks. */
   readonly #urgent = new Set<Promise<unknown>>();
   readonly #others = new Set<Promise<unknown>>();
@@ -39,8 +37,9 @@ export class SpaceExplainer {
     this.#options = options;
   }
 
-  /** Resolves once no report is under way. */
-  async ended(): Promise<void> {
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    this.#stop.abort();
     await Promise.all([...this.#urgent, ...this.#others]);
   }
 
@@ -56,11 +55,11 @@ export class SpaceExplainer {
   }
 
   async #explain(path: string, isUrgent: boolean): Promise<object> {
-    const { program, stop } = this.#options;
+    const { program } = this.#options;
     const findings = await withView(
       path,
       { program },
-      { timeoutMs: isUrgent ? explainMs : unaskedMs, signal: stop, isUrgent },
+      { timeoutMs: isUrgent ? explainMs : unaskedMs, signal: this.#stop.signal, isUrgent },
       (view, limits) => explainSpace(view, limits, () => this.#lfsObjects(path, limits.signal)),
     );
     return spaceJson(findings);
@@ -68,12 +67,12 @@ export class SpaceExplainer {
 
   /** Those in stores that are the repository's alone, and in a forge's store those that only it has. */
   async #lfsObjects(path: string, signal: AbortSignal): Promise<LfsObjects | null> {
-    const { storages, lfs, forgeLfs, log } = this.#options;
+    const { storages, forgeLfs, log } = this.#options;
     const ofForge = forgeLfs(path, signal).catch(error => {
       log.warn({ path, why: messageOf(error) }, 'the LFS objects of a repository are not known');
       return null;
     });
-    const own = await lfsObjects(lfsStores(path, [...storages, ...lfs]), signal);
+    const own = await lfsObjects(lfsStores(path, storages), signal);
     const others = await ofForge;
     return own === null || others === null ? (own ?? others) : new Map([...own, ...others]);
   }

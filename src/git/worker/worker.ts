@@ -13,8 +13,10 @@ import { KeepHooks } from './keep-hooks.ts';
 import { pushTask } from './push-tasks.ts';
 import { Quarantines, type QuarantinesOptions } from './quarantines/quarantines.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
+import { Repositories } from './repositories.ts';
 import type { GitProgram } from './space/git-programs.ts';
 import type { LfsObjects } from './space/lfs.ts';
+import { SpaceExplainer } from './space-explainer.ts';
 
 export interface WorkerOptions {
   /** `[server] TRUSTED_SOCKET`. */
@@ -41,11 +43,16 @@ const reportEveryMs = 5000;
 /** Changes within this time are reported together. */
 const gatherMs = 200;
 const lfsMs = 300_000;
+/** Hooks come into new repositories within a second. */
+const walkWithHooksMs = 200;
+const walkMs = 60_000;
 
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #hooks: KeepHooks | null;
-  readonly #reclaim: Reclaim | null;
+  readonly #repositories: Repositories;
+  readonly #reclaim: Reclaim | null = null;
+  readonly #explainer: SpaceExplainer | null = null;
   readonly #quarantines: Quarantines;
   readonly #connection: DaemonConnection;
   readonly #figures = new Figures();
@@ -58,6 +65,9 @@ export class Worker {
     const { guard, reclaim, storages, exclude, isForge, isAlone, log, trustedSocket, processes } = options;
     const ofGit = storages.filter(({ kind }) => kind === 'repos' || kind === 'wiki');
     const changed = (): void => this.#reportIn(gatherMs);
+    const everyMs = guard === null ? walkMs : walkWithHooksMs;
+    const repositories = new Repositories({ storages: ofGit, exclude, everyMs });
+    this.#repositories = repositories;
     this.#connection = new DaemonConnection({
       socketPath: trustedSocket,
       connected: () => {
@@ -72,32 +82,32 @@ export class Worker {
       },
     });
     this.#quarantines = new Quarantines({
-      storages: ofGit,
-      exclude,
+      repositories,
       isAlone,
       log,
       changed,
       ...(processes === undefined ? {} : { processes }),
     });
-    this.#hooks = guard && new KeepHooks({ storages: ofGit, exclude, isForge, guard, log, changed });
+    this.#hooks = guard && new KeepHooks({ repositories, isForge, guard, log, changed });
     const [program] = options.gits;
-    this.#reclaim =
-      reclaim === null || program === undefined
-        ? null
-        : new Reclaim({
-            ...reclaim,
-            program,
-            storages: ofGit,
-            lfs: storages.filter(({ kind }) => kind === 'lfs'),
-            exclude,
-            forgeLfs: (path, signal) => this.#forgeLfs(path, signal),
-            log,
-            found: figures => {
-              this.#figures.put(figures);
-              changed();
-            },
-            gone: path => this.#figures.forget(path),
-          });
+    if (reclaim === null || program === undefined) return;
+    this.#explainer = new SpaceExplainer({
+      program,
+      storages,
+      forgeLfs: (path, signal) => this.#forgeLfs(path, signal),
+      log,
+    });
+    this.#reclaim = new Reclaim({
+      ...reclaim,
+      repositories,
+      program,
+      log,
+      found: figures => {
+        this.#figures.put(figures);
+        changed();
+      },
+      gone: path => this.#figures.forget(path),
+    });
   }
 
   /** Resolves once every job has gone through all that there is. */
@@ -115,7 +125,9 @@ export class Worker {
     await Promise.all([
       this.#connection.close(),
       this.#hooks?.close(),
+      this.#repositories.close(),
       this.#reclaim?.close(),
+      this.#explainer?.close(),
       this.#quarantines.close(),
     ]);
   }
@@ -140,8 +152,9 @@ export class Worker {
     const { success, data: task } = workerTask.safeParse(question);
     if (!success) throw new Error('the worker is of another version than the daemon');
     if (task.kind !== 'space' && task.kind !== 'reclaim') return pushTask(task, signal, this.#options);
-    if (this.#reclaim === null) throw new Error('the worker has no git, or [reclaim] RUN = never');
-    if (task.kind === 'space') return this.#reclaim.explain(task.path, task.urgent);
+    if (this.#reclaim === null || this.#explainer === null)
+      throw new Error('the worker has no git, or [reclaim] RUN = never');
+    if (task.kind === 'space') return this.#explainer.explain(task.path, task.urgent);
     const removedBytes = await this.#quarantines.removeIn(task.path);
     const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(task.path);
     return { freed_bytes: freedBytes + removedBytes, unreachable_bytes: unreachableBytes };

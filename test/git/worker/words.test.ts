@@ -9,6 +9,7 @@ import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
 import { Reclaim } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
+import { Repositories } from '../../../src/git/worker/repositories.ts';
 import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { must } from '../../e2e/run.ts';
 import { program } from './space/world.ts';
@@ -23,9 +24,7 @@ async function open(t: Test) {
   await must('git', ['init', '-q', '-b', 'main', clone]);
   await must('git', ['remote', 'add', 'origin', path], { cwd: clone });
   const told = new PassThrough({ objectMode: true });
-  const reclaim = new Reclaim({
-    lfs: [],
-    forgeLfs: async () => null,
+  const repositories = new Repositories({
     storages: [
       {
         kind: 'repos',
@@ -35,6 +34,10 @@ async function open(t: Test) {
       },
     ],
     exclude: [],
+    everyMs: 60_000,
+  });
+  const reclaim = new Reclaim({
+    repositories,
     run: 'measure',
     expireMs: 3_600_000,
     program,
@@ -43,6 +46,7 @@ async function open(t: Test) {
     gone: () => {},
   });
   t.teardown(async () => {
+    await repositories.close();
     await reclaim.close();
     await rm(folder, { recursive: true, force: true });
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { Guard, hooksStatus, isProtected } from '../../../src/git/index.ts';
 import { KeepHooks } from '../../../src/git/worker/keep-hooks.ts';
+import { Repositories } from '../../../src/git/worker/repositories.ts';
 import { Gate } from '../../hooks/gate.ts';
 import { makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { Server } from '../hooks/server.ts';
@@ -17,6 +18,7 @@ export interface Line {
 export class World {
   readonly server: Server;
   readonly gate: Gate;
+  readonly repositories: Repositories;
   readonly keeper: KeepHooks;
   readonly said: (Line & { readonly message: string })[] = [];
   readonly #heard = new EventEmitter();
@@ -28,7 +30,7 @@ export class World {
       this.said.push({ ...(details as Line), message }); // every line is about a repository
       this.#heard.emit('line');
     };
-    this.keeper = new KeepHooks({
+    this.repositories = new Repositories({
       storages: [
         {
           kind: 'repos',
@@ -38,6 +40,10 @@ export class World {
         },
       ],
       exclude: [],
+      everyMs: 200,
+    });
+    this.keeper = new KeepHooks({
+      repositories: this.repositories,
       isForge,
       guard,
       log: { info: tell, warn: tell },
@@ -56,6 +62,7 @@ export class World {
     await server.git(['commit', '-q', '--allow-empty', '-m', 'x'], server.path('work'));
     await server.repository('git/first/first.git');
     t.teardown(async () => {
+      await world.repositories.close();
       await world.keeper.close();
       await gate.close();
     });

@@ -10,7 +10,7 @@ import { formatBytes, printable } from '../../../text/index.ts';
 import { isShared } from '../quarantines/shared.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { objectsOf } from '../space/measure.ts';
-import { UnusableRepository } from '../space/unusable-repository.ts';
+import { UnusableRepository } from '../space/repository-config.ts';
 import { type RepositoryView, type RunLimits, withView } from '../space/view.ts';
 import { changesIn, isNone, type RefChange, type Refs, tipsAfter } from './changes.ts';
 import { broughtBy, quarantineAt, whileThere } from './quarantine.ts';

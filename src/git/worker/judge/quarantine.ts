@@ -2,7 +2,7 @@
 
 import { lstat, readdir } from 'node:fs/promises';
 import { encodePath, quarantinePath } from '../../../layout/index.ts';
-import { UnusableRepository } from '../space/unusable-repository.ts';
+import { UnusableRepository } from '../space/repository-config.ts';
 
 const lookEveryMs = 250;
 

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { readBounded, runProgram } from '../../../bounded/index.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { withoutEnd } from '../../../text/index.ts';
-import { UnusableRepository } from '../space/unusable-repository.ts';
+import { UnusableRepository } from '../space/repository-config.ts';
 import type { RepositoryView, RunLimits } from '../space/view.ts';
 import { inLatin1, type ReceiveSettings, type Refs } from './changes.ts';
 

@@ -14,12 +14,11 @@ import {
   hasOwnTimes,
   isQuarantineName,
   type MountTable,
-  type StorageSettings,
 } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
-import { RepositoryFinder } from '../finder.ts';
 import { Pace } from '../pace.ts';
+import type { Repositories } from '../repositories.ts';
 import { contentOf } from './content.ts';
 import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
 import { mountsNow, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
@@ -27,8 +26,7 @@ import { isGoneName, ObjectsDirectory } from './remove.ts';
 import { isShared } from './shared.ts';
 
 export interface QuarantinesOptions {
-  readonly storages: readonly StorageSettings[];
-  readonly exclude: readonly string[];
+  readonly repositories: Repositories;
   /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;
   readonly log: Pick<Log, 'warn'>;
@@ -66,7 +64,6 @@ const mostReported = 1000;
 export class Quarantines {
   readonly #options: QuarantinesOptions;
   readonly #stop = new AbortController();
-  readonly #finder: RepositoryFinder;
   /** All repositories, with the last change of their `objects`. */
   readonly #known = new Map<string, number>();
   /** Those that are looked at every five seconds, on the monotonic clock until when. */
@@ -80,18 +77,13 @@ export class Quarantines {
 
   constructor(options: QuarantinesOptions) {
     this.#options = options;
-    this.#finder = new RepositoryFinder({
-      storages: options.storages,
-      exclude: options.exclude,
-      found: paths => {
-        for (const path of paths) if (!this.#known.has(path)) this.#known.set(path, 0);
-      },
+    options.repositories.add({
+      found: path => this.#known.set(path, 0),
       gone: path => {
         this.#known.delete(path);
         this.#recent.delete(path);
         this.#held.delete(path);
       },
-      isStopped: () => this.#isStopped,
     });
   }
 
@@ -130,12 +122,12 @@ export class Quarantines {
 
   async #go(): Promise<void> {
     const pace = new Pace(restPerWork, this.#stop.signal);
+    await this.#options.repositories.start();
     let passAt = performance.now();
     while (!this.#isStopped) {
       if (performance.now() >= passAt) {
         passAt = performance.now() + passEveryMs;
-        await this.#finder.pass(pace);
-        // A quarantine that is there at the start may be old.
+        // What is there at the start may have been there for long.
         await this.#look(await this.#findChanged(pace)).catch(() => {});
       }
       const now = performance.now();

@@ -6,11 +6,13 @@
  * they are.
  */
 
+import { access, constants, readdir } from 'node:fs/promises';
+import { encodePath } from '../../../layout/index.ts';
 import { type GitVersion, isAtLeast } from './git-programs.ts';
 import { lockForGc } from './lock.ts';
 import { measure, type Reachability } from './measure.ts';
 import { mendBroken, repack } from './repack.ts';
-import { UnusableRepository } from './unusable-repository.ts';
+import { UnusableRepository } from './repository-config.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface Collected {
@@ -33,6 +35,10 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
   const { limits } = options;
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
+  // A repack that cannot remove what it replaces makes the repository twice as large.
+  const kept = await unremovable(view.path);
+  if (kept !== null)
+    throw new UnusableRepository(`nothing is deleted: the worker's user may not remove objects in ${kept}`);
   const expireMs = Math.max(options.expireMs, shortestExpireMs);
   const expire = `@${Math.floor((options.now() - expireMs) / 1000)} +0000`;
   const before = await measure(view, limits);
@@ -58,4 +64,22 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
 function unreachable(version: GitVersion, expire: string): readonly string[] {
   if (isAtLeast(version, 2, 37)) return ['-a', '--cruft', `--cruft-expiration=${expire}`];
   return ['-A', `--unpack-unreachable=${expire}`];
+}
+
+/**
+ * The first directory of objects that this user may not remove from; null: there is none. Where a repository's
+ * users write it as members of a group, the worker may be able to add packs and not to remove any.
+ */
+export async function unremovable(path: string): Promise<string | null> {
+  const objects = `${path}/objects`;
+  for (const name of await readdir(encodePath(objects))) {
+    if (!/^(?:pack|[0-9a-f]{2})$/.test(name)) continue;
+    const directory = `${objects}/${name}`;
+    try {
+      await access(encodePath(directory), constants.W_OK | constants.X_OK);
+    } catch {
+      return directory;
+    }
+  }
+  return null;
 }

@@ -4,7 +4,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
-import { UnusableRepository } from './unusable-repository.ts';
+import { UnusableRepository } from './repository-config.ts';
 
 const mostFiles = 100_000;
 const mostBytes = 64 * 1024 * 1024;

@@ -2,7 +2,9 @@
 
 import { readBounded } from '../../../bounded/index.ts';
 import { configEntries, decodePath, encodePath } from '../../../layout/index.ts';
-import { UnusableRepository } from './unusable-repository.ts';
+
+/** A repository that cannot be worked on, with the reason in words for an administrator. */
+export class UnusableRepository extends Error {}
 
 export interface GitSettings {
   readonly objectFormat: 'sha1' | 'sha256';

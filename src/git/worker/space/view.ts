@@ -15,8 +15,7 @@ import { encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text/index.ts';
 import type { GitProgram } from './git-programs.ts';
 import { copyReflogs } from './reflogs.ts';
-import { type GitSettings, readGitSettings } from './repository-config.ts';
-import { UnusableRepository } from './unusable-repository.ts';
+import { type GitSettings, readGitSettings, UnusableRepository } from './repository-config.ts';
 
 export interface RunLimits {
   readonly timeoutMs: number;

@@ -6,8 +6,10 @@ import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { isGroupAlive } from '../../../../src/bounded/index.ts';
 import { contentOf } from '../../../../src/git/worker/quarantines/content.ts';
 import { Quarantines, type QuarantinesOptions } from '../../../../src/git/worker/quarantines/quarantines.ts';
+import { Repositories } from '../../../../src/git/worker/repositories.ts';
 import { until } from '../../../e2e/ask.ts';
 import { must, plainEnvironment } from '../../../e2e/run.ts';
 import { noise } from '../../../noise.ts';
@@ -18,13 +20,14 @@ export class World {
   readonly work: string;
   readonly quarantines: Quarantines;
   readonly warnings: object[] = [];
+  readonly #repositories: Repositories;
   #files = 0;
 
   private constructor(folder: string, options: Partial<QuarantinesOptions>) {
     this.folder = folder;
     this.bare = join(folder, 'git/alice/app.git');
     this.work = join(folder, 'work');
-    this.quarantines = new Quarantines({
+    this.#repositories = new Repositories({
       storages: [
         {
           kind: 'repos',
@@ -34,6 +37,10 @@ export class World {
         },
       ],
       exclude: [],
+      everyMs: 60_000,
+    });
+    this.quarantines = new Quarantines({
+      repositories: this.#repositories,
       isAlone: true,
       log: { warn: details => void this.warnings.push(Object(details)) },
       changed: () => {},
@@ -45,6 +52,7 @@ export class World {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'softquota-quarantine-')));
     const world = new World(folder, options);
     t.teardown(async () => {
+      await world.#repositories.close();
       await world.quarantines.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
@@ -113,4 +121,5 @@ export async function end(program: ChildProcess): Promise<void> {
   const ended = once(program, 'exit');
   process.kill(-program.pid, 'SIGKILL');
   await ended;
+  await until(async () => (isGroupAlive(program.pid) ? null : true));
 }

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 
-const module = new URL('../../../src/git/worker/removable.ts', import.meta.url);
+const module = new URL('../../../../src/git/worker/space/collect.ts', import.meta.url);
 
 function askedAs(groups: readonly number[], path: string): string {
   const script = `import { unremovable } from '${module}';

@@ -1,4 +1,4 @@
-/** Finds the repositories in the storage, and notices those that come and go. */
+/** The walk over the storages that finds the repositories for all of the worker's tasks, and misses those that go. */
 
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -10,28 +10,58 @@ import {
   walkedRoots,
 } from '../../layout/index.ts';
 import { Directories } from '../../scan/index.ts';
-import type { Pace } from './pace.ts';
+import { Pace } from './pace.ts';
 
-export interface FinderOptions {
+export interface RepositoriesOptions {
   readonly storages: readonly StorageSettings[];
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
-  found(paths: readonly string[]): void;
+  /** Milliseconds between two walks. */
+  readonly everyMs: number;
+}
+
+/** Takes what the walk finds. */
+export interface RepositoryTask {
+  found(path: string): void;
   gone(path: string): void;
-  isStopped(): boolean;
 }
 
 const layoutEveryMs = 10_000;
+const restPerWork = 4;
 
-export class RepositoryFinder {
-  readonly #options: FinderOptions;
+export class Repositories {
+  readonly #options: RepositoriesOptions;
+  readonly #tasks: RepositoryTask[] = [];
+  readonly #stop = new AbortController();
+  readonly #pace = new Pace(restPerWork, this.#stop.signal);
   #layout: Layout | null = null;
   /** On the monotonic clock. */
   #layoutAt = Number.NEGATIVE_INFINITY;
   #directories: readonly Directories[] = [];
+  #first: Promise<void> | null = null;
+  #walks: Promise<void> = Promise.resolve();
 
-  constructor(options: FinderOptions) {
+  constructor(options: RepositoriesOptions) {
     this.#options = options;
+  }
+
+  /** Each task is added before the start. */
+  add(task: RepositoryTask): void {
+    this.#tasks.push(task);
+  }
+
+  /** Resolves once the first walk is over, whoever started it. */
+  start(): Promise<void> {
+    if (this.#first === null) {
+      this.#first = this.#walk();
+      this.#walks = this.#first.then(() => this.#goOn());
+    }
+    return this.#first;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#walks;
   }
 
   /** The storage roots that a path lies in. */
@@ -44,19 +74,25 @@ export class RepositoryFinder {
     return new Map(this.#directories.flatMap(({ unread }) => [...unread]));
   }
 
+  async #goOn(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#pace.pause(this.#options.everyMs);
+      await this.#walk();
+    }
+  }
+
   /** Looks at the directories above the repositories, where they became others. */
-  async pass(pace: Pace): Promise<void> {
-    const { found, gone, isStopped } = this.#options;
+  async #walk(): Promise<void> {
     this.#resolve();
     for (const directories of this.#directories) {
       const steps = directories.pass();
-      for (let step = steps.next(); !isStopped(); step = steps.next()) {
-        found(directories.takeFound());
+      for (let step = steps.next(); !this.#stop.signal.aborted; step = steps.next()) {
+        for (const path of directories.takeFound()) for (const task of this.#tasks) task.found(path);
         if (step.done === true) {
-          for (const path of step.value.gone) gone(path);
+          for (const path of step.value.gone) for (const task of this.#tasks) task.gone(path);
           break;
         }
-        await pace.step();
+        await this.#pace.step();
       }
     }
   }
