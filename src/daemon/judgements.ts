@@ -5,6 +5,7 @@
  * did less than was judged, nothing more is judged there until the owner is below the limit.
  */
 
+import { EventEmitter, once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Judgement, JudgeTask, PushWorker } from '../gate/index.ts';
@@ -19,11 +20,6 @@ export interface JudgementsOptions {
   isRefused(path: string): boolean;
   /** Milliseconds since any moment, on a clock that nobody sets. */
   monotonic(): number;
-}
-
-interface Waiting {
-  readonly owner: string;
-  enter(): void;
 }
 
 const ofOwner = 2;
@@ -43,12 +39,13 @@ export class Judgements implements Pick<PushWorker, 'bringsBack' | 'isUnderWay' 
   readonly #places = availableParallelism();
   /** The owner of each that runs. */
   #running: readonly string[] = [];
-  #waiting: readonly Waiting[] = [];
+  readonly #ends = new EventEmitter();
   readonly #underWay = new Set<string>();
   readonly #notKept = new Set<string>();
 
   constructor(options: JudgementsOptions) {
     this.#options = options;
+    this.#ends.setMaxListeners(0);
   }
 
   isUnderWay(unit: string): boolean {
@@ -133,12 +130,15 @@ export class Judgements implements Pick<PushWorker, 'bringsBack' | 'isUnderWay' 
   /** Works in one of the places, as soon as there is one for this unit's owner. Rejects with the signal. */
   async #inPlace<Result>(unit: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     const owner = this.#options.ownerOf(unit) ?? unit;
-    await this.#enter(owner, signal);
+    signal.throwIfAborted();
+    // All that wait look again, in the order in which they came.
+    while (!this.#hasPlace(owner)) await once(this.#ends, 'end', { signal });
+    this.#running = [...this.#running, owner];
     try {
       return await work();
     } finally {
       this.#running = this.#running.toSpliced(this.#running.indexOf(owner), 1);
-      this.#waiting.find(each => this.#hasPlace(each.owner))?.enter();
+      this.#ends.emit('end');
     }
   }
 
@@ -146,32 +146,6 @@ export class Judgements implements Pick<PushWorker, 'bringsBack' | 'isUnderWay' 
     return (
       this.#running.length < this.#places && this.#running.filter(each => each === owner).length < ofOwner
     );
-  }
-
-  async #enter(owner: string, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.#hasPlace(owner)) {
-      this.#running = [...this.#running, owner];
-      return;
-    }
-    await new Promise<void>((resolve, reject) => {
-      const end = (): void => {
-        signal.removeEventListener('abort', giveUp);
-        this.#waiting = this.#waiting.filter(each => each !== waiting);
-      };
-      const giveUp = (): void => {
-        end();
-        reject(signal.reason);
-      };
-      const enter = (): void => {
-        end();
-        this.#running = [...this.#running, owner];
-        resolve();
-      };
-      const waiting: Waiting = { owner, enter };
-      signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiting = [...this.#waiting, waiting];
-    });
   }
 }
 

@@ -12,11 +12,11 @@ import type { WorkerReport } from '../../wire/index.ts';
 import { type Guard, type Guarded, hooksSignature } from '../hooks/guard.ts';
 import { reasonOf } from '../hooks/reason.ts';
 import { Pace } from './pace.ts';
-import type { Repositories } from './repositories.ts';
+import type { RepositoryWalk } from './repository-walk.ts';
 
 export interface KeepHooksOptions {
   /** Those whose walk comes some times a second. */
-  readonly repositories: Repositories;
+  readonly repositories: RepositoryWalk;
   /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
   readonly guard: Guard;

@@ -16,7 +16,7 @@ import { identity, lentObjects } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { Pace } from './pace.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
-import type { Repositories } from './repositories.ts';
+import type { RepositoryWalk } from './repository-walk.ts';
 import { collect } from './space/collect.ts';
 import type { GitProgram } from './space/git-programs.ts';
 import { measure, type Reachability } from './space/measure.ts';
@@ -26,7 +26,7 @@ import { storedObjects } from './space/stored.ts';
 import { withView } from './space/view.ts';
 
 export interface ReclaimOptions {
-  readonly repositories: Repositories;
+  readonly repositories: RepositoryWalk;
   readonly program: GitProgram;
   /** `[reclaim] RUN`, where that is not `never`. */
   readonly run: 'measure' | 'gc';

@@ -13,7 +13,7 @@ import { KeepHooks } from './keep-hooks.ts';
 import { pushTask } from './push-tasks.ts';
 import { Quarantines, type QuarantinesOptions } from './quarantines/quarantines.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
-import { Repositories } from './repositories.ts';
+import { RepositoryWalk } from './repository-walk.ts';
 import type { GitProgram } from './space/git-programs.ts';
 import type { LfsObjects } from './space/lfs.ts';
 import { SpaceExplainer } from './space-explainer.ts';
@@ -50,7 +50,7 @@ const walkMs = 60_000;
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #hooks: KeepHooks | null;
-  readonly #repositories: Repositories;
+  readonly #repositories: RepositoryWalk;
   readonly #reclaim: Reclaim | null = null;
   readonly #explainer: SpaceExplainer | null = null;
   readonly #quarantines: Quarantines;
@@ -66,7 +66,7 @@ export class Worker {
     const ofGit = storages.filter(({ kind }) => kind === 'repos' || kind === 'wiki');
     const changed = (): void => this.#reportIn(gatherMs);
     const everyMs = guard === null ? walkMs : walkWithHooksMs;
-    const repositories = new Repositories({ storages: ofGit, exclude, everyMs });
+    const repositories = new RepositoryWalk({ storages: ofGit, exclude, everyMs });
     this.#repositories = repositories;
     this.#connection = new DaemonConnection({
       socketPath: trustedSocket,

@@ -9,7 +9,7 @@ import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
 import { Reclaim } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
-import { Repositories } from '../../../src/git/worker/repositories.ts';
+import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { must } from '../../e2e/run.ts';
 import { program } from './space/world.ts';
@@ -24,7 +24,7 @@ async function open(t: Test) {
   await must('git', ['init', '-q', '-b', 'main', clone]);
   await must('git', ['remote', 'add', 'origin', path], { cwd: clone });
   const told = new PassThrough({ objectMode: true });
-  const repositories = new Repositories({
+  const repositories = new RepositoryWalk({
     storages: [
       {
         kind: 'repos',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { Guard, hooksStatus, isProtected } from '../../../src/git/index.ts';
 import { KeepHooks } from '../../../src/git/worker/keep-hooks.ts';
-import { Repositories } from '../../../src/git/worker/repositories.ts';
+import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import { Gate } from '../../hooks/gate.ts';
 import { makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { Server } from '../hooks/server.ts';
@@ -18,7 +18,7 @@ export interface Line {
 export class World {
   readonly server: Server;
   readonly gate: Gate;
-  readonly repositories: Repositories;
+  readonly repositories: RepositoryWalk;
   readonly keeper: KeepHooks;
   readonly said: (Line & { readonly message: string })[] = [];
   readonly #heard = new EventEmitter();
@@ -30,7 +30,7 @@ export class World {
       this.said.push({ ...(details as Line), message }); // every line is about a repository
       this.#heard.emit('line');
     };
-    this.repositories = new Repositories({
+    this.repositories = new RepositoryWalk({
       storages: [
         {
           kind: 'repos',

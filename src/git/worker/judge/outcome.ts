@@ -8,12 +8,12 @@
 import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { encodePath, isQuarantineName, quarantinePath } from '../../../layout/index.ts';
+import { isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { type RunLimits, withView } from '../space/view.ts';
 import { changesIn, doneOf, type RefChange } from './changes.ts';
 import type { JudgedPush } from './judge.ts';
-import { isThere } from './quarantine.ts';
 import { refsOf } from './repository.ts';
 
 const firstStepMs = 10;

@@ -1,7 +1,8 @@
 /** The quarantine of a push that is judged. */
 
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { encodePath, quarantinePath } from '../../../layout/index.ts';
+import { entryNames, isThere } from '../files.ts';
 import { UnusableRepository } from '../space/repository-config.ts';
 
 const lookEveryMs = 250;
@@ -31,9 +32,9 @@ export interface Brought {
 export async function broughtBy(objects: string, quarantine: string): Promise<Brought> {
   let bytes = 0;
   let sample: string | null = null;
-  for (const folder of await readdir(encodePath(quarantine), { encoding: 'latin1' })) {
+  for (const folder of await entryNames(quarantine)) {
     if (folder !== 'pack' && !/^[0-9a-f]{2}$/.test(folder)) continue;
-    for (const each of await readdir(encodePath(`${quarantine}/${folder}`), { encoding: 'latin1' })) {
+    for (const each of await entryNames(`${quarantine}/${folder}`)) {
       if (/\.(?:idx|rev|keep)$/.test(each)) continue;
       const file = `${folder}/${each}`;
       bytes += (await lstat(encodePath(`${quarantine}/${file}`))).size;
@@ -52,11 +53,4 @@ export function whileThere(quarantine: string): { readonly signal: AbortSignal; 
     });
   }, lookEveryMs);
   return { signal: gone.signal, end: () => clearInterval(timer) };
-}
-
-export function isThere(path: string): Promise<boolean> {
-  return lstat(encodePath(path)).then(
-    () => true,
-    () => false,
-  );
 }

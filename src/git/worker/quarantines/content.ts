@@ -1,7 +1,8 @@
 /** Measures a quarantine, and finds the time of its last write. */
 
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
+import { entryNames } from '../files.ts';
 
 export interface QuarantineContent {
   /** Regular files. */
@@ -20,7 +21,7 @@ export async function contentOf(path: string, depth = mostDepth): Promise<Quaran
     return { bytes: stats.isFile() ? stats.size : 0, writtenAt: stats.mtimeMs };
   let bytes = 0;
   let writtenAt = stats.mtimeMs;
-  for (const name of await readdir(encodePath(path), { encoding: 'latin1' }).catch(() => [])) {
+  for (const name of await entryNames(path).catch(() => [])) {
     const found = await contentOf(`${path}/${name}`, depth - 1);
     bytes += found.bytes;
     writtenAt = Math.max(writtenAt, found.writtenAt);

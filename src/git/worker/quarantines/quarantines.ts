@@ -6,7 +6,7 @@
  * `objects` of all others once a minute.
  */
 
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { messageOf } from '../../../errors.ts';
 import {
   decodePath,
@@ -17,8 +17,9 @@ import {
 } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
+import { entryNames } from '../files.ts';
 import { Pace } from '../pace.ts';
-import type { Repositories } from '../repositories.ts';
+import type { RepositoryWalk } from '../repository-walk.ts';
 import { contentOf } from './content.ts';
 import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
 import { mountsNow, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
@@ -26,7 +27,7 @@ import { isGoneName, ObjectsDirectory } from './remove.ts';
 import { isShared } from './shared.ts';
 
 export interface QuarantinesOptions {
-  readonly repositories: Repositories;
+  readonly repositories: RepositoryWalk;
   /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;
   readonly log: Pick<Log, 'warn'>;
@@ -112,7 +113,10 @@ export class Quarantines {
   report(): WorkerReport['quarantines'] {
     return {
       removed: this.#unreported.splice(0),
-      held: [...this.#held.values()].flat().slice(0, mostReported),
+      held: [...this.#held.values()]
+        .flat()
+        .slice(0, mostReported)
+        .map(({ unit, name, bytes, since }) => ({ unit, name, bytes, since })),
     };
   }
 
@@ -163,7 +167,8 @@ export class Quarantines {
     const removed: RemovedQuarantine[] = [];
     const found = new Map<string, readonly string[]>();
     for (const path of paths) {
-      const names = await namesIn(path);
+      const all = await entryNames(`${path}/objects`).catch(() => []);
+      const names = all.filter(name => isQuarantineName(name) || isGoneName(name));
       if (names.length > 0) found.set(path, names);
       else if (this.#held.delete(path)) this.#options.changed();
     }
@@ -214,10 +219,9 @@ export class Quarantines {
         const isAtOnce = seesAll && isLocal && one.uid === process.geteuid?.();
         return isAtOnce || Date.now() - one.writtenAt > quietMs;
       };
-      this.#hold(
-        path,
-        candidates.filter(({ name }) => held.has(name)),
-      );
+      const alive = candidates.filter(({ name }) => held.has(name));
+      if (alive.length === 0) this.#held.delete(path);
+      else this.#held.set(path, alive);
       const removed: RemovedQuarantine[] = [];
       for (const { name, bytes } of candidates.filter(isOver)) {
         await objects.remove(name);
@@ -229,15 +233,6 @@ export class Quarantines {
     }
   }
 
-  #hold(path: string, candidates: readonly Candidate[]): void {
-    if (candidates.length === 0) this.#held.delete(path);
-    else
-      this.#held.set(
-        path,
-        candidates.map(({ unit, name, bytes, since }) => ({ unit, name, bytes, since })),
-      );
-  }
-
   #tellFault(path: string, why: string): void {
     if (this.#faults.get(path) === why) return;
     if (this.#faults.size > mostReported) this.#faults.clear();
@@ -246,17 +241,12 @@ export class Quarantines {
   }
 }
 
-async function namesIn(path: string): Promise<readonly string[]> {
-  const names = await readdir(encodePath(`${path}/objects`), { encoding: 'latin1' }).catch(() => []);
-  return names.filter(name => isQuarantineName(name) || isGoneName(name));
-}
-
 /** Device and inode of the repository, and of what lies in it and has the same objects or some of its own. */
 async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
   const places = [path];
   for (const folder of ['worktrees', 'modules']) {
-    const names = await readdir(encodePath(`${path}/${folder}`), { encoding: 'buffer' }).catch(() => []);
-    places.push(...names.map(name => `${path}/${folder}/${decodePath(name)}`));
+    const names = await entryNames(`${path}/${folder}`).catch(() => []);
+    places.push(...names.map(name => `${path}/${folder}/${decodePath(Buffer.from(name, 'latin1'))}`));
   }
   const found = new Set<string>();
   for (const place of places) {

@@ -1,7 +1,8 @@
 /** Objects of git-lfs that are a repository's, and that no version of any file names. */
 
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
+import { entryNames } from '../files.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 /** The bytes of objects by their ids. */
@@ -27,7 +28,7 @@ const folderPattern = /^[0-9a-f]{2}$/;
 export async function lfsObjects(stores: readonly string[], signal: AbortSignal): Promise<LfsObjects | null> {
   const found = new Map<string, number>();
   const take = async (folder: string, digits: string): Promise<void> => {
-    for (const name of await namesIn(folder)) {
+    for (const name of await entryNames(folder).catch(() => [])) {
       const oid = [digits + name, name].find(each => oidPattern.test(each));
       if (oid === undefined) continue;
       signal.throwIfAborted();
@@ -77,10 +78,6 @@ export async function unneededLfs(
   };
 }
 
-async function namesIn(path: string): Promise<readonly string[]> {
-  return readdir(encodePath(path), { encoding: 'latin1' }).catch(() => []);
-}
-
 async function foldersIn(path: string): Promise<readonly string[]> {
-  return (await namesIn(path)).filter(name => folderPattern.test(name));
+  return (await entryNames(path).catch(() => [])).filter(name => folderPattern.test(name));
 }

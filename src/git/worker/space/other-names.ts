@@ -36,11 +36,12 @@ export async function findOtherNames(
   };
   const args = ['--stdin', '--root', '-r', '-c', '-z', '--raw', '--no-renames', '--no-commit-id'];
   try {
-    await view.records(
+    await view.lines(
       [{ args: ['rev-list', '--all', '--reflog'] }, { args: ['diff-tree', ...args] }],
       { ...limits, signal: AbortSignal.any([limits.signal, overdue]) },
-      '\0',
       take,
+      '',
+      '\0',
     );
     return true;
   } catch (error) {

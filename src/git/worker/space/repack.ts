@@ -3,11 +3,11 @@
  * `.pack` in its folder, and gives up, now and ever after, where one has no index.
  */
 
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { lstat, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isGroupAlive } from '../../../bounded/index.ts';
-import { systemCode } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
+import { entryNames, isGone } from '../files.ts';
 import { isAtLeast } from './git-programs.ts';
 import { isAlive, staleMs } from './lock.ts';
 import { UnusableRepository } from './repository-config.ts';
@@ -82,7 +82,7 @@ export async function mendBroken(view: RepositoryView, before: number, limits: R
 async function brokenPacks(
   folder: string,
 ): Promise<{ readonly unindexed: readonly string[]; readonly parts: readonly string[] }> {
-  const names = new Set(await namesIn(folder));
+  const names = new Set(await entryNames(folder));
   const unindexed: string[] = [];
   const parts: string[] = [];
   for (const name of names) {
@@ -98,15 +98,11 @@ async function removeMade(
   folder: string,
   isLeft: (pid: number, file: string) => Promise<boolean>,
 ): Promise<void> {
-  for (const name of await namesIn(folder)) {
+  for (const name of await entryNames(folder)) {
     const [, pid] = inTheMaking.exec(name) ?? [];
     const file = `${folder}/${name}`;
     if (pid !== undefined && (await isLeft(Number(pid), file))) await rm(encodePath(file), { force: true });
   }
-}
-
-function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(encodePath(folder), { encoding: 'latin1' });
 }
 
 /** A file that is gone has always just changed. */
@@ -114,7 +110,7 @@ async function changedAt(file: string): Promise<number> {
   try {
     return (await lstat(encodePath(file))).mtimeMs;
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return Number.POSITIVE_INFINITY;
+    if (isGone(error)) return Number.POSITIVE_INFINITY;
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 /** The bytes of a repository's objects as they lie on the disk, and what lies beside them. */
 
-import { lstat, readdir } from 'node:fs/promises';
-import { systemCode } from '../../../errors.ts';
+import { lstat } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
+import { entryNames, isGone } from '../files.ts';
 
 export interface StoredObjects {
   /** Packs and loose objects; an object that is there twice counts twice. */
@@ -23,14 +23,14 @@ const packOverhead = 32;
 
 /** Counts them; a file that goes meanwhile counts nothing. */
 export async function storedObjects(path: string, now: number, signal: AbortSignal): Promise<StoredObjects> {
-  const names = await namesIn(`${path}/objects`);
+  const names = await entryNames(`${path}/objects`);
   const packed = await packedObjects(path, now);
   let loose = 0;
   let looseBytes = 0;
   for (const folder of names) {
     if (!/^[0-9a-f]{2}$/.test(folder)) continue;
     signal.throwIfAborted();
-    for (const name of await namesIn(`${path}/objects/${folder}`)) {
+    for (const name of await entryNames(`${path}/objects/${folder}`)) {
       if (!/^[0-9a-f]+$/.test(name)) continue;
       loose += 1;
       looseBytes += (await sizeOf(`${path}/objects/${folder}/${name}`)).bytes;
@@ -40,7 +40,7 @@ export async function storedObjects(path: string, now: number, signal: AbortSign
 }
 
 async function packedObjects(path: string, now: number): Promise<Omit<StoredObjects, 'loose'>> {
-  const names = await namesIn(`${path}/objects/pack`);
+  const names = await entryNames(`${path}/objects/pack`);
   const all = new Set(names);
   let [bytes, packs, keptBytes, leftoverBytes] = [0, 0, 0, 0];
   for (const name of names) {
@@ -64,15 +64,6 @@ async function packedObjects(path: string, now: number): Promise<Omit<StoredObje
   };
 }
 
-async function namesIn(path: string): Promise<readonly string[]> {
-  try {
-    return await readdir(encodePath(path), { encoding: 'latin1' });
-  } catch (error) {
-    if (isGone(error)) return [];
-    throw error;
-  }
-}
-
 async function sizeOf(path: string): Promise<{ readonly bytes: number; readonly modifiedAt: number }> {
   try {
     const stats = await lstat(encodePath(path));
@@ -81,8 +72,4 @@ async function sizeOf(path: string): Promise<{ readonly bytes: number; readonly 
     if (isGone(error)) return { bytes: 0, modifiedAt: 0 };
     throw error;
   }
-}
-
-function isGone(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }

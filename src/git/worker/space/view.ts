@@ -9,10 +9,17 @@
 import { lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pipePrograms, readBounded, runProgram, type Stage } from '../../../bounded/index.ts';
+import {
+  type EndedStage,
+  pipePrograms,
+  readBounded,
+  runProgram,
+  type Stage,
+} from '../../../bounded/index.ts';
 import { SoftquotaError } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text/index.ts';
+import { isThere } from '../files.ts';
 import type { GitProgram } from './git-programs.ts';
 import { copyReflogs } from './reflogs.ts';
 import { type GitSettings, readGitSettings, UnusableRepository } from './repository-config.ts';
@@ -99,18 +106,14 @@ export class RepositoryView {
   }
 
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
-  git(args: readonly string[], limits: RunLimits, input: string | Uint8Array = ''): Promise<string> {
-    return this.#run(args, limits, this.#environment('whole'), input);
-  }
-
-  async #run(
+  async git(
     args: readonly string[],
     { isUrgent, ...limits }: RunLimits,
-    env: Readonly<Record<string, string>>,
     input: string | Uint8Array = '',
+    env = this.#environment('whole'),
   ): Promise<string> {
     limits.signal.throwIfAborted();
-    const { status, output, complaint } = await runProgram(this.program.program, args, {
+    const ended = await runProgram(this.program.program, args, {
       ...limits,
       isNiced: isUrgent !== true,
       env,
@@ -118,43 +121,20 @@ export class RepositoryView {
       input,
     });
     limits.signal.throwIfAborted();
-    if (status !== 0) throw saidByGit(args, status, complaint);
-    return output;
+    mustHaveDone(args, ended);
+    return ended.output;
   }
 
-  /** Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. */
-  lines(
-    stages: readonly GitStage[],
-    limits: RunLimits,
-    take: (line: string) => void,
-    input: string | Uint8Array = '',
-  ): Promise<void> {
-    return this.records(stages, limits, '\n', take, input);
-  }
-
-  /** Runs git as `lines` does, for output whose records end with `end`. */
-  async records(
-    stages: readonly GitStage[],
-    limits: RunLimits,
-    end: string,
-    take: (record: string) => void,
-    input: string | Uint8Array = '',
-  ): Promise<void> {
-    let rest = '';
-    const split = (piece: Buffer): void => {
-      const records = (rest + piece.toString('latin1')).split(end);
-      rest = records.pop() ?? '';
-      for (const record of records) take(record);
-    };
-    await this.#pieces(stages, limits, split, input);
-    if (rest !== '') take(rest);
-  }
-
-  async #pieces(
+  /**
+   * Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. `end` is
+   * what ends a line.
+   */
+  async lines(
     stages: readonly GitStage[],
     { timeoutMs, signal, isUrgent }: RunLimits,
-    take: (piece: Buffer) => void,
-    input: string | Uint8Array,
+    take: (line: string) => void,
+    input: string | Uint8Array = '',
+    end = '\n',
   ): Promise<void> {
     const programs = stages.map(
       ({ args, isLocal = false }): Stage => ({
@@ -163,14 +143,19 @@ export class RepositoryView {
         env: this.#environment(isLocal && this.hasAlternates ? 'local' : 'whole'),
       }),
     );
+    let rest = '';
     const ended = await pipePrograms(
       programs,
       { timeoutMs, signal, isNiced: isUrgent !== true, input },
-      take,
+      piece => {
+        const lines = (rest + piece.toString('latin1')).split(end);
+        rest = lines.pop() ?? '';
+        for (const line of lines) take(line);
+      },
     );
     signal.throwIfAborted();
-    for (const [index, { status, complaint }] of ended.entries())
-      if (status !== 0) throw saidByGit(stages[index]?.args ?? [], status, complaint);
+    for (const [index, each] of ended.entries()) mustHaveDone(stages[index]?.args ?? [], each);
+    if (rest !== '') take(rest);
   }
 
   /**
@@ -181,7 +166,7 @@ export class RepositoryView {
     const objects = join(this.#folder, 'prunable');
     await rm(objects, { recursive: true, force: true });
     await this.#linkObjects(objects);
-    await this.#run(['prune', `--expire=${expire}`], limits, this.#environment('whole', 'prunable'));
+    await this.git(['prune', `--expire=${expire}`], limits, '', this.#environment('whole', 'prunable'));
   }
 
   /** git finds the objects of the directory `front` first, and those of the repository behind it. */
@@ -240,10 +225,6 @@ export class RepositoryView {
 }
 
 type Kind = 'whole' | 'local';
-
-async function isThere(path: string): Promise<boolean> {
-  return (await lstat(encodePath(path)).catch(() => null)) !== null;
-}
 
 function environment(folder: string, kind: Kind): Readonly<Record<string, string>> {
   return {
@@ -320,8 +301,10 @@ export async function withView<Result>(
   }
 }
 
-function saidByGit(args: readonly string[], status: number | null, complaint: string): Error {
+/** Throws git's words where it failed. */
+function mustHaveDone(args: readonly string[], { status, complaint }: EndedStage): void {
+  if (status === 0) return;
   const words = printable(complaint.split('\n').slice(0, 5).join('; ')).slice(0, longestWords);
-  if (status === null && words === '') return new SoftquotaError('not_ready', `git ${args[0]} was ended`);
-  return new UnusableRepository(`git ${args[0]}: ${words || `exit status ${status}`}`);
+  if (status === null && words === '') throw new SoftquotaError('not_ready', `git ${args[0]} was ended`);
+  throw new UnusableRepository(`git ${args[0]}: ${words || `exit status ${status}`}`);
 }

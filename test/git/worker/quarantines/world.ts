@@ -9,7 +9,7 @@ import type { Test } from 'tap';
 import { isGroupAlive } from '../../../../src/bounded/index.ts';
 import { contentOf } from '../../../../src/git/worker/quarantines/content.ts';
 import { Quarantines, type QuarantinesOptions } from '../../../../src/git/worker/quarantines/quarantines.ts';
-import { Repositories } from '../../../../src/git/worker/repositories.ts';
+import { RepositoryWalk } from '../../../../src/git/worker/repository-walk.ts';
 import { until } from '../../../e2e/ask.ts';
 import { must, plainEnvironment } from '../../../e2e/run.ts';
 import { noise } from '../../../noise.ts';
@@ -20,14 +20,14 @@ export class World {
   readonly work: string;
   readonly quarantines: Quarantines;
   readonly warnings: object[] = [];
-  readonly #repositories: Repositories;
+  readonly #repositories: RepositoryWalk;
   #files = 0;
 
   private constructor(folder: string, options: Partial<QuarantinesOptions>) {
     this.folder = folder;
     this.bare = join(folder, 'git/alice/app.git');
     this.work = join(folder, 'work');
-    this.#repositories = new Repositories({
+    this.#repositories = new RepositoryWalk({
       storages: [
         {
           kind: 'repos',

@@ -12,7 +12,7 @@ import {
 import { Directories } from '../../scan/index.ts';
 import { Pace } from './pace.ts';
 
-export interface RepositoriesOptions {
+export interface RepositoryWalkOptions {
   readonly storages: readonly StorageSettings[];
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
@@ -29,8 +29,8 @@ export interface RepositoryTask {
 const layoutEveryMs = 10_000;
 const restPerWork = 4;
 
-export class Repositories {
-  readonly #options: RepositoriesOptions;
+export class RepositoryWalk {
+  readonly #options: RepositoryWalkOptions;
   readonly #tasks: RepositoryTask[] = [];
   readonly #stop = new AbortController();
   readonly #pace = new Pace(restPerWork, this.#stop.signal);
@@ -41,7 +41,7 @@ export class Repositories {
   #first: Promise<void> | null = null;
   #walks: Promise<void> = Promise.resolve();
 
-  constructor(options: RepositoriesOptions) {
+  constructor(options: RepositoryWalkOptions) {
     this.#options = options;
   }
 
