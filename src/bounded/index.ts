@@ -11,5 +11,12 @@ export { Exchange, type ExchangeHandlers, type Fields } from './exchange.ts';
 export { type BoundedFile, mostFileBytes, readBounded } from './file.ts';
 export { JsonFault, mostDepth, mostExactCharacters, readExactJson, readJson } from './json.ts';
 export { type LineReader, takeLines } from './lines.ts';
-export { type EndedStage, pipePrograms, type Stage } from './pipe.ts';
-export { type Ended, isGroupAlive, type ProgramOptions, runProgram } from './program.ts';
+export { isGroupAlive } from './process-group.ts';
+export {
+  type Ended,
+  type EndedStage,
+  type ProgramOptions,
+  pipePrograms,
+  runProgram,
+  type Stage,
+} from './program.ts';

@@ -1,172 +1,139 @@
-/** Runs another program to its end, or to the end of its time. */
+/** Runs other programs to their end, or to the end of their time, each reading what the one before prints. */
 
 import { spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { pipeline } from 'node:stream/promises';
+import { SoftquotaError } from '../errors.ts';
+import { endGroup, endingMs, endWith, killGroup, lowerPriority } from './process-group.ts';
 
-export interface ProgramOptions {
-  /** After this time the program, and all that it started, is killed. */
+export interface RunOptions {
+  /** After this time the programs, and all that they started, are killed. */
   readonly timeoutMs: number;
-  /** The whole environment besides PATH: nothing of ours reaches the program otherwise. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
   /** `/` unless given, where nobody but root can leave anything. */
   readonly cwd?: string;
-  /** What it reads on standard input. */
+  /** What the first reads on standard input. */
   readonly input?: string | Uint8Array;
-  /** Whom it runs as; only root may say. */
+  /** Whom they run as; only root may say. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** How much it may print on either stream. */
-  readonly mostBytes?: number;
-  /** Runs it with the lowest priority. */
+  /** Runs them with the lowest priority. */
   readonly isNiced?: boolean;
-  /** Asks the program to end (SIGTERM), and kills it if it does not within ten seconds. */
+  /** Asks them to end (SIGTERM), and kills them if they do not within ten seconds. */
   readonly signal?: AbortSignal;
-  /** Called with its process number, which is also that of its group. */
+  /** Called with the process number of each, which is also that of its group. */
   readonly started?: (pid: number) => void;
 }
 
-export interface Ended {
+export interface ProgramOptions extends RunOptions {
+  readonly env?: Stage['env'];
+  /** How much it may print. */
+  readonly mostBytes?: number;
+}
+
+export interface Stage {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** The whole environment besides PATH: nothing of ours reaches the program otherwise. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface EndedStage {
   /** Null where a signal ended it. */
   readonly status: number | null;
-  readonly output: string;
-  /** What it wrote on standard error. */
+  /** The first characters of what it wrote on standard error. */
   readonly complaint: string;
 }
 
-const mostPrinted = 1024 * 1024;
-/** A program that is asked to end has so long for it. */
-export const endingMs = 10_000;
-const lookAgainMs = 5;
+export interface Ended extends EndedStage {
+  readonly output: string;
+}
 
-/**
- * Runs a program in a session of its own, so that it has no terminal into which it could type as us. Rejects
- * with the system's error where it cannot be started, with `not_ready` where its time is over, and with
- * `conflict` where it prints too much. Whoever ended it before its time, nothing of its group runs any more
- * when this settles, unless the system cannot end it.
- */
-export function runProgram(
+const mostPrinted = 1024 * 1024;
+const mostComplaint = 64 * 1024;
+
+/** Runs one program, and collects what it prints. Rejects with `conflict` where that is too much. */
+export async function runProgram(
   program: string,
   args: readonly string[],
-  {
-    timeoutMs,
-    env = {},
-    cwd = '/',
-    input,
-    user,
-    mostBytes = mostPrinted,
-    isNiced,
-    signal,
-    started,
-  }: ProgramOptions,
+  { env = {}, mostBytes = mostPrinted, ...options }: ProgramOptions,
 ): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const { PATH = '' } = process.env;
+  const pieces: Buffer[] = [];
+  let length = 0;
+  const [ended] = await pipePrograms([{ program, args, env }], options, piece => {
+    length += piece.length;
+    if (length > mostBytes)
+      throw new SoftquotaError('conflict', `${program}: more than ${mostBytes} bytes printed`);
+    pieces.push(piece);
+  });
+  return { status: null, complaint: '', ...ended, output: Buffer.concat(pieces).toString() };
+}
+
+/**
+ * Gives what the last program prints to `take`, a piece at a time, and resolves with how each ended. Nothing
+ * is collected, so the memory does not depend on the length of the output. Each has a session of its own, so that
+ * it has no terminal into which it could type as us. Rejects with the system's error where a program cannot be
+ * started, with `not_ready` where the time is over, and with what `take` throws. Whoever ended them before their
+ * time, nothing of their groups runs any more when this settles, unless the system cannot end it.
+ */
+export async function pipePrograms(
+  stages: readonly Stage[],
+  { timeoutMs, cwd = '/', input = '', user, isNiced, signal, started }: RunOptions,
+  take: (piece: Buffer) => void,
+): Promise<readonly EndedStage[]> {
+  const { PATH = '' } = process.env;
+  const running = stages.map(({ program, args, env }) => {
     const child = spawn(program, args, { cwd, env: { PATH, ...env }, detached: true, ...user });
-    const { stdin, stdout, stderr } = child;
     if (child.pid !== undefined) started?.(child.pid);
     if (isNiced === true) lowerPriority(child.pid);
-    const watched = endWith(signal, child.pid);
-    let isOver = false;
-    const end = (fault: SoftquotaError): void => {
-      isOver = true;
-      clearTimeout(timer);
-      watched.end();
-      for (const stream of [stdin, stdout, stderr]) stream.destroy();
-      void endGroup(child.pid).then(() => reject(fault));
-    };
-    const timer = setTimeout(
-      () => end(new SoftquotaError('not_ready', `${program}: no end within ${timeoutMs / 1000} s`)),
-      timeoutMs,
-    );
-    const collect = (stream: typeof stdout): Buffer[] => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      stream.on('data', (chunk: Buffer) => {
-        length += chunk.length;
-        if (length > mostBytes)
-          end(new SoftquotaError('conflict', `${program}: more than ${mostBytes} bytes printed`));
-        else chunks.push(chunk);
-      });
-      return chunks;
-    };
-    const output = collect(stdout);
-    const complaint = collect(stderr);
-    child.on('error', error => {
-      clearTimeout(timer);
-      watched.end();
-      reject(error);
-    });
-    child.on('close', status => {
-      clearTimeout(timer);
-      watched.end();
-      if (isOver) return;
-      const ended = {
-        status,
-        output: Buffer.concat(output).toString(),
-        complaint: Buffer.concat(complaint).toString().trim(),
-      };
-      // Its children may still be at work where it was ended itself.
-      if (signal?.aborted === true) void endGroup(child.pid, endingMs).then(() => resolve(ended));
-      else if (status === null) void endGroup(child.pid).then(() => resolve(ended));
-      else resolve(ended);
-    });
-    stdin.on('error', () => {}); // what it did not read, it did not need
-    stdin.end(input);
+    return { child, watched: endWith(signal, child.pid), ended: endOf(child) };
   });
-}
-
-/** The program leads a group, which whatever it started belongs to. */
-export function killGroup(pid: number | undefined, how: NodeJS.Signals = 'SIGKILL'): void {
-  if (pid === undefined) return;
+  const killAll = (): void => {
+    for (const { child } of running) {
+      killGroup(child.pid);
+      // What has left the group may hold them open.
+      for (const stream of child.stdio) stream?.destroy();
+    }
+  };
+  let isOverdue = false;
+  const timer = setTimeout(() => {
+    isOverdue = true;
+    killAll();
+  }, timeoutMs);
+  running[0]?.child.stdin.on('error', () => {}); // what it did not read, it did not need
+  running[0]?.child.stdin.end(input);
+  // If the connection between two programs breaks, their exit statuses show it.
+  const pipes = running
+    .slice(1)
+    .map(({ child }, index) => pipeline(running[index]?.child.stdout ?? [], child.stdin).catch(() => {}));
+  let isWhole = false;
   try {
-    process.kill(-pid, how);
-  } catch {
-    // It ended by itself meanwhile.
-  }
-}
-
-/** Kills what of a group still runs after a time. Resolves once nothing does, or it cannot be killed. */
-export async function endGroup(pid: number | undefined, graceMs = 0): Promise<void> {
-  for (const begun = performance.now(); isGroupAlive(pid); await delay(lookAgainMs)) {
-    const tookMs = performance.now() - begun;
-    if (tookMs > graceMs + endingMs) return;
-    if (tookMs >= graceMs) killGroup(pid);
-  }
-}
-
-export function isGroupAlive(pid: number | undefined): boolean {
-  if (pid === undefined) return false;
-  try {
-    process.kill(-pid, 0);
-    return true;
+    for await (const piece of running.at(-1)?.child.stdout ?? []) take(piece);
+    await Promise.all(pipes);
+    const ended = await Promise.all(running.map(each => each.ended));
+    isWhole = ended.every(({ status }) => status !== null);
+    if (!isOverdue) return ended;
   } catch (error) {
-    return systemCode(error) === 'EPERM';
+    killAll();
+    await Promise.allSettled(running.map(each => each.ended));
+    if (!isOverdue) throw error;
+  } finally {
+    clearTimeout(timer);
+    for (const { watched } of running) watched.end();
+    const graceMs = signal?.aborted === true && !isOverdue ? endingMs : 0;
+    if (!isWhole || signal?.aborted === true)
+      await Promise.all(running.map(({ child }) => endGroup(child.pid, graceMs)));
   }
+  throw new SoftquotaError('not_ready', `${stages[0]?.program}: no end within ${timeoutMs / 1000} s`);
 }
 
-export function lowerPriority(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // It ended by itself meanwhile.
-  }
-}
-
-/** Ends a program when the signal comes; `end` stops waiting for it. */
-export function endWith(signal: AbortSignal | undefined, pid: number | undefined): { end(): void } {
-  let overdue: NodeJS.Timeout | undefined;
-  const stop = (): void => {
-    killGroup(pid, 'SIGTERM');
-    overdue = setTimeout(() => killGroup(pid), endingMs);
-  };
-  if (signal?.aborted === true) stop();
-  else signal?.addEventListener('abort', stop, { once: true });
-  return {
-    end: () => {
-      clearTimeout(overdue);
-      signal?.removeEventListener('abort', stop);
-    },
-  };
+function endOf(child: ReturnType<typeof spawn>): Promise<EndedStage> {
+  const ended = new Promise<EndedStage>((resolve, reject) => {
+    let complaint = '';
+    child.stderr?.on('data', (piece: Buffer) => {
+      if (complaint.length < mostComplaint) complaint += piece.toString();
+    });
+    child.on('error', reject);
+    child.on('close', status => resolve({ status, complaint: complaint.trim() }));
+  });
+  // It is waited for at the end; a fault before that is no unhandled one.
+  ended.catch(() => {});
+  return ended;
 }

@@ -78,7 +78,6 @@ t.test(
     const allowed: Readonly<Record<string, string>> = {
       'api/built.ts': 'the web UI of this package',
       'bounded/file.ts': 'this module',
-      'bounded/pipe.ts': 'this module',
       'bounded/program.ts': 'this module',
       'commands/first-measure.ts': 'directories',
       'commands/files.ts': 'the file that whoever runs the command names, or standard input',
