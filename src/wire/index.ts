@@ -191,6 +191,7 @@ export {
 export {
   lfsAnswer,
   lfsQuestion,
+  type PushJudgement,
   type RepositoryFigures,
   type WorkerReport,
   type WorkerTask,

@@ -100,10 +100,22 @@ export const workerTask = z.discriminatedUnion('kind', [
 
 export type WorkerTask = z.infer<typeof workerTask>;
 
+/**
+ * Empty `words`: it is a push that takes nothing away. `sample` is an object that came with it, as a path below
+ * `objects`; null: none that is new.
+ */
+const pushJudgement = z.object({
+  smaller: z.boolean(),
+  words: z.string().max(20_000),
+  sample: z.string().nullable(),
+});
+
+export type PushJudgement = z.infer<typeof pushJudgement>;
+
 /** The answers to tasks; that to `space` is a `SpaceReport`. */
 export const workerAnswers = {
   reclaim: reclaimRun.pick({ freed_bytes: true, unreachable_bytes: true }),
-  judge: z.object({ smaller: z.boolean(), words: z.string().max(20_000), sample: z.string().nullable() }),
+  judge: pushJudgement,
   brings_back: z.object({ brings_back: z.boolean() }),
   outcome: z.object({ kept: z.boolean() }),
   quarantine: z.object({

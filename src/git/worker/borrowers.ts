@@ -11,7 +11,7 @@ import type { Pace } from './pace.ts';
 
 const mostAlternates = 100;
 
-/** Which object directories these repositories borrow from, as `identity` gives them. */
+/** Returns the object directories that these repositories borrow from, as `identity` gives them. */
 export async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
   const lent = new Set<string>();
   for (const repository of repositories) {

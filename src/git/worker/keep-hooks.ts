@@ -26,7 +26,7 @@ export interface KeepHooksOptions {
 }
 
 interface Known {
-  /** As it was after somebody looked after it; null: nobody has. */
+  /** The signature of the hooks after the last look; null: there was none. */
   readonly signature: string | null;
   readonly isGuarded: boolean;
   /** Why it is not guarded. */
@@ -37,7 +37,7 @@ const lookEveryMs = 200;
 /** After it appeared, a repository is looked after for so long where it is guarded, and where it is not. */
 const settledMs = 5000;
 const youngMs = 60_000;
-/** Of the time of one core: half at first, a fifth for what is new, a twentieth for going round. */
+/** Rest for each part of work: half a core's time at first, a fifth for new ones, a twentieth on rounds. */
 const restAtFirst = 1;
 const restForNew = 4;
 const restForRound = 19;
@@ -124,7 +124,7 @@ export class KeepHooks {
       for (const [path, since] of this.#young) {
         if (this.#isStopped) return;
         const isGuarded = await this.#lookAfter(path);
-        // What nothing touched since it was guarded, for so long, is left to the round.
+        // A guarded repository that nothing has touched for so long is left to the round.
         if (performance.now() - since > (isGuarded ? settledMs : youngMs)) this.#young.delete(path);
         await pace.step();
       }

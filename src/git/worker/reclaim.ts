@@ -7,8 +7,10 @@
  * repository whose collection fails, or frees nothing, is tried less and less often.
  */
 
+import { unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, SoftquotaError } from '../../errors.ts';
+import { encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
@@ -41,8 +43,7 @@ export interface ReclaimOptions {
   readonly roundEveryMs?: number;
 }
 
-/** The result of a collection. */
-export interface CollectedNow {
+interface CollectedNow {
   readonly freedBytes: number;
   /** The bytes that became unreachable recently, and stay. */
   readonly unreachableBytes: number;
@@ -147,6 +148,8 @@ export class Reclaim {
       fault: null,
     };
     this.#known.set(path, known);
+    // Hooks of earlier versions showed it.
+    void unlink(encodePath(`${path}/softquota-space`)).catch(() => {});
     return known;
   }
 

@@ -3,7 +3,7 @@
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import type { StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
-import { spaceJson } from './space/advice.ts';
+import type { SpaceReport } from '../../wire/index.ts';
 import { explainSpace } from './space/explain.ts';
 import type { GitProgram } from './space/git-programs.ts';
 import { type LfsObjects, lfsObjects } from './space/lfs.ts';
@@ -28,41 +28,29 @@ const mostExplained = 2;
 
 export class SpaceExplainer {
   readonly #options: SpaceExplainerOptions;
-  readonly #stop = new AbortController();
   /** Those that somebody waits for, and those that are made before anybody asks. */
-  readonly #urgent = new Set<Promise<unknown>>();
-  readonly #others = new Set<Promise<unknown>>();
+  readonly #underWay = { urgent: 0, others: 0 };
 
   constructor(options: SpaceExplainerOptions) {
     this.#options = options;
   }
 
-  /** Ends what is under way. */
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await Promise.all([...this.#urgent, ...this.#others]);
-  }
-
-  /** The report about a repository's space, in the form in which the API shows it. */
-  async explain(path: string, isUrgent: boolean): Promise<object> {
-    const underWay = isUrgent ? this.#urgent : this.#others;
-    if (underWay.size >= mostExplained)
+  /** The report about a repository's space. */
+  async explain(path: string, isUrgent: boolean, signal: AbortSignal): Promise<SpaceReport> {
+    const kind = isUrgent ? 'urgent' : 'others';
+    if (this.#underWay[kind] >= mostExplained)
       throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
-    const explained = this.#explain(path, isUrgent);
-    const ended = explained.catch(() => {});
-    underWay.add(ended);
-    return explained.finally(() => underWay.delete(ended));
-  }
-
-  async #explain(path: string, isUrgent: boolean): Promise<object> {
-    const { program } = this.#options;
-    const findings = await withView(
-      path,
-      { program },
-      { timeoutMs: isUrgent ? explainMs : unaskedMs, signal: this.#stop.signal, isUrgent },
-      (view, limits) => explainSpace(view, limits, () => this.#lfsObjects(path, limits.signal)),
-    );
-    return spaceJson(findings);
+    this.#underWay[kind] += 1;
+    try {
+      return await withView(
+        path,
+        { program: this.#options.program },
+        { timeoutMs: isUrgent ? explainMs : unaskedMs, signal, isUrgent },
+        (view, limits) => explainSpace(view, limits, () => this.#lfsObjects(path, limits.signal)),
+      );
+    } finally {
+      this.#underWay[kind] -= 1;
+    }
   }
 
   /** Those in stores that are the repository's alone, and in a forge's store those that only it has. */

@@ -127,7 +127,6 @@ export class Worker {
       this.#hooks?.close(),
       this.#repositories.close(),
       this.#reclaim?.close(),
-      this.#explainer?.close(),
       this.#quarantines.close(),
     ]);
   }
@@ -154,7 +153,7 @@ export class Worker {
     if (task.kind !== 'space' && task.kind !== 'reclaim') return pushTask(task, signal, this.#options);
     if (this.#reclaim === null || this.#explainer === null)
       throw new Error('the worker has no git, or [reclaim] RUN = never');
-    if (task.kind === 'space') return this.#explainer.explain(task.path, task.urgent);
+    if (task.kind === 'space') return this.#explainer.explain(task.path, task.urgent, signal);
     const removedBytes = await this.#quarantines.removeIn(task.path);
     const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(task.path);
     return { freed_bytes: freedBytes + removedBytes, unreachable_bytes: unreachableBytes };

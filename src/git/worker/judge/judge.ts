@@ -7,6 +7,7 @@
 
 import { decodePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
+import type { PushJudgement, WorkerTask } from '../../../wire/index.ts';
 import { isShared } from '../quarantines/shared.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { objectsOf } from '../space/measure.ts';
@@ -17,23 +18,7 @@ import { broughtBy, quarantineAt, whileThere } from './quarantine.ts';
 import { receiveSettingsOf, refsOf } from './repository.ts';
 
 /** A push, as the daemon names it. */
-export interface JudgedPush {
-  readonly path: string;
-  /** The name of the quarantine; null: it brings no object. */
-  readonly quarantine: string | null;
-  /** git's lines `OLD NEW REF`. */
-  readonly lines: string;
-  /** Names of refs that the server hides, or what they begin with. */
-  readonly hidden: readonly string[];
-}
-
-export interface PushVerdict {
-  readonly smaller: boolean;
-  /** Empty: it is a push that takes nothing away. */
-  readonly words: string;
-  /** An object that came with it, as a path below `objects`; null: none that is new. */
-  readonly sample: string | null;
-}
+export type JudgedPush = Omit<Extract<WorkerTask, { readonly kind: 'brings_back' }>, 'kind' | 'exec_path'>;
 
 const cannotTell =
   'git cannot tell here whether this push makes the repository smaller. Delete branches and tags first, in ' +
@@ -46,7 +31,7 @@ export async function judgePush(
   push: JudgedPush & { readonly manner: 'any' | 'less' },
   program: GitProgram,
   limits: RunLimits,
-): Promise<PushVerdict> {
+): Promise<PushJudgement> {
   const changes = changesIn(push.lines);
   if (changes === null) return refused(cannotTell);
   try {
@@ -98,7 +83,7 @@ async function judgeIn(
   limits: RunLimits,
   push: JudgedPush & { readonly manner: 'any' | 'less' },
   changes: readonly RefChange[],
-): Promise<PushVerdict> {
+): Promise<PushJudgement> {
   const [takesAway, refs, settings, kinds] = await Promise.all([
     canTakeAway(view, limits, changes),
     refsOf(view, limits),
@@ -135,7 +120,7 @@ async function judgeIn(
   return { smaller: true, words, sample: brought.sample };
 }
 
-function refused(words: string): PushVerdict {
+function refused(words: string): PushJudgement {
   return { smaller: false, words, sample: null };
 }
 

@@ -131,7 +131,7 @@ export class Quarantines {
     while (!this.#isStopped) {
       if (performance.now() >= passAt) {
         passAt = performance.now() + passEveryMs;
-        // What is there at the start may have been there for long.
+        // A quarantine that is there at the start may be old.
         await this.#look(await this.#findChanged(pace)).catch(() => {});
       }
       const now = performance.now();

@@ -1,49 +1,39 @@
-/**
- * A report in the form in which it goes to the daemon and to people: each figure with the lines that free it.
- */
+/** What frees the space of a file or a ref: the bytes, and the lines to copy. */
 
 import { encodePath } from '../../../layout/index.ts';
 import { printable, shellQuoted } from '../../../text/index.ts';
-import type { SpaceFindings } from './explain.ts';
+import type { SpaceReport } from '../../../wire/index.ts';
+import type { LargePath } from './largest-paths.ts';
+import type { HoldingRef } from './refs.ts';
 
 const longestName = 4096;
 
-/** In snake_case, as the API shows it. */
-export function spaceJson(report: SpaceFindings): object {
-  const { indexBytesPerObject: each } = report;
+/** `each`: the bytes of an object in the index of a pack, which are freed with it. */
+export function pathAdvice(found: LargePath, each: number): SpaceReport['paths'][number] {
+  const { path, otherNames, bytes, versions, isInDefaultBranch } = found;
+  const names = [path, ...otherNames];
   return {
-    object_bytes: report.objectBytes,
-    reachable_bytes: report.reachableBytes,
-    unreachable_bytes: report.unreachableBytes,
-    objects: report.objects,
-    packs: report.packs,
-    loose_objects: report.looseObjects,
-    kept_bytes: report.keptBytes,
-    leftover_bytes: report.leftoverBytes,
-    paths: report.paths.map(({ path, otherNames, bytes, versions, isInDefaultBranch }) => ({
-      path: path.slice(0, longestName),
-      other_names: otherNames.map(name => name.slice(0, longestName)),
-      bytes,
-      versions,
-      in_default_branch: isInDefaultBranch,
-      frees: bytes + versions * each,
-      // A shell takes no line that is much longer.
-      commands: [path, ...otherNames].some(name => name.length > longestName)
-        ? []
-        : pathCommands([path, ...otherNames]),
-    })),
-    refs: report.refs.map(({ name, bytes, objects, commits, isDefaultBranch }) => ({
-      name: name.slice(0, longestName),
-      bytes,
-      commits,
-      default_branch: isDefaultBranch,
-      frees: bytes + objects * each,
-      // Nobody can delete the default branch by a push, and nobody wants to.
-      commands: isDefaultBranch ? [] : [`git push origin --delete ${bashQuoted(name)}`],
-    })),
-    namespaces: report.namespaces.map(({ name, refs, bytes }) => ({ name, refs, bytes })),
-    lfs: report.lfs,
-    cut: report.isCut,
+    path: path.slice(0, longestName),
+    other_names: otherNames.map(name => name.slice(0, longestName)),
+    bytes,
+    versions,
+    in_default_branch: isInDefaultBranch,
+    frees: bytes + versions * each,
+    // A shell takes no line that is much longer.
+    commands: names.some(name => name.length > longestName) ? [] : pathCommands(names),
+  };
+}
+
+export function refAdvice(found: HoldingRef, each: number): SpaceReport['refs'][number] {
+  const { name, bytes, objects, commits, isDefaultBranch } = found;
+  return {
+    name: name.slice(0, longestName),
+    bytes,
+    commits,
+    default_branch: isDefaultBranch,
+    frees: bytes + objects * each,
+    // Nobody can delete the default branch by a push, and nobody wants to.
+    commands: isDefaultBranch ? [] : [`git push origin --delete ${bashQuoted(name)}`],
   };
 }
 
@@ -64,7 +54,7 @@ function bytesOf(text: string): Buffer {
   return typeof encoded === 'string' ? Buffer.from(encoded) : encoded;
 }
 
-function pathCommands(paths: readonly string[]): readonly string[] {
+function pathCommands(paths: readonly string[]): string[] {
   // It takes what begins with a dash for an option.
   const options = paths.map(path => `--path${path.startsWith('-') ? '=' : ' '}${bashQuoted(path)}`);
   return [

@@ -1,29 +1,12 @@
 /** The whole report about one repository: what takes the space, and what would free how much. */
 
-import { type LargePath, largestPaths } from './largest-paths.ts';
-import { type LfsObjects, lfsObjects, type UnneededLfs, unneededLfs } from './lfs.ts';
-import type { Reachability } from './measure.ts';
-import { type HoldingNamespace, type HoldingRef, holdingRefs } from './refs.ts';
+import type { SpaceReport } from '../../../wire/index.ts';
+import { pathAdvice, refAdvice } from './advice.ts';
+import { largestPaths } from './largest-paths.ts';
+import { type LfsObjects, lfsObjects, unneededLfs } from './lfs.ts';
+import { holdingRefs } from './refs.ts';
 import { storedObjects } from './stored.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
-
-export interface SpaceFindings extends Omit<Reachability, 'stored'> {
-  readonly objectBytes: number;
-  readonly objects: number;
-  /** The bytes of each object in the index of a pack, which are freed with it. */
-  readonly indexBytesPerObject: number;
-  readonly packs: number;
-  readonly looseObjects: number;
-  readonly keptBytes: number;
-  readonly leftoverBytes: number;
-  readonly paths: readonly LargePath[];
-  readonly refs: readonly HoldingRef[];
-  readonly namespaces: readonly HoldingNamespace[];
-  /** Null: nobody knows which LFS objects are the repository's. */
-  readonly lfs: UnneededLfs | null;
-  /** There was not enough time to examine everything. */
-  readonly isCut: boolean;
-}
 
 /** Time for the files if somebody waits for the answer. */
 const quickMs = 7000;
@@ -39,7 +22,7 @@ export async function explainSpace(
   view: RepositoryView,
   limits: RunLimits,
   ownLfs: () => Promise<LfsObjects | null> = () => lfsObjects([`${view.path}/lfs`], limits.signal),
-): Promise<SpaceFindings> {
+): Promise<SpaceReport> {
   // A push meanwhile makes the unreachable bytes fewer, as in the measurement.
   const stored = await storedObjects(view.path, Date.now(), limits.signal);
   const lfs = await ownLfs();
@@ -55,21 +38,21 @@ export async function explainSpace(
     limits,
     Math.max(begun + refsMs, performance.now() + leastMs),
   );
+  // In the index of a pack, for each object.
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
   return {
-    objectBytes: stored.bytes,
-    reachableBytes: history.bytes,
-    unreachableBytes: Math.max(0, stored.bytes - history.bytes),
+    object_bytes: stored.bytes,
+    reachable_bytes: history.bytes,
+    unreachable_bytes: Math.max(0, stored.bytes - history.bytes),
     objects: history.objects,
-    indexBytesPerObject: overhead,
     packs: stored.packs,
-    looseObjects: stored.loose,
-    keptBytes: stored.keptBytes,
-    leftoverBytes: stored.leftoverBytes,
-    paths: history.paths,
-    refs: holders.refs,
+    loose_objects: stored.loose,
+    kept_bytes: stored.keptBytes,
+    leftover_bytes: stored.leftoverBytes,
+    paths: history.paths.map(path => pathAdvice(path, overhead)),
+    refs: holders.refs.map(ref => refAdvice(ref, overhead)),
     namespaces: holders.namespaces,
     lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs, limits),
-    isCut: history.isCut || holders.isCut,
+    cut: history.isCut || holders.isCut,
   };
 }

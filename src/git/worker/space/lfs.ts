@@ -2,18 +2,12 @@
 
 import { lstat } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
+import type { SpaceReport } from '../../../wire/index.ts';
 import { entryNames } from '../files.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 /** The bytes of objects by their ids. */
 export type LfsObjects = ReadonlyMap<string, number>;
-
-export interface UnneededLfs {
-  readonly count: number;
-  readonly bytes: number;
-  /** The largest of them. */
-  readonly largest: readonly { readonly oid: string; readonly bytes: number }[];
-}
 
 const mostObjects = 200_000;
 const mostNamed = 20;
@@ -56,7 +50,7 @@ export async function unneededLfs(
   objects: LfsObjects,
   shortBlobs: readonly string[],
   limits: RunLimits,
-): Promise<UnneededLfs> {
+): Promise<NonNullable<SpaceReport['lfs']>> {
   const unneeded = new Map(objects);
   const input = shortBlobs.map(name => `${name}\n`).join('');
   await view.lines(

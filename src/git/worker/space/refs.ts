@@ -1,6 +1,7 @@
 /** The refs that alone hold much: what deleting each of them would free. */
 
 import { decodePath } from '../../../layout/index.ts';
+import type { SpaceReport } from '../../../wire/index.ts';
 import { allTips, bytesOf, objectsOf } from './measure.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
@@ -13,17 +14,10 @@ export interface HoldingRef {
   readonly isDefaultBranch: boolean;
 }
 
-/** Refs of one kind, such as `refs/pull/`, or the reflogs, with what only they hold together. */
-export interface HoldingNamespace {
-  readonly name: string;
-  readonly refs: number;
-  readonly bytes: number;
-}
-
 export interface RefHolders {
   readonly refs: readonly HoldingRef[];
-  /** Those that users cannot delete by a push, as a rule. */
-  readonly namespaces: readonly HoldingNamespace[];
+  /** Refs that users cannot delete by a push, as a rule, and the reflogs, with what only they hold together. */
+  readonly namespaces: SpaceReport['namespaces'];
   /** Not all could be looked at within the time. */
   readonly isCut: boolean;
 }
@@ -153,14 +147,14 @@ async function holdingNamespaces(
   refs: readonly Ref[],
   reachableBytes: number,
   limits: RunLimits,
-): Promise<readonly HoldingNamespace[]> {
+): Promise<SpaceReport['namespaces']> {
   const counts = new Map<string, number>();
   for (const { name } of refs) {
     const [, space = ''] = /^(refs\/[^/]+\/)/.exec(name) ?? [];
     if (space === '' || space === 'refs/heads/' || space === 'refs/tags/') continue;
     counts.set(space, (counts.get(space) ?? 0) + 1);
   }
-  const found: HoldingNamespace[] = [];
+  const found: SpaceReport['namespaces'] = [];
   for (const [name, count] of [...counts].sort(([, a], [, b]) => b - a).slice(0, mostNamespaces)) {
     const without = await bytesOf(view, [`--exclude=${name}*`, ...allTips], limits);
     found.push({ name, refs: count, bytes: Math.max(0, reachableBytes - without) });

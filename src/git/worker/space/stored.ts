@@ -15,7 +15,6 @@ export interface StoredObjects {
   readonly leftoverBytes: number;
   /** A pack has a reverse index, which takes four bytes for each object. */
   readonly hasReverseIndex: boolean;
-  readonly hasBitmap: boolean;
 }
 
 const leftoverMs = 3_600_000;
@@ -60,7 +59,6 @@ async function packedObjects(path: string, now: number): Promise<Omit<StoredObje
     keptBytes,
     leftoverBytes,
     hasReverseIndex: names.some(name => name.endsWith('.rev')),
-    hasBitmap: names.some(name => name.endsWith('.bitmap')),
   };
 }
 

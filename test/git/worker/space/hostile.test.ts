@@ -6,7 +6,6 @@ import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { spaceJson } from '../../../../src/git/worker/space/advice.ts';
 import { collect } from '../../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
@@ -101,7 +100,7 @@ t.test('names of files in the repositories of others are not shown', async t => 
   await writeFile(join(path, 'refs/heads/main'), `${secret}\n`);
   const view = await RepositoryView.open(path, { program: git });
   t.teardown(() => view.close());
-  const report = JSON.stringify(spaceJson(await explainSpace(view, limits)));
+  const report = JSON.stringify(await explainSpace(view, limits));
   t.notMatch(report, /secret-name/);
   t.match(await measure(view, limits), { reachableBytes: 0, unreachableBytes: 0 });
 });
@@ -117,7 +116,7 @@ t.test('a deep tree and long names end, in an answer of bounded length', async t
   t.equal(made.code, 0, made.stderr);
   await repository.push('main');
   const view = await repository.view(t);
-  const text = JSON.stringify(spaceJson(await explainSpace(view, limits)));
+  const text = JSON.stringify(await explainSpace(view, limits));
   t.ok(text.length < 200_000);
 });
 

@@ -68,7 +68,7 @@ t.test(
 
     keepHeapSmall();
     const before = { bytes: ownBytes(process.pid), ms: busyMs(), at: performance.now() };
-    const { objects, paths, isCut } = await explainSpace(view, { ...patient, isUrgent: true });
+    const { objects, paths, cut: isCut } = await explainSpace(view, { ...patient, isUrgent: true });
     const tookMs = performance.now() - before.at;
     // A busy host makes them wait; on two idle processors they work beside each other.
     const explainedMs = Math.min(tookMs, busyMs() - before.ms);

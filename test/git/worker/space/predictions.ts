@@ -4,7 +4,6 @@
  */
 
 import { cp } from 'node:fs/promises';
-import { spaceJson } from '../../../../src/git/worker/space/advice.ts';
 import { collect } from '../../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
@@ -18,7 +17,7 @@ const later = { expireMs: 600_000, limits, now: () => Date.now() + 86_400_000 };
 export async function explained(repository: Pick<Repository, 'path'>) {
   const view = await RepositoryView.open(repository.path, { program });
   try {
-    return spaceReport.parse(JSON.parse(JSON.stringify(spaceJson(await explainSpace(view, limits)))));
+    return spaceReport.parse(JSON.parse(JSON.stringify(await explainSpace(view, limits))));
   } finally {
     await view.close();
   }
