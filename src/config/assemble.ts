@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { inAskingOrder, type UploadRoute } from '../layout/index.ts';
+import type { UploadRoute } from '../layout/index.ts';
 import type { Config } from './config.ts';
 import type { ConfigEntry, ConfigFault } from './fault.ts';
 import { forgeSettings, notesOnForge, refuseCaseOfForge } from './forge.ts';
@@ -120,12 +120,12 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
   };
 }
 
-/** The routes of the `[gate.NAME]` sections, in the order in which they are asked. */
+/** The routes of the `[gate.NAME]` sections, in the order in which they are asked: that of the entries. */
 function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly UploadRoute[] {
   const sections = new Set(
     entries.map(({ section }) => section).filter(section => routeSection.test(section)),
   );
-  const routes = [...sections].map((section): UploadRoute => {
+  return [...sections].map((section): UploadRoute => {
     const keys = routeKeys(section);
     const templates = values.take(keys.url);
     const subject = values.take(keys.subject);
@@ -138,7 +138,6 @@ function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly Up
     }
     return {
       name: section.slice('gate.'.length),
-      order: values.take(keys.order),
       templates,
       methods: values.take(keys.methods),
       subject: subject ?? 'none',
@@ -147,7 +146,6 @@ function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly Up
       client: 'any',
     };
   });
-  return inAskingOrder(routes);
 }
 
 /** The most bytes that the system takes for a Unix socket's path; Node cuts a longer one without a word. */

@@ -97,7 +97,8 @@ export const webhookSections: Section = {
   keys: Object.values(webhookKeys('webhook.name')),
 };
 
-const routeDoc = 'A route of your own, with any name: uploads to these addresses are asked about.';
+const routeDoc =
+  'A route of your own, with any name: uploads to these addresses are asked about. Routes are asked in the order of the file, those that only the environment names after them by name, and those of PRESET last.';
 
 /** What stands for all sections whose names an administrator chooses. */
 export const routeSections: Section = {
@@ -126,9 +127,26 @@ export interface RemovedKey {
   readonly advice: string;
   /**
    * Tells whether something would be decided otherwise without the value, so that the daemon must not start; never
-   * unless given. `all` are all removed keys that were written.
+   * unless given. `written` is all that was written, in the order of the file.
    */
-  isFault?(entry: ConfigEntry, all: readonly ConfigEntry[]): boolean;
+  isFault?(entry: ConfigEntry, written: readonly ConfigEntry[]): boolean;
+}
+
+/** The release before asked routes by ORDER and then by name, and those of PRESET as if they had this ORDER. */
+const presetOrder = 1000;
+
+function isOrderedOtherwise(written: readonly ConfigEntry[]): boolean {
+  const orders = new Map<string, number>();
+  for (const { section } of written) if (routeSection.test(section)) orders.set(section, 0);
+  for (const { section, name, text } of written) {
+    if (orders.has(section) && name === 'ORDER') orders.set(section, Number(text));
+  }
+  const hasPresets = written.some(
+    ({ section, name, text }) => section === 'gate' && name === 'PRESET' && text.trim() !== '',
+  );
+  if (hasPresets && [...orders.values()].some(order => order >= presetOrder)) return true;
+  const before = [...orders].sort(([a, first], [b, second]) => first - second || (a < b ? -1 : 1));
+  return before.map(([section]) => section).join() !== [...orders.keys()].join();
 }
 
 /** As `section KEY`; `*` stands for a name. */
@@ -161,6 +179,14 @@ const removedKeys: ReadonlyMap<string, RemovedKey> = new Map<string, RemovedKey>
     {
       advice:
         'this key is gone, and softquota_owner_usage_bytes with it. Remove it; softquota usage --json and GET /api/v1/admin/quota/usage have the figures.',
+    },
+  ],
+  [
+    'gate.* ORDER',
+    {
+      advice:
+        'this key is gone: routes are asked in the order of the file, and those of PRESET last. Put the sections in that order, and remove it.',
+      isFault: (_, written) => isOrderedOtherwise(written),
     },
   ],
   [

@@ -56,6 +56,8 @@ export function readEnvironment(
     if (read.ok) (isRemoved ? removed : entries).push({ section, name, text: read.text, origin });
     else faults.push(faultAt(origin, { message: `cannot be used: ${read.problem}.` }));
   }
+  // Routes are asked in the order of their entries.
+  entries.sort((a, b) => (a.section < b.section ? -1 : Number(a.section > b.section)));
   return { entries, removed, faults };
 }
 

@@ -125,10 +125,7 @@ const subject = kind.valueTypeOf(
   String,
 );
 
-const mostOrder = 999_999;
-
 export interface RouteKeys {
-  readonly order: Key<number>;
   readonly url: Key<readonly UrlTemplate[]>;
   readonly methods: Key<readonly string[]>;
   readonly subject: Key<ReturnType<typeof routeSubject>>;
@@ -174,12 +171,6 @@ export function routeKeys(section: string): RouteKeys {
       example: 'registry',
       reloads: true,
       of: config => routeIn(config)?.owner ?? null,
-    }),
-    order: key('ORDER', kind.wholeNumber(0, mostOrder), {
-      text: '0',
-      doc: 'Routes are asked from the smallest number on; those of PRESET begin at 1000.',
-      reloads: true,
-      of: config => routeIn(config)?.order ?? 0,
     }),
   };
   known.set(section, keys);

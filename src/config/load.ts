@@ -45,7 +45,7 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
   const environment = readEnvironment(where.env, base);
   const given = withoutOverridden([...known.entries, ...environment.entries]);
   const assembled = assemble(given, path, base);
-  const removed = removedKeysIn(withoutOverridden([...known.removed, ...environment.removed]));
+  const removed = removedKeysIn(withoutOverridden([...known.removed, ...environment.removed]), given);
   const faults = [
     ...lines.faults,
     ...known.faults,
@@ -59,7 +59,10 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
 }
 
 /** Faults and notes about keys of the release before. */
-function removedKeysIn(entries: readonly ConfigEntry[]): Pick<RefusedConfig, 'faults' | 'notes'> {
+function removedKeysIn(
+  entries: readonly ConfigEntry[],
+  given: readonly ConfigEntry[],
+): Pick<RefusedConfig, 'faults' | 'notes'> {
   const faults: ConfigFault[] = [];
   const notes: string[] = [];
   for (const entry of entries) {
@@ -67,7 +70,7 @@ function removedKeysIn(entries: readonly ConfigEntry[]): Pick<RefusedConfig, 'fa
     const key = removedKey(section, name);
     if (key === null) continue;
     const fault = faultAt(origin, { section, key: name, message: key.advice });
-    if (key.isFault?.(entry, entries)) faults.push(fault);
+    if (key.isFault?.(entry, [...given, ...entries])) faults.push(fault);
     else notes.push(formatFaults([fault]));
   }
   return { faults, notes };

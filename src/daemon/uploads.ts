@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/index.ts';
 import type { UploadSettings } from '../gate/index.ts';
-import { inAskingOrder, lfsBatchRoutes, repositoryPaths, routesOf } from '../layout/index.ts';
+import { lfsBatchRoutes, repositoryPaths, routesOf } from '../layout/index.ts';
 
 /** Gives the settings of a configuration; made once for each. */
 export function uploadSettings(current: () => Config): () => UploadSettings {
@@ -18,7 +18,7 @@ function settingsOf({ gate, lfs, storages }: Config): UploadSettings {
   const { presets, base, isEarly, headers, onError } = gate;
   const templates = storages.find(({ kind }) => kind === 'repos')?.templates ?? [];
   return {
-    routes: inAskingOrder([...gate.routes, ...routesOf(presets, base, isEarly)]),
+    routes: [...gate.routes, ...routesOf(presets, base, isEarly)],
     headers,
     onError,
     lfs: {

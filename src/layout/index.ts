@@ -39,6 +39,6 @@ export { holdsRepository, leavesOf } from './units.ts';
 export { withoutBase } from './uploads/address.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
 export { repositoryPaths } from './uploads/repository.ts';
-export { inAskingOrder, routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';
+export { routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';
 export { parseUrlTemplate, type UrlTemplate } from './uploads/template.ts';
 export { beforeLook, DiskHangs, saysHangs, watchLooks } from './watched.ts';

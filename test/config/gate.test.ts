@@ -2,14 +2,14 @@
 
 import t from 'tap';
 import { compareConfigs, merged, printConfig } from '../../src/config/index.ts';
-import { configOf, faultsOf, load } from './written.ts';
+import { configOf, faultsOf, load, loadText } from './written.ts';
 
 const route = '[gate.uploads]\nURL = /upload/{owner}/**\nSUBJECT = size:assets:packages:all\n';
 
 t.test('presets and routes are taken in the order in which they are asked', t => {
   const { gate } = configOf(
     t,
-    `[gate]\nPRESET = gitea, Distribution\nEARLY = yes\nHEADERS = forwarded\nON_ERROR = deny\nBASE = /git\n${route}ORDER = 7\n` +
+    `[gate]\nPRESET = gitea, Distribution\nEARLY = yes\nHEADERS = forwarded\nON_ERROR = deny\nBASE = /git\n${route}` +
       '[gate.tus]\nURL = /files, /files/*\nSUBJECT = size:git:lfs\nMETHODS = post, Patch\nOWNER = Shared Files\n' +
       '[gate.health]\nURL = /upload/health\nSUBJECT = none\n',
   );
@@ -21,9 +21,9 @@ t.test('presets and routes are taken in the order in which they are asked', t =>
     base: '/git',
   });
   t.match(gate.routes, [
+    { name: 'uploads', owner: null },
+    { name: 'tus', owner: 'Shared Files', methods: ['POST', 'PATCH'] },
     { name: 'health', subject: 'none', methods: ['POST', 'PUT', 'PATCH'] },
-    { name: 'tus', owner: 'Shared Files', methods: ['POST', 'PATCH'], order: 0 },
-    { name: 'uploads', owner: null, order: 7 },
   ]);
   t.match(configOf(t, '').gate, {
     presets: [],
@@ -33,6 +33,33 @@ t.test('presets and routes are taken in the order in which they are asked', t =>
     base: '/',
     routes: [],
   });
+  t.end();
+});
+
+t.test('routes are asked in the order of the file, and those of the environment after them by name', t => {
+  const tus = '[gate.tus]\nURL = /files/{owner}\nSUBJECT = size:git:lfs\n';
+  const env = {
+    SOFTQUOTA__GATE_0X2E_AB__URL: '/ab/{owner}',
+    SOFTQUOTA__GATE_0X2E_AB__SUBJECT: 'size:git:lfs',
+    SOFTQUOTA__GATE_0X2E_A__URL: '/a/{owner}',
+    SOFTQUOTA__GATE_0X2E_A__SUBJECT: 'size:git:lfs',
+    SOFTQUOTA__GATE_0X2E_UPLOADS__OWNER: 'shared',
+  };
+  const loaded = loadText(t, route + tus, env);
+  if (!loaded.ok) throw new Error('a sound configuration is refused');
+  t.match(loaded.config.gate.routes, [
+    { name: 'uploads', owner: 'shared' },
+    { name: 'tus' },
+    { name: 'a' },
+    { name: 'ab' },
+  ]);
+
+  const order = (ini: string) => faultsOf(t, ini).filter(fault => fault.includes('ORDER: this key is gone'));
+  t.strictSame(order(`${route}ORDER = 1\n${tus}ORDER = 2\n`), [], 'the order of the file');
+  t.equal(order(`${route}ORDER = 2\n${tus}ORDER = 1\n`).length, 2);
+  t.equal(order(`${route}ORDER = 1\n${tus}`).length, 1, 'a route without one came first');
+  t.equal(order(`[gate]\nPRESET = gitea\n${route}ORDER = 1000\n`).length, 1, 'it came after presets');
+  t.strictSame(order(`${route}ORDER = 1000\n`), []);
   t.end();
 });
 
@@ -72,7 +99,7 @@ t.test('routes come from the environment too, are printed, and are read anew on 
   const loaded = load(t, route, env);
   t.strictSame(
     loaded.config.gate.routes.map(({ name }) => name),
-    ['tus', 'uploads'],
+    ['uploads', 'tus'],
   );
   const printed = printConfig(loaded);
   t.match(printed, /\[gate\.uploads\]\nURL = \/upload\/\{owner\}\/\*\* {2}# .*app\.ini:2\n/);

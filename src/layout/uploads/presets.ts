@@ -31,9 +31,6 @@ function belowOrNot(base: string): readonly string[] {
 
 const gitPresets: ReadonlySet<PresetName> = new Set(['git-http', 'gitea', 'forgejo', 'gitlab', 'gogs']);
 
-/** Where presets stand among an administrator's own routes. */
-const presetOrder = 1000;
-
 /**
  * The routes of some presets, below a path of the server such as `/git`; with `isEarly` also git's, so that a
  * push is refused before it sends anything.
@@ -44,11 +41,10 @@ export function routesOf(
   isEarly: boolean,
 ): readonly UploadRoute[] {
   const early = isEarly && presets.some(preset => gitPresets.has(preset));
-  const routes = belowOrNot(base).flatMap(prefix => [
+  return belowOrNot(base).flatMap(prefix => [
     ...presets.flatMap(preset => presetRoutes[preset].map(route => made(preset, route, prefix, 'any'))),
     ...(early ? gitRoutes.map(route => made('git-http', route, prefix, 'git')) : []),
   ]);
-  return routes.map((route, index) => ({ ...route, order: presetOrder + index }));
 }
 
 function made(
@@ -60,7 +56,7 @@ function made(
   const templates = urls.map(url => known(isAtRoot ? url : `${prefix}${url}`));
   // A project's number names no owner.
   const isNoOwner = (name: string) => preset === 'gitlab' && (gitlabNames.has(name) || /^\d+$/.test(name));
-  return { name: preset, order: presetOrder, templates, methods, subject, owner: null, isNoOwner, client };
+  return { name: preset, templates, methods, subject, owner: null, isNoOwner, client };
 }
 
 /** A template of ours that cannot be parsed is a mistake of ours. */

@@ -9,8 +9,6 @@ export type RouteSubject = Subject | 'repository' | 'none';
 
 export interface UploadRoute {
   readonly name: string;
-  /** Smaller ones are asked first. */
-  readonly order: number;
   readonly templates: readonly UrlTemplate[];
   /** In capitals. */
   readonly methods: readonly string[];
@@ -33,11 +31,6 @@ export interface Upload {
   /** The bytes that come, where the address says so; else 0. */
   readonly sizeBytes: number;
   readonly client: UploadRoute['client'];
-}
-
-/** Routes as they are asked: by their order, then by their names. */
-export function inAskingOrder(routes: readonly UploadRoute[]): readonly UploadRoute[] {
-  return routes.toSorted((a, b) => a.order - b.order || (a.name < b.name ? -1 : 1));
 }
 
 /**

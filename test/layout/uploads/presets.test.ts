@@ -1,13 +1,7 @@
 /** Every route of each preset: what is asked about, whose it is, and what gets past by no spelling. */
 
 import t from 'tap';
-import {
-  inAskingOrder,
-  type PresetName,
-  presetNames,
-  routesOf,
-  uploadsOf,
-} from '../../../src/layout/index.ts';
+import { type PresetName, presetNames, routesOf, uploadsOf } from '../../../src/layout/index.ts';
 
 /** `METHODS ADDRESS`, with the owner and the subject that is asked about; null: nobody is asked. */
 type Row = readonly [asked: string, expected: string | null];
@@ -161,7 +155,7 @@ const tables: Readonly<Record<PresetName, readonly Row[]>> = {
 };
 
 function allTold(preset: PresetName, method: string, address: string, { base = '/', early = false } = {}) {
-  return uploadsOf(inAskingOrder(routesOf([preset], base, early)), method, address).map(
+  return uploadsOf(routesOf([preset], base, early), method, address).map(
     ({ owner, subject, sizeBytes }) => `${owner} ${subject}${sizeBytes > 0 ? ` ${sizeBytes}` : ''}`,
   );
 }
