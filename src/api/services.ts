@@ -11,7 +11,13 @@ import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
 import type { Scanner, WatchedDisk } from '../scan/index.ts';
-import type { ListedFinding, ReclaimRun, RepositoryFigures, SpaceReport, UnownedKind } from '../wire/index.ts';
+import type {
+  ListedFinding,
+  ReclaimRun,
+  RepositoryFigures,
+  SpaceReport,
+  UnownedKind,
+} from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
 /** The worker's reports about repositories, by their paths. */
