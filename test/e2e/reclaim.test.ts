@@ -102,7 +102,11 @@ t.test("a collection that fails says so in git's own words, as an event too", as
   const { server, path } = await open(t);
   await withWorker(t, server, { run: 'gc' });
   await writeFile(join(path, 'refs/heads/broken'), `${'1'.repeat(40)}\n`);
-  const failed = await server.softquota(['reclaim', 'alice/one']);
+  // Until its first report has come, the daemon knows of no worker.
+  const failed = await until(async () => {
+    const done = await server.softquota(['reclaim', 'alice/one']);
+    return done.code === 69 ? null : done;
+  });
   t.equal(failed.code, 1);
   t.match(failed.stdout, /failed: git rev-list: .*bad|failed: git rev-list: .*broken/);
   const { text } = await server.ask('admin', '/api/v1/admin/quota/events?kind=reclaim');
