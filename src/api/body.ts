@@ -17,9 +17,10 @@ export const strangersBytes = 4 * kibibyte;
 const leastBytesPerValue = 16;
 
 /**
- * The bytes of a body that is said to be JSON; none where there is no body at all. What is too long is read to
- * its end all the same, and forgotten: who is cut off while sending does not listen. Rejects with `invalid`
- * where it is not said to be JSON, with `body_too_large`, and with `bad_parameter` where it breaks off.
+ * Resolves with the bytes of a body that is said to be JSON; none where there is no body at all. A body
+ * that is too long is read to its end and forgotten, because a client that is cut off while it sends does
+ * not listen. Rejects with `invalid` where it is not said to be JSON, with `body_too_large`, and with
+ * `bad_parameter` where it breaks off.
  */
 export async function sentBody(request: Request, mostBytes: number): Promise<Buffer> {
   if (request.headers['content-encoding'] !== undefined) {
@@ -48,8 +49,8 @@ export async function sentBody(request: Request, mostBytes: number): Promise<Buf
 }
 
 /**
- * The document in a body that may have so many bytes; undefined where there is none. Throws `invalid` where it
- * is no JSON.
+ * Returns the document in a body of at most `mostBytes`; undefined where there is none. Throws `invalid`
+ * where it is no JSON.
  */
 export function jsonInBody(body: Uint8Array, mostBytes: number): unknown {
   if (body.length === 0) return undefined;

@@ -29,8 +29,8 @@ export function ownerToAssign(transaction: Transaction, name: string, create: bo
 }
 
 /**
- * The role of a caller in an organization; null where there is none. Users are owners of what is their own. The
- * administrator of the host is no user, and has no role anywhere.
+ * Returns the role of a caller in an organization; null where there is none. Users are owners of their
+ * own data. The administrator of the host is no user, and has no role anywhere.
  */
 export function roleOver(
   identity: Pick<Identity, 'roleIn'>,

@@ -1,6 +1,6 @@
 /**
- * A long document as JSON texts of which none takes long to read: a thread that has it hands it over in parts,
- * and who takes it puts it together a slice at a time.
+ * Hands a long document from a thread to the main one in JSON texts, none of which takes long to read;
+ * the main thread puts them together a slice at a time.
  */
 
 import type { Work } from '../slices.ts';

@@ -10,9 +10,9 @@ export interface RunOptions {
   readonly timeoutMs: number;
   /** `/` unless given, where nobody but root can leave anything. */
   readonly cwd?: string;
-  /** What the first reads on standard input. */
+  /** Goes to the first on standard input. */
   readonly input?: string | Uint8Array;
-  /** Whom they run as; only root may say. */
+  /** The account they run as; only root may choose. */
   readonly user?: { readonly uid: number; readonly gid: number };
   /** Runs them with the lowest priority. */
   readonly isNiced?: boolean;
@@ -88,7 +88,7 @@ export async function pipePrograms(
   const killAll = (): void => {
     for (const { child } of running) {
       killGroup(child.pid);
-      // What has left the group may hold them open.
+      // A process that has left the group may hold them open.
       for (const stream of child.stdio) stream?.destroy();
     }
   };

@@ -65,7 +65,6 @@ export async function runJob<Result>(job: Job): Promise<JobOutcome<Result>> {
     const answer = await answerOf({ job, hung }, stop.signal);
     if (answer === null) return { result: null, hangs: await hungMounts(stop.signal) };
     const { hangs } = answer;
-    // What the job comes to.
     if ('result' in answer) return { result: answer.result as Result, hangs };
     const { code, message } = answer.fault;
     if (hangs.length === 0) throw new SoftquotaError(code, message);
@@ -85,7 +84,7 @@ async function answerOf(order: JobOrder, stop: AbortSignal): Promise<JobAnswer |
   const ended = new Promise<number | null>(resolve => child.on('exit', resolve));
   child.on('error', reject);
   child.on('message', (answer: JobAnswer) => resolve(answer));
-  // What it sent has come by then.
+  // Its last message arrives before this.
   child.on('disconnect', async () => {
     const message = `the process that does the work ended with ${(await ended) ?? 'a signal'}`;
     reject(new SoftquotaError('internal', message));
@@ -116,7 +115,7 @@ function tellOfHangs(known: readonly string[], stop: AbortSignal): NodeJS.Timeou
   }, askAgainMs);
 }
 
-/** Whoever ends this process means the work: the one that does it is in a group of its own. */
+/** Passes on the signals that end this process, because the process that works is in a group of its own. */
 function endWithSignals(stop: AbortController): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const end = (signal: NodeJS.Signals): void => {

@@ -149,7 +149,7 @@ function isOrderedOtherwise(written: readonly ConfigEntry[]): boolean {
   return before.map(([section]) => section).join() !== [...orders.keys()].join();
 }
 
-/** As `section KEY`; `*` stands for a name. */
+/** Keys of earlier releases, each written `section KEY`; `*` stands for a name. */
 const removedKeys: ReadonlyMap<string, RemovedKey> = new Map<string, RemovedKey>([
   [
     'quota BURST',

@@ -80,7 +80,7 @@ export function createLogger(settings: LogSettings): LogWriter {
     lost = 0;
     if (lines > 0) log.warn({ lines }, 'lines of the log were lost, because nobody read it for some time');
   });
-  // What could not be written is kept, and tried again.
+  // pino keeps the lines that could not be written; they are tried again.
   let retry: NodeJS.Timeout;
   destination.on('error', () => {
     clearTimeout(retry);

@@ -1,6 +1,6 @@
 /**
- * What the daemon and the git user's worker say to each other: the worker's reports and questions, and the tasks
- * that the daemon asks for, with their answers. Times are milliseconds since 1970.
+ * Messages between the daemon and the git user's worker: the worker's reports and questions, and the
+ * tasks that the daemon asks for, with their answers. Times are milliseconds since 1970.
  */
 
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 /**
- * The owners that `/user/quota…` and `/orgs/{org}/quota…` are about: the same operations lie at both addresses.
+ * The owners that `/user/quota…` and `/orgs/{org}/quota…` are about: both have the same operations.
  *
  * Users see their own quota; owners of an organization, and administrators, see that of the organization.
  */

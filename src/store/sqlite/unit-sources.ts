@@ -42,7 +42,7 @@ export class SqliteUnitSources implements UnitSourceStore {
         await this.#ask({ is: 'keep', set, record });
       },
       discard: async () => {
-        // What cannot be taken out now is taken out when the next set begins.
+        // Rows that stay now are taken out when the next set begins.
         await this.#ask({ is: 'discard', set }).catch(() => {});
       },
     };

@@ -1,4 +1,4 @@
-/** What frees the space of a file or a ref: the bytes, and the lines to copy. */
+/** Advice how to free the space of a file or a ref: the bytes, and the lines to copy. */
 
 import { encodePath } from '../../../layout/index.ts';
 import { printable, shellQuoted } from '../../../text/index.ts';
