@@ -29,7 +29,8 @@ export class Server {
 
   static async open(t: Test): Promise<Server> {
     const root = await realpath(await mkdtemp(join(tmpdir(), 'softquota-')));
-    t.teardown(() => rm(root, { recursive: true, force: true }));
+    // Hooks that report do not make the push wait, so one of them may still write as its repository goes.
+    t.teardown(() => rm(root, { recursive: true, force: true, maxRetries: 20 }));
     return new Server(root);
   }
 
