@@ -208,7 +208,6 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
     const [latest] = z.array(z.object({ id: z.number() })).parse(json);
     return get(`${scans}/${latest?.id}`);
   },
-  followScans: get(`${scans}/events`),
 
   listEvents: get('/admin/quota/events'),
   downloadEvents: get('/admin/quota/events.csv?kind=policy'),
@@ -256,12 +255,7 @@ export async function* story(world: World): AsyncGenerator<readonly [id: string,
   }
 }
 
-/** What goes on for ever is left once its first event is there. */
-export async function ask(world: World, id: string, { method, path, ...asked }: Example): Promise<Answer> {
-  if (id !== 'followScans') return world.call(method, path, asked);
-  const followed = await world.follow(path, asked);
-  const first = await followed.events.next();
-  followed.close();
-  const { headers } = followed;
-  return { status: 200, headers, text: JSON.stringify(first.value), json: first.value };
+/** Sends the request of an example. */
+export function ask(world: World, { method, path, ...asked }: Example): Promise<Answer> {
+  return world.call(method, path, asked);
 }
