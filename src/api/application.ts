@@ -15,7 +15,6 @@ import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { type MetricsPageOptions, metricsPage } from './metrics.ts';
 import type { Call, Method, Route, RouteOutcome, SentDocument } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
-import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
 import { type UnsubscribePageOptions, unsubscribePage } from './unsubscribe.ts';
 import { noSuchPage, webPages } from './web.ts';
@@ -25,7 +24,6 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   readonly services: FaultServices;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
-  readonly streams: Streams;
   readonly metrics: MetricsPageOptions;
   readonly downloads: Downloads;
   /** Null: no browser comes here. */
@@ -80,7 +78,7 @@ function firstValues(query: string | null): Readonly<Record<string, string>> {
   return values;
 }
 
-function api({ routes, authenticate, browsers, services, streams, downloads }: ApplicationOptions): Router {
+function api({ routes, authenticate, browsers, services, downloads }: ApplicationOptions): Router {
   const options: AskerOptions = { authenticate, browsers, baseUrl: services.baseUrl };
   const router = Router({ caseSensitive: true });
   router.use(async (request, response, next) => {
@@ -114,8 +112,7 @@ function api({ routes, authenticate, browsers, services, streams, downloads }: A
       };
       try {
         const outcome = await run(route, request, response, { allowed, browser: asker.browser });
-        if (outcome.is === 'following') streams.open(request, response, outcome.following, allowed);
-        else if (outcome.is === 'lines') await downloads.send(request, response, outcome.lines);
+        if (outcome.is === 'lines') await downloads.send(request, response, outcome.lines);
         else answer(route, request, response, outcome.body);
       } catch (error) {
         throw asToldTo(known, error);

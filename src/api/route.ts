@@ -108,25 +108,9 @@ export interface SentDocument {
   readonly isRead: boolean;
 }
 
-/** Something that goes on until the asker or the daemon ends it. */
-export interface EventStream {
-  /**
-   * Calls `send` with each, from now on, until what it gives is called. `send` gives false where there was no
-   * room for it.
-   */
-  follow(send: (event: FollowedEvent) => boolean): () => void;
-}
-
-export interface FollowedEvent {
-  readonly event: string;
-  readonly id: number;
-  readonly data: unknown;
-}
-
 export type RouteOutcome =
   | { readonly is: 'answer'; readonly body: unknown }
-  | { readonly is: 'lines'; readonly lines: AsyncIterable<string> }
-  | { readonly is: 'following'; readonly following: EventStream };
+  | { readonly is: 'lines'; readonly lines: AsyncIterable<string> };
 
 /** As the framework sees it. */
 export interface Route extends Described {
@@ -134,7 +118,7 @@ export interface Route extends Described {
   readonly query: z.ZodType | null;
   readonly body: z.ZodType | null;
   readonly answer: AnswerDefinition<z.ZodType>;
-  readonly type: 'application/json' | 'text/csv' | 'text/event-stream';
+  readonly type: 'application/json' | 'text/csv';
   run(incoming: Incoming, call: Call): Promise<RouteOutcome>;
 }
 
@@ -170,26 +154,6 @@ export function route<
       const answered = await definition.handle(input as Input<Params, Query, Body>, call);
       return { is: 'answer', body: answered };
     },
-  };
-}
-
-/** A route that goes on telling, as server-sent events, each with data as the schema says. */
-export function streamRoute<Data extends z.ZodType>(
-  definition: Omit<Described, 'method'> & {
-    readonly answer: { readonly description: string; readonly schema: Data };
-    follow(send: (event: FollowedEvent & { readonly data: z.input<Data> }) => boolean): () => void;
-  },
-): Route {
-  const { answer, follow } = definition;
-  return {
-    ...definition,
-    method: 'get',
-    params: null,
-    query: null,
-    body: null,
-    answer: { ...answer, status: 200 },
-    type: 'text/event-stream',
-    run: async () => ({ is: 'following', following: { follow } }),
   };
 }
 

@@ -17,7 +17,6 @@ import { Built, builtFolder } from './built.ts';
 import { Downloads } from './downloads.ts';
 import { answerUnloaded, rejectConnection } from './faults.ts';
 import type { ApiServices } from './services.ts';
-import { Streams } from './stream.ts';
 
 export interface ListenAddress {
   /** An address or a name of this host. */
@@ -36,22 +35,20 @@ const drainMs = 1000;
 const headersMs = 10_000;
 /** For the whole request to come: a policy of 16 MiB over a slow line. */
 const requestMs = 60_000;
-/** Between two signs of life: whoever follows something gets one more often. */
+/** Between two signs of life. */
 const silentMs = 120_000;
 const checkEveryMs = 1000;
 
 export class ApiServer {
   readonly #server: Server;
   readonly #connections: Connections;
-  readonly #streams: Streams;
   readonly #withdraw: () => boolean;
   /** `http://127.0.0.1:3080/`; null on a socket. */
   readonly url: string | null;
 
-  private constructor({ server, connections, streams }: Parts, withdraw: () => boolean, url: string | null) {
+  private constructor({ server, connections }: Parts, withdraw: () => boolean, url: string | null) {
     this.#server = server;
     this.#connections = connections;
-    this.#streams = streams;
     this.#withdraw = withdraw;
     this.url = url;
   }
@@ -71,7 +68,6 @@ export class ApiServer {
     const parts = partsOf(
       services,
       {
-        streams: new Streams(),
         downloads: new Downloads(),
         authenticate: () => local,
         browsers: null,
@@ -97,7 +93,6 @@ export class ApiServer {
     const parts = partsOf(
       services,
       {
-        streams: new Streams(),
         downloads: new Downloads(),
         authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
         browsers: services.identity,
@@ -120,9 +115,8 @@ export class ApiServer {
     this.#connections.makeRoom();
   }
 
-  /** Answers whoever has connected, leaves those who follow, and ends. */
+  /** Answers whoever has connected, and ends. */
   close(): Promise<void> {
-    this.#streams.close();
     return closeServer({
       server: this.#server,
       connections: this.#connections,
@@ -135,7 +129,6 @@ export class ApiServer {
 interface Parts {
   readonly server: Server;
   readonly connections: Connections;
-  readonly streams: Streams;
 }
 
 function partsOf(services: ApiServices, options: WaitingOptions, limits: ConnectionLimits): Parts {
@@ -151,7 +144,7 @@ function partsOf(services: ApiServices, options: WaitingOptions, limits: Connect
   server.on('clientError', (error, socket) =>
     connections.whenAnswered(socket, () => rejectConnection(error, socket, services)),
   );
-  return { server, connections, streams: options.streams };
+  return { server, connections };
 }
 
 type WaitingOptions = Omit<ApplicationOptions, 'routes' | 'services'>;

@@ -31,8 +31,6 @@ export interface DaemonClient {
    * says is wrong.
    */
   get<Json = unknown>(call: ApiCall): Promise<Json>;
-  /** The data of server-sent events, until the iteration is left or the daemon ends. */
-  events(path: string): AsyncGenerator<unknown>;
 }
 
 /** Long enough for a daemon under load, and never for ever. */
@@ -177,22 +175,7 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Daemon
     );
   };
 
-  async function* events(path: string): AsyncGenerator<unknown> {
-    const response = await send({ path });
-    response.setEncoding('utf8');
-    let waiting = '';
-    for await (const chunk of told(response, shown)) {
-      waiting += String(chunk);
-      const whole = waiting.split('\n\n');
-      waiting = whole.pop() ?? '';
-      for (const event of whole) {
-        const data = event.split('\n').find(line => line.startsWith('data: '));
-        if (data !== undefined) yield jsonOf(data.slice('data: '.length), shown);
-      }
-    }
-  }
-
-  return { ask, get, events };
+  return { ask, get };
 }
 
 async function collected(response: IncomingMessage, shown: string): Promise<Buffer> {

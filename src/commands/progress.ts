@@ -1,8 +1,8 @@
 /** A scan as people watch it: followed to its end, with progress on standard error, and summed up. */
 
-import { SoftquotaError } from '../errors.ts';
+import { setTimeout as delay } from 'node:timers/promises';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
-import { type ScanReport, scanReport } from '../wire/index.ts';
+import type { ScanReport } from '../wire/index.ts';
 import type { DaemonClient } from './client.ts';
 import { formatDuration } from './output.ts';
 import { tell } from './streams.ts';
@@ -10,17 +10,18 @@ import { tell } from './streams.ts';
 /** Between two lines of progress where they are kept, as in a log. */
 const lineEveryMs = 10_000;
 
+const askAgainMs = 250;
+
 /** Resolves with how it ended; rejects with `unreachable` where the daemon ends before. */
 export async function followScan(client: DaemonClient, id: number): Promise<ScanReport> {
   const show = progressShower();
-  for await (const event of client.events('/admin/quota/scans/events')) {
-    const report = scanReport.parse(event);
-    if (report.id !== id) continue;
-    const over = report.state !== 'waiting' && report.state !== 'running';
-    show(over ? null : progressLine(report));
-    if (over) return report;
+  for (;;) {
+    const report = await client.get<ScanReport>({ path: `/admin/quota/scans/${id}` });
+    const isOver = report.state !== 'waiting' && report.state !== 'running';
+    show(isOver ? null : progressLine(report));
+    if (isOver) return report;
+    await delay(askAgainMs);
   }
-  throw new SoftquotaError('unreachable', 'the daemon ended before the scan');
 }
 
 /**

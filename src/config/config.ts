@@ -117,8 +117,6 @@ export interface WebhookSettings {
   readonly events: readonly NoticeType[];
   /** Addresses and networks (`10.0.0.0/8`). */
   readonly allowPrivate: readonly string[];
-  readonly timeoutMs: number;
-  readonly giveUpMs: number;
 }
 
 export interface MailSettings {

@@ -181,6 +181,11 @@ const removedKeys: ReadonlyMap<string, RemovedKey> = new Map<string, RemovedKey>
         'this key is gone, and softquota_owner_usage_bytes with it. Remove it; softquota usage --json and GET /api/v1/admin/quota/usage have the figures.',
     },
   ],
+  ['webhook.* TIMEOUT', { advice: 'this key is gone: an attempt may take 10 seconds. Remove it.' }],
+  [
+    'webhook.* GIVE_UP',
+    { advice: 'this key is gone: what cannot be delivered is given up after three days. Remove it.' },
+  ],
   [
     'gate.* ORDER',
     {

@@ -53,15 +53,10 @@ export interface WebhookKeys {
   readonly secrets: Key<readonly string[]>;
   readonly events: Key<Config['webhooks'][number]['events']>;
   readonly allowPrivate: Key<readonly string[]>;
-  readonly timeout: Key<number>;
-  readonly giveUp: Key<number>;
 }
 
 /** A section of one webhook. */
 export const webhookSection = /^webhook\.[a-z0-9_-]{1,40}$/;
-
-const usualTimeoutMs = 10_000;
-const usualGiveUpMs = 3 * 86_400_000;
 
 const known = new Map<string, WebhookKeys>();
 
@@ -110,18 +105,6 @@ export function webhookKeys(section: string): WebhookKeys {
         of: config => hookIn(config)?.allowPrivate ?? [],
       },
     ),
-    timeout: key('TIMEOUT', kind.duration, {
-      text: '10s',
-      doc: 'The time for one attempt, from the look-up of the name to the end of the answer; at most 25s count.',
-      reloads: true,
-      of: config => hookIn(config)?.timeoutMs ?? usualTimeoutMs,
-    }),
-    giveUp: key('GIVE_UP', kind.duration, {
-      text: '3d',
-      doc: 'A notice that could not be delivered for so long goes to the list of dead ones, from which it can be sent again.',
-      reloads: true,
-      of: config => hookIn(config)?.giveUpMs ?? usualGiveUpMs,
-    }),
   };
   known.set(section, keys);
   return keys;

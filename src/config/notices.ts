@@ -7,8 +7,6 @@ import type { ConfigEntry } from './fault.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
 import type { Values } from './values.ts';
 
-/** Whoever tries it out waits for it. */
-const longestTimeoutMs = 25_000;
 const mostWebhooks = 50;
 
 /** In the order of their names. */
@@ -34,8 +32,6 @@ export function webhookSettings(entries: readonly ConfigEntry[], values: Values)
       secrets,
       events: values.take(keys.events),
       allowPrivate: values.take(keys.allowPrivate),
-      timeoutMs: Math.min(values.take(keys.timeout), longestTimeoutMs),
-      giveUpMs: values.take(keys.giveUp),
     };
     return url === null ? [] : [{ url, ...settings }];
   });

@@ -66,7 +66,7 @@ const leaseMs = 8000;
 const takeLeaseMs = 3000;
 const positionKey = 'events';
 const lease = 'notices';
-const mailGiveUpMs = 3 * 86_400_000;
+const giveUpMs = 3 * 86_400_000;
 const mostDigestMs = 40 * 86_400_000;
 
 export class Notices {
@@ -342,8 +342,8 @@ export class Notices {
   }
 
   #giveUpMs(to: Target): number {
-    if (to.via === 'mail') return mailGiveUpMs;
-    return this.#settings.webhooks.find(({ name }) => name === to.name)?.giveUpMs ?? 0;
+    const isWanted = to.via === 'mail' || this.#settings.webhooks.some(({ name }) => name === to.name);
+    return isWanted ? giveUpMs : 0;
   }
 
   #trial(id: string): NoticeDocument {

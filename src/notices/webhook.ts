@@ -36,19 +36,25 @@ interface Address {
 const mostRedirects = 3;
 const mostAnswerBytes = 65_536;
 const drainMs = 1000;
+/** From the look-up of the name to the end of the answer. */
+const attemptMs = 10_000;
 
 /** Why it failed, in words that may be shown to administrators; never the path of an address. */
 class PostFault extends Error {}
 
 /** Null: it was delivered; else why not. */
-export async function postWebhook(hook: WebhookSettings, post: Post): Promise<string | null> {
-  const timeout = AbortSignal.timeout(hook.timeoutMs);
+export async function postWebhook(
+  hook: WebhookSettings,
+  post: Post,
+  timeoutMs = attemptMs,
+): Promise<string | null> {
+  const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([post.signal, timeout]);
   try {
     await postTo(new URL(hook.url), hook, { ...post, signal }, mostRedirects);
     return null;
   } catch (error) {
-    if (timeout.aborted) return `no answer within ${hook.timeoutMs / 1000} s`;
+    if (timeout.aborted) return `no answer within ${timeoutMs / 1000} s`;
     if (post.signal.aborted) return 'the daemon stopped before there was an answer';
     return printable(messageOf(error)).slice(0, 300);
   }

@@ -58,7 +58,7 @@ t.test('who has no good token is told the same of what there is and of what ther
         );
       }
     }
-    await ask(world, id, example);
+    await ask(world, example);
   }
 });
 
@@ -93,7 +93,7 @@ t.test(
       }
       const { as: _, ...asked } = example;
       const token = needed === null ? undefined : tokens.get(needed);
-      const answer = await ask(world, id, token === undefined ? example : { ...asked, token });
+      const answer = await ask(world, token === undefined ? example : { ...asked, token });
       t.ok(answer.status < 300, `${id} with ${needed}: ${answer.status} ${answer.text}`);
     }
   },
@@ -113,7 +113,7 @@ t.test('what is for administrators is 403 for all others, whatever is named', as
         );
       }
     }
-    await ask(world, id, example);
+    await ask(world, example);
   }
 });
 

@@ -86,14 +86,6 @@ export class Description {
     }
   }
 
-  /** Throws where the data of a server-sent event is not as described. */
-  checkEvent(path: string, data: unknown): void {
-    const operation = this.operation('GET', path);
-    if (operation === undefined) throw new Error(`GET ${path} is no operation`);
-    const faults = this.#faults(schemaAt(operation, 200, 'text/event-stream'), data);
-    if (faults !== null) throw new Error(`GET ${path} (${operation.id}): ${faults}\n${JSON.stringify(data)}`);
-  }
-
   /** The operation that an address and a method mean; literal paths come before those with names in them. */
   operation(method: string, path: string): Operation | undefined {
     const segments = segmentsOf(path.replace(/\?.*$/, ''));

@@ -12,7 +12,6 @@ import { z } from 'zod';
 import { application } from '../../src/api/application.ts';
 import { Downloads } from '../../src/api/downloads.ts';
 import { route } from '../../src/api/route.ts';
-import { Streams } from '../../src/api/stream.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { World } from './world.ts';
 
@@ -49,7 +48,6 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       signIn: null,
       unsubscribe: null,
       trustedProxies: [],
-      streams: new Streams(),
       downloads: new Downloads(),
     }),
   );

@@ -1,17 +1,14 @@
-/** Scans over HTTP: started, listed, and followed while they really measure. */
+/** Scans over HTTP: started, listed, and looked at while they really measure. */
 
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { Agent, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { z } from 'zod';
 import { type ScanReport, scanReport } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
-import { send } from './http.ts';
 import { measure, messageOf, repository } from './people.ts';
-import { type Followed, World } from './world.ts';
+import { World } from './world.ts';
 
 const path = '/admin/quota/scans';
 
@@ -32,14 +29,11 @@ function ended(world: World, id: number): Promise<ScanReport> {
   });
 }
 
-/** What is told of one scan, up to its end. */
-async function told(followed: Followed, id: number): Promise<readonly ScanReport[]> {
+/** What a scan is each time that it is looked at, up to its end. */
+async function lookedAt(world: World, id: number): Promise<readonly ScanReport[]> {
   const reports: ScanReport[] = [];
   for (;;) {
-    const { value, done } = await followed.events.next();
-    if (done === true) throw new Error('the events ended before the scan did');
-    const report = scanReport.parse(value.data);
-    if (report.id !== id) continue;
+    const report = await look(world, id);
     reports.push(report);
     if (isOver(report)) return reports;
   }
@@ -120,20 +114,15 @@ t.test('what cannot be ordered is refused, and what is not there is not found', 
   ] as const) {
     t.match(messageOf(await world.must(422, 'POST', path, { body })), fault);
   }
-  for (const id of ['0', '4711', 'x', '1.0', '%20']) await world.must(404, 'GET', `${path}/${id}`);
+  for (const id of ['0', '4711', 'x', '1.0', '%20', 'events']) await world.must(404, 'GET', `${path}/${id}`);
   await world.must(403, 'POST', path, { token: await world.newToken('admin1', ['read:admin']), body: {} });
-  await world.must(403, 'GET', `${path}/events`, { as: 'bob' });
-  await world.must(401, 'GET', `${path}/events`, { as: 'nobody' });
+  await world.must(403, 'GET', path, { as: 'bob' });
+  await world.must(401, 'GET', path, { as: 'nobody' });
 });
 
-t.test('whoever follows sees all that is known first, then each scan as it goes on to its end', async t => {
+t.test('a scan that is looked at again and again only grows up to its end', async t => {
   const world = await World.open(t);
   await measure(world);
-  const followed = await world.follow(`${path}/events`);
-  t.match(followed.headers, { 'content-type': /^text\/event-stream/, 'cache-control': 'no-store' });
-  const listed = z.array(scanReport).parse((await world.must(200, 'GET', path)).json);
-  for (const known of listed)
-    t.match((await followed.events.next()).value, { event: 'scan', id: String(known.id) });
   // How far it is when it is looked at is chance; so there is ever more to do, until it was seen in the
   // midst.
   let [units, files, bytes] = [0, 0, 0];
@@ -144,9 +133,8 @@ t.test('whoever follows sees all that is known first, then each scan as it goes 
     const more = await forest(world, `repo${units}-`);
     [units, files, bytes] = [units + more.units, files + more.files, bytes + more.bytes];
     const { id } = await start(world, { kind: 'verify' });
-    reports = await told(followed, id);
+    reports = await lookedAt(world, id);
   }
-  followed.close();
   const last = reports.at(-1);
   t.match(last, { state: 'done', progress: { units, units_found: units, discovering: false, files, bytes } });
   for (const [at, { state, progress }] of reports.entries()) {
@@ -157,84 +145,14 @@ t.test('whoever follows sees all that is known first, then each scan as it goes 
     }
     t.ok(state !== 'waiting' || before.state === 'waiting');
   }
-  t.strictSame(last, await look(world, last?.id ?? 0), 'the end is the same as it is found later');
 });
 
-t.test('a scan goes on when whoever followed it leaves in its midst', async t => {
-  const world = await World.open(t);
-  const { units } = await forest(world);
-  const followed = await world.follow(`${path}/events`);
-  await followed.events.next();
-  const { id } = await start(world, { kind: 'verify' });
-  followed.close();
-  t.match(await ended(world, id), { state: 'done', progress: { units } });
-  const again = await world.follow(`${path}/events`);
-  t.match((await told(again, id)).at(-1), { state: 'done' }, 'who comes later is told of it, too');
-  again.close();
-});
-
-t.test('when the daemon stops in the midst of a scan, those who follow are let go', async t => {
+t.test('when the daemon stops in the midst of a scan, the next one measures all', async t => {
   const world = await World.open(t);
   await forest(world);
-  const follower = await bareFollower(t, world)();
-  let text = '';
-  follower.setEncoding('utf8').on('data', chunk => {
-    text += chunk;
-  });
-  const hasEnded = once(follower, 'end');
-  const { id } = await start(world, { kind: 'verify' });
-  await until(() => (text.includes(`\nid: ${id}\n`) ? true : null));
+  await start(world, { kind: 'verify' });
   await world.close();
-  await hasEnded;
-  t.ok(follower.complete, 'it ends as it should, and is not cut off');
   await world.start();
   await measure(world);
   t.match((await world.must(200, 'GET', '/admin/quota/usage/owner0')).json, { partial: false });
 });
-
-t.test('whoever follows is let go when the token is revoked', async t => {
-  const world = await World.open(t);
-  const body = { name: 'follows', scopes: ['read:admin'] };
-  const made = await world.must(201, 'POST', '/users/admin1/tokens', { body });
-  const { sha1, id } = z.object({ sha1: z.string(), id: z.number() }).parse(made.json);
-  const followed = await world.follow(`${path}/events`, { token: sha1 });
-  await followed.events.next();
-  const other = await world.follow(`${path}/events`);
-  await world.must(204, 'DELETE', `/users/admin1/tokens/${id}`);
-  for await (const _ of followed.events) t.pass('what was on its way');
-  await world.must(401, 'GET', `${path}/events`, { token: sha1 });
-  const scan = await start(world);
-  t.match((await told(other, scan.id)).at(-1), { state: 'done' }, 'all others go on being told');
-  other.close();
-});
-
-t.test('only so many may follow, who leaves makes room, and the host has room of its own', async t => {
-  const world = await World.open(t);
-  const follow = bareFollower(t, world);
-  const all = await Promise.all(Array.from({ length: 64 }, follow));
-  t.ok(all.every(({ statusCode }) => statusCode === 200));
-  t.match(messageOf(await world.must(503, 'GET', `${path}/events`)), /64 clients already follow/);
-  (await world.follow(`${path}/events`, { as: 'host' })).close();
-  all[0]?.destroy();
-  await until(async () => {
-    const response = await follow();
-    if (response.statusCode === 200) return response;
-    response.resume();
-    return null;
-  });
-});
-
-/** Follows over connections of its own, which neither the world's end nor its bounds touch. */
-function bareFollower(t: Test, world: World): () => Promise<IncomingMessage> {
-  const agent = new Agent({ keepAlive: true });
-  t.teardown(() => agent.destroy());
-  const token = world.newToken('admin1', ['read:admin']);
-  return async () =>
-    send({
-      agent,
-      to: { host: world.url.hostname, port: Number(world.url.port) },
-      method: 'GET',
-      path: `/api/v1${path}/events`,
-      headers: { Authorization: `token ${await token}` },
-    });
-}

@@ -267,15 +267,6 @@ t.test('a session outlives the daemon, and no backup has it', async t => {
   });
 });
 
-t.test('whoever follows by a session is left when it ends', async t => {
-  const world = await World.open(t);
-  const headers = await signedIn(world, 'admin1');
-  const followed = await world.follow('/admin/quota/scans/events', { ...nobody, headers });
-  await world.must(204, 'DELETE', '/session', { ...nobody, headers });
-  for await (const _ of followed.events);
-  t.pass('it came to its end');
-});
-
 t.test('no secret of a session or a link is ever logged', async t => {
   const world = await World.open(t);
   const { Cookie = '' } = await signedIn(world, 'alice');

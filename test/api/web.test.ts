@@ -11,7 +11,6 @@ import t, { type Test } from 'tap';
 import { application } from '../../src/api/application.ts';
 import { Built } from '../../src/api/built.ts';
 import { Downloads } from '../../src/api/downloads.ts';
-import { Streams } from '../../src/api/stream.ts';
 import { type Answer, answerIn, send } from './http.ts';
 import { World } from './world.ts';
 
@@ -58,7 +57,6 @@ async function served(
       unsubscribe: null,
       metrics: { metrics: null, isLocal: false },
       trustedProxies: [],
-      streams: new Streams(),
       downloads: new Downloads(),
       web: new Built(join(folder, 'web')),
     }),

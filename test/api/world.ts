@@ -45,17 +45,6 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What is followed, and how to leave. */
-export interface Followed {
-  readonly headers: Answer['headers'];
-  readonly events: AsyncIterableIterator<{
-    readonly event: string;
-    readonly id: string;
-    readonly data: unknown;
-  }>;
-  close(): void;
-}
-
 export interface WorldOptions {
   /** Besides or instead of what is there by default. */
   readonly settings?: Settings;
@@ -170,32 +159,6 @@ export class World {
     const answer = await this.call(method, path, asked);
     if (answer.status === status) return answer;
     throw new Error(`${method} ${path}: expected ${status}, got ${answer.status}: ${answer.text}`);
-  }
-
-  /** Follows server-sent events, each checked against the description. Leave before the world ends. */
-  async follow(path: string, asked: Asked = {}): Promise<Followed> {
-    const response = await this.#send('GET', path, asked);
-    const { statusCode: status = 0, headers } = response;
-    this.description.check('GET', path, { status, headers, text: '', json: undefined });
-    const { description } = this;
-    async function* events(): Followed['events'] {
-      let waiting = '';
-      for await (const chunk of response.setEncoding('utf8')) {
-        const blocks = (waiting + chunk).split('\n\n');
-        waiting = blocks.pop() ?? '';
-        for (const block of blocks) {
-          // A comment, which breaks a long silence.
-          if (block.startsWith(':')) continue;
-          const fields = new Map(
-            block.split('\n').map(line => [line.replace(/:.*/, ''), line.replace(/.*?: ?/, '')]),
-          );
-          const data: unknown = JSON.parse(fields.get('data') ?? '');
-          description.checkEvent(path, data);
-          yield { event: fields.get('event') ?? '', id: fields.get('id') ?? '', data };
-        }
-      }
-    }
-    return { headers, events: events(), close: () => response.destroy() };
   }
 
   /** A new token of somebody's with these scopes. */

@@ -1,7 +1,7 @@
 /** `[webhook.NAME]` and `[mail]`: what is taken, refused, and never shown. */
 
 import t from 'tap';
-import { configOf, faultsOf, load } from './written.ts';
+import { configOf, faultsOf, load, loadText } from './written.ts';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const hook = `[webhook.chat]\nURL = https://chat.example/hook?key=hidden\nSECRET = ${secret}\n`;
@@ -16,8 +16,6 @@ t.test('a webhook has a name, an address and a secret', async t => {
         secrets: [secret],
         events: [],
         allowPrivate: [],
-        timeoutMs: 10_000,
-        giveUpMs: 259_200_000,
       },
     ],
     mail: null,
@@ -35,7 +33,6 @@ t.test('a webhook has a name, an address and a secret', async t => {
     ['SECRET = too-short', /\[webhook\.chat\] SECRET: not a secret\. Write whsec_/],
     ['EVENTS = threshold, weather', /"weather" is not one of the possible values\. Write some of threshold/],
     ['ALLOW_PRIVATE = 10.0.0.0/99', /not an address/],
-    ['TIMEOUT = soon', /not a duration/],
   ] as const) {
     const [key = ''] = line.split(' ');
     const others = hook.split('\n').filter(each => !each.startsWith(`${key} `));
@@ -43,6 +40,13 @@ t.test('a webhook has a name, an address and a secret', async t => {
     t.equal(faults.length, 1, line);
     t.match(faults[0], fault);
   }
+});
+
+t.test('how long webhooks are tried is no setting any more, and each key of it is named', async t => {
+  t.match(loadText(t, `${hook}TIMEOUT = 5s\nGIVE_UP = 1d\n`), {
+    ok: true,
+    notes: [/^app\.ini:4: \[webhook\.chat\] TIMEOUT: this key is gone/, /GIVE_UP: this key is gone/],
+  });
 });
 
 t.test('no address, secret or password of notices is shown in a fault', async t => {

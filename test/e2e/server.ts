@@ -6,9 +6,9 @@
  */
 
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';
 import { type Answer, ask, type Question, until } from './ask.ts';
@@ -159,26 +159,11 @@ export class Server {
     const { status, text } = await this.ask('admin', '/api/v1/admin/quota/scans', { body: order });
     if (status !== 202) throw new Error(`no scan: ${status} ${text}`);
     const { id } = JSON.parse(text);
-    return new Promise((resolve, reject) => {
-      const path = '/api/v1/admin/quota/scans/events';
-      const asked = request({ socketPath: this.socket('admin'), path, agent: false }, response => {
-        let waiting = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => {
-          const events = (waiting + chunk).split('\n\n');
-          waiting = events.pop() ?? '';
-          for (const event of events) {
-            const data = event.split('\n').find(line => line.startsWith('data: '));
-            const report = JSON.parse(data?.slice('data: '.length) ?? 'null');
-            if (report?.id !== id || ['waiting', 'running'].includes(report.state)) continue;
-            resolve(report);
-            asked.destroy();
-          }
-        });
-        response.on('close', () => reject(new Error('the events ended before the scan did')));
-      });
-      asked.on('error', reject);
-      asked.end();
-    });
+    for (;;) {
+      const report = JSON.parse((await this.ask('admin', `/api/v1/admin/quota/scans/${id}`)).text);
+      if (!['waiting', 'running'].includes(report.state)) return report;
+      await delay(20);
+    }
   }
 
   /** A command of softquota's, with this server's app.ini. */

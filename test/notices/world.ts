@@ -55,8 +55,6 @@ export function hookAt(url: string, other: Partial<WebhookSettings> = {}): Webho
     secrets: [secret],
     events: [],
     allowPrivate: ['127.0.0.1'],
-    timeoutMs: 5000,
-    giveUpMs: 3 * dayMs,
     ...other,
   };
 }

@@ -1,14 +1,12 @@
-/** `/scans`: start a scan, list them, and follow them as server-sent events. */
+/** `/scans`: start a scan, list them, and look at one. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { mark, scanOrder, scanReport } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
-import { type Route, route, streamRoute } from '../route.ts';
+import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
-
-const eventEveryMs = 250;
 
 export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[] {
   return [
@@ -37,36 +35,6 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
       access: administrators.read,
       answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
       handle: () => scanner.runs().map(scanShown),
-    }),
-    streamRoute({
-      id: 'followScans',
-      path: '/admin/quota/scans/events',
-      tag: 'operation',
-      summary: 'Follow scans',
-      description:
-        'Each event `scan` has one scan as its data: first all known scans, then each change. A client that reads ' +
-        'too slowly gets fewer events. The stream ends with the token and with the daemon.',
-      access: administrators.read,
-      faults: [503],
-      answer: { description: 'Server-sent events', schema: scanReport },
-      follow: send => {
-        let told = new Map<number, string>();
-        const tell = () => {
-          const now = new Map<number, string>();
-          for (const run of scanner.runs()) {
-            const data = scanShown(run);
-            const text = JSON.stringify(data);
-            const before = told.get(run.id);
-            const isTold = before === text || send({ event: 'scan', id: run.id, data });
-            now.set(run.id, isTold ? text : (before ?? ''));
-          }
-          // What the scanner has forgotten is forgotten here, too.
-          told = now;
-        };
-        tell();
-        const timer = setInterval(tell, eventEveryMs);
-        return () => clearInterval(timer);
-      },
     }),
     route({
       id: 'getScan',

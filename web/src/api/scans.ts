@@ -1,33 +1,21 @@
-/** Scans as they go on, told by the daemon as they change. */
+/** Scans: what is known of them, and starting one. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { queryOptions } from '@tanstack/preact-query';
 import type { ScanReport } from '../../../src/wire/index.ts';
-import { apiUrl, ask } from './ask.ts';
-import { reachability, signedOut } from './connection.ts';
-import { useWatched } from './watched.ts';
+import { ask } from './ask.ts';
+import { live, refresh } from './client.ts';
 
-/**
- * Newest first; null before the first is told. A scan that the daemon has forgotten stays until the page is
- * left.
- */
-export function useScans(): readonly ScanReport[] | null {
-  const [scans, setScans] = useState<ReadonlyMap<number, ScanReport> | null>(null);
-  const isAway = useWatched(reachability).is === 'away';
-  const isOut = useWatched(signedOut);
-  useEffect(() => {
-    if (isAway || isOut) return;
-    const source = new EventSource(apiUrl(['admin', 'quota', 'scans', 'events']), { withCredentials: true });
-    source.addEventListener('open', () => setScans(known => known ?? new Map()));
-    source.addEventListener('scan', ({ data }) => {
-      const scan: ScanReport = JSON.parse(data);
-      setScans(known => new Map(known).set(scan.id, scan));
-    });
-    // Why it broke off is not told here: any other question learns it, and this begins again with the answer.
-    source.addEventListener('error', () => void ask(['session']).catch(() => {}));
-    return () => source.close();
-  }, [isAway, isOut]);
-  return scans === null ? null : [...scans.values()].sort((a, b) => b.id - a.id);
-}
+const path = ['admin', 'quota', 'scans'] as const;
+
+/** People watch a scan go on. */
+const everyMs = 1000;
+
+/** Newest first. */
+export const scansQuery = queryOptions({
+  queryKey: ['scans'],
+  queryFn: ({ signal }) => ask<readonly ScanReport[]>(path, { signal }),
+  refetchInterval: live(everyMs),
+});
 
 export interface ScanOrder {
   readonly kind: ScanReport['kind'];
@@ -35,6 +23,8 @@ export interface ScanOrder {
   readonly owners?: readonly string[];
 }
 
-export function startScan(order: ScanOrder): Promise<ScanReport> {
-  return ask<ScanReport>(['admin', 'quota', 'scans'], { method: 'POST', body: order });
+export async function startScan(order: ScanOrder): Promise<ScanReport> {
+  const scan = await ask<ScanReport>(path, { method: 'POST', body: order });
+  await refresh();
+  return scan;
 }

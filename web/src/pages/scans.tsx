@@ -1,14 +1,15 @@
 /** Scans: started here, and followed as they go on. */
 
+import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ScanReport } from '../../../src/wire/index.ts';
-import { startScan, useScans } from '../api/scans.ts';
+import { scansQuery, startScan } from '../api/scans.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Choice } from '../parts/field.tsx';
 import { OwnerPicker } from '../parts/owner-picker.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { ScanProgress, ScanState, ScanTimes } from '../parts/scan-progress.tsx';
-import { Empty, Fault, Loading } from '../parts/states.tsx';
+import { Answered, Empty, Fault } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 
 const kinds = {
@@ -17,13 +18,15 @@ const kinds = {
 } as const satisfies Readonly<Record<ScanReport['kind'], string>>;
 
 export function Scans() {
-  const scans = useScans();
+  const scans = useQuery(scansQuery);
   const [ordered, setOrdered] = useState<ReadonlySet<number>>(new Set());
-  useEndings(scans, ordered);
+  useEndings(scans.data, ordered);
   return (
     <Page title="Scans" help="scans">
       <Start onStarted={id => setOrdered(new Set([...ordered, id]))} />
-      {scans === null ? <Loading /> : <List scans={scans} />}
+      <Answered query={scans} what="the scans">
+        {known => <List scans={known} />}
+      </Answered>
     </Page>
   );
 }
@@ -93,7 +96,7 @@ function List({ scans }: { scans: readonly ScanReport[] }) {
  * Says aloud, once of each, what has ended of what was seen under way or ordered here: a short one is over
  * before it is seen.
  */
-function useEndings(scans: readonly ScanReport[] | null, ordered: ReadonlySet<number>): void {
+function useEndings(scans: readonly ScanReport[] | undefined, ordered: ReadonlySet<number>): void {
   const underWay = useRef(new Set<number>());
   const told = useRef(new Set<number>());
   useEffect(() => {
