@@ -53,7 +53,7 @@ const brokenHook = {
 async function deadNotice(world: World): Promise<string> {
   const path = '/admin/quota/notices';
   // A notice waits two seconds after its first attempt, and hours after many.
-  await world.must(201, 'POST', groups, { name: 'fresh' });
+  await world.must(201, 'POST', groups, { body: { name: 'fresh' } });
   await world.must(204, 'DELETE', `${groups}/fresh`);
   // What waits for a webhook that is gone is given up at the next attempt.
   world.reload({ 'webhook.other': brokenHook });
