@@ -8,7 +8,7 @@ import { must } from './run.ts';
  */
 export async function counted(directory: string, without: readonly string[] = []): Promise<number> {
   const pruned = without.flatMap(path => ['-path', path, '-prune', '-o']);
-  const args = ['-ignore_readdir_race', directory, ...pruned, '-type', 'f', '-printf', '%D:%i %s\\n'];
+  const args = [directory, '-ignore_readdir_race', ...pruned, '-type', 'f', '-printf', '%D:%i %s\\n'];
   const lines = new Set((await must('find', args)).split('\n').filter(line => line !== ''));
   return [...lines].reduce((sum, line) => sum + Number(line.split(' ')[1]), 0);
 }
