@@ -61,6 +61,8 @@ const recentMs = 3_600_000;
 const quietMs = 3_600_000;
 const restPerWork = 4;
 const mostReported = 1000;
+/** Looks at those that people push to come between. */
+const freshAtATime = 100;
 
 export class Quarantines {
   readonly #options: QuarantinesOptions;
@@ -73,7 +75,7 @@ export class Quarantines {
   readonly #held = new Map<string, readonly HeldQuarantine[]>();
   readonly #faults = new Map<string, string>();
   #unreported: RemovedQuarantine[] = [];
-  #rounds: Promise<void> = Promise.resolve();
+  #rounds: Promise<unknown> = Promise.resolve();
   #looking: Promise<unknown> = Promise.resolve();
 
   constructor(options: QuarantinesOptions) {
@@ -89,7 +91,7 @@ export class Quarantines {
   }
 
   start(): void {
-    this.#rounds = this.#go();
+    this.#rounds = Promise.all([this.#lookOften(), this.#passOften()]);
   }
 
   async close(): Promise<void> {
@@ -124,16 +126,10 @@ export class Quarantines {
     return this.#stop.signal.aborted;
   }
 
-  async #go(): Promise<void> {
+  /** Where somebody pushes is looked at whatever the pass over all others takes. */
+  async #lookOften(): Promise<void> {
     const pace = new Pace(restPerWork, this.#stop.signal);
-    await this.#options.repositories.start();
-    let passAt = performance.now();
     while (!this.#isStopped) {
-      if (performance.now() >= passAt) {
-        passAt = performance.now() + passEveryMs;
-        // A quarantine that is there at the start may be old.
-        await this.#look(await this.#findChanged(pace)).catch(() => {});
-      }
       const now = performance.now();
       for (const [path, until] of this.#recent) if (until < now) this.#recent.delete(path);
       await this.#look([...this.#recent.keys()]).catch(() => {});
@@ -141,19 +137,31 @@ export class Quarantines {
     }
   }
 
-  /** Whatever comes into `objects` or leaves it changes that directory. Returns those that are new. */
-  async #findChanged(pace: Pace): Promise<readonly string[]> {
+  async #passOften(): Promise<void> {
+    const pace = new Pace(restPerWork, this.#stop.signal);
+    await this.#options.repositories.start();
+    while (!this.#isStopped) {
+      const nextAt = performance.now() + passEveryMs;
+      await this.#passOver(pace);
+      await pace.pause(Math.max(0, nextAt - performance.now()));
+    }
+  }
+
+  /** Whatever comes into `objects` or leaves it changes that directory. */
+  async #passOver(pace: Pace): Promise<void> {
     const fresh: string[] = [];
+    // A quarantine that is there at the start may be old.
+    const lookAtFresh = () => this.#look(fresh.splice(0)).catch(() => {});
     for (const [path, before] of [...this.#known]) {
-      if (this.#isStopped) break;
+      if (this.#isStopped) return;
       const stats = await lstat(encodePath(`${path}/objects`)).catch(() => null);
       if (stats === null || stats.mtimeMs === before) continue;
       this.#known.set(path, stats.mtimeMs);
-      if (before === 0) fresh.push(path);
-      else this.asked(path);
+      if (before !== 0) this.asked(path);
+      else if (fresh.push(path) === freshAtATime) await lookAtFresh();
       await pace.step();
     }
-    return fresh;
+    await lookAtFresh();
   }
 
   /** One look after the other, so that what is removed is told once. */
