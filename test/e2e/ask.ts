@@ -51,6 +51,8 @@ export function ask(socketPath: string, path: string, question: Question = {}): 
 }
 
 const askAgainMs = 25;
+/** A look that takes long, such as find(1) over a tree, leaves the processors to what it waits for. */
+const longestPauseMs = 200;
 /** For so long something is waited for. */
 export const patienceMs = 60_000;
 
@@ -61,9 +63,11 @@ export async function until<Seen>(
 ): Promise<Seen> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
+    const begunAt = performance.now();
     const seen = await look();
     if (seen !== null) return seen;
-    if (performance.now() > deadline) throw new Error(last());
-    await delay(askAgainMs);
+    const now = performance.now();
+    if (now > deadline) throw new Error(last());
+    await delay(Math.min(longestPauseMs, Math.max(askAgainMs, 3 * (now - begunAt))));
   }
 }
