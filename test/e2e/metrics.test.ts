@@ -13,9 +13,11 @@ import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { Receiver } from '../notices/receiver.ts';
 import { until } from './ask.ts';
+import { certificateIn } from './certificate.ts';
+import { readGuide } from './guide.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
-import { freePort } from './transports.ts';
+import { freePort, startNginx } from './transports.ts';
 
 const docs = fileURLToPath(new URL('../../docs/metrics/', import.meta.url));
 const token = 'wR5yqmT0Xb8jV2nc';
@@ -194,7 +196,11 @@ const board = z.object({
 
 t.test('Prometheus takes the metrics, the rules and the queries of the dashboard', async t => {
   const server = await Server.open(t, {
-    ini: { ...limited, metrics: { ENABLED: 'true', TOKEN: token } },
+    ini: {
+      ...limited,
+      server: { ROOT_URL: 'https://localhost/quota/', TRUSTED_PROXIES: '127.0.0.1' },
+      metrics: { ENABLED: 'true', TOKEN: token },
+    },
     repositories: ['alice/app'],
   });
   const { text } = await server.ask('admin', '/metrics');
@@ -203,7 +209,7 @@ t.test('Prometheus takes the metrics, the rules and the queries of the dashboard
   const rules = join(docs, 'alerts.yml');
   t.match(await run('promtool', ['check', 'rules', rules]), { code: 0, stdout: /SUCCESS: 12 rules found/ });
 
-  const prometheus = await startPrometheus(t, new URL(await urlOf(server)).host, rules);
+  const prometheus = await startPrometheus(t, await printedScrape(t, server), rules);
   const query = async (expr: string) => {
     const answer = await fetch(`${prometheus}/api/v1/query?query=${encodeURIComponent(expr)}`);
     return answered.parse(await answer.json()).data.result;
@@ -226,21 +232,40 @@ t.test('Prometheus takes the metrics, the rules and the queries of the dashboard
   t.equal(data.groups.flatMap(group => group.rules).length, 12);
 });
 
-/** Gives its address. */
-async function startPrometheus(t: Test, target: string, rules: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sq-prometheus-'));
-  await writeFile(
-    join(folder, 'prometheus.yml'),
-    `global: {scrape_interval: 1s}\nrule_files: [${rules}]\nscrape_configs:\n  - job_name: softquota\n    authorization: {credentials: ${token}}\n    static_configs: [{targets: ['${target}']}]\n`,
+/** A block that a page of the manual prints. */
+async function printed(page: string, kind: string): Promise<string> {
+  const block = (await readGuide(page)).find(each => each.kind === kind);
+  if (block === undefined) throw new Error(`${page} has no block of ${kind}`);
+  return block.text;
+}
+
+/** The scrape job of the manual, through an nginx that has the manual's lines; only names and ports differ. */
+async function printedScrape(t: Test, server: Server): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sq-nginx-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const { certificateFile, keyFile } = await certificateIn(folder);
+  const location = (await printed('api.md', 'nginx')).replace(
+    'http://127.0.0.1:3080',
+    `http://${new URL(await urlOf(server)).host}`,
   );
+  const port = await freePort();
+  const tls = `listen 127.0.0.1:${port} ssl; ssl_certificate ${certificateFile}; ssl_certificate_key ${keyFile};`;
+  await startNginx(t, join(folder, 'nginx'), `${tls} ${location}`);
+  return (await printed('metrics.md', 'yaml'))
+    .replace('git.example', `localhost:${port}`)
+    .replace('    scheme: https\n', `    scheme: https\n    tls_config: {ca_file: ${certificateFile}}\n`);
+}
+
+/** Gives its address. */
+async function startPrometheus(t: Test, scrape: string, rules: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sq-prometheus-'));
+  const file = join(folder, 'prometheus.yml');
+  await writeFile(file, `global: {scrape_interval: 1s}\nrule_files: [${rules}]\n${scrape}`);
+  t.match(await run('promtool', ['check', 'config', file]), { code: 0 });
   const port = await freePort();
   const child = spawn(
     'prometheus',
-    [
-      `--config.file=${folder}/prometheus.yml`,
-      `--storage.tsdb.path=${folder}/data`,
-      `--web.listen-address=127.0.0.1:${port}`,
-    ],
+    [`--config.file=${file}`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=127.0.0.1:${port}`],
     { stdio: 'ignore' },
   );
   const ended = once(child, 'exit');

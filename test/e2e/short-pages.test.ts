@@ -46,3 +46,23 @@ t.test('every command of the short pages does what the page says', async t => {
   const ask = { kind: 'sh alice', heading: '', text: 'ssh git@git.example quota alice' };
   t.match(await site.type(ask), { code: 0, stdout: /^alice uses [\d.]+ k?B of 22 GB/ });
 });
+
+t.test('nginx may ask once its user is in the group, and the job of cron finds softquota', async t => {
+  const site = await Site.open(t, await packed(folder));
+  await site.protect(await readGuide(), 'ssh');
+  const line = async (page: string, words: string) => {
+    const block = (await readGuide(page)).find(({ text }) => text.includes(words));
+    return { kind: 'sh', heading: page, text: block?.text ?? '' };
+  };
+  const check = await line('uploads.md', 'runuser -u www-data');
+  const isCut = await site.sandbox.run('sh', ['-c', check.text]);
+  t.match(isCut, { code: 7 }, 'curl says that it cannot connect');
+  await site.sandbox.must('usermod', ['--append', '--groups', 'softquota', 'www-data']);
+  t.match(await site.type(check), { code: 0, stdout: /^\{"status":"ok"/ });
+
+  const [, path = '', command = ''] =
+    /^PATH=(.+)\n(?:\S+ ){5}root (.+)$/m.exec((await line('backup.md', '* * root softquota backup')).text) ??
+    [];
+  const job = ['-i', `PATH=${path}`, 'HOME=/root', 'SHELL=/bin/sh', '/bin/sh', '-c', command];
+  t.match(await site.sandbox.run('env', job), { code: 0, stderr: /^Saved 1 owner/ });
+});
