@@ -74,7 +74,7 @@ const scanKey = keysOfSection('scan');
 export const scan = {
   workers: scanKey('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
     words: 'the number of cores, at most 4',
-    doc: 'The number of threads that measure. While they mostly wait for disks, there are twice as many.',
+    doc: 'The number of threads that measure. More of them make a sweep shorter where it mostly waits for disks.',
     example: '2',
     of: config => config.scan.workers,
   }),

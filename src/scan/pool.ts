@@ -8,11 +8,10 @@
  *
  * A walker that does not get on for a while is not counted, so that another one walks on other devices; its
  * own device gets no further walker until it answers. After `hungAfterMs` what waits for that device is told
- * so. Where walkers get on but mostly wait for disks, there are twice as many.
+ * so.
  */
 
 import { messageOf } from '../errors.ts';
-import { DiskWaits } from './disk-waits.ts';
 import type { Hangs } from './hangs.ts';
 import type { ScanContext, Task, TaskResult, WalkerReport } from './messages.ts';
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
@@ -85,7 +84,6 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #walkers = new Set<WalkerHandle<Entry>>();
   readonly #queue = new Queue<Entry>();
-  readonly #diskWaits = new DiskWaits();
   /** Looks from time to time whether walkers get on, while there are walks. */
   #watch: NodeJS.Timeout | null = null;
   /** Runs while nothing is walked. */
@@ -219,12 +217,8 @@ export class Pool {
 
   #idleWalker(): WalkerHandle<Entry> | null {
     const uncounted = Math.min(this.#stuck().length, mostUncounted);
-    if (this.#busyOnes().length - uncounted >= this.#mostWalkers()) return null;
+    if (this.#busyOnes().length - uncounted >= this.#options.size) return null;
     return [...this.#walkers].find(({ urgency }) => urgency === null) ?? this.#newWalker();
-  }
-
-  #mostWalkers(): number {
-    return this.#diskWaits.areLong ? 2 * this.#options.size : this.#options.size;
   }
 
   #busyOnes(): WalkerHandle<Entry>[] {
@@ -245,7 +239,6 @@ export class Pool {
   /** Tells of the walkers that hang, and gives what they keep waiting to others. */
   #lookAfter(): void {
     const { hungAfterMs, hangs } = this.#options;
-    this.#diskWaits.look(this.#busyOnes().map(({ shared }) => shared));
     for (const walker of this.#stuck()) {
       const milliseconds = stuckMs(walker.shared);
       if (walker.release !== null || milliseconds < hungAfterMs) continue;
@@ -339,7 +332,7 @@ export class Pool {
 
   /** Ends a walker that another one was started for, since it did not get on. */
   #letGo(walker: WalkerHandle<Entry>): void {
-    if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#mostWalkers()) return;
+    if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#options.size) return;
     this.#end(walker);
   }
 
@@ -387,7 +380,6 @@ export class Pool {
 
   /** A walker keeps the memory that its largest unit took. */
   #endIdle(): void {
-    this.#diskWaits.forget();
     for (const walker of [...this.#walkers].filter(({ urgency }) => urgency === null)) this.#end(walker);
   }
 

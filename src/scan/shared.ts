@@ -35,8 +35,6 @@ export const count = {
   since: 4,
   /** The time of its last progress, likewise; 0 while it has nothing to do. */
   moved: 5,
-  /** For how long the thread has wanted a processor so far, had or not, in milliseconds, as it last said. */
-  wantedMs: 6,
 } as const;
 
 const signalsLength = Object.keys(signal).length;

@@ -13,12 +13,12 @@
  * same time, and files that somebody may still be writing.
  */
 
+import { createHash } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, locationOf } from '../layout/index.ts';
 import { isYoungDirectory } from './listing-check.ts';
 import type { WalkRequest } from './outcome.ts';
-import { StatusDigest } from './status-digest.ts';
 
 /** The result of a walk that read all of a unit, as far as it is kept. */
 export interface FoundByWalk {
@@ -47,6 +47,25 @@ const youngBlocksMs = 600_000;
 const directoriesPerPulse = 512;
 
 const noThrow = { throwIfNoEntry: false } as const;
+
+/** Hashes the statuses of a unit's directories into one text that differs where any of them does. */
+class StatusDigest {
+  readonly #hash = createHash('sha1');
+
+  /**
+   * Number of links and size, since some file systems keep times no better than to the second. A status has
+   * its times to a fraction of a microsecond; they are compared only with those of changes that came seconds
+   * later.
+   */
+  add({ dev, ino, nlink, size, mtimeMs, ctimeMs }: Stats): void {
+    this.#hash.update(new Float64Array([dev, ino, nlink, size, mtimeMs, ctimeMs]));
+  }
+
+  /** `terms`: what else it is to cover. */
+  end(terms: string): string {
+    return this.#hash.update(terms).digest('base64');
+  }
+}
 
 /** A signature in the making, during a walk. */
 export class SignatureDraft {

@@ -25,7 +25,6 @@ import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } f
 import { UnchangedResults, unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
-import { tellWanted } from './wanted-time.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('walker.ts is run as a worker thread');
@@ -93,7 +92,6 @@ function isSet(which: number): boolean {
 
 function handOver(): void {
   if (monotonic() - sentAt < millisecondsTogether) return;
-  tellWanted(view);
   if (pending.length > 0 || unchanged.numbers.length > 0) sendResults(false);
 }
 

@@ -99,7 +99,6 @@ t.test(
       'scan/io-worker.ts': '/proc',
       'scan/mounts.ts': '/proc',
       'scan/visit.ts': 'directories',
-      'scan/wanted-time.ts': '/proc',
       'service/descriptors.ts': '/proc and /dev/null',
       'service/listen.ts': '/proc',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",

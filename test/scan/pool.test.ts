@@ -3,10 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Layout, resolveLayout } from '../../src/layout/index.ts';
-import { DiskWaits } from '../../src/scan/disk-waits.ts';
 import type { TaskResult } from '../../src/scan/messages.ts';
 import { Pool, type WalkJob } from '../../src/scan/pool.ts';
-import { count, newShared } from '../../src/scan/shared.ts';
 import { hangs } from './hanging.ts';
 import { startedThreads } from './threads.ts';
 import { fill, storage, temporary, unitAt } from './world.ts';
@@ -125,33 +123,6 @@ t.test('a sweep that is stopped leaves what is urgent alone', async t => {
   t.ok((await sweep).every(result => result.outcome === 'stopped'));
   t.match(await urgent, { outcome: 'measured' });
   t.match(await add('after'), { outcome: 'measured' });
-});
-
-t.test('where walkers mostly wait for a disk there are twice as many', async t => {
-  const started = startedThreads(t);
-  const { add } = world(t, 2);
-  const results = await Promise.all(names(40, 'slow').map(name => add(name, 'sweep', 40)));
-  t.ok(results.every(result => result.outcome === 'measured'));
-  t.equal(started.length, 4);
-});
-
-t.test('walkers that want a processor for half of the time do not wait for disks', async t => {
-  const walkers = [newShared(), newShared()];
-  const waits = new DiskWaits();
-  /** Looks when each walker wanted a processor for a part of the time. */
-  const look = (at: number, share: number): boolean => {
-    for (const { counts } of walkers) counts[count.wantedMs] = (counts[count.wantedMs] ?? 0) + share * 1000;
-    waits.look(walkers, at);
-    return waits.areLong;
-  };
-  t.notOk(look(1000, 0), 'nothing is known at the first look');
-  t.notOk(look(2000, 0.6));
-  t.notOk(look(2100, 0), 'looks that come quickly tell nothing');
-  t.ok(look(3000, 0.4));
-  t.ok(look(4000, 0.9), 'those who are there go on');
-  waits.forget();
-  t.notOk(look(5000, 0));
-  t.notOk(look(7000, 0), 'there may have been nothing to walk');
 });
 
 t.test('a pool that closes stops walking and leaves no thread', async t => {
