@@ -1,103 +1,141 @@
-/** `softquota allowance`: extra bytes for an owner that end by themselves. */
+/** `softquota request` and `softquota allowance`: more than the limit, for a time. */
 
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
-import { formatBytes, printable } from '../text/index.ts';
-import type { Allowance } from '../wire/index.ts';
-import { adminClient, type DaemonClient, pathStep } from './client.ts';
-import type { Exit } from './exit.ts';
+import { formatBytes } from '../text/index.ts';
+import { type Allowance, requestStates, type SpaceRequest } from '../wire/index.ts';
+import { apiCommand, resource } from './api-command.ts';
+import { everyRow } from './client.ts';
 import { limitShown } from './limits.ts';
-import { formatTime, printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
-import { print } from './streams.ts';
+import { formatTime } from './output.ts';
 import { table } from './table.ts';
-import { moreOf, type UntilOptions, untilOf, withUntilOptions } from './until.ts';
+import { moreOf, type UntilOptions, untilOf, untilOptions } from './until.ts';
 
-interface JsonOption extends ConfigOption {
-  readonly json?: boolean;
-}
+const idHelp = 'the request, as softquota request list shows it';
 
-interface CreateOptions extends JsonOption, UntilOptions {
-  readonly size: string;
-  readonly why: string;
-}
-
-export function addAllowance(program: Command, _exit: Exit): void {
-  const allowances = program
-    .command('allowance')
-    .summary('extra bytes for a limited time')
-    .description(
-      'Shows, gives and ends allowances: extra bytes for a user or an organization, on top of each limit above ' +
-        '0 that applies. They end automatically.',
-    );
-
-  withJsonOption(withConfigOption(allowances.command('list')))
-    .summary('list the allowances of an owner')
-    .argument('<owner>', ownerHelp)
-    .action(async (owner: string, options: JsonOption) => {
-      const found = await clientOf(options).get<readonly Allowance[]>({ path: pathOf(owner) });
-      if (options.json === true) printJson(found);
-      else print(allowancesTable(owner, found));
-    });
-
-  withUntilOptions(withJsonOption(withConfigOption(allowances.command('create'))))
-    .summary('give an owner extra bytes for a limited time')
-    .argument('<owner>', ownerHelp)
-    .requiredOption('--size <size>', 'how much, such as 2G')
-    .requiredOption('--why <words>', 'what for')
-    .action(async (owner: string, options: CreateOptions) => {
-      const until = untilOf(options);
-      if (until === undefined) {
-        throw new SoftquotaError('usage', 'an allowance is for a time: give --for or --until');
-      }
-      const body = { bytes: moreOf(options.size), until, why: options.why };
-      const call = { method: 'POST', path: pathOf(owner), body } as const;
-      const created = await clientOf(options).get<Allowance>(call);
-      if (options.json === true) return printJson(created);
-      const more = formatBytes(created.bytes);
-      print(
-        `${printable(`${owner} has ${more} more until ${formatTime(created.until)} (${created.id}).`)}\n`,
-      );
-    });
-
-  withConfigOption(allowances.command('end'))
-    .summary('end an allowance now')
-    .argument('<owner>', ownerHelp)
-    .argument('<id>', 'the allowance, as softquota allowance list shows it')
-    .action(async (owner: string, id: string, options: ConfigOption) => {
-      await clientOf(options).get({ method: 'DELETE', path: `${pathOf(owner)}/${pathStep(id)}` });
-      print(`Ended the allowance ${printable(id)} of ${printable(owner)}.\n`);
-    });
-}
+export const addRequest = resource('request', {
+  summary: 'requests for more space',
+  description:
+    'Shows and answers the requests of owners for more space. A granted request is an allowance: extra ' +
+    'bytes that end by themselves. You cannot grant your own request.',
+  commands: [
+    apiCommand<readonly SpaceRequest[], { state: string }>({
+      words: 'list',
+      summary: 'list requests, the latest first',
+      options: [
+        new Option('--state <state>', 'only requests in this state')
+          .choices([...requestStates, 'all'])
+          .default('open'),
+      ],
+      ask: (client, { state }) =>
+        everyRow(client, '/admin/quota/requests', { state: state === 'all' ? undefined : state }),
+      text: (requests, { state }) => requestsTable(requests, state),
+    }),
+    apiCommand<SpaceRequest, UntilOptions & { size?: string; words?: string }>({
+      words: 'grant <id>',
+      summary: 'grant a request',
+      description: 'Gives what was asked for; options change its size or its end.',
+      arguments: [idHelp],
+      options: [
+        ...untilOptions,
+        new Option('--size <size>', 'another size, such as 2G'),
+        new Option('--words <words>', 'a message to the owner'),
+      ],
+      route: 'POST /admin/quota/requests/{id}/grant',
+      body: ({ size, words, ...end }) => ({
+        until: untilOf(end),
+        bytes: size === undefined ? undefined : moreOf(size),
+        words,
+      }),
+      text: ({ owner, answer }) => {
+        const granted = answer?.granted ?? null;
+        if (granted === null) return [`Granted the request of ${owner}.`];
+        return [`${owner} has ${formatBytes(granted.bytes)} more until ${formatTime(granted.until)}.`];
+      },
+    }),
+    apiCommand<SpaceRequest, { words: string }>({
+      words: 'decline <id>',
+      summary: 'decline a request',
+      arguments: [idHelp],
+      options: [
+        new Option(
+          '--words <words>',
+          'a message to the owner: why, and what else can help',
+        ).makeOptionMandatory(),
+      ],
+      route: 'POST /admin/quota/requests/{id}/decline',
+      body: ({ words }) => ({ words }),
+      text: ({ owner }, _, id: string) => [`Declined the request ${id} of ${owner}.`],
+    }),
+  ],
+});
 
 const ownerHelp = 'the name of a user or an organization';
 
-function clientOf(options: ConfigOption): DaemonClient {
-  return adminClient(() => configFrom(options));
+export const addAllowance = resource('allowance', {
+  summary: 'extra bytes for a limited time',
+  description:
+    'Shows, gives and ends allowances: extra bytes for a user or an organization, on top of each limit above ' +
+    '0 that applies. They end automatically.',
+  commands: [
+    apiCommand<readonly Allowance[]>({
+      words: 'list <owner>',
+      summary: 'list the allowances of an owner',
+      arguments: [ownerHelp],
+      route: 'GET /admin/users/{owner}/quota/allowances',
+      text: (allowances, _, owner: string) =>
+        allowances.length === 0 ? [`${owner} has no allowance.`] : allowancesTable(allowances),
+    }),
+    apiCommand<Allowance, UntilOptions & { size: string; why: string }>({
+      words: 'create <owner>',
+      summary: 'give an owner extra bytes for a limited time',
+      arguments: [ownerHelp],
+      options: [
+        ...untilOptions,
+        new Option('--size <size>', 'how much, such as 2G').makeOptionMandatory(),
+        new Option('--why <words>', 'what for').makeOptionMandatory(),
+      ],
+      route: 'POST /admin/users/{owner}/quota/allowances',
+      body: ({ size, why, ...end }) => {
+        const until = untilOf(end);
+        if (until !== undefined) return { bytes: moreOf(size), until, why };
+        throw new SoftquotaError('usage', 'an allowance is for a time: give --for or --until');
+      },
+      text: ({ bytes, until, id }, _, owner: string) => [
+        `${owner} has ${formatBytes(bytes)} more until ${formatTime(until)} (${id}).`,
+      ],
+    }),
+    apiCommand({
+      words: 'end <owner> <id>',
+      summary: 'end an allowance now',
+      arguments: [ownerHelp, 'the allowance, as softquota allowance list shows it'],
+      route: 'DELETE /admin/users/{owner}/quota/allowances/{id}',
+      done: 'Ended the allowance {id} of {owner}.',
+    }),
+  ],
+});
+
+function requestsTable(requests: readonly SpaceRequest[], state: string): string {
+  if (requests.length === 0) return state === 'all' ? 'No requests.\n' : `No ${state} requests.\n`;
+  return table(requests, [
+    ['ID', request => request.id],
+    ['OWNER', request => request.owner],
+    ['ASKED BY', request => request.asked_by],
+    ['ASKED AT', request => formatTime(request.asked_at)],
+    ['MORE', request => limitShown(request.bytes), 'right'],
+    ['UNTIL', request => (request.until === null ? '-' : formatTime(request.until))],
+    ['STATE', request => request.state],
+    ['WHY', request => request.why],
+  ]);
 }
 
-function pathOf(owner: string): string {
-  return `/admin/users/${pathStep(owner)}/quota/allowances`;
-}
-
-function allowancesTable(owner: string, allowances: readonly Allowance[]): string {
-  if (allowances.length === 0) return `${printable(owner)} has no allowance.\n`;
-  return table(
-    [
-      { title: 'ID' },
-      { title: 'MORE', align: 'right' },
-      { title: 'UNTIL' },
-      { title: 'GIVEN BY' },
-      { title: 'GIVEN AT' },
-      { title: 'WHY' },
-    ],
-    allowances.map(each => [
-      each.id,
-      limitShown(each.bytes),
-      formatTime(each.until),
-      each.automatic ? 'AUTO_GRANT' : (each.granted_by ?? 'host administrator'),
-      formatTime(each.granted_at),
-      each.why,
-    ]),
-  );
+function allowancesTable(allowances: readonly Allowance[]): string {
+  return table(allowances, [
+    ['ID', allowance => allowance.id],
+    ['MORE', allowance => limitShown(allowance.bytes), 'right'],
+    ['UNTIL', allowance => formatTime(allowance.until)],
+    ['GIVEN BY', one => (one.automatic ? 'AUTO_GRANT' : (one.granted_by ?? 'host administrator'))],
+    ['GIVEN AT', allowance => formatTime(allowance.granted_at)],
+    ['WHY', allowance => allowance.why],
+  ]);
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { exitCodes, messageOf, SoftquotaError } from '../errors.ts';
 import { issueLines, printable } from '../text/index.ts';
 import type { Source, Synchronization } from '../wire/index.ts';
+import { apiCommand, resource } from './api-command.ts';
 import { type ApiCall, adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { readWhole } from './files.ts';
@@ -13,14 +14,13 @@ import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from 
 import { print, tell } from './streams.ts';
 import { table } from './table.ts';
 
-interface JsonOption extends ConfigOption {
+interface SyncOptions extends ConfigOption {
   readonly json?: boolean;
-}
-
-interface SyncOptions extends JsonOption {
   readonly user?: string;
   readonly try?: boolean;
 }
+
+const sources = '/admin/auths';
 
 const claims = z.record(z.string(), z.unknown(), {
   error: 'expected an object, such as the payload of an ID token',
@@ -29,20 +29,21 @@ const claimed = z.object({ user: z.string(), claims });
 
 type Claimed = z.infer<typeof claimed>;
 
-export function addAuth(program: Command, exit: Exit): void {
-  const auths = program
-    .command('auth')
-    .summary('OAuth2 sources')
-    .description('Lists OAuth2 sources, and synchronizes quota groups from claims as a sign-in does.');
+export const addAuth = resource('auth', {
+  summary: 'OAuth2 sources',
+  description: 'Lists OAuth2 sources, and synchronizes quota groups from claims as a sign-in does.',
+  commands: [
+    apiCommand<readonly Source[]>({
+      words: 'list',
+      summary: 'list the sources',
+      route: `GET ${sources}`,
+      text: sourcesTable,
+    }),
+    addSync,
+  ],
+});
 
-  withJsonOption(withConfigOption(auths.command('list')))
-    .summary('list the sources')
-    .action(async (options: JsonOption) => {
-      const found = await sourcesFrom(adminClient(() => configFrom(options)));
-      if (options.json === true) printJson(found);
-      else print(sourcesTable(found));
-    });
-
+function addSync(auths: Command, exit: Exit): void {
   withJsonOption(withConfigOption(auths.command('sync')))
     .summary("synchronize users' quota groups from claims")
     .description(
@@ -58,9 +59,9 @@ export function addAuth(program: Command, exit: Exit): void {
     .action(async (name: string, file: string, options: SyncOptions) => {
       const client = adminClient(() => configFrom(options));
       const wanted = claimedIn(readWhole(file), options.user ?? null);
-      const found = (await sourcesFrom(client)).find(one => one.name === name);
+      const found = (await client.get<readonly Source[]>({ path: sources })).find(one => one.name === name);
       if (found === undefined) throw new SoftquotaError('not_found', `no such source: ${name}`);
-      const results = await synchronized(client, `/admin/auths/${found.id}`, wanted, options);
+      const results = await synchronized(client, `${sources}/${found.id}`, wanted, options);
       if (options.json === true) printJson(results);
       if (results.length < wanted.length) exit(exitCodes.refused);
     });
@@ -101,10 +102,6 @@ async function synchronized(
 
 /** The codes of faults that may be so for one user, and not for the next. */
 const ofOne: ReadonlySet<string> = new Set(['not_found', 'conflict', 'invalid']);
-
-async function sourcesFrom(client: DaemonClient): Promise<readonly Source[]> {
-  return await client.get<readonly Source[]>({ path: '/admin/auths' });
-}
 
 /** Throws `usage`, with the place of each fault. */
 function claimedIn(text: string, user: string | null): readonly Claimed[] {
@@ -149,19 +146,15 @@ function sentence({ user, outcome, groups, added, removed, skipped, ignored }: R
   ].join('; ');
 }
 
-function sourcesTable(sources: readonly Source[]): string {
-  if (sources.length === 0) return 'No sources. docs/oauth.md describes how to create one.\n';
-  const columns = ['ID', 'NAME', 'PROVIDER', 'ACTIVE', 'CLAIM', 'REMOVAL', 'UNKNOWN QUOTA GROUPS'];
-  return table(
-    columns.map(title => ({ title })),
-    sources.map(one => [
-      String(one.id),
-      one.name,
-      one.openid_connect_auto_discovery_url,
-      one.is_active ? 'yes' : 'no',
-      one.quota_group_claim_name,
-      one.quota_group_map_removal ? 'on' : 'off',
-      one.unknown_quota_groups.join(', '),
-    ]),
-  );
+function sourcesTable(found: readonly Source[]): string {
+  if (found.length === 0) return 'No sources. docs/oauth.md describes how to create one.\n';
+  return table(found, [
+    ['ID', source => String(source.id)],
+    ['NAME', source => source.name],
+    ['PROVIDER', source => source.openid_connect_auto_discovery_url],
+    ['ACTIVE', source => (source.is_active ? 'yes' : 'no')],
+    ['CLAIM', source => source.quota_group_claim_name],
+    ['REMOVAL', source => (source.quota_group_map_removal ? 'on' : 'off')],
+    ['UNKNOWN QUOTA GROUPS', source => source.unknown_quota_groups.join(', ')],
+  ]);
 }

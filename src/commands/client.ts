@@ -74,27 +74,59 @@ export function localAdminClient({
 }
 
 /**
- * Creates something, unless the same is there already; resolves with what is there. `path`: where it then is.
- * Rejects with `conflict` where something else has the name.
+ * Adds something to a list, unless the same is there already; resolves with what is there. Rejects with
+ * `conflict` where something else has the name.
  */
 export async function createUnlessSame<T>(
   client: DaemonClient,
-  call: ApiCall,
-  { path, isSame }: Existing<T>,
-): Promise<{ readonly isNew: boolean; readonly value: T }> {
+  { list, name, body, isSame }: NewEntry<T>,
+): Promise<Created<T>> {
   try {
-    return { isNew: true, value: await client.get(call) };
+    return { isNew: true, value: await client.get({ method: 'POST', path: list, body }) };
   } catch (error) {
     if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
-    const value = await client.get<T>({ path: path() });
+    const value = await client.get<T>({ path: `${list}/${pathStep(name)}` });
     if (!isSame(value)) throw error;
     return { isNew: false, value };
   }
 }
 
-interface Existing<T> {
-  path(): string;
-  isSame(value: T): boolean;
+interface NewEntry<T> {
+  /** The path of the list, with the entry at `name` below it. */
+  readonly list: string;
+  readonly name: string;
+  readonly body: object;
+  isSame(found: T): boolean;
+}
+
+/** The answer of `createUnlessSame`. */
+export interface Created<T> {
+  readonly isNew: boolean;
+  readonly value: T;
+}
+
+/** The most rows that one answer has. */
+export const mostRows = 1000;
+
+/** The rows of all pages of a list. */
+export async function everyRow<Row>(client: DaemonClient, path: string, query: Query): Promise<Row[]> {
+  const found: Row[] = [];
+  for (let page = 1; ; page++) {
+    const rows = await client.get<readonly Row[]>({
+      path: withQuery(path, { ...query, page: String(page), limit: String(mostRows) }),
+    });
+    found.push(...rows);
+    if (rows.length < mostRows) return found;
+  }
+}
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** A path with those parameters that are given. */
+export function withQuery(path: string, query: Query): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, value);
+  return `${path}?${given}`;
 }
 
 /** To the gate. */

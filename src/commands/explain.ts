@@ -1,57 +1,49 @@
 /** `softquota explain`: the groups and rules behind a decision. */
 
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { subjectWords } from '../quota/index.ts';
-import { formatBytes, formatUse, printable } from '../text/index.ts';
+import { formatBytes, formatUse } from '../text/index.ts';
 import type { Explanation, OwnerReport } from '../wire/index.ts';
+import { apiCommand } from './api-command.ts';
 import { addedSizeOf } from './check.ts';
-import { adminClient, pathStep } from './client.ts';
-import type { Exit } from './exit.ts';
+import { pathStep, withQuery } from './client.ts';
 import { subjectsOf } from './limits.ts';
-import { formatTime, printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
-import { print } from './streams.ts';
+import { formatTime } from './output.ts';
 
-interface ExplainOptions extends ConfigOption {
-  readonly subject: string;
-  readonly size?: string;
-  readonly json?: boolean;
+interface Explained {
+  readonly owner: string;
+  readonly reasoning: Explanation;
 }
 
-export function addExplain(program: Command, _exit: Exit): void {
-  withJsonOption(withConfigOption(program.command('explain')))
-    .summary('show why an owner is allowed or refused')
-    .description(
-      'Shows the whole reasoning of a decision about one kind of data: the groups that are asked in turn, what each ' +
-        'rule counts, and which rule decides.',
-    )
-    .argument('<owner>', "an owner's name")
-    .option('--subject <subject>', 'a kind of data, such as size:git:lfs', 'size:all')
-    .option('--size <size>', 'the size of the data to add, such as 500M; it counts with [quota] PRECISE')
-    .addHelpText(
-      'after',
-      wrapped(
-        '\nExit status: 0 shown, also if the decision is a refusal; softquota check has an exit status for each decision.',
-      ),
-    )
-    .action(async (owner: string, { subject, size, ...options }: ExplainOptions) => {
-      const client = adminClient(() => configFrom(options));
-      const [asked = subject] = subjectsOf([subject]);
-      const { known, name } = await client.get<OwnerReport>({
-        path: `/admin/quota/usage/${pathStep(owner)}`,
-      });
-      if (!known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);
-      const query = new URLSearchParams({
-        user: name,
-        subject: asked,
-        ...(size === undefined ? {} : { size: String(addedSizeOf(size)) }),
-      });
-      const reasoning = await client.get<Explanation>({ path: `/admin/quota/explain?${query}` });
-      if (options.json === true) printJson(reasoning);
-      else print(explanationText(name, reasoning));
-    });
-}
+export const addExplain = apiCommand<Explained, { subject: string; size?: string }>({
+  words: 'explain <owner>',
+  summary: 'show why an owner is allowed or refused',
+  description:
+    'Shows the whole reasoning of a decision about one kind of data: the groups that are asked in turn, what each ' +
+    'rule counts, and which rule decides.',
+  arguments: ["an owner's name"],
+  options: [
+    new Option('--subject <subject>', 'a kind of data, such as size:git:lfs').default('size:all'),
+    new Option('--size <size>', 'the size of the data to add, such as 500M; it counts with [quota] PRECISE'),
+  ],
+  after:
+    '\nExit status: 0 shown, also if the decision is a refusal; softquota check has an exit status for each decision.',
+  ask: async (client, { subject, size }, owner: string) => {
+    const [asked = subject] = subjectsOf([subject]);
+    const path = `/admin/quota/usage/${pathStep(owner)}`;
+    const { known, name } = await client.get<OwnerReport>({ path });
+    if (!known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);
+    const query = {
+      user: name,
+      subject: asked,
+      size: size === undefined ? undefined : String(addedSizeOf(size)),
+    };
+    return { owner: name, reasoning: await client.get({ path: withQuery('/admin/quota/explain', query) }) };
+  },
+  json: ({ reasoning }) => reasoning,
+  text: explanationLines,
+});
 
 const stepWords = {
   assigned: 'Groups of the owner',
@@ -66,16 +58,14 @@ const verdictWords = {
   no_match: 'has no rule for it',
 } as const;
 
-function explanationText(
-  owner: string,
-  { subject, settings, steps, decision, reporting }: Explanation,
-): string {
+function explanationLines({ owner, reasoning }: Explained): readonly string[] {
+  const { subject, settings, steps, decision, reporting } = reasoning;
   const verdict = decision.allowed ? 'allowed' : 'refused';
   const report =
     settings.mode === 'report' && !decision.allowed
       ? ' MODE = report: the refusal is only recorded, and the action is allowed.'
       : '';
-  const lines = [
+  return [
     `${owner}, ${subjectWords(subject)} (${subject}): ${verdict}. ${reasonWords(decision)}${report}`,
     ...graceLines(decision),
     ...stepLines(steps),
@@ -86,7 +76,6 @@ function explanationText(
           ...stepLines(reporting.steps),
         ]),
   ];
-  return `${lines.map(printable).join('\n')}\n`;
 }
 
 function stepLines(steps: Explanation['steps']): readonly string[] {

@@ -22,7 +22,7 @@ import {
 } from '../git/index.ts';
 import { counted, printable } from '../text/index.ts';
 import { jsonText } from './output.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 
 /** All that one installation did. */
 export interface InstallOutcome {
@@ -139,13 +139,6 @@ export function statusOutput(
         : { common: { gitolite: gitoliteJson(common.gitolite), hooks: stateJson(common.hooks) } }),
     });
   }
-  const rows = statuses.map(status => {
-    if (isFault(status)) return [status.repository, '?', '?', status.fault];
-    const states = hookNames.map(name =>
-      status.hooksPath?.ours === true ? 'ours' : stateWords(status.hooks[name]),
-    );
-    return [status.repository, ...states, remark(status, expected)];
-  });
   const unwell = statuses.filter(status => !isWell(status, expected));
   const ofGitlab = unwell.filter(status => !isFault(status) && status.gitlab !== null).length;
   const elsewhere = unwell.filter(isProtected).length;
@@ -160,9 +153,18 @@ export function statusOutput(
     (common === null
       ? ''
       : `${printable(common.gitolite.common)}: ${hookNames.map(name => `${name} ${stateWords(common.hooks[name])}`).join(', ')}\n`) +
-    table([{ title: 'REPOSITORY' }, ...hookNames.map(title => ({ title })), { title: 'REMARK' }], rows) +
+    table(statuses, [
+      ['REPOSITORY', status => status.repository],
+      ...hookNames.map((name): Column<RepositoryStatus> => [name, status => hookState(status, name)]),
+      ['REMARK', status => (isFault(status) ? status.fault : remark(status, expected))],
+    ]) +
     `${counted(statuses.length, 'repository', 'repositories')}, ${rest}.\n`
   );
+}
+
+function hookState(status: RepositoryStatus, name: (typeof hookNames)[number]): string {
+  if (isFault(status)) return '?';
+  return status.hooksPath?.ours === true ? 'ours' : stateWords(status.hooks[name]);
 }
 
 /** Tells whether pushes to it are asked about, at the expected socket. */

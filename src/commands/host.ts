@@ -1,19 +1,17 @@
 /** `softquota host`: the hosts that share a quota. */
 
 import type { Command } from 'commander';
+import { exitCodes } from '../errors.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { FleetHost } from '../wire/index.ts';
-import { adminClient, type DaemonClient, pathStep } from './client.ts';
+import { apiCommand, resource } from './api-command.ts';
+import { adminClient, pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { formatDuration, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 import { table } from './table.ts';
-
-interface ListOptions extends ConfigOption {
-  readonly json?: boolean;
-}
 
 interface ForgetOptions extends ConfigOption {
   readonly yes?: boolean;
@@ -22,24 +20,24 @@ interface ForgetOptions extends ConfigOption {
 
 const hosts = '/admin/quota/hosts';
 
-export function addHost(program: Command, exit: Exit): void {
-  const host = program
-    .command('host')
-    .summary('hosts that share the quota')
-    .description('Shows and removes the hosts that share a quota. These hosts have the same [store] HOST.');
-
-  withJsonOption(withConfigOption(host.command('list')))
-    .summary('list the hosts')
-    .description(
-      'Lists the hosts with their usage, and the shared storage that each of them walks. If a host sends ' +
+export const addHost = resource('host', {
+  summary: 'hosts that share the quota',
+  description: 'Shows and removes the hosts that share a quota. These hosts have the same [store] HOST.',
+  commands: [
+    apiCommand<readonly FleetHost[]>({
+      words: 'list',
+      summary: 'list the hosts',
+      description:
+        'Lists the hosts with their usage, and the shared storage that each of them walks. If a host sends ' +
         'nothing, its last usage counts until it is removed with `softquota host forget`.',
-    )
-    .action(async (options: ListOptions) => {
-      const found = await clientOf(options).get<readonly FleetHost[]>({ path: hosts });
-      if (options.json === true) printJson(found);
-      else print(hostsTable(found));
-    });
+      route: `GET ${hosts}`,
+      text: hostsTable,
+    }),
+    addForget,
+  ],
+});
 
+function addForget(host: Command, exit: Exit): void {
   withJsonOption(withConfigOption(host.command('forget')))
     .summary('remove a host that no longer exists')
     .description(
@@ -56,41 +54,27 @@ export function addHost(program: Command, exit: Exit): void {
       ),
     )
     .action(async (id: string, options: ForgetOptions) => {
-      const client = clientOf(options);
+      const client = adminClient(() => configFrom(options));
       const known = await client.get<readonly FleetHost[]>({ path: hosts });
       const gone = known.find(each => each.id === id);
       const stored = gone === undefined ? '' : ` Its usage, ${storedOn(gone)}, will no longer count.`;
-      if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`))) return exit(1);
+      if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`)))
+        return exit(exitCodes.refused);
       await client.get({ method: 'DELETE', path: `${hosts}/${pathStep(id)}` });
       if (options.json === true) printJson(gone ?? null);
       else print(`Forgot ${printable(id)}.\n`);
     });
 }
 
-function clientOf(options: ConfigOption): DaemonClient {
-  return adminClient(() => configFrom(options));
-}
-
-function hostsTable(fleetHosts: readonly FleetHost[]): string {
-  const columns = [
-    { title: 'host' },
-    { title: 'state' },
-    { title: 'owners', align: 'right' },
-    { title: 'stored', align: 'right' },
-    { title: 'version' },
-    { title: 'walks' },
-  ] as const;
-  return table(
-    columns,
-    fleetHosts.map(each => [
-      each.id,
-      each.alive ? 'running' : `silent for ${formatDuration(each.silent_seconds)}`,
-      formatCount(each.owners),
-      formatBytes(each.bytes),
-      each.version,
-      each.walks.join(', '),
-    ]),
-  );
+function hostsTable(found: readonly FleetHost[]): string {
+  return table(found, [
+    ['host', host => host.id],
+    ['state', host => (host.alive ? 'running' : `silent for ${formatDuration(host.silent_seconds)}`)],
+    ['owners', host => formatCount(host.owners), 'right'],
+    ['stored', host => formatBytes(host.bytes), 'right'],
+    ['version', host => host.version],
+    ['walks', host => host.walks.join(', ')],
+  ]);
 }
 
 function storedOn({ owners, bytes }: FleetHost): string {

@@ -7,6 +7,7 @@
 import { Command } from 'commander';
 import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
+import type { AddCommand } from './api-command.ts';
 import type { Exit } from './exit.ts';
 import { withConfigOption, wrapped } from './settings.ts';
 import { print, tell } from './streams.ts';
@@ -15,9 +16,6 @@ const exitStatuses =
   '\nExit status: 0 done (also if nothing had to change), 1 refused, a check failed, or what is named does not exist, ' +
   '2 wrong usage, 69 daemon not reachable, 70 internal error, 74 a file or the output cannot be read or written, ' +
   '77 not permitted, 78 wrong configuration.';
-
-/** Adds a command to the program. */
-type AddCommand = (program: Command, exit: Exit) => void;
 
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   serve: async () => (await import('./serve.ts')).addServe,
@@ -33,12 +31,12 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   rule: async () => (await import('./rule.ts')).addRule,
   group: async () => (await import('./group.ts')).addGroup,
   user: async () => (await import('./user.ts')).addUser,
-  member: async () => (await import('./member.ts')).addMemberCommand,
-  request: async () => (await import('./request.ts')).addRequest,
+  member: async () => (await import('./user.ts')).addMemberCommand,
+  request: async () => (await import('./allowance.ts')).addRequest,
   allowance: async () => (await import('./allowance.ts')).addAllowance,
   notices: async () => (await import('./notices.ts')).addNotices,
   token: async () => (await import('./token.ts')).addToken,
-  'sign-in-link': async () => (await import('./sign-in-link.ts')).addSignInLink,
+  'sign-in-link': async () => (await import('./token.ts')).addSignInLink,
   auth: async () => (await import('./auth.ts')).addAuth,
   policy: async () => (await import('./policy.ts')).addPolicy,
   hooks: async () => (await import('./hooks.ts')).addHooks,

@@ -1,8 +1,9 @@
 /** The forge's part of the report of `softquota init`. */
 
 import { triedSchemaVersion, unownedReasons } from '../forge/index.ts';
-import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
+import { formatBytes, formatCount, shellQuoted } from '../text/index.ts';
 import type { ForgeReport } from './init-forge.ts';
+import { escapedLines } from './output.ts';
 
 /** Whole lines; empty without a forge. `enable`: the command that has the database read once it can be. */
 export function forgeText(forge: ForgeReport | null, enable: string | null): string {
@@ -23,7 +24,7 @@ export function forgeText(forge: ForgeReport | null, enable: string | null): str
         `- ${formatBytes(bytes)} belong to nobody: ${formatCount(count)} ${reasonWords[reason] ?? reason}`,
     ),
   ];
-  return texts.map(text => `${printable(text)}\n`).join('');
+  return escapedLines(texts);
 }
 
 /** Null if app.ini has `[forge]` already. */

@@ -4,11 +4,12 @@
  */
 
 import { type FoundStore, type RecognisedLayout, systemAccounts } from '../doctor/index.ts';
-import { counted, formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
+import { counted, formatBytes, formatCount, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';
 import { enableForge, forgeText } from './init-forge-text.ts';
 import { type NewWorker, startWorker } from './init-worker.ts';
+import { escapedLines } from './output.ts';
 import { scanSummary } from './progress.ts';
 import { table } from './table.ts';
 import { ownersTable } from './usage.ts';
@@ -109,7 +110,7 @@ const names: Readonly<Record<RecognisedLayout, string>> = {
 export function initText(report: InitReport): string {
   const { config, evidence, advice, layout, root, next, mode } = report;
   return [
-    lines([
+    escapedLines([
       `Found ${names[layout]} in ${root}:`,
       ...evidence.map(each => `- ${each}`),
       ...advice.map(each => `! ${each}`),
@@ -117,9 +118,9 @@ export function initText(report: InitReport): string {
     forgeText(report.forge, next.forge),
     // Repositories without an owner are listed below, once and not for each.
     `${scanSummary({ ...report.scan, faults: { first: [], count: 0 } })}\n${owners(report)}`,
-    lines(limit(report)),
+    escapedLines(limit(report)),
     unattributed(report),
-    lines([
+    escapedLines([
       `Written: ${config}. ${mode === 'report' ? 'Nothing is refused while it has MODE = report.' : 'It has MODE = enforce.'}`,
       '',
       `Start the daemon (as a service: systemctl start softquota):`,
@@ -179,23 +180,18 @@ function unattributed({ forge, unattributed: { repositories, such, stores } }: I
   const without =
     repositories === 0
       ? ''
-      : lines([
+      : escapedLines([
           repositories === 1
             ? `${such.join()} has no owner, so it is not counted.`
             : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they are not counted.`,
         ]);
   if (stores.length === 0) return without;
-  const rows = stores.map(({ what, bytes, whole, path }) => [
-    what,
-    `${whole ? '' : 'at least '}${formatBytes(bytes)}`,
-    path,
+  const rowsText = table(stores, [
+    ['WHAT', store => store.what],
+    ['SIZE', ({ whole, bytes }) => `${whole ? '' : 'at least '}${formatBytes(bytes)}`, 'right'],
+    ['WHERE', store => store.path],
   ]);
-  const rowsText = table([{ title: 'WHAT' }, { title: 'SIZE', align: 'right' }, { title: 'WHERE' }], rows);
   if (forge !== null && forge.fault === null) return `${without}This data belongs to nobody:\n${rowsText}`;
   return `${without}The owners of this data cannot be found on the disk, so it is not measured. A program that knows the owners can report it (POST /v1/units, docs/gate.md):
 ${rowsText}`;
-}
-
-function lines(texts: readonly string[]): string {
-  return texts.map(text => `${printable(text)}\n`).join('');
 }

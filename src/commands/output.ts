@@ -1,6 +1,6 @@
 /** Prints JSON, moments and durations for commands. */
 
-import { printableJson } from '../text/index.ts';
+import { printable, printableJson } from '../text/index.ts';
 import { print } from './streams.ts';
 
 export function printJson(value: unknown): void {
@@ -13,6 +13,11 @@ export function printJson(value: unknown): void {
  */
 export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, null, 2))}\n`;
+}
+
+/** Gives each text as a line in which nothing can mislead a reader. */
+export function escapedLines(texts: readonly string[]): string {
+  return texts.map(text => `${printable(text)}\n`).join('');
 }
 
 /** A moment in local time, to the second: `2026-11-21 09:14:03`. */

@@ -1,8 +1,9 @@
 /** Shows what one policy changes of another, for those who are to agree to it. */
 
-import { formatCount, printable } from '../text/index.ts';
+import { formatCount } from '../text/index.ts';
 import type { Rule, WholePolicy } from '../wire/index.ts';
 import { limitShown, ruleText, termsText } from './limits.ts';
+import { escapedLines } from './output.ts';
 
 type WholeGroup = WholePolicy['groups'][number];
 
@@ -53,15 +54,14 @@ export function differenceOf(before: WholePolicy, after: WholePolicy): Differenc
 /** Whole lines: `+` what comes, `-` what goes, `~` what becomes another. */
 export function differenceText({ rules, groups, only_order: onlyOrder }: Difference): string {
   if (onlyOrder) return 'Only the order changes.\n';
-  const lines = [
+  return escapedLines([
     ...rules.added.map(rule => `+ rule ${rule.name}: ${ruleText(rule)}`),
     ...rules.changed.map(ruleLine),
     ...rules.removed.map(rule => `- rule ${rule.name}: ${ruleText(rule)}`),
     ...groups.added.map(group => `+ group ${group.name}: ${contentOf(group)}`),
     ...groups.changed.map(groupLine),
     ...groups.removed.map(group => `- group ${group.name}: ${contentOf(group)}`),
-  ];
-  return lines.map(line => `${printable(line)}\n`).join('');
+  ]);
 }
 
 function ruleLine({ before, after }: Both<Rule>): string {

@@ -1,10 +1,10 @@
 /** A scan as people watch it: followed to its end, with progress on standard error, and summed up. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount } from '../text/index.ts';
 import type { ScanReport } from '../wire/index.ts';
 import type { DaemonClient } from './client.ts';
-import { formatDuration } from './output.ts';
+import { escapedLines, formatDuration } from './output.ts';
 import { tell } from './streams.ts';
 
 /** Between two lines of progress where they are kept, as in a log. */
@@ -62,7 +62,7 @@ export function scanSummary(report: ScanReport): string {
     report.started_at === null || report.finished_at === null
       ? 0
       : (Date.parse(report.finished_at) - Date.parse(report.started_at)) / 1000;
-  const lines = [
+  return escapedLines([
     `${endings[report.state]} ${counted(units, 'unit', 'units')}: ${counted(files, 'file', 'files')} in ${counted(directories, 'directory', 'directories')}, ${formatBytes(bytes)}, in ${formatDuration(seconds)}.`,
     ...(report.error === null ? [] : [report.error]),
     ...(report.drift === null
@@ -72,11 +72,10 @@ export function scanSummary(report: ScanReport): string {
         ]),
     ...problems('could not be read; its last known bytes count', report.unread),
     ...problems(null, report.faults),
-  ];
-  return `${lines.map(printable).join('\n')}\n`;
+  ]);
 }
 
 function problems(what: string | null, { first, count }: ScanReport['unread']): string[] {
-  const lines = first.map(({ path, why }) => `${path}: ${what === null ? why : `${what} (${why})`}`);
-  return count > first.length ? [...lines, `… and ${formatCount(count - first.length)} more`] : lines;
+  const named = first.map(({ path, why }) => `${path}: ${what === null ? why : `${what} (${why})`}`);
+  return count > first.length ? [...named, `… and ${formatCount(count - first.length)} more`] : named;
 }

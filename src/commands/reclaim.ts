@@ -1,42 +1,28 @@
 /** `softquota reclaim`: collect garbage now, by the worker. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { formatBytes, printable } from '../text/index.ts';
+import { formatBytes } from '../text/index.ts';
 import type { ReclaimRun } from '../wire/index.ts';
-import { adminClient, type DaemonClient } from './client.ts';
-import type { Exit } from './exit.ts';
-import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
-import { print } from './streams.ts';
-
-interface ReclaimCommandOptions extends ConfigOption {
-  readonly json?: boolean;
-}
+import { apiCommand } from './api-command.ts';
+import type { DaemonClient } from './client.ts';
 
 const askAgainMs = 500;
-
-export function addReclaim(program: Command, exit: Exit): void {
-  withJsonOption(withConfigOption(program.command('reclaim')))
-    .summary('collect garbage now')
-    .description(
-      'Makes the worker (softquota worker) delete unreachable data (no branch or tag needs it any more) in a ' +
-        'repository, or in all repositories that have such data, and waits for the end. Data that became unreachable ' +
-        'within [reclaim] EXPIRE stays, because a running push may need it.',
-    )
-    .argument('[repository]', 'OWNER/REPOSITORY, or a path')
-    .addHelpText('after', wrapped('\nExit status: 0 collected, 1 a collection failed.'))
-    .action(async (repository: string | undefined, options: ReclaimCommandOptions) => {
-      const client = adminClient(() => configFrom(options));
-      const runs = await collect(client, repository);
-      if (options.json === true) printJson(runs);
-      else print(runs.length === 0 ? 'There is nothing to collect.\n' : runs.map(runText).join(''));
-      if (runs.some(({ state }) => state === 'failed')) exit(exitCodes.refused);
-    });
-}
-
 const path = '/admin/quota/reclaims';
+
+export const addReclaim = apiCommand<readonly ReclaimRun[]>({
+  words: 'reclaim [repository]',
+  summary: 'collect garbage now',
+  description:
+    'Makes the worker (softquota worker) delete unreachable data (no branch or tag needs it any more) in a ' +
+    'repository, or in all repositories that have such data, and waits for the end. Data that became unreachable ' +
+    'within [reclaim] EXPIRE stays, because a running push may need it.',
+  arguments: ['OWNER/REPOSITORY, or a path'],
+  after: '\nExit status: 0 collected, 1 a collection failed.',
+  ask: (client, _, repository?: string) => collect(client, repository),
+  text: runs => (runs.length === 0 ? 'There is nothing to collect.\n' : runs.map(runText)),
+  status: runs => (runs.some(({ state }) => state === 'failed') ? exitCodes.refused : exitCodes.done),
+});
 
 async function collect(client: DaemonClient, repository: string | undefined): Promise<readonly ReclaimRun[]> {
   const body = repository === undefined ? {} : { repository };
@@ -65,5 +51,5 @@ function runText({
     state === 'failed'
       ? `failed: ${message ?? 'no reason is known'}`
       : `${formatBytes(Math.max(0, freed ?? 0))} freed${left === null || left === 0 ? '' : `; ${formatBytes(left)} became unreachable recently, and can be freed later`}`;
-  return printable(`${repository}: ${words}`).concat('\n');
+  return `${repository}: ${words}`;
 }

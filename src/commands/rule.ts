@@ -1,13 +1,12 @@
 /** `softquota rule`: limits, each on some kinds of data. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { isSubject, subjects, withAncestors } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
 import type { Rule, WholePolicy } from '../wire/index.ts';
-import { adminClient, createUnlessSame, type DaemonClient, pathStep } from './client.ts';
-import type { Exit } from './exit.ts';
+import { apiCommand, resource } from './api-command.ts';
+import { type Created, createUnlessSame, pathStep } from './client.ts';
 import {
   gathered,
   graceMostOption,
@@ -20,17 +19,10 @@ import {
   subjectsOf,
   termsText,
 } from './limits.ts';
-import { printJson } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
-import { print } from './streams.ts';
 import { table } from './table.ts';
 
-interface JsonOption extends ConfigOption {
-  readonly json?: boolean;
-}
-
-interface RuleOptions extends JsonOption {
+interface RuleOptions {
   readonly limit?: string;
   readonly subject?: readonly string[];
   readonly grace?: string;
@@ -47,123 +39,117 @@ const graceHelp =
 const graceMostHelp =
   'how far usage may exceed the limit during the grace: "10 %" of the limit, or a size; default: as configured';
 
-/** Adds the options that both commands have. */
-function withTerms(command: Command): Command {
-  return command
-    .option('--grace <duration>', graceHelp)
-    .option('--grace-most <most>', graceMostHelp)
-    .option('--mode <mode>', modeHelp);
-}
+const termOptions = [
+  new Option('--grace <duration>', graceHelp),
+  new Option('--grace-most <most>', graceMostHelp),
+  new Option('--mode <mode>', modeHelp),
+];
 
 /** The tree of subjects, indented. */
 const subjectsHelp = `\nSubjects:${[...subjects, 'none']
   .map(name => `\n${'  '.repeat(isSubject(name) ? withAncestors(name).length : 1)}${name}`)
   .join('')}`;
 
-export function addRule(program: Command, _exit: Exit): void {
-  const rules = program
-    .command('rule')
-    .summary('limits on kinds of data')
-    .description(
-      'Shows and changes rules. A rule limits the bytes of some kinds of data, counted together. A rule limits ' +
-        'nobody by itself: add it to a group, and add users to the group. For example:\n\n' +
-        '  softquota rule create total --limit 10G --subject size:all\n' +
-        '  softquota group create free --rule total\n' +
-        '  softquota group add-user free alice',
-    );
+const nameHelp = 'the name of the rule';
+const list = '/admin/quota/rules';
 
-  withJsonOption(withConfigOption(rules.command('list')))
-    .summary('list rules')
-    .action(async (options: JsonOption) => {
-      const client = clientOf(options);
-      if (options.json !== true) return print(rulesTable(await policyInForce(client)));
-      printJson(await client.get<readonly Rule[]>({ path: '/admin/quota/rules' }));
-    });
-
-  withJsonOption(withConfigOption(rules.command('show')))
-    .summary('show a rule and its groups')
-    .argument('<rule>', 'the name of the rule')
-    .action(async (name: string, options: JsonOption) => {
-      const client = clientOf(options);
-      const shown = await client.get<Rule>({ path: pathOf(name) });
-      const groups = groupsWith(await policyInForce(client), name);
-      if (options.json === true) return printJson({ ...shown, groups });
-      const lines = [
-        `${shown.name}: ${ruleText(shown)}.`,
+export const addRule = resource('rule', {
+  summary: 'limits on kinds of data',
+  description:
+    'Shows and changes rules. A rule limits the bytes of some kinds of data, counted together. A rule limits ' +
+    'nobody by itself: add it to a group, and add users to the group. For example:\n\n' +
+    '  softquota rule create total --limit 10G --subject size:all\n' +
+    '  softquota group create free --rule total\n' +
+    '  softquota group add-user free alice',
+  commands: [
+    apiCommand<{ rules: readonly Rule[]; policy: WholePolicy }>({
+      words: 'list',
+      summary: 'list rules',
+      ask: async client => ({
+        rules: await client.get({ path: list }),
+        policy: await policyInForce(client),
+      }),
+      json: ({ rules }) => rules,
+      text: ({ policy }) => rulesTable(policy),
+    }),
+    apiCommand<Rule & { groups: readonly string[] }>({
+      words: 'show <rule>',
+      summary: 'show a rule and its groups',
+      arguments: [nameHelp],
+      ask: async (client, _, name: string) => {
+        const shown = await client.get<Rule>({ path: `${list}/${pathStep(name)}` });
+        return { ...shown, groups: groupsWith(await policyInForce(client), name) };
+      },
+      text: ({ groups, ...rule }) => [
+        `${rule.name}: ${ruleText(rule)}.`,
         groups.length === 0
           ? 'No group has this rule, so it limits nobody.'
           : `Groups with this rule: ${groups.join(', ')}.`,
-      ];
-      print(`${lines.map(printable).join('\n')}\n`);
-    });
-
-  withTerms(withJsonOption(withConfigOption(rules.command('create'))))
-    .summary('create a rule')
-    .description('Creates a rule. It limits nobody until it is in a group.')
-    .argument('<rule>', 'the name of the rule')
-    .requiredOption('--limit <size>', limitHelp)
-    .requiredOption('--subject <subject>', subjectHelp, gathered)
-    .addHelpText('after', subjectsHelp)
-    .action(async (name: string, options: RuleOptions) => {
-      const call = {
-        method: 'POST',
-        path: '/admin/quota/rules',
-        body: { name, ...fieldsOf(options) },
-      } as const;
-      const { isNew, value: created } = await createUnlessSame<Rule>(clientOf(options), call, {
-        path: () => pathOf(name),
-        isSame: found => isAs(found, call.body),
-      });
-      if (options.json === true) return printJson(created);
-      const verb = isNew ? 'Created rule' : 'There is already the same rule';
-      print(`${verb} ${printable(created.name)}: ${ruleText(created)}.\n`);
-    });
-
-  withTerms(withJsonOption(withConfigOption(rules.command('edit'))))
-    .summary('change a rule')
-    .description('Changes a rule in every group that has it. Everything else stays the same.')
-    .argument('<rule>', 'the name of the rule')
-    .option('--limit <size>', limitHelp)
-    .option('--subject <subject>', `${subjectHelp}; they replace the present subjects`, gathered)
-    .addHelpText('after', subjectsHelp)
-    .action(async (name: string, options: RuleOptions) => {
-      const body = fieldsOf(options);
-      if (Object.keys(body).length === 0) {
+      ],
+    }),
+    apiCommand<Created<Rule>, RuleOptions>({
+      words: 'create <rule>',
+      summary: 'create a rule',
+      description: 'Creates a rule. It limits nobody until it is in a group.',
+      arguments: [nameHelp],
+      options: [
+        ...termOptions,
+        new Option('--limit <size>', limitHelp).makeOptionMandatory(),
+        new Option('--subject <subject>', subjectHelp).argParser(gathered).makeOptionMandatory(),
+      ],
+      after: subjectsHelp,
+      ask: (client, options, name: string) => {
+        const fields = fieldsOf(options);
+        const body = { name, ...fields };
+        return createUnlessSame<Rule>(client, { list, name, body, isSame: found => isAs(found, fields) });
+      },
+      json: ({ value }) => value,
+      text: ({ isNew, value }) => [
+        `${isNew ? 'Created rule' : 'There is already the same rule'} ${value.name}: ${ruleText(value)}.`,
+      ],
+    }),
+    apiCommand<Rule, RuleOptions>({
+      words: 'edit <rule>',
+      summary: 'change a rule',
+      description: 'Changes a rule in every group that has it. Everything else stays the same.',
+      arguments: [nameHelp],
+      options: [
+        ...termOptions,
+        new Option('--limit <size>', limitHelp),
+        new Option('--subject <subject>', `${subjectHelp}; they replace the present subjects`).argParser(
+          gathered,
+        ),
+      ],
+      after: subjectsHelp,
+      route: 'PATCH /admin/quota/rules/{rule}',
+      body: options => {
+        const fields = fieldsOf(options);
+        if (Object.values(fields).some(value => value !== undefined)) return fields;
         throw new SoftquotaError(
           'usage',
           'nothing to change: give --limit, --subject, --grace, --grace-most or --mode',
         );
-      }
-      const edited = await clientOf(options).get<Rule>({ method: 'PATCH', path: pathOf(name), body });
-      if (options.json === true) printJson(edited);
-      else print(`Rule ${printable(edited.name)} is now: ${ruleText(edited)}.\n`);
-    });
-
-  withConfigOption(rules.command('delete'))
-    .summary('delete a rule')
-    .description('Deletes a rule, and removes it from every group.')
-    .argument('<rule>', 'the name of the rule')
-    .action(async (name: string, options: ConfigOption) => {
-      await clientOf(options).get({ method: 'DELETE', path: pathOf(name) });
-      print(`Deleted rule ${printable(name)}.\n`);
-    });
-}
-
-function clientOf(options: ConfigOption): DaemonClient {
-  return adminClient(() => configFrom(options));
-}
-
-function pathOf(name: string): string {
-  return `/admin/quota/rules/${pathStep(name)}`;
-}
+      },
+      text: rule => [`Rule ${rule.name} is now: ${ruleText(rule)}.`],
+    }),
+    apiCommand({
+      words: 'delete <rule>',
+      summary: 'delete a rule',
+      description: 'Deletes a rule, and removes it from every group.',
+      arguments: [nameHelp],
+      route: 'DELETE /admin/quota/rules/{rule}',
+      done: 'Deleted rule {rule}.',
+    }),
+  ],
+});
 
 /** The fields of a rule as the API takes them. */
 interface SentFields {
-  readonly limit?: number;
-  readonly subjects?: Rule['subjects'];
-  readonly grace?: number | 'default';
-  readonly grace_most?: string;
-  readonly mode?: 'enforce' | 'report';
+  readonly limit: number | undefined;
+  readonly subjects: Rule['subjects'] | undefined;
+  readonly grace: number | 'default' | undefined;
+  readonly grace_most: string | undefined;
+  readonly mode: 'enforce' | 'report' | undefined;
 }
 
 /** Tells whether a rule is as these fields would make it; what is left out is as usual. */
@@ -179,11 +165,11 @@ function isAs(found: Rule, { limit, subjects, grace, grace_most: most, mode }: S
 
 function fieldsOf({ limit, subject, grace, graceMost, mode }: RuleOptions): SentFields {
   return {
-    ...(limit === undefined ? {} : { limit: limitOf(limit) }),
-    ...(subject === undefined ? {} : { subjects: subjectsOf(subject) }),
-    ...(grace === undefined ? {} : { grace: graceOption(grace) }),
-    ...(graceMost === undefined ? {} : { grace_most: graceMostOption(graceMost) }),
-    ...(mode === undefined ? {} : { mode: modeOption(mode) }),
+    limit: limit === undefined ? undefined : limitOf(limit),
+    subjects: subject === undefined ? undefined : subjectsOf(subject),
+    grace: grace === undefined ? undefined : graceOption(grace),
+    grace_most: graceMost === undefined ? undefined : graceMostOption(graceMost),
+    mode: mode === undefined ? undefined : modeOption(mode),
   };
 }
 
@@ -195,13 +181,10 @@ function rulesTable(policy: WholePolicy): string {
   if (policy.rules.length === 0) {
     return 'No rules: only [quota.default] TOTAL limits. Create one with softquota rule create.\n';
   }
-  return table(
-    [{ title: 'RULE' }, { title: 'LIMIT', align: 'right' }, { title: 'OF' }, { title: 'IN GROUPS' }],
-    policy.rules.map(({ name, ...fields }) => [
-      name,
-      [limitShown(fields.limit), ...termsText(fields)].join(', '),
-      fields.subjects.join(', '),
-      groupsWith(policy, name).join(', ') || '-',
-    ]),
-  );
+  return table(policy.rules, [
+    ['RULE', rule => rule.name],
+    ['LIMIT', rule => [limitShown(rule.limit), ...termsText(rule)].join(', '), 'right'],
+    ['OF', rule => rule.subjects.join(', ')],
+    ['IN GROUPS', rule => groupsWith(policy, rule.name).join(', ') || '-'],
+  ]);
 }

@@ -10,6 +10,7 @@ import {
   type Where,
 } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { mostRows } from './client.ts';
 import { tell } from './streams.ts';
 
 export interface ConfigOption {
@@ -69,9 +70,6 @@ export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
 function tellNote(line: string): void {
   tell(`softquota: ${line}\n`);
 }
-
-/** The most rows that one answer of the API has. */
-const mostRows = 1000;
 
 /** A number of rows. Throws `usage`, naming the option. */
 export function countOf(option: string, text: string): number {

@@ -1,8 +1,9 @@
 /** Prints the owners that a policy would refuse or allow, and its possible mistakes. */
 
 import { leafMask, subjectsWithin } from '../quota/index.ts';
-import { counted, formatCount, formatUse, printable } from '../text/index.ts';
+import { counted, formatCount, formatUse } from '../text/index.ts';
 import type { ChangedOwner, Simulation, Verdict } from '../wire/index.ts';
+import { escapedLines } from './output.ts';
 import { table } from './table.ts';
 
 /** Whole lines. */
@@ -21,23 +22,19 @@ export function simulationText({ owners, refused, graced, allowed }: Simulation)
 
 function changedText(title: string, { count, first }: Simulation['refused']): readonly string[] {
   if (count === 0) return [];
-  const rows = first.flatMap(rowsOf);
-  const lines = table(
-    [
-      { title },
-      { title: 'WHAT' },
-      { title: 'USED', align: 'right' },
-      { title: 'LIMIT', align: 'right' },
-      { title: 'BY' },
-    ],
-    rows,
-  );
+  const shown = table(first.flatMap(rowsOf), [
+    [title, row => row.user],
+    ['WHAT', row => row.what],
+    ['USED', row => row.use.used, 'right'],
+    ['LIMIT', row => row.use.limit, 'right'],
+    ['BY', row => row.by],
+  ]);
   const more = count - first.length;
-  return [`\n${lines}`, ...(more > 0 ? [`… and ${formatCount(more)} more\n`] : [])];
+  return [`\n${shown}`, ...(more > 0 ? [`… and ${formatCount(more)} more\n`] : [])];
 }
 
 /** A row for each limit: several kinds of data may come under one. */
-function rowsOf({ user, changes }: ChangedOwner): readonly (readonly string[])[] {
+function rowsOf({ user, changes }: ChangedOwner) {
   const byLimit = new Map<string, { readonly after: Verdict; readonly leaves: number }>();
   for (const { subject, after } of changes) {
     const key = JSON.stringify(after);
@@ -48,7 +45,7 @@ function rowsOf({ user, changes }: ChangedOwner): readonly (readonly string[])[]
     const { used, limit } = after;
     const use = used === null || limit === null ? nothingCovers : formatUse(used, limit);
     const what = subjectsWithin(leaves).join(', ');
-    return [user, what, use.used, use.limit, deciderOf(after)];
+    return { user, what, use, by: deciderOf(after) };
   });
 }
 
@@ -62,5 +59,5 @@ function deciderOf({ group, rule }: Verdict): string {
 /** Whole lines. */
 export function faultsText(faults: Simulation['lint']): string {
   if (faults.length === 0) return 'No problems found.\n';
-  return faults.map(({ message }) => `${printable(message)}\n`).join('');
+  return escapedLines(faults.map(({ message }) => message));
 }

@@ -8,19 +8,17 @@ import type * as width from './width.ts';
 
 const require = createRequire(import.meta.url);
 
-export interface Column {
-  readonly title: string;
-  readonly align?: 'left' | 'right';
-}
+/** The title, the cell of a row, and `right` for numbers. */
+export type Column<Row> = readonly [title: string, cell: (row: Row) => string, align?: 'right'];
 
 /** Lines of text, the titles first. */
-export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
-  const cells = [columns.map(column => column.title), ...rows.map(row => row.map(printable))];
-  const widths = columns.map((_, index) => Math.max(...cells.map(row => columnsOf(row[index] ?? ''))));
-  const lines = cells.map(row =>
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  const texts = columns.map(([title, cell]) => [title, ...rows.map(row => printable(cell(row)))]);
+  const widths = texts.map(column => Math.max(...column.map(columnsOf)));
+  const lines = Array.from({ length: rows.length + 1 }, (_, line) =>
     columns
-      .map(({ align }, index) => {
-        const text = row[index] ?? '';
+      .map(([, , align], index) => {
+        const text = texts[index]?.[line] ?? '';
         const blanks = ' '.repeat((widths[index] ?? 0) - columnsOf(text));
         return align === 'right' ? blanks + text : text + blanks;
       })

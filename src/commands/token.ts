@@ -1,17 +1,18 @@
-/** `softquota token`: tokens that let programs and people use the API. */
+/** `softquota token` and `softquota sign-in-link`: what lets programs and people in. */
 
 import { randomBytes } from 'node:crypto';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { CreatedToken, Token, User } from '../wire/index.ts';
+import { apiCommand, resource } from './api-command.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
-import type { Exit } from './exit.ts';
-import { formatTime, jsonText, printJson } from './output.ts';
+import { gathered } from './limits.ts';
+import { formatTime, jsonText } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
-import { print, printKept, tell } from './streams.ts';
+import { printKept, tell } from './streams.ts';
 import { table } from './table.ts';
 
 interface UserOption extends ConfigOption {
@@ -26,13 +27,55 @@ interface CreateOptions extends UserOption {
   readonly expires?: string;
 }
 
-export function addToken(program: Command, _exit: Exit): void {
-  const tokens = program
-    .command('token')
-    .summary('tokens for the API')
-    .description('Creates, lists and revokes the tokens with which a user can use the API.');
+const scopeHelp =
+  'a permission: all, or read:AREA or write:AREA, where AREA is admin, user or organization; may be given several ' +
+  'times; default: all permissions of the user';
 
-  withUserOption(tokens.command('create'))
+const userOption = new Option('--user <user>', 'the user of the token').makeOptionMandatory();
+
+export const addToken = resource('token', {
+  summary: 'tokens for the API',
+  description: 'Creates, lists and revokes the tokens with which a user can use the API.',
+  commands: [
+    addCreate,
+    apiCommand<readonly Token[]>({
+      words: 'list',
+      summary: "list a user's tokens",
+      options: [userOption],
+      route: 'GET /users/{user}/tokens',
+      text: tokensTable,
+    }),
+    apiCommand({
+      words: 'revoke <token>',
+      summary: 'revoke a token',
+      description: 'Revokes a token; from then on it is refused.',
+      arguments: ['the id or the name of the token'],
+      options: [userOption],
+      route: 'DELETE /users/{user}/tokens/{token}',
+      done: 'Revoked {token} of {user}.',
+    }),
+  ],
+});
+
+export function addSignInLink(program: Command): void {
+  withJsonOption(withConfigOption(program.command('sign-in-link')))
+    .summary('create a link that signs a user in to the web UI')
+    .description(
+      'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once, ' +
+        'within ten minutes, on the host that created it, and only until its daemon ends.',
+    )
+    .requiredOption('--user <user>', 'the user to sign in')
+    .action(async ({ user, json, ...option }: UserOption) => {
+      const path = `/users/${pathStep(user)}/sign-in-link`;
+      const client = adminClient(() => configFrom(option));
+      const link = await client.get<{ readonly url: string }>({ method: 'POST', path });
+      await printKept(json === true ? jsonText(link) : `${link.url}\n`);
+    });
+}
+
+function addCreate(tokens: Command): void {
+  withJsonOption(withConfigOption(tokens.command('create')))
+    .addOption(userOption)
     .summary('create a token')
     .description(
       'Creates a token, and prints only the token on standard output. The token is not stored anywhere: if you lose ' +
@@ -41,10 +84,7 @@ export function addToken(program: Command, _exit: Exit): void {
         '  softquota token create --user root --admin',
     )
     .option('--admin', 'also make the user an administrator')
-    .option('--scope <scope>', scopeHelp, (scope: string, others: readonly string[] = []) => [
-      ...others,
-      scope,
-    ])
+    .option('--scope <scope>', scopeHelp, gathered)
     .option('--name <name>', 'the name of the token, unique for the user; default: a generated name')
     .option(
       '--expires <when>',
@@ -56,10 +96,11 @@ export function addToken(program: Command, _exit: Exit): void {
         scopes: options.scope ?? ['all'],
         expires_at: options.expires === undefined ? null : timeIn(options.expires, Date.now()),
       };
-      const client = clientOf(options);
+      const path = `/users/${pathStep(options.user)}/tokens`;
+      const client = adminClient(() => configFrom(options));
       const promote = options.admin === true ? await promotionOf(client, options.user) : null;
-      const made = await client.get<CreatedToken>({ method: 'POST', path: pathOf(options), body });
-      const revoke = () => client.get({ method: 'DELETE', path: `${pathOf(options)}/${made.id}` });
+      const made = await client.get<CreatedToken>({ method: 'POST', path: path, body });
+      const revoke = () => client.get({ method: 'DELETE', path: `${path}/${made.id}` });
       await promote?.().catch(async (fault: unknown) => {
         await revoke();
         throw fault;
@@ -76,40 +117,6 @@ export function addToken(program: Command, _exit: Exit): void {
         },
       );
     });
-
-  withUserOption(tokens.command('list'))
-    .summary("list a user's tokens")
-    .action(async (options: UserOption) => {
-      const found = await clientOf(options).get<readonly Token[]>({ path: pathOf(options) });
-      if (options.json === true) printJson(found);
-      else print(tokensTable(found));
-    });
-
-  withConfigOption(tokens.command('revoke'))
-    .summary('revoke a token')
-    .description('Revokes a token; from then on it is refused.')
-    .argument('<token>', 'the id or the name of the token')
-    .requiredOption('--user <user>', 'the user of the token')
-    .action(async (idOrName: string, options: UserOption) => {
-      await clientOf(options).get({ method: 'DELETE', path: `${pathOf(options)}/${pathStep(idOrName)}` });
-      print(`${printable(`Revoked ${idOrName} of ${options.user}.`)}\n`);
-    });
-}
-
-const scopeHelp =
-  'a permission: all, or read:AREA or write:AREA, where AREA is admin, user or organization; may be given several ' +
-  'times; default: all permissions of the user';
-
-function withUserOption(command: Command): Command {
-  return withJsonOption(withConfigOption(command)).requiredOption('--user <user>', 'the user of the token');
-}
-
-function clientOf(option: ConfigOption): DaemonClient {
-  return adminClient(() => configFrom(option));
-}
-
-function pathOf({ user: name }: UserOption): string {
-  return `/users/${pathStep(name)}/tokens`;
 }
 
 /**
@@ -145,24 +152,13 @@ function timeIn(text: string, now: number): string {
 
 function tokensTable(tokens: readonly Token[]): string {
   if (tokens.length === 0) return 'No tokens. Create one with softquota token create.\n';
-  return table(
-    [
-      { title: 'ID' },
-      { title: 'NAME' },
-      { title: 'SCOPES' },
-      { title: 'ENDS IN' },
-      { title: 'CREATED' },
-      { title: 'LAST USED' },
-      { title: 'EXPIRES' },
-    ],
-    tokens.map(each => [
-      String(each.id),
-      each.name,
-      each.scopes.join(' '),
-      each.token_last_eight,
-      formatTime(each.created_at),
-      formatTime(each.last_used_at),
-      formatTime(each.expires_at),
-    ]),
-  );
+  return table(tokens, [
+    ['ID', token => String(token.id)],
+    ['NAME', token => token.name],
+    ['SCOPES', token => token.scopes.join(' ')],
+    ['ENDS IN', token => token.token_last_eight],
+    ['CREATED', token => formatTime(token.created_at)],
+    ['LAST USED', token => formatTime(token.last_used_at)],
+    ['EXPIRES', token => formatTime(token.expires_at)],
+  ]);
 }

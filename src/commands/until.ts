@@ -1,6 +1,6 @@
 /** How much more, and until when, as people type it. */
 
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { parseSize } from '../text/index.ts';
@@ -10,16 +10,13 @@ export interface UntilOptions {
   readonly for?: string;
 }
 
-/** Adds `--until` and `--for`, of which one can be given. */
-export function withUntilOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--until <moment>', 'the end, such as 2026-12-24T12:00:00Z, with its time zone').conflicts(
-        'for',
-      ),
-    )
-    .option('--for <duration>', 'for so long from now, such as 30d or 12h');
-}
+/** Options of which one can be given. */
+export const untilOptions = [
+  new Option('--until <moment>', 'the end, such as 2026-12-24T12:00:00Z, with its time zone').conflicts(
+    'for',
+  ),
+  new Option('--for <duration>', 'for so long from now, such as 30d or 12h'),
+];
 
 /** In ISO 8601; undefined where neither option is given. Throws `usage`. */
 export function untilOf(options: UntilOptions): string | undefined {

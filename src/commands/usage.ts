@@ -1,99 +1,90 @@
 /** `softquota usage`: who uses how much, and of one owner what takes the space. */
 
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { subjectWords } from '../quota/index.ts';
-import { formatBytes, formatUse, printable } from '../text/index.ts';
-import type { Growth, History, OwnerReport, OwnerRow } from '../wire/index.ts';
-import { adminClient } from './client.ts';
-import type { Exit } from './exit.ts';
-import { garbageLines } from './garbage-text.ts';
-import { growthText } from './growth.ts';
-import { formatTime, printJson } from './output.ts';
-import { type ConfigOption, configFrom, countOf, withConfigOption, withJsonOption } from './settings.ts';
-import { print } from './streams.ts';
+import { formatBytes, formatUse } from '../text/index.ts';
+import type { Growth, History, OwnerReport, OwnerRow, Verdict } from '../wire/index.ts';
+import { apiCommand } from './api-command.ts';
+import { type DaemonClient, withQuery } from './client.ts';
+import { growthText } from './history.ts';
+import { escapedLines, formatTime } from './output.ts';
+import { countOf } from './settings.ts';
 import { table } from './table.ts';
 
-interface UsageOptions extends ConfigOption {
+interface UsageOptions {
   readonly top: string;
   readonly state?: string;
-  readonly json?: boolean;
 }
 
-const defaultTop = 20;
+interface GrowingOwner extends OwnerReport {
+  readonly growth: Growth | null;
+}
 
-export function addUsage(program: Command, _exit: Exit): void {
-  withJsonOption(withConfigOption(program.command('usage')))
-    .summary('show how much each owner uses')
-    .description(
-      'Shows the largest owners. With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
-        'when it reaches the limit. Growth is shown after two days of data.',
-    )
-    .argument('[owner]', "an owner's name")
-    .option('--top <n>', 'the number of rows', String(defaultTop))
-    .option('--state <states>', 'only owners in these states: over, grace, near, ok; several with commas')
-    .action(async (owner: string | undefined, options: UsageOptions) => {
-      const client = adminClient(() => configFrom(options));
-      const top = countOf('--top', options.top);
-      const { state } = options;
-      if (owner === undefined) {
-        const query = new URLSearchParams({ limit: String(top), ...(state === undefined ? {} : { state }) });
-        const rows = await client.get<readonly OwnerRow[]>({ path: `/admin/quota/usage?${query}` });
-        const isNone = rows.length === 0 && state !== undefined;
-        if (options.json === true) printJson(rows);
-        else print(isNone ? 'No owner is in this state.\n' : ownersTable(rows));
-        return;
-      }
-      if (state !== undefined) throw new SoftquotaError('usage', '--state: not with an owner');
-      const path = `/admin/quota/usage/${encodeURIComponent(owner)}`;
-      const report = await client.get<OwnerReport>({ path });
-      if (!report.known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);
-      const past = `/admin/quota/history?owner=${encodeURIComponent(owner)}&range=day`;
-      const { growth } = await client.get<History>({ path: past });
-      if (options.json === true) printJson({ ...report, growth });
-      else print(ownerText(report, growth, top));
-    });
+export const addUsage = apiCommand<readonly OwnerRow[] | GrowingOwner, UsageOptions>({
+  words: 'usage [owner]',
+  summary: 'show how much each owner uses',
+  description:
+    'Shows the largest owners. With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
+    'when it reaches the limit. Growth is shown after two days of data.',
+  arguments: ["an owner's name"],
+  options: [
+    new Option('--top <n>', 'the number of rows').default('20'),
+    new Option('--state <states>', 'only owners in these states: over, grace, near, ok; several with commas'),
+  ],
+  ask: async (client, { top, state }, owner?: string) => {
+    const limit = String(countOf('--top', top));
+    if (owner === undefined) return client.get({ path: withQuery('/admin/quota/usage', { limit, state }) });
+    if (state !== undefined) throw new SoftquotaError('usage', '--state: not with an owner');
+    return growingOwner(client, owner);
+  },
+  text: (answer, { top, state }) => {
+    if (!isRows(answer)) return ownerText(answer, Number(top));
+    return answer.length === 0 && state !== undefined ? 'No owner is in this state.\n' : ownersTable(answer);
+  },
+});
+
+async function growingOwner(client: DaemonClient, owner: string): Promise<GrowingOwner> {
+  const path = `/admin/quota/usage/${encodeURIComponent(owner)}`;
+  const report = await client.get<OwnerReport>({ path });
+  if (!report.known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);
+  const past = withQuery('/admin/quota/history', { owner, range: 'day' });
+  const { growth } = await client.get<History>({ path: past });
+  return { ...report, growth };
+}
+
+/** Unlike Array.isArray, also for lists that are not to be changed. */
+function isRows(answer: readonly OwnerRow[] | GrowingOwner): answer is readonly OwnerRow[] {
+  return Array.isArray(answer);
 }
 
 /** Whole lines, the owners in the order that they are given in. */
 export function ownersTable(rows: readonly OwnerRow[]): string {
   if (rows.length === 0)
     return 'No owner is known yet. Run softquota scan to measure, or softquota doctor to find problems.\n';
-  return table(
-    [
-      { title: 'OWNER' },
-      { title: 'USED', align: 'right' },
-      { title: 'LIMIT', align: 'right' },
-      { title: 'PERCENT', align: 'right' },
-      { title: 'REPOSITORIES', align: 'right' },
-      { title: 'LFS', align: 'right' },
-      { title: 'OTHER', align: 'right' },
-      { title: 'STATE' },
-    ],
-    rows.map(row => {
-      const { repos, git } = row.tree.size;
-      const inRepositories = repos.public + repos.private;
-      const use = useOf(row);
-      return [
-        row.name,
-        formatBytes(row.total),
-        use.limit,
-        use.percent,
-        formatBytes(inRepositories),
-        formatBytes(git.LFS),
-        formatBytes(row.total - inRepositories - git.LFS),
-        stateText(row),
-      ];
-    }),
-  );
+  return table(rows, [
+    ['OWNER', row => row.name],
+    ['USED', row => formatBytes(row.total), 'right'],
+    ['LIMIT', row => useOf(row).limit, 'right'],
+    ['PERCENT', row => useOf(row).percent, 'right'],
+    ['REPOSITORIES', row => formatBytes(inRepositories(row)), 'right'],
+    ['LFS', row => formatBytes(row.tree.size.git.LFS), 'right'],
+    ['OTHER', row => formatBytes(row.total - inRepositories(row) - row.tree.size.git.LFS), 'right'],
+    ['STATE', stateText],
+  ]);
 }
 
-function ownerText(report: OwnerReport, growth: Growth | null, top: number): string {
+function inRepositories({ tree }: OwnerRow): number {
+  return tree.size.repos.public + tree.size.repos.private;
+}
+
+function ownerText(report: GrowingOwner, top: number): string {
+  const { growth } = report;
   const use = useOf(report);
   const decidedBy = report.rule === null ? '' : ` (rule ${report.rule} of group ${report.group})`;
   const shown = report.units.slice(0, top);
   const more = report.units.length - shown.length;
-  const lines = [
+  const head = [
     `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateText(report)}.`,
     ...graceLines(report),
     ...garbageLines(report),
@@ -102,16 +93,13 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
     ...(growth === null ? [] : [growthText(growth)]),
   ];
   const isShared = new Set(report.units.map(({ host }) => host)).size > 1;
-  const units = table(
-    [{ title: 'UNIT' }, { title: 'KIND' }, { title: 'SIZE', align: 'right' }, { title: 'MEASURED' }],
-    shown.map(unit => [
-      isShared ? `${unit.host}:${unit.name}` : unit.name,
-      unit.subject.replace(/^size:/, ''),
-      formatBytes(unit.bytes) + (unit.partial ? ' (partly last known)' : ''),
-      formatTime(unit.measured_at),
-    ]),
-  );
-  return `${lines.map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
+  const units = table(shown, [
+    ['UNIT', unit => (isShared ? `${unit.host}:${unit.name}` : unit.name)],
+    ['KIND', unit => unit.subject.replace(/^size:/, '')],
+    ['SIZE', unit => formatBytes(unit.bytes) + (unit.partial ? ' (partly last known)' : ''), 'right'],
+    ['MEASURED', unit => formatTime(unit.measured_at)],
+  ]);
+  return `${escapedLines(head)}\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
 }
 
 /** Says when refusals begin, and what is only reported. */
@@ -152,4 +140,18 @@ function stateText({ state, subject, partial, stale }: OwnerRow): string {
     ok: 'ok',
   };
   return [words[state], ...(partial ? ['partial'] : []), ...(stale ? ['stale'] : [])].join(', ');
+}
+
+/** Says in a sentence what of the stored bytes does not count; no line where all counts. */
+export function garbageLines({
+  garbage,
+}: {
+  readonly garbage?: Verdict['garbage'] | undefined;
+}): readonly string[] {
+  if (garbage === undefined) return [];
+  const { stored, unreachable, billed, most } = garbage;
+  const cut = unreachable > most ? ` (at most ${formatBytes(most)} are forgiven)` : '';
+  return [
+    `Of ${formatBytes(stored)} stored, ${formatBytes(unreachable)} are unreachable; ${formatBytes(billed)} count${cut}.`,
+  ];
 }

@@ -2,9 +2,9 @@
 
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { RepositorySpace, SpaceAnswer, SpaceReport } from '../wire/index.ts';
-import { garbageLines } from './garbage-text.ts';
-import { formatTime } from './output.ts';
+import { escapedLines, formatTime } from './output.ts';
 import { table } from './table.ts';
+import { garbageLines } from './usage.ts';
 
 const shownCommands = 3;
 
@@ -19,21 +19,17 @@ export function repositoriesText({
   const sum = `${printable(owner)} stores ${formatBytes(stored)} in repositories; ${formatBytes(unreachable)} of it is unreachable.`;
   const head = [sum, ...garbageLines({ garbage })].map(line => `${line}\n`).join('');
   if (repositories.length === 0) return head;
-  const rows = repositories.map(each => [
-    each.name,
-    formatBytes(each.stored_bytes),
-    each.unreachable_bytes === null ? '-' : formatBytes(each.unreachable_bytes),
-    each.fault === null ? formatTime(each.measured_at) : printable(each.fault),
-  ]);
-  return `${head}\n${table(
+  const shown = table(repositories, [
+    ['REPOSITORY', each => each.name],
+    ['STORED', each => formatBytes(each.stored_bytes), 'right'],
     [
-      { title: 'REPOSITORY' },
-      { title: 'STORED', align: 'right' },
-      { title: 'UNREACHABLE', align: 'right' },
-      { title: 'MEASURED' },
+      'UNREACHABLE',
+      each => (each.unreachable_bytes === null ? '-' : formatBytes(each.unreachable_bytes)),
+      'right',
     ],
-    rows,
-  )}`;
+    ['MEASURED', each => each.fault ?? formatTime(each.measured_at)],
+  ]);
+  return `${head}\n${shown}`;
 }
 
 /** One repository, as whole lines. */
@@ -53,7 +49,7 @@ export function reportText({ repositories, report, reported_at: at, state }: Spa
 }
 
 function headText({ name, stored_bytes: stored }: RepositorySpace, report: SpaceReport): string {
-  const lines = [
+  return escapedLines([
     `${name} takes ${formatBytes(stored)}: ${formatBytes(report.reachable_bytes)} reachable, ${formatBytes(report.unreachable_bytes)} unreachable.`,
     ...(report.unreachable_bytes > 0
       ? ['What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.']
@@ -62,25 +58,21 @@ function headText({ name, stored_bytes: stored }: RepositorySpace, report: Space
     ...(report.leftover_bytes > 0
       ? [`Leftovers of broken pushes and collections take ${formatBytes(report.leftover_bytes)}.`]
       : []),
-  ];
-  return lines.map(line => `${printable(line)}\n`).join('');
+  ]);
 }
 
 function pathsText({ paths }: SpaceReport): string {
   if (paths.length === 0) return '';
-  const rows = paths.map(({ path, other_names: others, frees, versions, in_default_branch: isThere }) => [
-    others.length === 0 ? path : `${path} (also ${others.join(', ')})`,
-    formatCount(versions),
-    isThere ? 'yes' : 'no',
-    formatBytes(frees),
+  const shown = table(paths, [
+    [
+      'FILE, OVER ALL VERSIONS',
+      ({ path, other_names: others }) => (others.length === 0 ? path : `${path} (also ${others.join(', ')})`),
+    ],
+    ['VERSIONS', ({ versions }) => formatCount(versions), 'right'],
+    ['STILL THERE', path => (path.in_default_branch ? 'yes' : 'no')],
+    ['FREES', ({ frees }) => formatBytes(frees), 'right'],
   ]);
-  const titles = [
-    { title: 'FILE, OVER ALL VERSIONS' },
-    { title: 'VERSIONS', align: 'right' },
-    { title: 'STILL THERE' },
-    { title: 'FREES', align: 'right' },
-  ] as const;
-  return `${table(titles, rows)}${advice(
+  return `${shown}${advice(
     'To remove a file from all of the history, in a fresh clone:',
     paths.map(({ commands }) => commands),
   )}`;
@@ -88,17 +80,12 @@ function pathsText({ paths }: SpaceReport): string {
 
 function refsText({ refs }: SpaceReport): string {
   if (refs.length === 0) return '';
-  const rows = refs.map(ref => [
-    ref.default_branch ? `${ref.name} (default branch)` : ref.name,
-    formatCount(ref.commits),
-    formatBytes(ref.frees),
+  const shown = table(refs, [
+    ['REF, WHAT IT ALONE HOLDS', ref => (ref.default_branch ? `${ref.name} (default branch)` : ref.name)],
+    ['COMMITS', ref => formatCount(ref.commits), 'right'],
+    ['FREES', ref => formatBytes(ref.frees), 'right'],
   ]);
-  const titles = [
-    { title: 'REF, WHAT IT ALONE HOLDS' },
-    { title: 'COMMITS', align: 'right' },
-    { title: 'FREES', align: 'right' },
-  ] as const;
-  return `${table(titles, rows)}${advice(
+  return `${shown}${advice(
     'To delete a ref:',
     refs.map(({ commands }) => commands),
   )}`;

@@ -1,0 +1,109 @@
+/**
+ * Commands that ask the daemon and print its answer, each as an entry of a table.
+ *
+ * An entry says what is typed, which route is called, and what people read. Options, `--json`, escaping and exit
+ * statuses are the same for all of them, and are here.
+ */
+
+import type { Command, Option } from 'commander';
+import { exitCodes } from '../errors.ts';
+import { type ApiCall, adminClient, type DaemonClient, pathStep } from './client.ts';
+import type { Exit } from './exit.ts';
+import { escapedLines, printJson } from './output.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
+import { print } from './streams.ts';
+
+/** Adds a command to the program, or to the command above it. */
+export type AddCommand = (parent: Command, exit: Exit) => void;
+
+interface Help {
+  readonly summary: string;
+  readonly description?: string;
+}
+
+/** `{name}` in a route or a sentence stands for the argument, or else the option, of that name. */
+interface ApiCommand<Answer, Options> extends Help {
+  /** The name and the arguments, such as `add-rule <group> <rule>`. */
+  readonly words: string;
+  /** The help of each argument, in their order. */
+  readonly arguments?: readonly string[];
+  /** Options besides `--config` and `--json`. */
+  readonly options?: readonly Option[];
+  /** Help below the options. */
+  readonly after?: string;
+  readonly route?: `${NonNullable<ApiCall['method']>} /${string}`;
+  readonly body?: (options: Options, ...args: string[]) => unknown;
+  /** Asks what one route alone does not answer; takes the place of `route`. */
+  readonly ask?: (client: DaemonClient, options: Options, ...args: string[]) => Promise<Answer>;
+  /** What `--json` prints; the answer unless given. */
+  readonly json?: (answer: Answer) => unknown;
+  /** Whole lines, or a list of lines that are still to be escaped. */
+  readonly text?: (answer: Answer, options: Options, ...args: string[]) => string | readonly string[];
+  /** A sentence in place of `text`, where there is nothing to show, and so no `--json`. */
+  readonly done?: string | ((options: Options) => string);
+  /** The exit status, 0 unless given. */
+  readonly status?: (answer: Answer) => number;
+}
+
+/** Returns what adds a command with commands below it. */
+export function resource(
+  name: string,
+  { summary, description, commands }: Help & { readonly commands: readonly AddCommand[] },
+): AddCommand {
+  return (program, exit) => {
+    const parent = program.command(name).summary(summary);
+    if (description !== undefined) parent.description(description);
+    for (const add of commands) add(parent, exit);
+  };
+}
+
+/** Returns what adds a command; `Answer` is the type of its route's answer. */
+export function apiCommand<Answer, Options = unknown>(entry: ApiCommand<Answer, Options>): AddCommand {
+  return (parent, exit) => {
+    const command = withConfigOption(parent.command(entry.words)).summary(entry.summary);
+    if (entry.done === undefined) withJsonOption(command);
+    if (entry.description !== undefined) command.description(entry.description);
+    for (const [at, argument] of command.registeredArguments.entries()) {
+      argument.description = entry.arguments?.[at] ?? '';
+    }
+    for (const option of entry.options ?? []) command.addOption(option);
+    if (entry.after !== undefined) command.addHelpText('after', wrapped(entry.after));
+    command.action(async () => {
+      const options = command.opts<Options & ConfigOption & { readonly json?: boolean }>();
+      const args: string[] = command.processedArgs;
+      const named: Record<string, unknown> = { ...command.opts() };
+      for (const [at, argument] of command.registeredArguments.entries()) named[argument.name()] = args[at];
+      const nameOf = (name: string): string => String(named[name]);
+      const client = adminClient(() => configFrom(options));
+      const answer = await (entry.ask === undefined
+        ? client.get<Answer>(callOf(entry, options, args, nameOf))
+        : entry.ask(client, options, ...args));
+      const { done } = entry;
+      if (done !== undefined)
+        print(escapedLines([filled(typeof done === 'string' ? done : done(options), nameOf)]));
+      else if (options.json === true) printJson(entry.json === undefined ? answer : entry.json(answer));
+      else print(textOf(entry.text?.(answer, options, ...args) ?? ''));
+      exit(entry.status?.(answer) ?? exitCodes.done);
+    });
+  };
+}
+
+function callOf<Answer, Options>(
+  { route = 'GET /', body }: ApiCommand<Answer, Options>,
+  options: Options,
+  args: readonly string[],
+  nameOf: (name: string) => string,
+): ApiCall {
+  // The type of a route has both parts.
+  const [method, path] = route.split(' ') as [NonNullable<ApiCall['method']>, string];
+  return { method, path: filled(path, name => pathStep(nameOf(name))), body: body?.(options, ...args) };
+}
+
+/** Puts a text in place of each `{name}`. */
+function filled(template: string, textFor: (name: string) => string): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => textFor(name));
+}
+
+function textOf(text: string | readonly string[]): string {
+  return typeof text === 'string' ? text : escapedLines(text);
+}
