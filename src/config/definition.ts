@@ -42,10 +42,10 @@ export const sections: readonly Section[] = [
     keys: Object.values(quotaDefault),
   },
   { name: 'requests', doc: 'Asking for more than the limit.', keys: Object.values(requests) },
-  ...storages.map(({ storage, path, owner, shared }) => ({
+  ...storages.map(({ storage, templates, owner, shared }) => ({
     name: `storage.${storage}`,
     doc: storageDocs[storage],
-    keys: storage === 'repos' ? [path, owner, visibility, shared] : [path, owner, shared],
+    keys: storage === 'repos' ? [templates, owner, visibility, shared] : [templates, owner, shared],
   })),
   { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
   { name: 'forge', doc: 'The forge whose database is read.', keys: Object.values(forgeKeys) },

@@ -2,10 +2,8 @@
 
 import { parseSize } from '../text/index.ts';
 import type { AutoGrantSetting } from './config.ts';
-import { keysOfSection } from './key.ts';
+import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
-
-const requestsKey = keysOfSection('requests');
 
 /** `2G for 30d, once in 90d`. */
 const autoGrant: kind.ValueType<AutoGrantSetting> = {
@@ -46,18 +44,16 @@ function partsOf(
 /** The longest time of an allowance. */
 const longestMs = 3650 * 86_400_000;
 
-export const requests = {
-  enabled: requestsKey('ENABLED', kind.flag, {
+export const requests = keysOf('requests', config => config.requests, {
+  enabled: key('ENABLED', kind.flag, {
     text: 'true',
     doc: 'Decides whether owners can ask for more space, on their page of the web UI and over the API.',
     reloads: true,
-    of: config => config.requests.enabled,
   }),
-  autoGrant: requestsKey('AUTO_GRANT', kind.optional(autoGrant), {
+  autoGrant: key('AUTO_GRANT', kind.optional(autoGrant), {
     words: 'none',
     doc: 'Requests of at most this size and for at most this time are granted at once, to each owner once in the last of the three; all others wait for an administrator.',
     example: '2G for 30d, once in 90d',
     reloads: true,
-    of: config => config.requests.autoGrant,
   }),
-};
+});

@@ -1,8 +1,9 @@
 /** The keys of where data lies and how it is measured. */
 
 import { z } from 'zod';
-import { type OwnerSource, storageKinds } from '../layout/index.ts';
-import { keysOfSection } from './key.ts';
+import { type StorageKind, type StorageSettings, storageKinds } from '../layout/index.ts';
+import type { Config } from './config.ts';
+import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 import { ownerSource } from './owner-source.ts';
 
@@ -31,66 +32,58 @@ const name = kind.textKind(
   'Write at most 64 letters, digits, - or _',
 );
 
-const byPath: OwnerSource = { by: 'path' };
-
 /** The `[storage.*]` sections, in the order of `storageKinds`. */
 export const storages = storageKinds.map(storage => {
-  const key = keysOfSection(`storage.${storage}`);
-  const path = key('PATH', templates, {
-    words: 'none',
-    doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
-    example: examples[storage],
-    reloads: true,
-    of: config => config.storages.find(one => one.kind === storage)?.templates ?? [],
+  const keys = keysOf(`storage.${storage}`, settingsOf(storage), {
+    templates: key('PATH', templates, {
+      words: 'none',
+      doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
+      example: examples[storage],
+      reloads: true,
+    }),
+    owner: key('OWNER', ownerSource, {
+      text: 'path',
+      doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only), `fixed NAME` or `forge`: the database of [GitLab](forges/gitlab.md) says it (repos and wiki only).',
+      reloads: true,
+    }),
+    shared: key('SHARED', kind.optional(name), {
+      words: 'none',
+      doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
+      reloads: true,
+    }),
   });
-  const owner = key('OWNER', ownerSource, {
-    text: 'path',
-    doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only), `fixed NAME` or `forge`: the database of [GitLab](forges/gitlab.md) says it (repos and wiki only).',
-    reloads: true,
-    of: config => config.storages.find(one => one.kind === storage)?.owner ?? byPath,
-  });
-  const shared = key('SHARED', kind.optional(name), {
-    words: 'none',
-    doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
-    reloads: true,
-    of: config => config.storages.find(one => one.kind === storage)?.shared ?? null,
-  });
-  return { storage, path, owner, shared };
+  return { storage, ...keys };
 });
 
-export const visibility = keysOfSection('storage.repos')(
-  'VISIBILITY',
-  kind.oneOf(['export-ok', 'public', 'private', 'forge']),
-  {
+export const { visibility } = keysOf('storage.repos', settingsOf('repos'), {
+  visibility: key('VISIBILITY', kind.oneOf(['export-ok', 'public', 'private', 'forge']), {
     text: 'export-ok',
     doc: "Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none; `forge`: those that the forge's database says, which is the default with `[forge]`.",
     reloads: true,
-    of: config => config.storages.find(one => one.kind === 'repos')?.visibility ?? 'export-ok',
-  },
-);
+  }),
+});
 
-const scanKey = keysOfSection('scan');
+function settingsOf(storage: StorageKind): (config: Config) => StorageSettings | undefined {
+  return ({ storages: all }) => all.find(one => one.kind === storage);
+}
 
-export const scan = {
-  workers: scanKey('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
+export const scan = keysOf('scan', config => config.scan, {
+  workers: key('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
     words: 'the number of cores, at most 4',
     doc: 'The number of threads that measure. While they mostly wait for disks, there are twice as many.',
     example: '2',
-    of: config => config.scan.workers,
   }),
-  schedule: scanKey('SCHEDULE', kind.cron, {
+  schedule: key('SCHEDULE', kind.cron, {
     text: '*/15 * * * *',
     doc: 'When everything is measured again, of which only what may have changed is read: five fields as in crontab(5), or `@hourly`, `@daily`, `@weekly`; in local time.',
     reloads: true,
-    of: config => config.scan.schedule,
   }),
-  measure: scanKey('MEASURE', kind.oneOf(['apparent', 'allocated']), {
+  measure: key('MEASURE', kind.oneOf(['apparent', 'allocated']), {
     text: 'apparent',
     doc: 'What counts of a file: `apparent`: its size; `allocated`: its blocks on the disk. Only regular files count; with `allocated`, the blocks of directories count, too.',
     reloads: true,
-    of: config => config.scan.measure,
   }),
-  exclude: scanKey(
+  exclude: key(
     'EXCLUDE',
     kind.listOf(
       kind.textKind(
@@ -103,7 +96,6 @@ export const scan = {
       text: '.snapshot, .snapshots, .zfs, lost+found',
       doc: 'Names of directories that are not measured, at any depth.',
       reloads: true,
-      of: config => config.scan.exclude,
     },
   ),
-};
+});
