@@ -12,8 +12,7 @@ import type { Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
-import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-policy.ts';
-import { requests } from './keys-requests.ts';
+import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
 

@@ -1,11 +1,10 @@
 /** The keys of notices: where webhooks go, and how mails are sent. */
 
 import { z } from 'zod';
-import { listenAddress, network } from './addresses.ts';
+import { listenAddress, mailAddress, network, senderAddress } from './addresses.ts';
 import { noticeTypes } from './config.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
-import { mailAddress, senderAddress } from './mail-addresses.ts';
 
 const typesExpected = `Write some of ${noticeTypes.join(', ')}, separated by commas`;
 const types = kind.listOf(kind.oneOf(noticeTypes), typesExpected);

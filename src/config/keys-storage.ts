@@ -1,11 +1,11 @@
 /** The keys of where data lies and how it is measured. */
 
 import { z } from 'zod';
-import { type StorageKind, type StorageSettings, storageKinds } from '../layout/index.ts';
+import { type OwnerSource, type StorageKind, type StorageSettings, storageKinds } from '../layout/index.ts';
+import { nameFault } from '../quota/index.ts';
 import type { Config } from './config.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
-import { ownerSource } from './owner-source.ts';
 
 const templates = kind.listOf(
   kind.path,
@@ -31,6 +31,55 @@ const name = kind.textKind(
     .regex(/^[A-Za-z0-9_-]{1,64}$/, 'not a name'),
   'Write at most 64 letters, digits, - or _',
 );
+
+/** `section.key` or `section.any thing.key`, as git-config(1) has it. */
+const gitKey = /^[A-Za-z0-9-]+\.(?:[^\p{Cc}]+\.)?[A-Za-z][A-Za-z0-9-]*$/u;
+
+const ownerSource: kind.ValueType<OwnerSource> = kind.valueTypeOf(
+  z.string().transform((text, context) => {
+    const written = text.trim();
+    const by = /^\S*/u.exec(written)?.[0] ?? '';
+    const source = sourceOf(by.toLowerCase(), written.slice(by.length).trimStart());
+    if (typeof source !== 'string') return source;
+    context.addIssue(source);
+    return z.NEVER;
+  }),
+  'Write path, file NAME (a file in the unit), git-config KEY, fixed NAME or forge',
+  source => {
+    switch (source.by) {
+      case 'path':
+      case 'forge':
+        return source.by;
+      case 'git-config':
+        return `git-config ${source.key}`;
+      default:
+        return `${source.by} ${source.name}`;
+    }
+  },
+);
+
+/** The source, or what is wrong with it. */
+function sourceOf(by: string, argument: string): OwnerSource | string {
+  switch (by) {
+    case 'path':
+    case 'forge':
+      return argument === '' ? { by } : `text after ${by}`;
+    case 'file':
+      return isFileName(argument) ? { by, name: argument } : 'not the name of a file in the unit';
+    case 'git-config':
+      return gitKey.test(argument) ? { by, key: argument } : 'not a key of git-config';
+    case 'fixed': {
+      const fault = nameFault(argument);
+      return fault === null ? { by, name: argument } : `not an owner's name: it ${fault}`;
+    }
+    default:
+      return 'not a known way to find the owner';
+  }
+}
+
+function isFileName(text: string): boolean {
+  return /^[^/\0]+$/.test(text) && text !== '.' && text !== '..';
+}
 
 /** The `[storage.*]` sections, in the order of `storageKinds`. */
 export const storages = storageKinds.map(storage => {
