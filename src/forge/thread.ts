@@ -18,6 +18,7 @@ import type { ForgeSettings } from './settings.ts';
 import { emptySums, unownedIn } from './sums.ts';
 
 const chunkCharacters = 64 * 1024;
+/** Each commit of fewer owners would write the same pages of the store again. */
 const ownersAtOnce = 1000;
 const nothingNew: ReadResult = { summary: null, drift: [] };
 
