@@ -15,7 +15,7 @@ import { mailSettings, notesOnMail, webhookSettings } from './notices.ts';
 import { storageSettings } from './storage.ts';
 import { type Values, valuesOf } from './values.ts';
 
-export interface Assembled {
+interface Assembled {
   /** Not to be used where there are faults. */
   readonly config: Config;
   readonly faults: readonly ConfigFault[];

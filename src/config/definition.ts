@@ -121,7 +121,7 @@ export function findKey(section: string, name: string): Key<unknown> | null {
 }
 
 /** A key of the release before. */
-export interface RemovedKey {
+interface RemovedKey {
   /** Says what to do about it. */
   readonly advice: string;
   /**

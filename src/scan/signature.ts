@@ -21,7 +21,7 @@ import type { WalkRequest } from './outcome.ts';
 import { StatusDigest } from './status-digest.ts';
 
 /** The result of a walk that read all of a unit, as far as it is kept. */
-export interface FoundByWalk {
+interface FoundByWalk {
   readonly bytes: number;
   readonly files: number;
   readonly directories: number;

@@ -29,7 +29,7 @@ import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './o
 import { ForgeState } from './state.ts';
 import { ForgeVisibility, isBeside, repositoryNameOf } from './visibility.ts';
 
-export interface ForgeSyncOptions {
+interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
   readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'shares'>;
   readonly log: Logger;
