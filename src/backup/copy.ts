@@ -7,7 +7,7 @@ import { newGeneration, type RecordStore, type SharedPolicy, type SharedStore } 
 import type { CopiedTo } from '../wire/index.ts';
 import { type Backup, eventsIn, type Happened, happenedIn } from './document.ts';
 
-export interface CopyOptions {
+interface CopyOptions {
   /** Reads all of it back, and compares. */
   readonly verify: boolean;
 }

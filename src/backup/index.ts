@@ -5,6 +5,6 @@
  * incomplete, from another program, or from a newer softquota is refused; then nothing is changed.
  */
 
-export { bringHome, type CopyOptions, copyTo } from './copy.ts';
+export { bringHome, copyTo } from './copy.ts';
 export { type Backup, backupOf, parseBackup } from './document.ts';
 export { type Restored, restore } from './restore.ts';

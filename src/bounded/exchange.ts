@@ -13,7 +13,7 @@ import { takeLines } from './lines.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** The other side in words, such as `the worker`. */
   readonly other: string;
   /** The longest lines that are taken and sent, in bytes. */

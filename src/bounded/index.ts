@@ -10,13 +10,6 @@
 export { Exchange, type ExchangeHandlers, type Fields } from './exchange.ts';
 export { type BoundedFile, mostFileBytes, readBounded } from './file.ts';
 export { JsonFault, mostDepth, mostExactCharacters, readExactJson, readJson } from './json.ts';
-export { type LineReader, takeLines } from './lines.ts';
+export { takeLines } from './lines.ts';
 export { isGroupAlive } from './process-group.ts';
-export {
-  type Ended,
-  type EndedStage,
-  type ProgramOptions,
-  pipePrograms,
-  runProgram,
-  type Stage,
-} from './program.ts';
+export { type EndedStage, type ProgramOptions, pipePrograms, runProgram, type Stage } from './program.ts';

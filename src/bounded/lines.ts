@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 
-export interface LineReader {
+interface LineReader {
   /** The longest line, in bytes without its end. */
   readonly mostBytes: number;
   take(line: Buffer): void;

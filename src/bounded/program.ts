@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { SoftquotaError } from '../errors.ts';
 import { endGroup, endingMs, endWith, killGroup, lowerPriority } from './process-group.ts';
 
-export interface RunOptions {
+interface RunOptions {
   /** After this time the programs, and all that they started, are killed. */
   readonly timeoutMs: number;
   /** `/` unless given, where nobody but root can leave anything. */
@@ -42,7 +42,7 @@ export interface EndedStage {
   readonly complaint: string;
 }
 
-export interface Ended extends EndedStage {
+interface Ended extends EndedStage {
   readonly output: string;
 }
 

@@ -20,7 +20,7 @@ export interface GateCall {
   readonly isRepeatable: boolean;
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number;
   /** The header X-Softquota-Decision. */
   readonly decision: string;

@@ -15,7 +15,7 @@ export interface ApiCall {
   readonly body?: unknown;
 }
 
-export interface Answered<Json> {
+interface Answered<Json> {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   /** Undefined where the status says that there is nothing. */

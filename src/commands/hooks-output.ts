@@ -25,7 +25,7 @@ import { jsonText } from './output.ts';
 import { type Column, table } from './table.ts';
 
 /** All that one installation did. */
-export interface InstallOutcome {
+interface InstallOutcome {
   readonly wanted: WantedSettings;
   readonly repositories: readonly InstallResult[];
   readonly gitolite: DistributeReport | null;

@@ -15,7 +15,7 @@ import { table } from './table.ts';
 import { ownersTable } from './usage.ts';
 
 /** Shell commands. */
-export interface NextCommands {
+interface NextCommands {
   /** Runs the daemon. */
   readonly start: string;
   readonly look: string;

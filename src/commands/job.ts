@@ -35,7 +35,7 @@ export type JobAnswer =
       readonly hangs: readonly string[];
     };
 
-export interface JobOutcome<Result> {
+interface JobOutcome<Result> {
   /** Null: it did not end in its time. */
   readonly result: Result | null;
   /** Mounts that do not answer. */

@@ -22,7 +22,7 @@ import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { longestPathBytes } from '../service/index.ts';
 import { whereIs } from './settings.ts';
 
-export interface NewPlaces extends ConfigPlaces {
+interface NewPlaces extends ConfigPlaces {
   /** To be made, with their modes, where they are not there; absolute. */
   readonly directories: readonly { readonly path: string; readonly mode: number }[];
   /** The user who is to have the data; null: the one who runs this. */

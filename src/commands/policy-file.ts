@@ -49,7 +49,7 @@ const policyFile = z.strictObject({
   settings: draftPolicy.shape.settings.unwrap().extend({ total: size.optional() }).optional(),
 });
 
-export type PolicyFile = Omit<z.output<typeof policyFile>, 'version'>;
+type PolicyFile = Omit<z.output<typeof policyFile>, 'version'>;
 
 /** `-` is standard input. Throws `invalid` with every fault. */
 export function readPolicyFile(file: string): PolicyFile {

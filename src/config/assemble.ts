@@ -8,15 +8,14 @@ import type { ConfigEntry, ConfigFault } from './fault.ts';
 import { forgeSettings, notesOnForge, refuseCaseOfForge } from './forge.ts';
 import type { Key } from './key.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
-import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-policy.ts';
-import { requests } from './keys-requests.ts';
+import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
 import { mailSettings, notesOnMail, webhookSettings } from './notices.ts';
 import { storageSettings } from './storage.ts';
 import { type Values, valuesOf } from './values.ts';
 
-export interface Assembled {
+interface Assembled {
   /** Not to be used where there are faults. */
   readonly config: Config;
   readonly faults: readonly ConfigFault[];
@@ -26,7 +25,7 @@ export interface Assembled {
 /** `base`: the folder that relative paths count from; of two entries of one key the later counts. */
 export function assemble(entries: readonly ConfigEntry[], file: string | null, base: string): Assembled {
   const values = valuesOf(entries);
-  const { take } = values;
+  const { take, takeAll } = values;
   const dataPath = resolve(base, take(server.dataPath));
   const socketAt = (key: Key<string | null>, name: string): string => {
     const given = take(key);
@@ -35,78 +34,34 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
   const config: Config = {
     file,
     server: {
+      ...takeAll(server),
       dataPath,
       socket: socketAt(server.socket, 'gate.sock'),
-      socketMode: take(server.socketMode),
-      socketGroup: take(server.socketGroup),
       trustedSocket: socketAt(server.trustedSocket, 'trusted.sock'),
-      trustedMode: take(server.trustedMode),
-      trustedGroup: take(server.trustedGroup),
       adminSocket: socketAt(server.adminSocket, 'admin.sock'),
-      httpAddr: take(server.httpAddr),
-      httpPort: take(server.httpPort),
-      rootUrl: take(server.rootUrl),
-      trustedProxies: take(server.trustedProxies),
-      hostId: take(server.hostId),
     },
     quota: {
-      enabled: take(quota.enabled),
-      defaultGroups: take(quota.defaultGroups),
-      refuseWhen: take(quota.refuseWhen),
-      uncovered: take(quota.uncovered),
-      precise: take(quota.precise),
-      garbage: take(quota.garbage),
-      garbageMostBytes: take(quota.garbageMost),
-      graceMs: take(quota.grace),
-      graceMost: take(quota.graceMost),
-      mode: take(quota.mode),
+      ...takeAll(quota),
+      ...takeAll(quotaDefault),
       warnAt: [...take(quota.warnAt)].sort((a, b) => a - b),
-      totalBytes: take(quotaDefault.total),
     },
-    store: {
-      adapter: take(store.adapter),
-      host: take(store.host),
-      waitReplicas: take(store.waitReplicas),
-      prefix: take(store.prefix),
-    },
+    store: takeAll(store),
     storages: storageSettings(values, base),
     forge: forgeSettings(values, base),
-    users: { autoCreate: take(users.autoCreate), foldCase: take(users.case) === 'fold' },
-    scan: {
-      workers: take(scan.workers) ?? Math.min(availableParallelism(), 4),
-      schedule: take(scan.schedule),
-      measure: take(scan.measure),
-      exclude: take(scan.exclude),
-    },
-    requests: { enabled: take(requests.enabled), autoGrant: take(requests.autoGrant) },
-    hooks: { contact: take(hooks.contact), keep: take(hooks.keep) },
-    reclaim: {
-      run: take(reclaim.run),
-      expireMs: take(reclaim.expire),
-      gits: take(reclaim.git),
-      alone: take(reclaim.alone),
-    },
-    gate: {
-      presets: take(gate.preset),
-      base: take(gate.base),
-      isEarly: take(gate.early),
-      headers: take(gate.headers),
-      onError: take(gate.onError),
-      addr: take(gate.addr),
-      port: take(gate.port),
-      routes: ownRoutes(entries, values),
-    },
-    lfs: { upstream: take(lfs.upstream) },
-    events: { keepMs: take(events.keep) },
-    security: { secretKeys: take(security.secretKeys) },
-    disk: { minFree: take(disk.minFree) },
-    metrics: {
-      enabled: take(metrics.enabled),
-      token: take(metrics.token),
-    },
+    users: takeAll(users),
+    scan: { ...takeAll(scan), workers: take(scan.workers) ?? Math.min(availableParallelism(), 4) },
+    requests: takeAll(requests),
+    hooks: takeAll(hooks),
+    reclaim: takeAll(reclaim),
+    gate: { ...takeAll(gate), routes: ownRoutes(entries, values) },
+    lfs: takeAll(lfs),
+    events: takeAll(events),
+    security: takeAll(security),
+    disk: takeAll(disk),
+    metrics: takeAll(metrics),
     webhooks: webhookSettings(entries, values),
     mail: mailSettings(values, base, take(server.rootUrl)),
-    log: { level: take(log.level), format: take(log.format) },
+    log: takeAll(log),
   };
   refuseBadSockets(config, values);
   refuseCaseOfForge(config, values);
@@ -127,19 +82,17 @@ function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly Up
   );
   return [...sections].map((section): UploadRoute => {
     const keys = routeKeys(section);
-    const templates = values.take(keys.url);
-    const subject = values.take(keys.subject);
-    const owner = values.take(keys.owner);
+    const { templates, methods, subject, owner } = values.takeAll(keys);
     const hasOwner = owner !== null || templates.every(({ text }) => text.includes('{owner}'));
-    if (templates.length === 0) values.refuse(keys.url, `is missing. ${keys.url.expected}.`);
+    if (templates.length === 0) values.refuse(keys.templates, `is missing. ${keys.templates.expected}.`);
     if (subject === null) values.refuse(keys.subject, `is missing. ${keys.subject.expected}.`);
     else if (subject !== 'none' && !hasOwner) {
-      values.refuse(keys.url, 'a template has no {owner}. Add it, or write OWNER.');
+      values.refuse(keys.templates, 'a template has no {owner}. Add it, or write OWNER.');
     }
     return {
       name: section.slice('gate.'.length),
       templates,
-      methods: values.take(keys.methods),
+      methods,
       subject: subject ?? 'none',
       owner,
       isNoOwner: () => false,
@@ -204,7 +157,7 @@ function refuseUnsharedKey(config: Config, values: Values): void {
 
 function notesOn(config: Config, values: Values): string[] {
   const idle = storages
-    .filter(({ path }) => !values.isGiven(path))
+    .filter(({ templates }) => !values.isGiven(templates))
     .flatMap(({ storage, owner, shared }) =>
       [owner, shared]
         .filter(key => values.isGiven(key))

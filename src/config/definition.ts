@@ -12,8 +12,7 @@ import type { Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
-import { events, hooks, quota, quotaDefault, reclaim, users } from './keys-policy.ts';
-import { requests } from './keys-requests.ts';
+import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
 
@@ -42,10 +41,10 @@ export const sections: readonly Section[] = [
     keys: Object.values(quotaDefault),
   },
   { name: 'requests', doc: 'Asking for more than the limit.', keys: Object.values(requests) },
-  ...storages.map(({ storage, path, owner, shared }) => ({
+  ...storages.map(({ storage, templates, owner, shared }) => ({
     name: `storage.${storage}`,
     doc: storageDocs[storage],
-    keys: storage === 'repos' ? [path, owner, visibility, shared] : [path, owner, shared],
+    keys: storage === 'repos' ? [templates, owner, visibility, shared] : [templates, owner, shared],
   })),
   { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
   { name: 'forge', doc: 'The forge whose database is read.', keys: Object.values(forgeKeys) },
@@ -122,7 +121,7 @@ export function findKey(section: string, name: string): Key<unknown> | null {
 }
 
 /** A key of the release before. */
-export interface RemovedKey {
+interface RemovedKey {
   /** Says what to do about it. */
   readonly advice: string;
   /**

@@ -14,10 +14,9 @@ import { readTextFile } from './text-file.ts';
 const prefix = 'SOFTQUOTA__';
 const mostBytes = 64 * 1024;
 
-export interface FromEnvironment {
+interface FromEnvironment {
+  /** Keys of the release before among them. */
   readonly entries: readonly ConfigEntry[];
-  /** Keys of the release before. */
-  readonly removed: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];
 }
 
@@ -32,15 +31,13 @@ export function readEnvironment(
   base: string,
 ): FromEnvironment {
   const entries: ConfigEntry[] = [];
-  const removed: ConfigEntry[] = [];
   const faults: ConfigFault[] = [];
   const firstVariables = new Map<string, string>();
   const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [variable, value] of variables) {
     if (value === undefined || !variable.startsWith(prefix)) continue;
     const { section, name, fromFile } = nameOf(variable);
-    const isRemoved = removedKey(section, name) !== null;
-    if (!isRemoved && findKey(section, name) === null) {
+    if (findKey(section, name) === null && removedKey(section, name) === null) {
       faults.push({ variable, message: unknownMessage(variable, fromFile) });
       continue;
     }
@@ -53,12 +50,12 @@ export function readEnvironment(
     firstVariables.set(id, variable);
     const read = fromFile ? valueIn(value, base) : { ok: true as const, text: value };
     const origin: ConfigOrigin = { in: 'variable', variable, file: fromFile && value !== '' ? value : null };
-    if (read.ok) (isRemoved ? removed : entries).push({ section, name, text: read.text, origin });
+    if (read.ok) entries.push({ section, name, text: read.text, origin });
     else faults.push(faultAt(origin, { message: `cannot be used: ${read.problem}.` }));
   }
   // Routes are asked in the order of their entries.
   entries.sort((a, b) => (a.section < b.section ? -1 : Number(a.section > b.section)));
-  return { entries, removed, faults };
+  return { entries, faults };
 }
 
 interface VariableName {

@@ -16,7 +16,7 @@ export interface Where {
   readonly systemFile?: string;
 }
 
-export type FoundConfig =
+type FoundConfig =
   /** `shown`: as it was named; `path`: absolute. */
   | { readonly is: 'file'; readonly path: string; readonly shown: string; readonly text: string }
   /** `message`: where it was looked, and what to do. */

@@ -9,13 +9,7 @@ import type { Values } from './values.ts';
 
 /** Null without KIND. */
 export function forgeSettings(values: Values, base: string): ForgeSettings | null {
-  const { take } = values;
-  const [kind, configFile, database] = [
-    take(forgeKeys.kind),
-    take(forgeKeys.config),
-    take(forgeKeys.database),
-  ];
-  const ownerLevel = take(forgeKeys.owner);
+  const { kind, configFile, database, ownerLevel } = values.takeAll(forgeKeys);
   if (kind === null) return null;
   if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
     values.refuse(
@@ -40,13 +34,13 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
 /** A forge's directories are in lower case, and the names in its database are not. */
 export function refuseCaseOfForge(config: Config, values: Values): void {
   if (config.forge === null || config.users.foldCase) return;
-  values.refuse(users.case, 'keep would make two owners of one with [forge]. Write fold.');
+  values.refuse(users.foldCase, 'keep would make two owners of one with [forge]. Write fold.');
 }
 
 /** Keys that have no effect. */
 export function notesOnForge({ forge }: Config, values: Values): readonly string[] {
   if (forge !== null) {
-    return forge.kind === 'gitlab' || !values.isGiven(forgeKeys.owner)
+    return forge.kind === 'gitlab' || !values.isGiven(forgeKeys.ownerLevel)
       ? []
       : ['[forge] OWNER has an effect with KIND = gitlab only.'];
   }

@@ -9,8 +9,6 @@
 export { isStoreAddress, maskBeforeAt, maskPassword } from './addresses.ts';
 export {
   type Config,
-  type LogLevel,
-  logLevels,
   type MailSettings,
   type NoticeType,
   noticeTypes,
@@ -18,12 +16,12 @@ export {
 } from './config.ts';
 export { routeSections, type Section, sections, webhookSections } from './definition.ts';
 export { variableOf } from './environment.ts';
-export { type ConfigEntry, type ConfigFault, type ConfigOrigin, formatFaults } from './fault.ts';
+export { type ConfigFault, formatFaults } from './fault.ts';
 export type { Where } from './find.ts';
 export type { Key } from './key.ts';
 export { duration, graceMost } from './kinds.ts';
 export { type LoadedConfig, loadConfig, type RefusedConfig } from './load.ts';
 export { nearest } from './nearest.ts';
 export { printConfig } from './print.ts';
-export { type ConfigChange, compareConfigs, merged } from './reload.ts';
+export { compareConfigs, merged } from './reload.ts';
 export { encodeValue } from './value.ts';

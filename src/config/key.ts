@@ -23,20 +23,23 @@ export interface Key<T> {
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
   /** Gives the value of the key in a configuration. */
-  readonly of: (config: Config) => ReadValue<T>;
+  readonly of: (config: Config) => ReadValue;
   /** Gives the value as it was written, sound or not, as it may be shown; null where nothing of it may. */
   readonly show: (text: string) => string | null;
 }
 
-export interface ReadValue<T> {
-  readonly value: T;
+/** The keys of a section, by the names of their values. */
+export type KeysOf<Values> = { readonly [Field in keyof Values]: Key<Values[Field]> };
+
+interface ReadValue {
+  readonly value: unknown;
   /** Read as the same value. */
   readonly text: string;
   /** The text as it may be shown; null for a secret. */
   readonly shown: string | null;
 }
 
-export interface KeySpec<T> {
+interface KeySpec {
   readonly text?: string;
   readonly words?: string;
   readonly doc: string;
@@ -44,19 +47,45 @@ export interface KeySpec<T> {
   readonly reloads?: true;
   /** `whole`: never shown; `password`: an address, shown without its user and password. */
   readonly secret?: 'whole' | 'password';
-  readonly of: (config: Config) => NoInfer<T>;
 }
 
-/** Defines the keys of one section: `keysOf('users')('CASE', …)`. */
-export function keysOfSection(
+/** A key before its section is known. */
+interface UnplacedKey<T> {
+  readonly name: string;
+  readonly kind: ValueType<T>;
+  readonly spec: KeySpec;
+}
+
+export function key<T>(name: string, kind: ValueType<T>, spec: KeySpec): UnplacedKey<T> {
+  return { name, kind, spec };
+}
+
+/**
+ * Defines the keys of one section, each under the name that its value has in a Config. `find` gives the object
+ * there that has them; where it has none, a key has its default.
+ */
+export function keysOf<Values>(
+  name: string,
+  find: (config: Config) => NoInfer<Partial<Values>> | null | undefined,
+  keys: { readonly [Field in keyof Values]: UnplacedKey<Values[Field]> },
+): KeysOf<Values> {
+  const placed = <Field extends keyof Values>(field: Field) =>
+    defineKey<Values[Field]>(name, keys[field], config => {
+      const values: Partial<Values> | null | undefined = find(config);
+      return values?.[field];
+    });
+  // Object.keys and Object.fromEntries forget the names of fields.
+  const fields = Object.keys(keys) as (keyof Values)[];
+  return Object.fromEntries(fields.map(field => [field, placed(field)])) as KeysOf<Values>;
+}
+
+function defineKey<T>(
   section: string,
-): <T>(name: string, kind: ValueType<T>, spec: KeySpec<T>) => Key<T> {
-  return (name, kind, spec) => defineKey(section, name, kind, spec);
-}
-
-function defineKey<T>(section: string, name: string, kind: ValueType<T>, spec: KeySpec<T>): Key<T> {
-  const { secret, of } = spec;
-  return {
+  { name, kind, spec }: UnplacedKey<T>,
+  read: (config: Config) => T | undefined,
+): Key<T> {
+  const { secret } = spec;
+  const defined: Key<T> = {
     section,
     name,
     text: spec.text ?? '',
@@ -66,21 +95,18 @@ function defineKey<T>(section: string, name: string, kind: ValueType<T>, spec: K
     reloads: spec.reloads ?? false,
     expected: kind.expected,
     parse: kind.parse,
-    of: config => outcomeOf(kind, of(config), secret),
+    of: config => {
+      const given = read(config);
+      const value = given === undefined ? defaultOf(defined) : given;
+      const text = kind.print(value);
+      return { value, text, shown: text === '' ? text : shownOf(text, secret, maskPassword) };
+    },
     show: text => shownOf(text, secret, maskBeforeAt),
   };
+  return defined;
 }
 
-function outcomeOf<T>(kind: ValueType<T>, value: T, secret: KeySpec<T>['secret']): ReadValue<T> {
-  const text = kind.print(value);
-  return { value, text, shown: text === '' ? text : shownOf(text, secret, maskPassword) };
-}
-
-function shownOf(
-  text: string,
-  secret: KeySpec<unknown>['secret'],
-  mask: (text: string) => string,
-): string | null {
+function shownOf(text: string, secret: KeySpec['secret'], mask: (text: string) => string): string | null {
   if (secret === undefined) return text;
   return secret === 'whole' ? null : mask(text);
 }

@@ -2,10 +2,8 @@
 
 import { z } from 'zod';
 import { forgeKinds, parseDatabaseAddress } from '../forge/index.ts';
-import { keysOfSection } from './key.ts';
+import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
-
-const forgeKey = keysOfSection('forge');
 
 /** Where a forge's database is. The password in it must not be shown. */
 const databaseAddress = kind.textKind(
@@ -19,29 +17,25 @@ const databaseAddress = kind.textKind(
   'Write sqlite:/PATH, postgres://USER:PASSWORD@HOST:PORT/DATABASE or mysql://USER:PASSWORD@HOST:PORT/DATABASE, with user and password percent-encoded; a Unix socket is a percent-encoded path instead of HOST:PORT; ?sslmode=require or verify-full for TLS',
 );
 
-export const forgeKeys = {
-  kind: forgeKey('KIND', kind.optional(kind.oneOf(forgeKinds)), {
+export const forgeKeys = keysOf('forge', config => config.forge, {
+  kind: key('KIND', kind.optional(kind.oneOf(forgeKinds)), {
     words: 'none',
     doc: 'The forge whose database is read: it says who owns what, what is public, and the bytes that no walk can attribute. See [forges/gitea.md](forges/gitea.md), [forges/gogs.md](forges/gogs.md), [forges/gitlab.md](forges/gitlab.md).',
     example: 'gitea',
-    of: config => config.forge?.kind ?? null,
   }),
-  config: forgeKey('CONFIG', kind.optional(kind.path), {
+  configFile: key('CONFIG', kind.optional(kind.path), {
     words: 'none',
     doc: "The forge's own configuration file, from which the database's address is read at each connection.",
     example: '/etc/gitea/app.ini',
-    of: config => config.forge?.configFile ?? null,
   }),
-  database: forgeKey('DATABASE', kind.optional(databaseAddress), {
+  database: key('DATABASE', kind.optional(databaseAddress), {
     words: 'the one that CONFIG names',
     doc: 'The address of the database, such as that of a replica, or with a user who can only read. It wins over CONFIG.',
     example: 'postgres://softquota:PASSWORD@db.example/gitea',
     secret: 'password',
-    of: config => config.forge?.database ?? null,
   }),
-  owner: forgeKey('OWNER', kind.oneOf(['top', 'namespace']), {
+  ownerLevel: key('OWNER', kind.oneOf(['top', 'namespace']), {
     text: 'top',
     doc: 'GitLab only: who owns what is in a subgroup: `top`: the top-level group; `namespace`: the subgroup itself, whose name is its full path. `[storage.*] OWNER = forge` follows it.',
-    of: config => config.forge?.ownerLevel ?? 'top',
   }),
-};
+});

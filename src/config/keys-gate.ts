@@ -9,11 +9,8 @@ import {
   type UrlTemplate,
 } from '../layout/index.ts';
 import { listenAddress } from './addresses.ts';
-import type { Config } from './config.ts';
-import { type Key, keysOfSection } from './key.ts';
+import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
-
-const gateKey = keysOfSection('gate');
 
 const preset: kind.ValueType<PresetName> = kind.oneOf(presetNames);
 
@@ -25,8 +22,8 @@ const base = kind.textKind(
   'Write the path below which the server is, such as /git, or / for none',
 );
 
-export const gate = {
-  preset: gateKey(
+export const gate = keysOf('gate', config => config.gate, {
+  presets: key(
     'PRESET',
     kind.listOf(preset, `Write some of ${presetNames.join(', ')}, separated by commas`),
     {
@@ -34,45 +31,38 @@ export const gate = {
       doc: `The servers behind the proxy, whose routes that grow storage are known: ${presetNames.join(', ')}.`,
       example: 'gitea',
       reloads: true,
-      of: config => config.gate.presets,
     },
   ),
-  base: gateKey('BASE', base, {
+  base: key('BASE', base, {
     text: '/',
     doc: 'The path of the URL below which the servers of PRESET are. Addresses without it are asked about as well, since some proxies take it off, and `[lfs] UPSTREAM` gets them without it.',
     reloads: true,
-    of: config => config.gate.base,
   }),
-  early: gateKey('EARLY', kind.flag, {
+  isEarly: key('EARLY', kind.flag, {
     text: 'false',
     doc: 'With `true`, a push by http is refused before it sends anything. Then an owner over the limit cannot delete branches by http either.',
     reloads: true,
-    of: config => config.gate.isEarly,
   }),
-  headers: gateKey('HEADERS', kind.oneOf(['original', 'forwarded']), {
+  headers: key('HEADERS', kind.oneOf(['original', 'forwarded']), {
     text: 'original',
     doc: 'The headers in which the proxy sends the address and the method: `original` (X-Original-URI and X-Original-Method, as nginx is configured to) or `forwarded` (X-Forwarded-Uri and X-Forwarded-Method, as Caddy and Traefik send them). The others are ignored.',
     reloads: true,
-    of: config => config.gate.headers,
   }),
-  onError: gateKey('ON_ERROR', kind.oneOf(['allow', 'deny']), {
+  onError: key('ON_ERROR', kind.oneOf(['allow', 'deny']), {
     text: 'allow',
     doc: 'The answer to a proxy about an upload that cannot be decided: `allow` or `deny`.',
     reloads: true,
-    of: config => config.gate.onError,
   }),
-  addr: gateKey('ADDR', listenAddress, {
+  addr: key('ADDR', listenAddress, {
     text: '127.0.0.1',
     doc: 'The address of PORT. In a container, `0.0.0.0`.',
-    of: config => config.gate.addr,
   }),
-  port: gateKey('PORT', kind.optional(kind.wholeNumber(1, 65_535)), {
+  port: key('PORT', kind.optional(kind.wholeNumber(1, 65_535)), {
     words: 'none',
     doc: 'A TCP port for proxies that cannot ask on the socket: `/v1/forward-auth`, the LFS batch and `/healthz`, for this host and `[server] TRUSTED_PROXIES` only.',
     example: '3081',
-    of: config => config.gate.port,
   }),
-};
+});
 
 const address = kind.textKind(
   z
@@ -82,16 +72,15 @@ const address = kind.textKind(
   'Write the address of the server, such as http://127.0.0.1:3000/',
 );
 
-export const lfs = {
-  upstream: keysOfSection('lfs')('UPSTREAM', kind.optional(address), {
+export const lfs = keysOf('lfs', config => config.lfs, {
+  upstream: key('UPSTREAM', kind.optional(address), {
     words: 'none',
     doc: 'The LFS server that `/v1/lfs/` on the gate passes batch requests on to, once the quota allows them.',
     example: 'http://127.0.0.1:3000/',
     secret: 'password',
     reloads: true,
-    of: config => config.lfs.upstream,
   }),
-};
+});
 
 const url: kind.ValueType<UrlTemplate> = {
   expected: 'Write paths of URLs such as /upload/{owner}/**, separated by commas',
@@ -125,54 +114,35 @@ const subject = kind.valueTypeOf(
   String,
 );
 
-export interface RouteKeys {
-  readonly url: Key<readonly UrlTemplate[]>;
-  readonly methods: Key<readonly string[]>;
-  readonly subject: Key<ReturnType<typeof routeSubject>>;
-  readonly owner: Key<string | null>;
-}
-
 /** A section of an administrator's own route. */
 export const routeSection = /^gate\.[a-z0-9_-]{1,40}$/;
 
-const known = new Map<string, RouteKeys>();
-
-/** The keys of `[gate.NAME]`; the same ones each time. */
-export function routeKeys(section: string): RouteKeys {
-  const before = known.get(section);
-  if (before !== undefined) return before;
-  const key = keysOfSection(section);
+/** The keys of `[gate.NAME]`. */
+export function routeKeys(section: string) {
   const name = section.slice('gate.'.length);
-  const routeIn = ({ gate }: Config) => gate.routes.find(one => one.name === name);
-  const keys: RouteKeys = {
-    url: key('URL', kind.listOf(url, url.expected), {
+  return keysOf(section, ({ gate: { routes } }) => routes.find(route => route.name === name), {
+    templates: key('URL', kind.listOf(url, url.expected), {
       doc: 'The addresses: `{owner}` is whose usage grows, `{repo}` a repository, `{size}` the bytes that come, `*` any name, `**` any number of names; separate several by commas.',
       words: 'none',
       example: '/upload/{owner}/**',
       reloads: true,
-      of: config => routeIn(config)?.templates ?? [],
     }),
     subject: key('SUBJECT', kind.optional(subject), {
       doc: 'What grows: a subject, `repository` (the kind that the repository of the address is), or `none` (nothing grows; later routes are not asked).',
       words: 'none',
       example: 'size:assets:packages:all',
       reloads: true,
-      of: config => routeIn(config)?.subject ?? null,
     }),
     methods: key('METHODS', kind.listOf(method, method.expected), {
       text: 'POST, PUT, PATCH',
       doc: 'The methods of the requests that are asked about.',
       reloads: true,
-      of: config => routeIn(config)?.methods ?? ['POST', 'PUT', 'PATCH'],
     }),
     owner: key('OWNER', kind.optional(kind.line), {
       words: 'none',
       doc: 'Whose usage grows where the address has no `{owner}`.',
       example: 'registry',
       reloads: true,
-      of: config => routeIn(config)?.owner ?? null,
     }),
-  };
-  known.set(section, keys);
-  return keys;
+  });
 }

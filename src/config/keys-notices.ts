@@ -1,11 +1,10 @@
 /** The keys of notices: where webhooks go, and how mails are sent. */
 
 import { z } from 'zod';
-import { listenAddress, network } from './addresses.ts';
-import { type Config, type MailSettings, noticeTypes } from './config.ts';
-import { type Key, keysOfSection } from './key.ts';
+import { listenAddress, mailAddress, network, senderAddress } from './addresses.ts';
+import { noticeTypes } from './config.ts';
+import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
-import { mailAddress, senderAddress } from './mail-addresses.ts';
 
 const typesExpected = `Write some of ${noticeTypes.join(', ')}, separated by commas`;
 const types = kind.listOf(kind.oneOf(noticeTypes), typesExpected);
@@ -48,33 +47,19 @@ function isHookSecret(text: string): boolean {
   return base64.length % 4 === 0 && length >= 24 && length <= 64;
 }
 
-export interface WebhookKeys {
-  readonly url: Key<string | null>;
-  readonly secrets: Key<readonly string[]>;
-  readonly events: Key<Config['webhooks'][number]['events']>;
-  readonly allowPrivate: Key<readonly string[]>;
-}
-
 /** A section of one webhook. */
 export const webhookSection = /^webhook\.[a-z0-9_-]{1,40}$/;
 
-const known = new Map<string, WebhookKeys>();
-
-/** The keys of `[webhook.NAME]`; the same ones each time. */
-export function webhookKeys(section: string): WebhookKeys {
-  const before = known.get(section);
-  if (before !== undefined) return before;
-  const key = keysOfSection(section);
+/** The keys of `[webhook.NAME]`. */
+export function webhookKeys(section: string) {
   const name = section.slice('webhook.'.length);
-  const hookIn = ({ webhooks }: Config) => webhooks.find(one => one.name === name);
-  const keys: WebhookKeys = {
+  return keysOf(section, ({ webhooks }) => webhooks.find(webhook => webhook.name === name), {
     url: key('URL', kind.optional(hookUrl), {
       words: 'none',
       doc: 'The address that notices are posted to. It is not shown anywhere, since it may contain a key.',
       example: 'https://chat.example/hooks/softquota',
       secret: 'whole',
       reloads: true,
-      of: config => hookIn(config)?.url ?? null,
     }),
     secrets: key('SECRET', hookSecrets, {
       words: 'none',
@@ -82,14 +67,12 @@ export function webhookKeys(section: string): WebhookKeys {
       example: 'whsec_UkVQTEFDRS1USElTLUJZLVJBTkRPTS1CWVRFUw==',
       secret: 'whole',
       reloads: true,
-      of: config => hookIn(config)?.secrets ?? [],
     }),
     events: key('EVENTS', types, {
       words: 'all',
       doc: `The notices that are sent there: ${noticeTypes.join(', ')}.`,
       example: 'threshold, refusal, fault',
       reloads: true,
-      of: config => hookIn(config)?.events ?? [],
     }),
     allowPrivate: key(
       'ALLOW_PRIVATE',
@@ -102,62 +85,48 @@ export function webhookKeys(section: string): WebhookKeys {
         doc: 'Addresses inside your own network that may be connected to. Without it, loopback, private, link-local and other special addresses are refused, whatever name or redirect leads there.',
         example: '10.1.2.3',
         reloads: true,
-        of: config => hookIn(config)?.allowPrivate ?? [],
       },
     ),
-  };
-  known.set(section, keys);
-  return keys;
+  });
 }
 
-const usualOwnerEvents: MailSettings['ownerEvents'] = ['threshold', 'grace', 'request', 'allowance'];
-const usualAdminEvents: MailSettings['adminEvents'] = ['request', 'fault'];
-
-const mailKey = keysOfSection('mail');
-
-export const mail = {
-  host: mailKey('HOST', kind.optional(listenAddress), {
+export const mail = keysOf('mail', config => config.mail, {
+  host: key('HOST', kind.optional(listenAddress), {
     words: 'none',
     doc: 'The SMTP server that mails are handed to. Without it no mail is sent.',
     example: 'mail.example',
     reloads: true,
-    of: config => config.mail?.host ?? null,
   }),
-  port: mailKey('PORT', kind.wholeNumber(1, 65_535), {
+  port: key('PORT', kind.wholeNumber(1, 65_535), {
     text: '587',
     doc: 'Its port.',
     reloads: true,
-    of: config => config.mail?.port ?? 587,
   }),
-  tls: mailKey('TLS', kind.oneOf(['starttls', 'tls', 'none']), {
+  tls: key('TLS', kind.oneOf(['starttls', 'tls', 'none']), {
     text: 'starttls',
     doc: '`starttls` (required of the server), `tls` from the first byte on (port 465), or `none`.',
     reloads: true,
-    of: config => config.mail?.tls ?? 'starttls',
   }),
-  user: mailKey('USER', kind.optional(kind.line), {
+  user: key('USER', kind.optional(kind.line), {
     words: 'none',
     doc: 'The user to sign in as at the SMTP server.',
     example: 'softquota',
     reloads: true,
-    of: config => config.mail?.user ?? null,
   }),
-  password: mailKey('PASSWORD', kind.optional(kind.line), {
+  password: key('PASSWORD', kind.optional(kind.line), {
     words: 'none',
     doc: 'The password of USER; better in a file that SOFTQUOTA__MAIL__PASSWORD__FILE names.',
     example: 'a password',
     secret: 'whole',
     reloads: true,
-    of: config => config.mail?.password ?? null,
   }),
-  from: mailKey('FROM', kind.optional(senderAddress), {
+  from: key('FROM', kind.optional(senderAddress), {
     words: 'none',
     doc: 'The sender of mails, with or without a name.',
     example: 'softquota <quota@git.example>',
     reloads: true,
-    of: config => config.mail?.from ?? null,
   }),
-  admins: mailKey(
+  admins: key(
     'ADMINS',
     kind.listOf(mailAddress, 'Write mail addresses, separated by commas, such as root@git.example'),
     {
@@ -165,32 +134,27 @@ export const mail = {
       doc: 'Where mails to administrators go.',
       example: 'root@git.example',
       reloads: true,
-      of: config => config.mail?.admins ?? [],
     },
   ),
-  ownerEvents: mailKey('OWNER_EVENTS', types, {
+  ownerEvents: key('OWNER_EVENTS', types, {
     text: 'threshold, grace, request, allowance',
     doc: 'The notices that owners get by mail if they are about them: threshold, grace, refusal, request and allowance can be.',
     reloads: true,
-    of: config => config.mail?.ownerEvents ?? usualOwnerEvents,
   }),
-  adminEvents: mailKey('ADMIN_EVENTS', types, {
+  adminEvents: key('ADMIN_EVENTS', types, {
     text: 'request, fault',
     doc: `The notices that administrators get by mail: ${noticeTypes.join(', ')}.`,
     reloads: true,
-    of: config => config.mail?.adminEvents ?? usualAdminEvents,
   }),
-  digest: mailKey('DIGEST', kind.optional(kind.cron), {
+  digest: key('DIGEST', kind.optional(kind.cron), {
     text: '0 8 * * 1',
     doc: 'When administrators get a summary of the time since the one before, as a cron expression in local time; empty: never.',
     reloads: true,
-    of: config => (config.mail === null ? '0 8 * * 1' : config.mail.digest),
   }),
-  templates: mailKey('TEMPLATES', kind.optional(kind.path), {
+  templates: key('TEMPLATES', kind.optional(kind.path), {
     words: 'those of the package',
     doc: 'A directory with templates of your own. Each file there replaces the one of the same name of the package.',
     example: '/etc/softquota/mail',
     reloads: true,
-    of: config => config.mail?.templates ?? null,
   }),
-};
+});

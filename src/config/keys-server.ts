@@ -3,77 +3,64 @@
 import { z } from 'zod';
 import { listenAddress, network, storeAddress, webAddress } from './addresses.ts';
 import { logLevels } from './config.ts';
-import { keysOfSection } from './key.ts';
+import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
 const group = kind.optional(kind.systemGroup);
 
-const serverKey = keysOfSection('server');
-
-export const server = {
-  dataPath: serverKey('DATA_PATH', kind.path, {
+export const server = keysOf('server', config => config.server, {
+  dataPath: key('DATA_PATH', kind.path, {
     text: './data',
     doc: "The directory for the daemon's data, and for its sockets unless they have their own paths.",
-    of: config => config.server.dataPath,
   }),
-  socket: serverKey('SOCKET', kind.optional(kind.path), {
+  socket: key('SOCKET', kind.optional(kind.path), {
     words: 'DATA_PATH/gate.sock',
     doc: 'The gate: the Unix socket that hooks and upload handlers ask. The system takes at most 107 bytes for a path of a socket (macOS 103). Its directory, and those above it, must not be writable by everybody: otherwise anybody could replace the socket.',
     example: '/run/softquota/gate.sock',
-    of: config => config.server.socket,
   }),
-  socketMode: serverKey('SOCKET_MODE', kind.mode, {
+  socketMode: key('SOCKET_MODE', kind.mode, {
     text: '0660',
     doc: 'The permissions of SOCKET; users with write permission can ask.',
-    of: config => config.server.socketMode,
   }),
-  socketGroup: serverKey('SOCKET_GROUP', group, {
+  socketGroup: key('SOCKET_GROUP', group, {
     words: "the daemon's own",
     doc: 'The group of SOCKET: the group that the git server runs with.',
     example: 'git',
-    of: config => config.server.socketGroup,
   }),
-  trustedSocket: serverKey('TRUSTED_SOCKET', kind.optional(kind.path), {
+  trustedSocket: key('TRUSTED_SOCKET', kind.optional(kind.path), {
     words: 'DATA_PATH/trusted.sock',
     doc: 'The socket for programs that may report usage. With it, a program can change the usage of every owner.',
     example: '/run/softquota/trusted.sock',
-    of: config => config.server.trustedSocket,
   }),
-  trustedMode: serverKey('TRUSTED_MODE', kind.mode, {
+  trustedMode: key('TRUSTED_MODE', kind.mode, {
     text: '0600',
     doc: 'The permissions of TRUSTED_SOCKET.',
-    of: config => config.server.trustedMode,
   }),
-  trustedGroup: serverKey('TRUSTED_GROUP', group, {
+  trustedGroup: key('TRUSTED_GROUP', group, {
     words: "the daemon's own",
     doc: 'The group of TRUSTED_SOCKET.',
     example: 'forge',
-    of: config => config.server.trustedGroup,
   }),
-  adminSocket: serverKey('ADMIN_SOCKET', kind.optional(kind.path), {
+  adminSocket: key('ADMIN_SOCKET', kind.optional(kind.path), {
     words: 'DATA_PATH/admin.sock',
     doc: 'The socket for the administrator of this host, always with mode 0600; the commands use it.',
     example: '/run/softquota/admin.sock',
-    of: config => config.server.adminSocket,
   }),
-  httpAddr: serverKey('HTTP_ADDR', listenAddress, {
+  httpAddr: key('HTTP_ADDR', listenAddress, {
     text: '127.0.0.1',
     doc: 'The address of the HTTP API and the web UI.',
-    of: config => config.server.httpAddr,
   }),
-  httpPort: serverKey('HTTP_PORT', kind.wholeNumber(0, 65_535), {
+  httpPort: key('HTTP_PORT', kind.wholeNumber(0, 65_535), {
     text: '3080',
     doc: 'The port of the HTTP API and the web UI; 0 uses a free port.',
-    of: config => config.server.httpPort,
   }),
-  rootUrl: serverKey('ROOT_URL', kind.optional(webAddress), {
+  rootUrl: key('ROOT_URL', kind.optional(webAddress), {
     words: 'http://HTTP_ADDR:HTTP_PORT/',
     doc: 'The URL at which browsers reach the daemon; it can have a path.',
     example: 'https://git.example/quota/',
     secret: 'password',
-    of: config => config.server.rootUrl,
   }),
-  trustedProxies: serverKey(
+  trustedProxies: key(
     'TRUSTED_PROXIES',
     kind.listOf(
       network,
@@ -83,10 +70,9 @@ export const server = {
       words: 'none',
       doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy. They may ask at `[gate] PORT`.',
       example: '127.0.0.1, 10.0.0.0/8',
-      of: config => config.server.trustedProxies,
     },
   ),
-  hostId: serverKey(
+  hostId: key(
     'HOST_ID',
     kind.optional(
       kind.textKind(
@@ -101,31 +87,25 @@ export const server = {
       words: 'random, kept in DATA_PATH',
       doc: "The name for this host's part of the usage. It is required with `[store] ADAPTER = redis`, and must be different on each host.",
       example: 'git1',
-      of: config => config.server.hostId,
     },
   ),
-};
+});
 
-const storeKey = keysOfSection('store');
-
-export const store = {
-  adapter: storeKey('ADAPTER', kind.oneOf(['sqlite', 'redis']), {
+export const store = keysOf('store', config => config.store, {
+  adapter: key('ADAPTER', kind.oneOf(['sqlite', 'redis']), {
     text: 'sqlite',
     doc: 'Where policy and usage are stored: `sqlite` in DATA_PATH, `redis` on a server that several hosts share.',
-    of: config => config.store.adapter,
   }),
-  host: storeKey('HOST', storeAddress, {
+  host: key('HOST', storeAddress, {
     text: 'redis://127.0.0.1:6379/0',
     doc: 'The address of the Redis server, with `USER:PASSWORD@` before the host if needed. Not used with `sqlite`.',
     secret: 'password',
-    of: config => config.store.host,
   }),
-  waitReplicas: storeKey('WAIT_REPLICAS', kind.wholeNumber(0, 64), {
+  waitReplicas: key('WAIT_REPLICAS', kind.wholeNumber(0, 64), {
     text: '0',
     doc: 'The number of Redis replicas that must have a policy change before it is acknowledged. Not used with `sqlite`.',
-    of: config => config.store.waitReplicas,
   }),
-  prefix: storeKey(
+  prefix: key(
     'PREFIX',
     kind.textKind(
       z
@@ -137,43 +117,33 @@ export const store = {
     {
       text: 'softquota',
       doc: 'The beginning of every Redis key and channel. Not used with `sqlite`.',
-      of: config => config.store.prefix,
     },
   ),
-};
+});
 
-const securityKey = keysOfSection('security');
-
-export const security = {
-  secretKeys: securityKey('SECRET_KEY', kind.secretKeys, {
+export const security = keysOf('security', config => config.security, {
+  secretKeys: key('SECRET_KEY', kind.secretKeys, {
     words: 'made at the first start, kept in DATA_PATH/secret.key',
     doc: 'The key that encrypts stored secrets: at least 32 characters. After it, separated by commas, previous keys, which can still decrypt. It is required with `[store] ADAPTER = redis`, and must be the same on each host.',
     secret: 'whole',
-    of: config => config.security.secretKeys,
   }),
-};
+});
 
-const diskKey = keysOfSection('disk');
-
-export const disk = {
-  minFree: diskKey('MIN_FREE', kind.optional(kind.freeSpace), {
+export const disk = keysOf('disk', config => config.disk, {
+  minFree: key('MIN_FREE', kind.optional(kind.freeSpace), {
     words: 'none',
     doc: 'As much stays free on each file system with storage: with less, everything that grows there is refused, whatever the limits are. A percentage counts for bytes and for files (inodes), a size only for bytes. With less than twice that, administrators are warned: in the log, by `softquota doctor` and on the overview.',
     example: '5%',
     reloads: true,
-    of: config => config.disk.minFree,
   }),
-};
+});
 
-const metricsKey = keysOfSection('metrics');
-
-export const metrics = {
-  enabled: metricsKey('ENABLED', kind.flag, {
+export const metrics = keysOf('metrics', config => config.metrics, {
+  enabled: key('ENABLED', kind.flag, {
     text: 'false',
     doc: '`true` counts, and serves metrics for Prometheus at `/metrics` of the HTTP API.',
-    of: config => config.metrics.enabled,
   }),
-  token: metricsKey(
+  token: key(
     'TOKEN',
     kind.optional(
       kind.textKind(
@@ -185,23 +155,18 @@ export const metrics = {
       words: 'none',
       doc: 'Whoever reads the metrics sends it: `Authorization: Bearer TOKEN`. Without it, only programs of this host that do not come through a proxy can read them, and the administrator on ADMIN_SOCKET.',
       secret: 'whole',
-      of: config => config.metrics.token,
     },
   ),
-};
+});
 
-const logKey = keysOfSection('log');
-
-export const log = {
-  level: logKey('LEVEL', kind.oneOf(logLevels), {
+export const log = keysOf('log', config => config.log, {
+  level: key('LEVEL', kind.oneOf(logLevels), {
     text: 'info',
     doc: 'The lowest level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
     reloads: true,
-    of: config => config.log.level,
   }),
-  format: logKey('FORMAT', kind.oneOf(['json', 'pretty']), {
+  format: key('FORMAT', kind.oneOf(['json', 'pretty']), {
     text: 'json',
     doc: '`json` for programs, `pretty` for people.',
-    of: config => config.log.format,
   }),
-};
+});

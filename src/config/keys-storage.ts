@@ -1,10 +1,11 @@
 /** The keys of where data lies and how it is measured. */
 
 import { z } from 'zod';
-import { type OwnerSource, storageKinds } from '../layout/index.ts';
-import { keysOfSection } from './key.ts';
+import { type OwnerSource, type StorageKind, type StorageSettings, storageKinds } from '../layout/index.ts';
+import { nameFault } from '../quota/index.ts';
+import type { Config } from './config.ts';
+import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
-import { ownerSource } from './owner-source.ts';
 
 const templates = kind.listOf(
   kind.path,
@@ -31,66 +32,107 @@ const name = kind.textKind(
   'Write at most 64 letters, digits, - or _',
 );
 
-const byPath: OwnerSource = { by: 'path' };
+/** `section.key` or `section.any thing.key`, as git-config(1) has it. */
+const gitKey = /^[A-Za-z0-9-]+\.(?:[^\p{Cc}]+\.)?[A-Za-z][A-Za-z0-9-]*$/u;
 
-/** The `[storage.*]` sections, in the order of `storageKinds`. */
-export const storages = storageKinds.map(storage => {
-  const key = keysOfSection(`storage.${storage}`);
-  const path = key('PATH', templates, {
-    words: 'none',
-    doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
-    example: examples[storage],
-    reloads: true,
-    of: config => config.storages.find(one => one.kind === storage)?.templates ?? [],
-  });
-  const owner = key('OWNER', ownerSource, {
-    text: 'path',
-    doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only), `fixed NAME` or `forge`: the database of [GitLab](forges/gitlab.md) says it (repos and wiki only).',
-    reloads: true,
-    of: config => config.storages.find(one => one.kind === storage)?.owner ?? byPath,
-  });
-  const shared = key('SHARED', kind.optional(name), {
-    words: 'none',
-    doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
-    reloads: true,
-    of: config => config.storages.find(one => one.kind === storage)?.shared ?? null,
-  });
-  return { storage, path, owner, shared };
-});
-
-export const visibility = keysOfSection('storage.repos')(
-  'VISIBILITY',
-  kind.oneOf(['export-ok', 'public', 'private', 'forge']),
-  {
-    text: 'export-ok',
-    doc: "Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none; `forge`: those that the forge's database says, which is the default with `[forge]`.",
-    reloads: true,
-    of: config => config.storages.find(one => one.kind === 'repos')?.visibility ?? 'export-ok',
+const ownerSource: kind.ValueType<OwnerSource> = kind.valueTypeOf(
+  z.string().transform((text, context) => {
+    const written = text.trim();
+    const by = /^\S*/u.exec(written)?.[0] ?? '';
+    const source = sourceOf(by.toLowerCase(), written.slice(by.length).trimStart());
+    if (typeof source !== 'string') return source;
+    context.addIssue(source);
+    return z.NEVER;
+  }),
+  'Write path, file NAME (a file in the unit), git-config KEY, fixed NAME or forge',
+  source => {
+    switch (source.by) {
+      case 'path':
+      case 'forge':
+        return source.by;
+      case 'git-config':
+        return `git-config ${source.key}`;
+      default:
+        return `${source.by} ${source.name}`;
+    }
   },
 );
 
-const scanKey = keysOfSection('scan');
+/** The source, or what is wrong with it. */
+function sourceOf(by: string, argument: string): OwnerSource | string {
+  switch (by) {
+    case 'path':
+    case 'forge':
+      return argument === '' ? { by } : `text after ${by}`;
+    case 'file':
+      return isFileName(argument) ? { by, name: argument } : 'not the name of a file in the unit';
+    case 'git-config':
+      return gitKey.test(argument) ? { by, key: argument } : 'not a key of git-config';
+    case 'fixed': {
+      const fault = nameFault(argument);
+      return fault === null ? { by, name: argument } : `not an owner's name: it ${fault}`;
+    }
+    default:
+      return 'not a known way to find the owner';
+  }
+}
 
-export const scan = {
-  workers: scanKey('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
+function isFileName(text: string): boolean {
+  return /^[^/\0]+$/.test(text) && text !== '.' && text !== '..';
+}
+
+/** The `[storage.*]` sections, in the order of `storageKinds`. */
+export const storages = storageKinds.map(storage => {
+  const keys = keysOf(`storage.${storage}`, settingsOf(storage), {
+    templates: key('PATH', templates, {
+      words: 'none',
+      doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
+      example: examples[storage],
+      reloads: true,
+    }),
+    owner: key('OWNER', ownerSource, {
+      text: 'path',
+      doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only), `fixed NAME` or `forge`: the database of [GitLab](forges/gitlab.md) says it (repos and wiki only).',
+      reloads: true,
+    }),
+    shared: key('SHARED', kind.optional(name), {
+      words: 'none',
+      doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
+      reloads: true,
+    }),
+  });
+  return { storage, ...keys };
+});
+
+export const { visibility } = keysOf('storage.repos', settingsOf('repos'), {
+  visibility: key('VISIBILITY', kind.oneOf(['export-ok', 'public', 'private', 'forge']), {
+    text: 'export-ok',
+    doc: "Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none; `forge`: those that the forge's database says, which is the default with `[forge]`.",
+    reloads: true,
+  }),
+});
+
+function settingsOf(storage: StorageKind): (config: Config) => StorageSettings | undefined {
+  return ({ storages: all }) => all.find(one => one.kind === storage);
+}
+
+export const scan = keysOf('scan', config => config.scan, {
+  workers: key('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
     words: 'the number of cores, at most 4',
     doc: 'The number of threads that measure. More of them make a sweep shorter where it mostly waits for disks.',
     example: '2',
-    of: config => config.scan.workers,
   }),
-  schedule: scanKey('SCHEDULE', kind.cron, {
+  schedule: key('SCHEDULE', kind.cron, {
     text: '*/15 * * * *',
     doc: 'When everything is measured again, of which only what may have changed is read: five fields as in crontab(5), or `@hourly`, `@daily`, `@weekly`; in local time.',
     reloads: true,
-    of: config => config.scan.schedule,
   }),
-  measure: scanKey('MEASURE', kind.oneOf(['apparent', 'allocated']), {
+  measure: key('MEASURE', kind.oneOf(['apparent', 'allocated']), {
     text: 'apparent',
     doc: 'What counts of a file: `apparent`: its size; `allocated`: its blocks on the disk. Only regular files count; with `allocated`, the blocks of directories count, too.',
     reloads: true,
-    of: config => config.scan.measure,
   }),
-  exclude: scanKey(
+  exclude: key(
     'EXCLUDE',
     kind.listOf(
       kind.textKind(
@@ -103,7 +145,6 @@ export const scan = {
       text: '.snapshot, .snapshots, .zfs, lost+found',
       doc: 'Names of directories that are not measured, at any depth.',
       reloads: true,
-      of: config => config.scan.exclude,
     },
   ),
-};
+});

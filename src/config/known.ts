@@ -5,10 +5,9 @@ import { type ConfigEntry, type ConfigFault, faultAt } from './fault.ts';
 import type { ConfigLines, Heading } from './lines.ts';
 import { nearest } from './nearest.ts';
 
-export interface KnownEntries {
+interface KnownEntries {
+  /** Keys of the release before among them. */
   readonly entries: readonly ConfigEntry[];
-  /** Keys of the release before. */
-  readonly removed: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];
 }
 
@@ -18,15 +17,11 @@ export interface KnownEntries {
  */
 export function knownOf(lines: ConfigLines): KnownEntries {
   const faults = unknownSections(lines.headings);
-  const removed: ConfigEntry[] = [];
   const entries = lines.entries.filter(entry => {
     const section = findSection(entry.section);
     if (section === null && entry.section !== '') return false;
     if (section?.keys.some(key => key.name === entry.name)) return true;
-    if (removedKey(entry.section, entry.name) !== null) {
-      removed.push(entry);
-      return false;
-    }
+    if (removedKey(entry.section, entry.name) !== null) return true;
     faults.push(
       faultAt(entry.origin, {
         ...(section === null ? {} : { section: entry.section }),
@@ -36,7 +31,7 @@ export function knownOf(lines: ConfigLines): KnownEntries {
     );
     return false;
   });
-  return { entries, removed, faults };
+  return { entries, faults };
 }
 
 function unknownSections(headings: readonly Heading[]): ConfigFault[] {

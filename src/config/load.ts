@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import { assemble } from './assemble.ts';
 import type { Config } from './config.ts';
-import { removedKey } from './definition.ts';
+import { findKey, removedKey } from './definition.ts';
 import { hasSettings, readEnvironment } from './environment.ts';
 import { type ConfigEntry, type ConfigFault, faultAt, formatFaults } from './fault.ts';
 import { findFile, type Where } from './find.ts';
@@ -43,9 +43,10 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
     found.is === 'file' ? readLines(found.text, found.shown) : { headings: [], entries: [], faults: [] };
   const known = knownOf(lines);
   const environment = readEnvironment(where.env, base);
-  const given = withoutOverridden([...known.entries, ...environment.entries]);
+  const written = withoutOverridden([...known.entries, ...environment.entries]);
+  const given = written.filter(({ section, name }) => findKey(section, name) !== null);
   const assembled = assemble(given, path, base);
-  const removed = removedKeysIn(withoutOverridden([...known.removed, ...environment.removed]), given);
+  const removed = removedKeysIn(written);
   const faults = [
     ...lines.faults,
     ...known.faults,
@@ -59,18 +60,15 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
 }
 
 /** Faults and notes about keys of the release before. */
-function removedKeysIn(
-  entries: readonly ConfigEntry[],
-  given: readonly ConfigEntry[],
-): Pick<RefusedConfig, 'faults' | 'notes'> {
+function removedKeysIn(written: readonly ConfigEntry[]): Pick<RefusedConfig, 'faults' | 'notes'> {
   const faults: ConfigFault[] = [];
   const notes: string[] = [];
-  for (const entry of entries) {
+  for (const entry of written) {
     const { section, name, origin } = entry;
     const key = removedKey(section, name);
     if (key === null) continue;
     const fault = faultAt(origin, { section, key: name, message: key.advice });
-    if (key.isFault?.(entry, [...given, ...entries])) faults.push(fault);
+    if (key.isFault?.(entry, written)) faults.push(fault);
     else notes.push(formatFaults([fault]));
   }
   return { faults, notes };

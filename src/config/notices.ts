@@ -16,10 +16,9 @@ export function webhookSettings(entries: readonly ConfigEntry[], values: Values)
   );
   return [...sections].sort().flatMap((section, index): WebhookSettings[] => {
     const keys = webhookKeys(section);
-    const url = values.take(keys.url);
-    const secrets = values.take(keys.secrets);
+    const { url, ...settings } = values.takeAll(keys);
     if (url === null) values.refuse(keys.url, `is missing. ${keys.url.expected}.`);
-    if (secrets.length === 0) values.refuse(keys.secrets, `is missing. ${keys.secrets.expected}.`);
+    if (settings.secrets.length === 0) values.refuse(keys.secrets, `is missing. ${keys.secrets.expected}.`);
     if (section === 'webhook.mail') {
       values.refuse(
         keys.url,
@@ -27,32 +26,14 @@ export function webhookSettings(entries: readonly ConfigEntry[], values: Values)
       );
     }
     if (index >= mostWebhooks) values.refuse(keys.url, `at most ${mostWebhooks} webhooks are possible.`);
-    const settings = {
-      name: section.slice('webhook.'.length),
-      secrets,
-      events: values.take(keys.events),
-      allowPrivate: values.take(keys.allowPrivate),
-    };
-    return url === null ? [] : [{ url, ...settings }];
+    return url === null ? [] : [{ name: section.slice('webhook.'.length), url, ...settings }];
   });
 }
 
 /** Null without HOST. */
 export function mailSettings(values: Values, base: string, rootUrl: string | null): MailSettings | null {
-  const { take } = values;
-  const [host, from, tls] = [take(mail.host), take(mail.from), take(mail.tls)];
-  const [user, password, templates] = [take(mail.user), take(mail.password), take(mail.templates)];
-  const settings = {
-    port: take(mail.port),
-    tls,
-    user,
-    password,
-    admins: take(mail.admins),
-    ownerEvents: take(mail.ownerEvents),
-    adminEvents: take(mail.adminEvents),
-    digest: take(mail.digest),
-    templates: templates === null ? null : resolve(base, templates),
-  };
+  const settings = values.takeAll(mail);
+  const { host, from, tls, user, password, templates } = settings;
   if (host === null) return null;
   if (from === null) values.refuse(mail.from, `is missing. ${mail.from.expected}.`);
   if (rootUrl === null) {
@@ -70,7 +51,12 @@ export function mailSettings(values: Values, base: string, rootUrl: string | nul
       'would send the password in clear to another host. Write starttls or tls, or leave USER out.',
     );
   }
-  return { host, from: from ?? '', ...settings };
+  return {
+    ...settings,
+    host,
+    from: from ?? '',
+    templates: templates === null ? null : resolve(base, templates),
+  };
 }
 
 /** Keys that have no effect. */

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
 import { sectionsIn } from './definition.ts';
 
-export interface ConfigChange {
+interface ConfigChange {
   readonly section: string;
   readonly key: string;
   /** Else it takes a restart. */

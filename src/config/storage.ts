@@ -16,7 +16,7 @@ import type { Values } from './values.ts';
 export function storageSettings(values: Values, base: string): readonly StorageSettings[] {
   const seen = new Map<string, string>();
   const visible = visibilityIn(values);
-  return storages.flatMap(({ storage, path, owner, shared: sharedKey }) => {
+  return storages.flatMap(({ storage, templates: path, owner, shared: sharedKey }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
       values.refuse(

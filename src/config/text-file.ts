@@ -4,7 +4,7 @@ import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { beforeFollow, saysHangs } from '../layout/index.ts';
 
-export type TextFile =
+type TextFile =
   | { readonly ok: true; readonly text: string; readonly uid: number }
   | { readonly ok: false; readonly absent: boolean; readonly problem: string };
 

@@ -7,7 +7,7 @@
 
 import { unsafe } from 'ini';
 
-export type DecodedValue =
+type DecodedValue =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly problem: string };
 

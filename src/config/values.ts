@@ -1,7 +1,7 @@
 /** Takes typed values out of what was given, and collects what is wrong with them. */
 
 import { type ConfigEntry, type ConfigFault, configFaultOf } from './fault.ts';
-import { defaultOf, type Key } from './key.ts';
+import { defaultOf, type Key, type KeysOf } from './key.ts';
 
 export interface Values {
   /**
@@ -9,6 +9,8 @@ export interface Values {
    * is looked at too; a Config made of it must not be used.
    */
   readonly take: <T>(key: Key<T>) => T;
+  /** The values of all keys of a section, in the same way. */
+  readonly takeAll: <Section>(keys: KeysOf<Section>) => Section;
   /** Tells whether a value was written. */
   readonly isGiven: (key: Key<unknown>) => boolean;
   /** Tells whether a fault of it is noted, so that what it came to means nothing. */
@@ -22,23 +24,30 @@ export interface Values {
 export function valuesOf(entries: readonly ConfigEntry[]): Values {
   const byKey = new Map(entries.map(entry => [placeOf(entry), entry]));
   const faults: ConfigFault[] = [];
-  const faulty = new Set<Key<unknown>>();
+  const faulty = new Set<string>();
   const refuse = (key: Key<unknown>, message: string): void => {
-    if (faulty.has(key)) return;
-    faulty.add(key);
-    faults.push(configFaultOf(key, byKey.get(placeOf(key)) ?? null, message));
+    const place = placeOf(key);
+    if (faulty.has(place)) return;
+    faulty.add(place);
+    faults.push(configFaultOf(key, byKey.get(place) ?? null, message));
+  };
+  const take = <T>(key: Key<T>): T => {
+    const entry = byKey.get(placeOf(key));
+    if (entry === undefined) return defaultOf(key);
+    const parsed = key.parse(entry.text);
+    if (parsed.ok) return parsed.value;
+    refuse(key, `${parsed.problem}. ${key.expected}.`);
+    return defaultOf(key);
   };
   return {
-    take: key => {
-      const entry = byKey.get(placeOf(key));
-      if (entry === undefined) return defaultOf(key);
-      const parsed = key.parse(entry.text);
-      if (parsed.ok) return parsed.value;
-      refuse(key, `${parsed.problem}. ${key.expected}.`);
-      return defaultOf(key);
-    },
+    take,
+    takeAll: <Section>(keys: KeysOf<Section>) =>
+      // The fields of `keys`, each with its own value.
+      Object.fromEntries(
+        Object.entries<Key<unknown>>(keys).map(([field, key]) => [field, take(key)]),
+      ) as Section,
     isGiven: key => byKey.has(placeOf(key)),
-    isFaulty: key => faulty.has(key),
+    isFaulty: key => faulty.has(placeOf(key)),
     refuse,
     faults,
   };

@@ -40,7 +40,7 @@ export interface ServedParts {
   readonly log: Logger;
 }
 
-export interface ApiParts extends ServedParts {
+interface ApiParts extends ServedParts {
   /** A mistake of ours. */
   unforeseen(error: unknown): void;
 }

@@ -38,7 +38,7 @@ import { openServers, reasonsAgainst } from './servers.ts';
 import { spacePage } from './space-page.ts';
 import { DaemonWorker } from './worker-state.ts';
 
-export interface DaemonOptions {
+interface DaemonOptions {
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;

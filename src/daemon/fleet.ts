@@ -9,7 +9,7 @@ import { openRedisStore } from '../store/index.ts';
 import { version } from '../version.ts';
 import { hostTokenIn } from './host-id.ts';
 
-export interface FleetParts {
+interface FleetParts {
   readonly config: Config;
   readonly host: string;
   readonly ledger: Ledger;

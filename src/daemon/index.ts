@@ -3,5 +3,5 @@
  * reverse order.
  */
 
-export { Daemon, type DaemonOptions } from './daemon.ts';
+export { Daemon } from './daemon.ts';
 export { restoreInto } from './restore.ts';

@@ -12,7 +12,7 @@ import type { Judgement, JudgeTask, PushWorker } from '../gate/index.ts';
 import { workerAnswers } from '../wire/index.ts';
 import type { WorkerTasks } from './worker-tasks.ts';
 
-export interface JudgementsOptions {
+interface JudgementsOptions {
   readonly tasks: Pick<WorkerTasks, 'ask' | 'connection' | 'isClosed' | 'isConnected'>;
   /** Returns the owner of the unit at this path; null: it has none. */
   ownerOf(path: string): string | null;

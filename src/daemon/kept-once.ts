@@ -5,7 +5,7 @@ import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, wri
 import { dirname } from 'node:path';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 
-export interface KeptOnce<T> {
+interface KeptOnce<T> {
   readonly file: string;
   /** What the file says; null: that is nothing of this kind. */
   read(text: string): T | null;

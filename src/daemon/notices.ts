@@ -16,7 +16,7 @@ import { firstOf } from '../sorting.ts';
 import type { Current } from './current.ts';
 import { outlookOf } from './outlook.ts';
 
-export interface NoticesParts {
+interface NoticesParts {
   readonly current: Current;
   readonly host: string;
   readonly ledger: Ledger;

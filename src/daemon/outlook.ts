@@ -4,7 +4,7 @@ import type { Outlook } from '../api/index.ts';
 import { type History, reachedAt, type Totals } from '../overview/index.ts';
 import type { WatchedDisk } from '../scan/index.ts';
 
-export interface OutlookParts {
+interface OutlookParts {
   readonly totals: Pick<Totals, 'figures'>;
   readonly history: Pick<History, 'of'>;
 }

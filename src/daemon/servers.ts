@@ -20,7 +20,7 @@ import { addressOf } from '../wire/index.ts';
 import { openApi, type ServedParts } from './api.ts';
 import { nowAndThen, uploadSettings } from './uploads.ts';
 
-export interface ServersOptions extends ServedParts {
+interface ServersOptions extends ServedParts {
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
   readonly pushes: PushServices;

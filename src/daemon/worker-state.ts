@@ -17,7 +17,7 @@ import { spaceLines } from './space-lines.ts';
 import { SpaceRound, type SpaceRoundOptions } from './space-round.ts';
 import { WorkerTasks } from './worker-tasks.ts';
 
-export interface DaemonWorkerOptions
+interface DaemonWorkerOptions
   extends Omit<SpaceOptions, 'tasks' | 'hasWorker' | 'isUnit'>,
     Omit<SpaceRoundOptions, 'space' | 'log'> {
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;

@@ -16,7 +16,7 @@ import { setKey } from './mend.ts';
 import type { Repository } from './repositories.ts';
 
 /** Files and directories of this host that say what git does there, and what runs from time to time. */
-export interface CollectionPlaces {
+interface CollectionPlaces {
   readonly systemConfig: string;
   readonly homeOf: (uid: number) => string | null;
   readonly schedules: readonly string[];

@@ -10,7 +10,7 @@ import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { localized, restart, start } from './mend.ts';
 
-export interface DaemonCheck extends CheckResult {
+interface DaemonCheck extends CheckResult {
   /** Tells whether it told what it finds itself. */
   readonly heard: boolean;
 }

@@ -33,7 +33,7 @@ export interface RunHook {
   readonly user: HookUser;
 }
 
-export interface HooksCheck extends CheckResult {
+interface HooksCheck extends CheckResult {
   /** The hooks that git runs, of repositories that are well. */
   readonly run: readonly RunHook[];
 }

@@ -10,11 +10,11 @@
  * everything that they leave without an owner.
  */
 
-export { type DoctorCode, doctorFindings } from './catalog.ts';
+export { doctorFindings } from './catalog.ts';
 export { type Examination, examine } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';
 export { withHangs } from './hangs.ts';
-export type { Ask, HostContext, Installation, Loaded } from './installation.ts';
+export type { Ask, Installation } from './installation.ts';
 export { type SystemAccount, systemAccounts } from './survey/accounts.ts';
 export { surveyPlaces, wellKnownPlaces } from './survey/places.ts';
 export { type ConfigPlaces, configText, type ForgeSection, proposeTotal } from './survey/proposal.ts';

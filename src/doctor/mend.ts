@@ -55,7 +55,7 @@ export function restart(): string {
   return isSupervised() ? 'systemctl restart softquota' : 'restart the daemon';
 }
 
-export function reload(): string {
+function reload(): string {
   return isSupervised() ? 'systemctl reload softquota' : 'send the daemon SIGHUP';
 }
 

@@ -3,7 +3,7 @@
 import type { Log } from '../log.ts';
 import type { ServerAdvice, SharedStore } from '../store/index.ts';
 
-export interface AdvisedOptions {
+interface AdvisedOptions {
   readonly store: Pick<SharedStore, 'advice'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Milliseconds between two looks. */

@@ -9,7 +9,7 @@
 import { z } from 'zod';
 import type { SharedStore } from '../store/index.ts';
 
-export interface ErrandsOptions {
+interface ErrandsOptions {
   readonly store: Pick<SharedStore, 'listen' | 'say'>;
   /** Tells whether this host walks what has that name. */
   isFor(name: string): boolean;

@@ -24,7 +24,7 @@ import type { Tell } from './messages.ts';
 import { Settling } from './settling.ts';
 import type { VolatileDocuments } from './volatile.ts';
 
-export interface DocumentFollowerOptions {
+interface DocumentFollowerOptions {
   readonly replica: DocumentReplica;
   readonly volatile: Pick<VolatileDocuments, 'read' | 'readAll'>;
   readonly store: Pick<SharedStore, 'markOf' | 'policy' | 'replace' | 'restore'>;

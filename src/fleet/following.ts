@@ -11,7 +11,7 @@ import type { DocumentFollower } from './document-follower.ts';
 import type { Membership } from './membership.ts';
 import type { UsageReplica } from './usage-replica.ts';
 
-export interface FollowingOptions {
+interface FollowingOptions {
   readonly documents: DocumentFollower;
   readonly usage: UsageReplica;
   readonly store: Pick<SharedStore, 'changesAfter' | 'state'>;

@@ -3,7 +3,7 @@
 import type { Ledger } from '../ledger/index.ts';
 import type { HostRecord, SharedStore } from '../store/index.ts';
 
-export interface HostsOptions {
+interface HostsOptions {
   readonly shares: Pick<Ledger['shares'], 'storedByHost'>;
   readonly store: Pick<SharedStore, 'hosts'>;
   /** This host. */

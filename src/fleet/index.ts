@@ -6,7 +6,6 @@
  * diverged from the known one, it is never applied without an administrator's decision.
  */
 
-export type { Divergence } from './divergence.ts';
 export { Fleet, type FleetOptions, type FleetState } from './fleet.ts';
 export type { NameTaken } from './name.ts';
-export { type Mounted, Walkers } from './walkers.ts';
+export type { Mounted } from './walkers.ts';

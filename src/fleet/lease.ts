@@ -2,7 +2,7 @@
 
 import type { SharedStore } from '../store/index.ts';
 
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly store: Pick<SharedStore, 'leaveTask' | 'takeTask'>;
   readonly host: string;
 }

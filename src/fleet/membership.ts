@@ -13,7 +13,7 @@ import type { Tell } from './messages.ts';
 import { HostName, type NameTaken } from './name.ts';
 import { type Mounted, Walkers } from './walkers.ts';
 
-export interface MembershipOptions {
+interface MembershipOptions {
   readonly ledger: Ledger;
   readonly store: SharedStore;
   readonly host: string;

@@ -13,7 +13,7 @@ import type { Log } from '../log.ts';
 import type { ClaimOutcome, SharedStore } from '../store/index.ts';
 import type { Tell } from './messages.ts';
 
-export interface HostNameOptions {
+interface HostNameOptions {
   readonly store: Pick<SharedStore, 'claim' | 'release'>;
   readonly host: string;
   /** By which the host is known again after a restart, and which no other has. */

@@ -8,7 +8,7 @@ import { newGeneration, type SharedPolicy, type SharedStore } from '../store/ind
 import type { DocumentFollower } from './document-follower.ts';
 import type { LogFollower } from './following.ts';
 
-export interface RepairParts {
+interface RepairParts {
   readonly replica: Ledger['replica'];
   readonly shares: Ledger['shares'];
   readonly store: Pick<SharedStore, 'hosts' | 'policy' | 'replace' | 'write'>;

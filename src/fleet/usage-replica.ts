@@ -10,7 +10,7 @@ import type { DocumentFollower } from './document-follower.ts';
 import type { Marks } from './marks.ts';
 import type { Tell } from './messages.ts';
 
-export interface UsageReplicaOptions {
+interface UsageReplicaOptions {
   readonly shares: UsageShares;
   readonly store: Pick<SharedStore, 'hosts' | 'sharePages' | 'sharesOf'>;
   /** This host. */

@@ -12,7 +12,7 @@ import { SoftquotaError } from '../errors.ts';
 import { inSlices } from '../slices.ts';
 import type { DocumentNames, DocumentRecord, SharedStore, VolatileChange } from '../store/index.ts';
 
-export interface VolatileDocumentsOptions {
+interface VolatileDocumentsOptions {
   readonly replica: Pick<DocumentReplica, 'applyVolatile' | 'volatileOf' | 'volatileRecords'>;
   readonly store: Pick<SharedStore, 'volatile' | 'writeVolatile'>;
 }

@@ -16,7 +16,7 @@ import { ChangeHints } from './change-hints.ts';
 /** The names of what several hosts mount, and the kinds of data that lie there. */
 export type Mounted = ReadonlyMap<string, ReadonlySet<Leaf>>;
 
-export interface WalkersOptions {
+interface WalkersOptions {
   readonly ledger: {
     readonly shares: Pick<Ledger['shares'], 'others'>;
     readonly units: Pick<Ledger['units'], 'units'>;
@@ -28,7 +28,7 @@ export interface WalkersOptions {
   readonly log: Pick<Log, 'info'>;
 }
 
-export interface WalkersHooks {
+interface WalkersHooks {
   /** This host walks something that it did not walk, or the other way round. */
   changed(): void;
   /**

@@ -16,9 +16,9 @@ export interface DatabaseServerAddress {
 
 export type DatabaseAddress = { readonly engine: 'sqlite'; readonly path: string } | DatabaseServerAddress;
 
-export type TlsMode = 'disable' | 'require' | 'verify-full';
+type TlsMode = 'disable' | 'require' | 'verify-full';
 
-export type ParsedAddress =
+type ParsedAddress =
   | { readonly ok: true; readonly address: DatabaseAddress }
   | { readonly ok: false; readonly problem: string };
 

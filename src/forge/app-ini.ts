@@ -17,7 +17,7 @@ import type { ForgeKind } from './settings.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The kinds that have an app.ini. */
-export type IniKind = Exclude<ForgeKind, 'gitlab'>;
+type IniKind = Exclude<ForgeKind, 'gitlab'>;
 
 const prefixes = ['GITEA', 'FORGEJO'] as const;
 

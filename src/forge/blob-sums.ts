@@ -9,7 +9,7 @@ const unseen = -1;
 /** The row of an owner whom the database does not have. */
 export const missingOwner = -2;
 
-export interface BlobSumsOptions {
+interface BlobSumsOptions {
   readonly leaf: ForgeLeaf;
   readonly owners: number;
   /** By the ids of blobs. */

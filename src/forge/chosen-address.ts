@@ -1,9 +1,10 @@
 /** Where the database is that the settings name. */
 
 import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
+import { databaseOfAppIni } from './app-ini.ts';
 import { ForgeFault } from './fault.ts';
-import { databaseOfConfig } from './forge-config.ts';
-import type { ForgeSettings } from './settings.ts';
+import { databaseOfGitlab } from './gitlab/config.ts';
+import type { ForgeKind, ForgeSettings } from './settings.ts';
 
 /** Throws a `ForgeFault` if the settings name no database. */
 export function chosenAddressOf(
@@ -21,4 +22,15 @@ export function chosenAddressOf(
   }
   if (configFile !== null) return databaseOfConfig(kind, configFile, env);
   throw new ForgeFault('configuration', '[forge] names no database', 'set [forge] CONFIG or DATABASE');
+}
+
+/** Throws a `ForgeFault` that names the file and the key. */
+function databaseOfConfig(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv): DatabaseAddress {
+  return kind === 'gitlab' ? databaseOfGitlab(file, env) : databaseOfAppIni(kind, file, env);
+}
+
+/** The SQLite file that a forge's configuration names; null if it names a server. Throws a `ForgeFault`. */
+export function sqliteFileOf(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv): string | null {
+  const address = databaseOfConfig(kind, file, env);
+  return address.engine === 'sqlite' ? address.path : null;
 }

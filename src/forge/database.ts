@@ -1,5 +1,9 @@
 /** A forge's database as the reader uses it: bounded statements that only read. */
 
+import { messageOf } from '../errors.ts';
+import { type DatabaseServerAddress, shownAddress } from './address.ts';
+import { ForgeFault } from './fault.ts';
+
 /** The columns of a row, in the order of the statement. */
 export type Row = readonly unknown[];
 
@@ -35,3 +39,41 @@ export const limits = {
   /** Between two statements of one transaction, a server ends it after this. */
   idleMs: 60_000,
 } as const;
+
+/** Gathers rows of a table's name and a column's. */
+export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const [table, column] of rows) {
+    const columns = found.get(String(table)) ?? new Set();
+    found.set(String(table), columns.add(String(column)));
+  }
+  return found;
+}
+
+/** The codes with which a server refuses a user, or says that a table or a column is missing. */
+interface ServerCodes {
+  readonly denied: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** `grant`: the statement that gives the right to read. */
+export function serverFault(
+  address: DatabaseServerAddress,
+  error: unknown,
+  { denied, missing }: ServerCodes,
+  grant: string,
+): ForgeFault {
+  if (error instanceof ForgeFault) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message = `${shownAddress(address)}: ${messageOf(error)}`;
+  const options = { cause: error };
+  if (denied.includes(code)) {
+    const mend = `correct the user or the password, or give the right to read: ${grant}`;
+    return new ForgeFault('rights', message, mend, options);
+  }
+  if (missing.includes(code)) {
+    return new ForgeFault('schema', message, 'see the versions in docs/forges', options);
+  }
+  const mend = 'start the database, or correct [forge]; it is tried again by itself';
+  return new ForgeFault('unreachable', message, mend, options);
+}

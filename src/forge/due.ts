@@ -20,7 +20,7 @@ interface LastRead {
   readonly tookMs: number;
 }
 
-export interface Due<Part extends string> {
+interface Due<Part extends string> {
   /** To be read now. */
   readonly parts: ReadonlySet<Part>;
   /** Those of all parts whose marks are the same as when they were read. */

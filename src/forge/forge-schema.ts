@@ -27,7 +27,7 @@ export interface ForgeRepository {
 }
 
 /** A part of a reading that has bytes, such as all LFS objects. */
-export interface BytePart {
+interface BytePart {
   readonly tables: readonly string[];
   /** Tells whether rows belong to the owner of a repository. */
   readonly isByRepository: boolean;

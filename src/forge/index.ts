@@ -6,22 +6,20 @@
  * is new since the one before; after a fault the next reading connects again.
  */
 
-export { type ParsedAddress, parseDatabaseAddress } from './address.ts';
-export { ForgeFault, type ForgeFaultCode } from './fault.ts';
-export { sqliteFileOf } from './forge-config.ts';
+export { parseDatabaseAddress } from './address.ts';
+export { sqliteFileOf } from './chosen-address.ts';
+export { ForgeFault } from './fault.ts';
 export { triedSchemaVersion } from './gitea/tables.ts';
 export type { LfsObject } from './lfs-objects.ts';
-export type { Chunk, FigureDrift, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
+export type { Chunk, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
 export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
 export {
   type ForgeMembers,
   type ForgeOwner,
   type ForgeSummary,
   forgeLeaves,
-  type Unowned,
-  unitNames,
   unownedReasons,
 } from './picture.ts';
-export { type ForgeProbe, probeForge } from './probe.ts';
+export { probeForge } from './probe.ts';
 export { ForgeReader } from './reader.ts';
 export { type ForgeKind, type ForgeSettings, forgeKinds } from './settings.ts';

@@ -14,7 +14,7 @@ export interface LfsObject {
 export const mostLfsObjects = 20_000;
 
 /** Where rows say which repository has which object. */
-export interface LfsRows {
+interface LfsRows {
   readonly table: string;
   /** The column with the number of the repository. */
   readonly repository: string;

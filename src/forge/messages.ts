@@ -20,22 +20,28 @@ export interface ThreadSettings {
 export type ReadMode = 'new' | 'full' | 'anew';
 
 /**
- * `more` asks for what comes after a chunk, so that the one
- * who takes them is never given more than one at a time. `lfs` is asked at other times too, and is answered
- * with its `id`. `close` has no answer but the thread's end.
+ * `more` asks for what comes after a chunk, so that the one who takes them is never given more than one at a
+ * time. `lfs` asks for the LFS objects of the repository of this name, at other times too.
  */
-export type Request =
+export type Question =
   | { readonly ask: 'read'; readonly mode: ReadMode }
   | { readonly ask: 'more' }
-  | LfsQuestion
-  | { readonly ask: 'close' };
+  | { readonly ask: 'lfs'; readonly name: string };
 
-/** Asks for the LFS objects of the repository of this name. */
-export interface LfsQuestion {
-  readonly ask: 'lfs';
+export interface Request {
   readonly id: number;
-  readonly name: string;
+  readonly question: Question;
 }
+
+/** The answer to the request with this id. */
+export type Answer =
+  | { readonly id: number; readonly found: Found }
+  | { readonly id: number; readonly fault: FaultText };
+
+export type Found =
+  | { readonly is: 'chunk'; readonly chunk: Chunk }
+  | { readonly is: 'done'; readonly result: ReadResult }
+  | { readonly is: 'lfs'; readonly objects: readonly LfsObject[] };
 
 /** Some of a reading, in this order; what has not changed since the reading before is left out. */
 export type Chunk =
@@ -76,15 +82,4 @@ export interface FaultText {
   readonly code: ForgeFaultCode;
   readonly message: string;
   readonly mend: string;
-}
-
-export type Answer =
-  | { readonly is: 'chunk'; readonly chunk: Chunk }
-  | { readonly is: 'done'; readonly result: ReadResult }
-  | { readonly is: 'fault'; readonly fault: FaultText };
-
-export interface LfsAnswer {
-  readonly is: 'lfs';
-  readonly id: number;
-  readonly found: readonly LfsObject[] | FaultText;
 }

@@ -1,10 +1,16 @@
 /** A forge's MySQL or MariaDB database: one connection, on which every transaction is read-only. */
 
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
-import { messageOf } from '../errors.ts';
-import { type DatabaseServerAddress, shownAddress } from './address.ts';
-import { type ChangeMarks, type ForgeDatabase, limits, type Row } from './database.ts';
-import { ForgeFault } from './fault.ts';
+import type { DatabaseServerAddress } from './address.ts';
+import {
+  type ChangeMarks,
+  columnsByTable,
+  type ForgeDatabase,
+  limits,
+  type Row,
+  serverFault,
+} from './database.ts';
+import type { ForgeFault } from './fault.ts';
 
 const pageRows = 20_000;
 
@@ -72,12 +78,7 @@ class MysqlDatabase implements ForgeDatabase {
        WHERE table_schema = DATABASE() AND table_name IN (${tables.map(() => '?').join(', ')})`,
       tables,
     );
-    const found = new Map<string, Set<string>>();
-    for (const [table, column] of rows) {
-      const columns = found.get(String(table)) ?? new Set();
-      found.set(String(table), columns.add(String(column)));
-    }
-    return found;
+    return columnsByTable(rows);
   }
 
   rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
@@ -132,34 +133,17 @@ async function rowsOf(
   return Array.isArray(rows) ? rows : [];
 }
 
-const deniedCodes = [
-  'ER_ACCESS_DENIED_ERROR',
-  'ER_DBACCESS_DENIED_ERROR',
-  'ER_TABLEACCESS_DENIED_ERROR',
-  'ER_COLUMNACCESS_DENIED_ERROR',
-  'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
-];
+const codes = {
+  denied: [
+    'ER_ACCESS_DENIED_ERROR',
+    'ER_DBACCESS_DENIED_ERROR',
+    'ER_TABLEACCESS_DENIED_ERROR',
+    'ER_COLUMNACCESS_DENIED_ERROR',
+    'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
+  ],
+  missing: ['ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR'],
+};
 
 function faultOf(address: DatabaseServerAddress, error: unknown): ForgeFault {
-  if (error instanceof ForgeFault) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const message = `${shownAddress(address)}: ${messageOf(error)}`;
-  const options = { cause: error };
-  if (deniedCodes.includes(code)) {
-    return new ForgeFault(
-      'rights',
-      message,
-      `correct the user or the password, or give the right to read: GRANT SELECT ON ${address.database}.* TO '${address.user}'@'%'`,
-      options,
-    );
-  }
-  if (code === 'ER_NO_SUCH_TABLE' || code === 'ER_BAD_FIELD_ERROR') {
-    return new ForgeFault('schema', message, 'see the versions in docs/forges', options);
-  }
-  return new ForgeFault(
-    'unreachable',
-    message,
-    'start the database, or correct [forge]; it is tried again by itself',
-    options,
-  );
+  return serverFault(address, error, codes, `GRANT SELECT ON ${address.database}.* TO '${address.user}'@'%'`);
 }

@@ -2,7 +2,7 @@
 
 import type { ForgeDatabase, Row } from './database.ts';
 
-export interface Paged {
+interface Paged {
   readonly table: string;
   /** The columns that rows have after their id. */
   readonly columns: readonly string[];

@@ -1,10 +1,16 @@
 /** A forge's PostgreSQL database: one connection, on which every statement is in a read-only transaction. */
 
 import { Client } from 'pg';
-import { messageOf } from '../errors.ts';
-import { type DatabaseServerAddress, shownAddress } from './address.ts';
-import { type ChangeMarks, type ForgeDatabase, limits, type Row } from './database.ts';
-import { ForgeFault } from './fault.ts';
+import type { DatabaseServerAddress } from './address.ts';
+import {
+  type ChangeMarks,
+  columnsByTable,
+  type ForgeDatabase,
+  limits,
+  type Row,
+  serverFault,
+} from './database.ts';
+import type { ForgeFault } from './fault.ts';
 
 const pageRows = 20_000;
 
@@ -65,12 +71,7 @@ class PostgresDatabase implements ForgeDatabase {
          JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace)`,
       [tables],
     );
-    const found = new Map<string, Set<string>>();
-    for (const [table, column] of rows) {
-      const columns = found.get(String(table)) ?? new Set();
-      found.set(String(table), columns.add(String(column)));
-    }
-    return found;
+    return columnsByTable(rows);
   }
 
   rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
@@ -152,33 +153,18 @@ class PostgresDatabase implements ForgeDatabase {
   }
 }
 
+const codes = {
+  // invalid_password, invalid_authorization_specification, insufficient_privilege
+  denied: ['28P01', '28000', '42501'],
+  // undefined_table, undefined_column
+  missing: ['42P01', '42703'],
+};
+
 function faultOf(address: DatabaseServerAddress, error: unknown): ForgeFault {
-  if (error instanceof ForgeFault) return error;
-  const where = shownAddress(address);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const message = `${where}: ${messageOf(error)}`;
-  const options = { cause: error };
-  switch (code) {
-    // invalid_password, invalid_authorization_specification, insufficient_privilege
-    case '28P01':
-    case '28000':
-    case '42501':
-      return new ForgeFault(
-        'rights',
-        message,
-        `correct the user or the password, or give the right to read: GRANT SELECT ON ALL TABLES IN SCHEMA public TO "${address.user}"`,
-        options,
-      );
-    // undefined_table, undefined_column
-    case '42P01':
-    case '42703':
-      return new ForgeFault('schema', message, 'see the versions in docs/forges', options);
-    default:
-      return new ForgeFault(
-        'unreachable',
-        message,
-        'start the database, or correct [forge]; it is tried again by itself',
-        options,
-      );
-  }
+  return serverFault(
+    address,
+    error,
+    codes,
+    `GRANT SELECT ON ALL TABLES IN SCHEMA public TO "${address.user}"`,
+  );
 }

@@ -9,7 +9,7 @@ import { checkSchema } from './schema.ts';
 import { schemaOf } from './schemas.ts';
 import type { ForgeSettings } from './settings.ts';
 
-export interface ForgeProbe {
+interface ForgeProbe {
   /** The name and version of the database. */
   readonly database: string;
   /** The forge's own number of its tables' state; null if it has none. */

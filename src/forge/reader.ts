@@ -12,8 +12,8 @@ import type { LfsObject } from './lfs-objects.ts';
 import type {
   Answer,
   Chunk,
-  FaultText,
-  LfsAnswer,
+  Found,
+  Question,
   ReadMode,
   ReadResult,
   Request,
@@ -25,14 +25,12 @@ import type { ForgeSettings } from './settings.ts';
 /** Figures are in typed arrays; rows live for one page. */
 const limits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 512 };
 
-type Waiting = PromiseWithResolvers<Answer>;
-
 export class ForgeReader {
   readonly #settings: ForgeSettings;
   readonly #seed = randomBytes(16).toString('hex');
   #worker: Worker | null = null;
-  #waiting: Waiting | null = null;
-  readonly #lfsWaiting = new Map<number, PromiseWithResolvers<LfsAnswer>>();
+  /** By the ids of their requests. */
+  readonly #waiting = new Map<number, PromiseWithResolvers<Found>>();
   #lastId = 0;
   #ended: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -46,19 +44,13 @@ export class ForgeReader {
    * connects again.
    */
   async *read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
-    let answer = await this.#ask({ ask: 'read', mode });
-    for (;;) {
-      switch (answer.is) {
-        case 'chunk':
-          yield answer.chunk;
-          answer = await this.#ask({ ask: 'more' });
-          break;
-        case 'done':
-          return answer.result;
-        case 'fault':
-          throw faultOf(answer.fault);
-      }
+    let found = await this.#ask({ ask: 'read', mode });
+    while (found.is === 'chunk') {
+      yield found.chunk;
+      found = await this.#ask({ ask: 'more' });
     }
+    if (found.is === 'done') return found.result;
+    throw new TypeError(`a reading is answered with ${found.is}`);
   }
 
   /**
@@ -66,14 +58,8 @@ export class ForgeReader {
    * Throws a `ForgeFault`.
    */
   async lfsObjects(name: string): Promise<readonly LfsObject[]> {
-    if (this.#isClosed) throw closed();
-    const id = ++this.#lastId;
-    const waiting = Promise.withResolvers<LfsAnswer>();
-    this.#lfsWaiting.set(id, waiting);
-    this.#started().postMessage({ ask: 'lfs', id, name: name.toLowerCase() } satisfies Request);
-    const { found } = await waiting.promise.finally(() => this.#lfsWaiting.delete(id));
-    if ('code' in found) throw faultOf(found);
-    return found;
+    const found = await this.#ask({ ask: 'lfs', name: name.toLowerCase() });
+    return found.is === 'lfs' ? found.objects : [];
   }
 
   /** The number by which readings know a repository; `name`: `owner/name`. */
@@ -89,12 +75,13 @@ export class ForgeReader {
     await this.#ended;
   }
 
-  #ask(request: Request): Promise<Answer> {
-    if (this.#isClosed) return Promise.reject(closed());
-    const waiting = Promise.withResolvers<Answer>();
-    this.#waiting = waiting;
-    this.#started().postMessage(request);
-    return waiting.promise;
+  async #ask(question: Question): Promise<Found> {
+    if (this.#isClosed) throw closed();
+    const id = ++this.#lastId;
+    const waiting = Promise.withResolvers<Found>();
+    this.#waiting.set(id, waiting);
+    this.#started().postMessage({ id, question } satisfies Request);
+    return waiting.promise.finally(() => this.#waiting.delete(id));
   }
 
   #started(): Worker {
@@ -110,24 +97,17 @@ export class ForgeReader {
     worker.on('error', error => {
       cause = error;
     });
-    worker.on('message', (answer: Answer | LfsAnswer) => {
-      if (answer.is === 'lfs') this.#lfsWaiting.get(answer.id)?.resolve(answer);
-      else this.#waiting?.resolve(answer);
+    worker.on('message', (answer: Answer) => {
+      const waiting = this.#waiting.get(answer.id);
+      if ('found' in answer) waiting?.resolve(answer.found);
+      else waiting?.reject(new ForgeFault(answer.fault.code, answer.fault.message, answer.fault.mend));
     });
     this.#ended = new Promise(resolve => {
       worker.on('exit', () => {
         this.#worker = null;
         const why = cause === undefined ? '' : `: ${messageOf(cause)}`;
-        this.#reject(
-          new ForgeFault(
-            'unreachable',
-            `the thread that reads the forge has ended${why}`,
-            'nothing: another one is started',
-            {
-              cause,
-            },
-          ),
-        );
+        const message = `the thread that reads the forge has ended${why}`;
+        this.#reject(new ForgeFault('unreachable', message, 'nothing: another one is started', { cause }));
         resolve();
       });
     });
@@ -135,14 +115,8 @@ export class ForgeReader {
   }
 
   #reject(fault: ForgeFault): void {
-    this.#waiting?.reject(fault);
-    this.#waiting = null;
-    for (const { reject } of this.#lfsWaiting.values()) reject(fault);
+    for (const { reject } of this.#waiting.values()) reject(fault);
   }
-}
-
-function faultOf({ code, message, mend }: FaultText): ForgeFault {
-  return new ForgeFault(code, message, mend);
 }
 
 function closed(): ForgeFault {

@@ -11,12 +11,11 @@ import type { PartSums } from './sums.ts';
 
 /** Where more have changed, it is no matter of names. */
 const mostChangedNames = 10_000;
-const ownersAtOnce = 1000;
 
 /** What is new after a reading. */
 export interface News {
-  /** The owners who are new, or other than before, as JSON: some at a time. */
-  owners: readonly Uint8Array[];
+  /** The owners who are new, or other than before. */
+  owners: readonly ForgeOwner[];
   /** Tells whether somebody came or went. */
   presenceChanged: boolean;
   members: readonly ForgeMembers[] | null;
@@ -91,21 +90,15 @@ export class ForgeReading {
   /** False: somebody has no row. */
   async #readAccounts(db: ForgeDatabase, news: News): Promise<boolean> {
     const before = this.owners.presentIds();
-    const changed: Uint8Array[] = [];
-    let some: ForgeOwner[] = [];
-    const pack = () => {
-      if (some.length > 0) changed.push(new TextEncoder().encode(JSON.stringify(some)));
-      some = [];
-    };
+    const changed: ForgeOwner[] = [];
     let hasRows = true;
     this.owners.begin();
     await this.#schema.eachOwner(db, owner => {
       const isNew = this.owners.put(owner);
       if (isNew === null) hasRows = false;
-      else if (isNew && some.push(owner) === ownersAtOnce) pack();
+      else if (isNew) changed.push(owner);
     });
     if (!hasRows) return false;
-    pack();
     const after = this.owners.presentIds();
     news.owners = changed;
     news.presenceChanged = before.length !== after.length || after.some((id, index) => before[index] !== id);

@@ -10,7 +10,7 @@ import type { ForgeSchema } from './forge-schema.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { Chunk, ReadMode, ReadResult, ThreadSettings } from './messages.ts';
 import { openForgeDatabase } from './open.ts';
-import { type ForgeOwner, type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
+import { type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
 import { accountsPart, ForgeReading, type News, repositoriesPart } from './reading.ts';
 import { checkSchema, tableNames } from './schema.ts';
 import { schemaOf } from './schemas.ts';
@@ -18,6 +18,8 @@ import type { ForgeSettings } from './settings.ts';
 import { emptySums, unownedIn } from './sums.ts';
 
 const chunkCharacters = 64 * 1024;
+/** Each commit of fewer owners would write the same pages of the store again. */
+const ownersAtOnce = 1000;
 const nothingNew: ReadResult = { summary: null, drift: [] };
 
 export class ForgeThread {
@@ -117,10 +119,8 @@ export class ForgeThread {
   }
 
   *#told(news: News, full: boolean): Generator<Chunk, void> {
-    for (const packed of news.owners) {
-      // As the reading packed them.
-      const owners = JSON.parse(new TextDecoder().decode(packed)) as ForgeOwner[];
-      yield { is: 'owners', owners };
+    for (let start = 0; start < news.owners.length; start += ownersAtOnce) {
+      yield { is: 'owners', owners: news.owners.slice(start, start + ownersAtOnce) };
     }
     if (news.presenceChanged) yield { is: 'present', ids: this.#reading.owners.presentIds() };
     if (news.members !== null) yield { is: 'members', members: news.members };

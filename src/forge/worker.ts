@@ -10,8 +10,8 @@ import type {
   Answer,
   Chunk,
   FaultText,
-  LfsAnswer,
-  LfsQuestion,
+  Found,
+  Question,
   ReadResult,
   Request,
   ThreadSettings,
@@ -26,33 +26,20 @@ const thread = new ForgeThread(workerData as ThreadSettings, process.env);
 /** The reading that is under way. */
 let reading: AsyncGenerator<Chunk, ReadResult, void> | null = null;
 
-const answer = (message: Answer | LfsAnswer) => port.postMessage(message);
-
-port.on('message', (request: Request) => {
-  if (request.ask === 'close') {
-    void thread.close().then(() => port.close());
-    return;
-  }
-  if (request.ask === 'lfs') {
-    void answerLfs(request);
-    return;
-  }
-  if (request.ask === 'read') reading = thread.read(request.mode);
-  void goOn();
+port.on('message', async ({ id, question }: Request) => {
+  const answer: Answer = await find(question).then(
+    found => ({ id, found }),
+    (error: unknown) => ({ id, fault: faultText(error) }),
+  );
+  port.postMessage(answer);
 });
 
-async function answerLfs({ id, name }: LfsQuestion): Promise<void> {
-  answer({ is: 'lfs', id, found: await thread.lfsObjects(name).catch(faultText) });
-}
-
-async function goOn(): Promise<void> {
-  try {
-    const step = await reading?.next();
-    if (step === undefined) return;
-    answer(step.done ? { is: 'done', result: step.value } : { is: 'chunk', chunk: step.value });
-  } catch (error) {
-    answer({ is: 'fault', fault: faultText(error) });
-  }
+async function find(question: Question): Promise<Found> {
+  if (question.ask === 'lfs') return { is: 'lfs', objects: await thread.lfsObjects(question.name) };
+  if (question.ask === 'read') reading = thread.read(question.mode);
+  if (reading === null) throw new Error('no reading is under way');
+  const step = await reading.next();
+  return step.done ? { is: 'done', result: step.value } : { is: 'chunk', chunk: step.value };
 }
 
 function faultText(error: unknown): FaultText {

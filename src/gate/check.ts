@@ -20,7 +20,7 @@ import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
 import { refusalText } from './words.ts';
 
-export interface Question {
+interface Question {
   readonly ownerName: string;
   readonly subject: Subject;
   /** The unit that a path led to; null where an owner was named. */

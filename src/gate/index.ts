@@ -11,12 +11,11 @@
 
 export { Gate, type GateLimits } from './gate.ts';
 export type { LocatedUnit } from './located-unit.ts';
-export { type PushParts, PushQuestions } from './push/push.ts';
+export { PushQuestions } from './push/push.ts';
 export type {
   AllowedPush,
   Judgement,
   JudgeTask,
-  PushAnswer,
   PushServices,
   PushWorker,
   QuarantineLook,
@@ -24,7 +23,6 @@ export type {
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
 export type {
   GateServices,
-  Health,
   RefusalRecord,
   UploadSettings,
   WorkerChannel,

@@ -9,7 +9,7 @@ import { encodePath } from '../layout/index.ts';
 const pieceCharacters = 64 * 1024;
 
 /** The permissions of a socket, as its directory entry has them or will have them once it is created. */
-export interface Rights {
+interface Rights {
   readonly mode: number;
   /** Null: the daemon's own. */
   readonly gid: number | null;

@@ -54,7 +54,7 @@ function reservationIn({ ledger }: GateServices, parameters: Parameters): Reserv
 }
 
 /** The path of the unit that is or was there. */
-export async function existing(services: GateServices, path: string): Promise<string> {
+async function existing(services: GateServices, path: string): Promise<string> {
   const known = services.ledger.units.unitAt(path);
   if (known !== null) return known.name;
   const located = await services.locate(path);

@@ -13,7 +13,7 @@ import { decodePath } from '../layout/index.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
 
-export const longestBodyBytes = 64 * 1024;
+const longestBodyBytes = 64 * 1024;
 
 /** The most parameters of a request; every parameter costs a look-up. */
 const mostParameters = 100;

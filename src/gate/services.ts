@@ -63,7 +63,7 @@ export interface WorkerLink extends PushWorker {
 }
 
 /** Counts decisions. */
-export interface DecisionCounts {
+interface DecisionCounts {
   decided(
     result: 'allowed' | 'refused' | 'would_refuse',
     subject: Subject,

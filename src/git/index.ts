@@ -25,35 +25,31 @@ export {
   withdrawHooks,
 } from './hooks/distribute.ts';
 export type { RepositoryFault } from './hooks/each.ts';
-export { type FoundRepositories, findRepositories, type UnreadPlace } from './hooks/find.ts';
+export { findRepositories, type UnreadPlace } from './hooks/find.ts';
 export { findGitolite, type Gitolite } from './hooks/gitolite.ts';
 export { type GlobalHooks, installGlobally, writePrograms } from './hooks/global.ts';
-export { Guard, type Guarded, hooksSignature } from './hooks/guard.ts';
+export { Guard, hooksSignature } from './hooks/guard.ts';
 export {
   type Client,
   defaultSettings,
   filled,
   type HookSettings,
-  type OnError,
   parseLastFor,
   parseOnError,
   settingsIn,
 } from './hooks/head.ts';
-export { type HookName, hookNames, hooksDirectory, isOurs } from './hooks/hook.ts';
+export { type HookName, hookNames, isOurs } from './hooks/hook.ts';
 export type { HooksPath } from './hooks/hooks-path.ts';
 export type { HookState } from './hooks/inspect.ts';
 export {
-  type InstallDone,
   type InstalledHook,
   type InstalledHooks,
-  type InstallOptions,
   type InstallResult,
   installHooks,
   type WantedSettings,
 } from './hooks/install.ts';
 export { hookConfPath } from './hooks/old-settings.ts';
-export { reasonOf } from './hooks/reason.ts';
-export { type RemoveDone, type RemovedHook, type RemoveResult, removeHooks } from './hooks/remove.ts';
+export { type RemoveResult, removeHooks } from './hooks/remove.ts';
 export { configAsksForSignedPushes } from './hooks/signed-pushes.ts';
 export { hooksStatus, isProtected, type RepositoryStatus } from './hooks/status.ts';
 export {
@@ -62,5 +58,5 @@ export {
   removeForgeTemplates,
   writeForgeTemplates,
 } from './hooks/template.ts';
-export { findGits, type GitProgram } from './worker/space/git-programs.ts';
+export { findGits } from './worker/space/git-programs.ts';
 export { Worker, type WorkerOptions } from './worker/worker.ts';

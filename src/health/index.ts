@@ -11,7 +11,6 @@ export type { Finding } from './make-finding.ts';
 export { commandLine, quoted } from './mend.ts';
 export {
   hungDisks,
-  type Listed,
   longWalks,
   notes,
   notReady,
@@ -19,7 +18,5 @@ export {
   type ObservedFleet,
   type ObservedForge,
   type ObservedWorker,
-  type TroubledPlace,
-  type WaitedFor,
 } from './observed.ts';
 export { unownedKinds } from './unowned.ts';

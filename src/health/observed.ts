@@ -14,7 +14,7 @@ export interface TroubledPlace {
 }
 
 /** A path, and how long a thread has waited for it. */
-export interface WaitedFor {
+interface WaitedFor {
   readonly path: string;
   readonly milliseconds: number;
 }
@@ -39,13 +39,13 @@ export interface ObservedFleet {
   readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
 }
 
-export interface ObservedHang extends WaitedFor {
+interface ObservedHang extends WaitedFor {
   /** Where its file system is mounted. */
   readonly mountedAt: string;
 }
 
 /** A disk with less free space than is wanted; see `[disk]`. */
-export interface ObservedShortage {
+interface ObservedShortage {
   readonly path: string;
   readonly state: 'full' | 'low';
   readonly disk: FullDisk;
@@ -163,7 +163,7 @@ export interface ObservedWorker {
 }
 
 /** What a push holds that has not ended. */
-export interface ObservedQuarantine {
+interface ObservedQuarantine {
   readonly unit: string;
   readonly name: string;
   readonly bytes: number;
@@ -172,7 +172,7 @@ export interface ObservedQuarantine {
 }
 
 /** A webhook, or mail. */
-export interface ObservedPlace {
+interface ObservedPlace {
   readonly name: string;
   /** How many notices were given up. */
   readonly dead: number;

@@ -8,7 +8,7 @@ interface Words {
   readonly mend: string;
 }
 
-export interface UnownedBytes extends Words {
+interface UnownedBytes extends Words {
   /** A word such as `lfs_orphaned`. */
   readonly kind: string;
   readonly count: number;

@@ -31,7 +31,7 @@ export type Discovered =
   /** A directory above the units was looked through. */
   | { readonly type: 'listed'; readonly path: string };
 
-export interface DiscoverOptions {
+interface DiscoverOptions {
   /** Leaves the look for a repository to the walker, where nothing else depends on it. */
   readonly assumes?: boolean;
 }

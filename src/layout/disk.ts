@@ -11,7 +11,7 @@ import { list } from './listing.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
 import { beforeLook, DiskHangs, saysHangs } from './watched.ts';
 
-export type EntryType = 'directory' | 'link' | 'other';
+type EntryType = 'directory' | 'link' | 'other';
 
 /** A large directory that is read in pieces is looked at again and again. */
 const entriesPerLook = 1024;

@@ -26,7 +26,7 @@ export { inspect, type Located, locate } from './locate.ts';
 export { hasOwnTimes, isOfNetwork, type Mount, type MountTable, mountsIn, mountTable } from './mounts.ts';
 export { below, decodePath, encodePath, isUtf8, isWithin } from './path.ts';
 export { isQuarantineName, type Quarantine, quarantinePath } from './quarantine.ts';
-export { type ParsedTemplate, parseTemplate, type Segment, type Template } from './template.ts';
+export { parseTemplate, type Template } from './template.ts';
 export {
   type OwnerSource,
   type StorageKind,

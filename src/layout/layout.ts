@@ -54,7 +54,7 @@ export interface Track {
   readonly continuations: readonly Continuation[];
 }
 
-export interface Continuation {
+interface Continuation {
   /** An index into the layout's tracks. */
   readonly track: number;
   readonly names: readonly string[];

@@ -10,9 +10,9 @@ import { type Dir, Dirent, opendirSync, readdirSync, statSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { decodePath, encodePath } from './path.ts';
 
-export type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory'>;
+type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory'>;
 
-export interface Listing {
+interface Listing {
   /** Can be gone through once. */
   readonly entries: Iterable<DirectoryEntry>;
   /** Tells whether some names are not UTF-8, so that paths to them must be encoded. */

@@ -14,7 +14,7 @@ import { below, encodePath, isUtf8 } from './path.ts';
 import type { OwnerSource } from './unit.ts';
 import { beforeLook } from './watched.ts';
 
-export type Ownership =
+type Ownership =
   | { readonly owner: string }
   /** Nobody can be told; `fault` says why, for a person. */
   | { readonly owner: null; readonly fault: string }

@@ -25,7 +25,7 @@ export interface Template {
   readonly hasOwner: boolean;
 }
 
-export type ParsedTemplate =
+type ParsedTemplate =
   | { readonly ok: true; readonly template: Template }
   | { readonly ok: false; readonly reason: string };
 

@@ -9,7 +9,7 @@
 import { systemCode } from '../errors.ts';
 
 /** Called before each look at a path; throws the system's error for one that is not to be looked at. */
-export type LookListener = (path: string) => void;
+type LookListener = (path: string) => void;
 
 let watcher: LookListener = () => {};
 

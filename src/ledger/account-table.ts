@@ -19,7 +19,7 @@ export const noSources: readonly SourceShare[] = [];
 export const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 
 /** The data that few accounts have. */
-export class AccountExtras {
+class AccountExtras {
   /** The sets of sources. */
   sources = noSources;
   /** The shares of other hosts, by host. */

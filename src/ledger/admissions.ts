@@ -24,12 +24,12 @@ export interface Action extends Pick<Reservation, 'isReported' | 'unit'> {
   readonly seconds: number;
 }
 
-export interface Admission extends OwnerDecision {
+interface Admission extends OwnerDecision {
   /** Empty where nothing is reserved: it is refused, or quotas are off and nobody would report it. */
   readonly reservations: readonly Reservation[];
 }
 
-export interface AdmissionsOptions {
+interface AdmissionsOptions {
   readonly ledger: {
     readonly settings: LedgerSettings;
     ownerUsage(ownerName: string): OwnerUsage;

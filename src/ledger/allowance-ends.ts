@@ -17,7 +17,7 @@ import {
   everyAllowance,
 } from '../policy/index.ts';
 
-export interface AllowanceEndsOptions {
+interface AllowanceEndsOptions {
   readonly documents: Documents;
   readonly log: Pick<Log, 'warn'>;
   /** Milliseconds since 1970. */

@@ -34,7 +34,7 @@ interface GracesLedger {
   watch(watcher: Watcher): () => void;
 }
 
-export interface OwnerGracesOptions {
+interface OwnerGracesOptions {
   readonly ledger: GracesLedger;
   readonly log: Pick<Log, 'warn'>;
   /** Milliseconds since 1970. */
@@ -43,7 +43,7 @@ export interface OwnerGracesOptions {
   tell(ownerKey: string): void;
 }
 
-export interface GraceStart {
+interface GraceStart {
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
   /** Tells whether it is this host that begins and ends graces; always unless given. */

@@ -5,7 +5,7 @@ import { rekeyedOwners, rekeyedUnit } from './rekeyed.ts';
 import type { UsageIndex } from './usage-index.ts';
 import type { Walks } from './walks.ts';
 
-export interface LoadingOptions {
+interface LoadingOptions {
   readonly usage: UsageIndex;
   readonly walks: Walks;
   readonly writeBehind: WriteBehind;

@@ -13,7 +13,7 @@ import type { Clock } from './clock.ts';
 import { unreachableIn } from './unreachable.ts';
 import type { UsageIndex } from './usage-index.ts';
 
-export interface ReachOptions {
+interface ReachOptions {
   readonly usage: Pick<UsageIndex, 'put' | 'unit' | 'units'>;
   readonly writeBehind: Pick<WriteBehind, 'unit'>;
   readonly clock: Clock;

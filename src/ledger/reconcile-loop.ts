@@ -7,7 +7,7 @@ import type { Documents } from '../documents/index.ts';
 import { inSlices } from '../slices.ts';
 import type { Watcher } from './watchers.ts';
 
-export interface ReconcileLoopOptions {
+interface ReconcileLoopOptions {
   readonly ledger: { readonly documents: Pick<Documents, 'owners'>; watch(watcher: Watcher): () => void };
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;

@@ -13,7 +13,7 @@ export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
   return `${ownerKey}\0${leaf}\0${name}`;
 }
 
-export interface RekeyedOwners {
+interface RekeyedOwners {
   readonly owners: readonly OwnerRecord[];
   /** The changes for the store. */
   readonly gone: readonly string[];

@@ -17,7 +17,7 @@ import type { UsageIndex } from './usage-index.ts';
 const deltaLapseMs = 3_600_000;
 const lapseCheckMs = 60_000;
 
-export interface ReportsOptions {
+interface ReportsOptions {
   readonly usage: UsageIndex;
   readonly writeBehind: WriteBehind;
   readonly clock: Clock;

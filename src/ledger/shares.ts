@@ -36,7 +36,7 @@ export interface KnownUnit extends LargeUnit {
 }
 
 /** The usage on a host, as far as it is known here. */
-export interface StoredOnHost {
+interface StoredOnHost {
   readonly owners: number;
   readonly bytes: number;
   /**
@@ -46,7 +46,7 @@ export interface StoredOnHost {
   readonly measuredAt: number | null;
 }
 
-export interface UsageSharesOptions {
+interface UsageSharesOptions {
   readonly usage: UsageIndex;
   readonly writeBehind: Pick<WriteBehind, 'applied'>;
   readonly host: string;

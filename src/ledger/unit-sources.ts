@@ -32,7 +32,7 @@ export interface SourceReport extends UnitSource {
   readonly isStale: boolean;
 }
 
-export interface UnitSourcesOptions {
+interface UnitSourcesOptions {
   readonly usage: UsageIndex;
   /** Undefined: no program can put anything. */
   readonly store: UnitSourceStore | undefined;

@@ -15,7 +15,7 @@ import { type Origins, originsOf } from './origins.ts';
 import { UnitTable } from './unit-table.ts';
 
 /** The place of a unit in the table, and its bytes. */
-export interface UnitSize {
+interface UnitSize {
   readonly row: number;
   readonly bytes: number;
 }

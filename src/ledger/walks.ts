@@ -25,7 +25,7 @@ import type { UsageIndex } from './usage-index.ts';
 /** The result of walking a unit; see `UnitRecord`. */
 export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
 
-export interface WalksOptions {
+interface WalksOptions {
   readonly usage: UsageIndex;
   readonly writeBehind: WriteBehind;
   readonly reports: Pick<Reports, 'settleOwnersOf'>;

@@ -20,7 +20,7 @@ export interface FollowUpClock {
   after(milliseconds: number, callback: () => void): () => void;
 }
 
-export interface FollowUpsOptions {
+interface FollowUpsOptions {
   readonly measure: (path: string) => void;
   /** Tells whether others wait for the walkers. */
   readonly isBusy: () => boolean;

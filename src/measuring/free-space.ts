@@ -15,7 +15,7 @@ import { printable } from '../text/index.ts';
 
 type Settings = Config['disk'];
 
-export interface FreeSpaceOptions {
+interface FreeSpaceOptions {
   readonly settings: Settings;
   disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;

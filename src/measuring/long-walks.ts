@@ -3,7 +3,7 @@
 import { longWalks, type Observed } from '../health/index.ts';
 import type { Log } from '../log.ts';
 
-export interface LongWalksOptions {
+interface LongWalksOptions {
   readonly status: () => Pick<Observed, 'hangs' | 'walking'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly everyMs?: number;

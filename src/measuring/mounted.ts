@@ -14,7 +14,7 @@ export function leavesThere({ kind }: StorageSettings): readonly Leaf[] {
   return leavesOf({ kind, visibility: 'export-ok' });
 }
 
-export interface Paths {
+interface Paths {
   /** Something that this host walks may lie there. */
   readonly isHere: boolean;
   /** The path as other hosts that walk there have it. */

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import type { RepositoryVisibility } from './repositories.ts';
 
-export interface ForgeOwnershipOptions {
+interface ForgeOwnershipOptions {
   storages(): Config['storages'];
   readonly ledger: Pick<Ledger, 'units'>;
   /** Null: no forge's database is read. */

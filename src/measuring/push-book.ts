@@ -43,7 +43,7 @@ interface SettledPush {
 }
 
 /** A push that goes on. */
-export interface BeginningPush {
+interface BeginningPush {
   readonly name: string;
   /** Null: nobody could read it. */
   readonly quarantine: Quarantine | null;

@@ -23,7 +23,7 @@ export interface PushClock extends FollowUpClock {
   wall(): number;
 }
 
-export interface PushesOptions {
+interface PushesOptions {
   readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes'>;
   readonly ledger: Pick<Ledger, 'units' | 'walks'>;
   /** The git user's worker, which may read what the daemon may not; null: there is none. */
@@ -40,7 +40,7 @@ export interface PushesOptions {
 }
 
 /** The quarantines that belong to no push, all together. */
-export interface Strays {
+interface Strays {
   readonly bytes: number;
   /** Null: there are none. */
   readonly oldestMs: number | null;

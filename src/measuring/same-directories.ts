@@ -5,7 +5,7 @@ import { isRepository } from '../quota/index.ts';
 import type { Scanner } from '../scan/index.ts';
 import { inSlices } from '../slices.ts';
 
-export interface SameDirectoriesOptions {
+interface SameDirectoriesOptions {
   readonly scanner: () => Pick<Scanner, 'ask'>;
   readonly ledger: Pick<Ledger, 'units'>;
   /** Milliseconds on a clock that nobody sets. */

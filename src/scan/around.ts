@@ -11,7 +11,7 @@ import type { IoWorkers } from './io-workers.ts';
 import type { WorkerAnswers, WorkerQuestion } from './messages.ts';
 import type { AskOptions, WorkerClient } from './worker-client.ts';
 
-export interface AroundOptions {
+interface AroundOptions {
   readonly ioWorkers: Pick<IoWorkers, 'take'>;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;

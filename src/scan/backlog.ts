@@ -4,7 +4,7 @@
  * keeps no other waiting.
  */
 
-export interface BacklogOptions<Item> {
+interface BacklogOptions<Item> {
   /** Begun at a time on each device. */
   readonly most: number;
   readonly deviceOf: (item: Item) => string;

@@ -38,7 +38,7 @@ export interface ObjectsWalk {
   readonly isUnsure: boolean;
 }
 
-export interface NextCount {
+interface NextCount {
   readonly count: ObjectsCount;
   /** The time until the next walk, from now on; null: the unit is quiet. */
   readonly againMs: number | null;

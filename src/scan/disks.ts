@@ -28,7 +28,7 @@ export interface WatchedDisk {
   readonly freeFiles: number | null;
 }
 
-export interface Disks {
+interface Disks {
   /** Each file system once. Takes at most `deadlineMs` for each root that hangs, once. Never rejects. */
   spaces(layout: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]>;
   /** From now on nothing is asked. */

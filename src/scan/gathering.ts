@@ -9,7 +9,7 @@
 import type { Cache } from './cache.ts';
 import type { Signature } from './signature.ts';
 
-export interface GatheringCache extends Cache {
+interface GatheringCache extends Cache {
   /** Reads the signatures that will be asked for next. */
   readAhead(units: readonly string[]): void;
   /** Writes what is gathered. */

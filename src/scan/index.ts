@@ -8,19 +8,8 @@
 
 export { Directories } from './directories.ts';
 export type { WatchedDisk } from './disks.ts';
-export type { Hang } from './hangs.ts';
-export type {
-  Drift,
-  MeasuredUnit,
-  Measurement,
-  Sweep,
-  SweepKind,
-  SweptRoot,
-  UnitStanding,
-} from './measurement.ts';
-export type { ScannerOptions, ScanSettings } from './options.ts';
-export type { Leftover, UnreadInUnit } from './outcome.ts';
-export type { Problems, WalkFault, WalkProblems } from './problems.ts';
+export type { MeasuredUnit, Measurement, Sweep } from './measurement.ts';
+export type { ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,
   type FoundQuarantines,
@@ -29,9 +18,7 @@ export {
   type Measure,
 } from './quarantine.ts';
 export type { RootIdentity } from './roots.ts';
-export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';
-export { createScanner, type Scanner, type ScannerStatus, type TemplatePlace } from './scanner.ts';
+export type { ScanRun } from './run.ts';
+export { createScanner, type Scanner, type TemplatePlace } from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule, verifyPattern } from './schedule.ts';
-export type { TargetOutcome } from './targets.ts';
 export type { PushFacts, UnitPushes } from './unit-counts.ts';
-export type { Busy } from './walker-handle.ts';

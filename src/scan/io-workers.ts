@@ -11,7 +11,7 @@ const usualRestMs = 20_000;
 /** A thread without a question ends at once. */
 const endMs = 1000;
 
-export interface IoWorkersOptions {
+interface IoWorkersOptions {
   readonly code?: URL | undefined;
   /** How long one stands ready for whoever asks next, in milliseconds. */
   readonly restMs?: number;

@@ -14,13 +14,13 @@ import type { IoWorkers } from './io-workers.ts';
 import type { LookQuestion, WorkerAnswers } from './messages.ts';
 import type { WorkerClient } from './worker-client.ts';
 
-export interface LookupsOptions {
+interface LookupsOptions {
   readonly hangs: Hangs;
   readonly ioWorkers: Pick<IoWorkers, 'take'>;
   readonly mostClients?: number;
 }
 
-export interface Lookups {
+interface Lookups {
   /** Asks about a path. Rejects with `not_ready` where there is no answer after `deadlineMs`. */
   ask<Ask extends LookQuestion['ask']>(
     question: Extract<LookQuestion, { readonly ask: Ask }>,

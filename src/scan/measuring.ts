@@ -17,7 +17,7 @@ import { type TargetOutcome, Targets, type WalkReason } from './targets.ts';
 import { type CountedUnit, noPushes, UnitCounts, type UnitPushes } from './unit-counts.ts';
 import type { Start } from './walker-handle.ts';
 
-export interface MeasuringOptions {
+interface MeasuringOptions {
   readonly scanner: ScannerOptions;
   readonly context: () => ScanContext;
   readonly cacheFile: () => string | null;

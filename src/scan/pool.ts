@@ -46,7 +46,7 @@ export interface WalkJob {
   readonly done: (result: TaskResult, start: Start) => void;
 }
 
-export interface PoolOptions extends KnownUnits {
+interface PoolOptions extends KnownUnits {
   readonly size: number;
   /** Asked when a walker starts; null where the cache is not to be used. */
   readonly cacheFile: () => string | null;

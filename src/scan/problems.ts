@@ -8,7 +8,7 @@ export interface WalkFault {
   readonly what: string;
 }
 
-export interface WalkProblems<Entry> {
+interface WalkProblems<Entry> {
   /** How many there were. */
   readonly count: number;
   /** The first of them. */

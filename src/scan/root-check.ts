@@ -15,7 +15,7 @@ import { type KnownRoots, knownByRoot, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
 import type { WorkerClient } from './worker-client.ts';
 
-export interface RootCheckOptions {
+interface RootCheckOptions {
   readonly knownUnits: KnownRoots;
   readonly context: () => ScanContext;
   readonly ioWorkers: Pick<IoWorkers, 'take'>;

@@ -105,7 +105,7 @@ export function haveMostVanished(vanished: number, known: number): boolean {
  * tell, its numbers do: the device alone may change with a restart of the host, the inode alone with a
  * directory made again.
  */
-export function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean {
+function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean {
   if (record === undefined) return false;
   const isSame = areSame(root.fileSystem, record.fileSystem);
   return isSame === null ? root.device !== record.device && root.inode !== record.inode : !isSame;

@@ -15,7 +15,7 @@ export interface SweepRequest {
   readonly acceptMoved?: boolean;
 }
 
-export interface Progress extends Counts {
+interface Progress extends Counts {
   /** Units that are measured. */
   readonly units: number;
   /** Units that are to be measured, as far as they are found. */
@@ -28,7 +28,7 @@ export interface Progress extends Counts {
   readonly estimateSeconds: number | null;
 }
 
-export type RunState = 'waiting' | 'running' | 'done' | 'stopped' | 'failed';
+type RunState = 'waiting' | 'running' | 'done' | 'stopped' | 'failed';
 
 export interface ScanRun {
   readonly id: number;

@@ -24,7 +24,7 @@ import type { TargetOutcome } from './targets.ts';
 import type { Busy } from './walker-handle.ts';
 import { Watch } from './watch.ts';
 
-export interface ScannerStatus {
+interface ScannerStatus {
   /** The units that are being walked. */
   readonly walking: readonly Busy[];
   /** Tasks that wait for a walker. */

@@ -21,7 +21,7 @@ import { isYoungDirectory } from './listing-check.ts';
 import type { WalkRequest } from './outcome.ts';
 
 /** The result of a walk that read all of a unit, as far as it is kept. */
-export interface FoundByWalk {
+interface FoundByWalk {
   readonly bytes: number;
   readonly files: number;
   readonly directories: number;

@@ -13,7 +13,7 @@ export const signaturesTable = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-export interface Signatures {
+interface Signatures {
   /** Null where there is none that can be read, or none that is small if that is asked for. */
   read(path: Uint8Array, size?: 'small'): Signature | null;
   /** Writes only what changed. */

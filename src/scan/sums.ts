@@ -17,7 +17,7 @@ export interface Sums {
 }
 
 /** One name of a file that has several. */
-export interface HardLink {
+interface HardLink {
   /** Index of the directory that holds the name. */
   readonly directory: number;
   /** Device and inode. */

@@ -18,7 +18,7 @@ import type { Run } from './run.ts';
 import type { TargetOutcome } from './targets.ts';
 import type { CountedUnit } from './unit-counts.ts';
 
-export interface SweepOptions {
+interface SweepOptions {
   readonly run: Run;
   readonly scanner: ScannerOptions;
   readonly settings: ScanSettings;

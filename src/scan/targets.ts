@@ -27,12 +27,7 @@ export type TargetOutcome =
   | 'stopped';
 
 /** Makes a result count; resolves once it has. */
-export type Settle = (
-  path: string,
-  result: TaskResult,
-  start: Start,
-  origin: WalkReason,
-) => Promise<TargetOutcome>;
+type Settle = (path: string, result: TaskResult, start: Start, origin: WalkReason) => Promise<TargetOutcome>;
 
 interface Target {
   readonly path: string;

@@ -40,7 +40,7 @@ export interface CountedUnit {
   readonly expectedBytes: number | undefined;
 }
 
-export interface UnitCountsOptions {
+interface UnitCountsOptions {
   readonly pushes: UnitPushes;
   readonly walkAgain: (path: string) => void;
 }

@@ -16,7 +16,7 @@ import { SignatureDraft } from './signature.ts';
 import { addDirectory, namesTo, newSums, type Sums, type UnreadSum } from './sums.ts';
 
 /** The counts so far. */
-export interface WalkTally {
+interface WalkTally {
   readonly directories: number;
   readonly files: number;
   readonly bytes: number;

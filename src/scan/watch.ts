@@ -18,7 +18,7 @@ import { haveMostVanished } from './roots.ts';
 import { lookedAt, monotonic, newShared, type Shared, stuckMs } from './shared.ts';
 import { endThread, startThread } from './thread.ts';
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Walks what is at this path. Never rejects. */
   readonly measure: (path: string) => Promise<unknown>;
   readonly sweep: () => void;

@@ -9,7 +9,7 @@ import type { Server } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from './connections.ts';
 
-export interface Closing {
+interface Closing {
   readonly server: Server;
   readonly connections: Connections;
   /**

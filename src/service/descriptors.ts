@@ -51,7 +51,7 @@ export function connectionShares(limit: number | null): ConnectionShares {
   return { gate: of(gate), trusted: of(trusted), http: of(http), admin: of(admin) };
 }
 
-export interface DescriptorWatchOptions {
+interface DescriptorWatchOptions {
   /**
    * Called with the system's code where no file can be opened any more, and at most once a minute while that
    * lasts.

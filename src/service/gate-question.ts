@@ -3,7 +3,7 @@
 import { request } from 'node:http';
 import { z } from 'zod';
 
-export type GateAnswer =
+type GateAnswer =
   /** It answers; the reasons why its answers cannot be relied on, or none. */
   | { readonly reasons: readonly string[] }
   /** Nobody answers, or not in time, or something else does. */

@@ -19,7 +19,7 @@ export {
   usualShares,
   watchDescriptors,
 } from './descriptors.ts';
-export { type Exposure, exposureOf } from './exposure.ts';
+export { exposureOf } from './exposure.ts';
 export { inheritedSockets, type SocketName } from './inherited.ts';
 export {
   type AddressPlace,
@@ -32,4 +32,4 @@ export {
 } from './listen.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { comesFrom } from './peers.ts';
-export { type Supervision, type SupervisionOptions, supervise } from './supervision.ts';
+export { type Supervision, supervise } from './supervision.ts';

@@ -15,12 +15,12 @@ import { withLoggedErrors, withoutPasswords } from './error-serializer.ts';
 
 export type Logger = pino.Logger;
 
-export interface LogSettings {
+interface LogSettings {
   readonly level: string;
   readonly format: 'json' | 'pretty';
 }
 
-export interface LogWriter {
+interface LogWriter {
   readonly log: Logger;
   /** Writes out what waits, for a second at most; call it before the process ends. */
   flush(): Promise<Flushed>;
@@ -30,7 +30,7 @@ export interface LogWriter {
  * `left`: nobody reads, and the process would wait for that until `process.exit`. `hangs`: a thread hangs in
  * the system, and only a signal ends the process.
  */
-export type Flushed = 'written' | 'left' | 'hangs';
+type Flushed = 'written' | 'left' | 'hangs';
 
 /** What waits for a reader who stands still: some thousand lines. */
 const mostWaitingBytes = 2 * 1024 * 1024;

@@ -10,7 +10,7 @@ import { runProgram } from '../bounded/index.ts';
 import type { Logger } from './logger.ts';
 
 /** Assignments as sd_notify(3) knows them, such as `READY=1`. */
-export type Notice = readonly string[];
+type Notice = readonly string[];
 
 const tellMs = 2000;
 

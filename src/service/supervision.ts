@@ -5,7 +5,7 @@ import { askGate } from './gate-question.ts';
 import type { Logger } from './logger.ts';
 import { Notifier } from './notifier.ts';
 
-export interface SupervisionOptions {
+interface SupervisionOptions {
   /** The manager's variables are taken out of it, so that no child believes they are meant for it. */
   readonly env: NodeJS.ProcessEnv;
   readonly pid: number;

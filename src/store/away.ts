@@ -9,7 +9,7 @@ export interface Away {
   readonly reason: string;
 }
 
-export interface AwayStateOptions {
+interface AwayStateOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Milliseconds since 1970. */
   now(): number;

@@ -23,7 +23,7 @@ export interface HourRecord {
 }
 
 /** The usage of an owner from an hour on. */
-export interface UsageStep {
+interface UsageStep {
   readonly hour: number;
   readonly usage: Usage;
 }

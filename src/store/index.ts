@@ -11,16 +11,7 @@ import { type OwnStore, openSqliteStore, type SqliteSettings } from './sqlite/st
 
 export { type Away, AwayState } from './away.ts';
 export { newGeneration, newMark } from './generation.ts';
-export type {
-  HistoryQuery,
-  HistoryStore,
-  HourRecord,
-  OwnerUsageRecord,
-  PastUsage,
-  ThinnedOwners,
-  Thinning,
-  UsageStep,
-} from './history.ts';
+export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
 export { kindFlags, nameIn, type PackedUnits, type UnitColumns } from './packed-units.ts';
 export { mostEvents, type PendingEvents } from './pending-writes.ts';
 export type {
@@ -44,7 +35,6 @@ export {
   type Change,
   type ClaimOutcome,
   type DocumentNames,
-  type Head,
   type Heads,
   type HostClaim,
   type HostRecord,
@@ -58,7 +48,6 @@ export {
   type SharesPage,
   type VolatileChange,
 } from './shared.ts';
-export { type OwnStore, openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 export type {
   Changes,
   DeltaRecord,
@@ -74,7 +63,7 @@ export { type ReachRecord, reachOf, type UnitRecord } from './unit.ts';
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
 export { WriteBehind } from './write-behind.ts';
 
-export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
+type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 
 /** Opens the store that the settings name; rejects with `store_refused` where it cannot be used. */
 export function openStore(settings: StoreSettings): Promise<OwnStore> {

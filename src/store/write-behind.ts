@@ -15,7 +15,7 @@ import type { OwnerRecord } from './record-store.ts';
 import type { Changes, RootRecord, Store, SweepRecord } from './store.ts';
 import type { UnitRecord } from './unit.ts';
 
-export interface WriteBehindOptions {
+interface WriteBehindOptions {
   readonly store: Pick<Store, 'write'>;
   readonly log: Log;
   /** Milliseconds since 1970. */

@@ -4,7 +4,7 @@ const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 
 
 export const longestDurationMs = 36_500 * spans.d;
 
-export type ParsedDuration =
+type ParsedDuration =
   | { readonly ok: true; readonly milliseconds: number }
   /** `reason` completes `KEEP = "long": …`. */
   | { readonly ok: false; readonly reason: string };

@@ -5,11 +5,11 @@
  */
 
 export { counted, formatCount } from './counts.ts';
-export { longestDurationMs, type ParsedDuration, parseDuration, writeDuration } from './durations.ts';
+export { longestDurationMs, parseDuration, writeDuration } from './durations.ts';
 export { emailPattern, isEmail, longestEmail } from './email.ts';
 export { issueLines } from './issues.ts';
 export { formatMoment } from './moment.ts';
 export { printable, printableJson } from './printable.ts';
 export { shellQuoted } from './shell.ts';
-export { formatBytes, formatUse, type ParsedSize, parseSize, writeSize } from './sizes.ts';
+export { formatBytes, formatUse, parseSize, writeSize } from './sizes.ts';
 export { withoutEnd } from './without-end.ts';

@@ -5,7 +5,7 @@
  * about three digits, in powers of 1000, as M and G in app.ini are.
  */
 
-export type ParsedSize =
+type ParsedSize =
   | { readonly ok: true; readonly bytes: number }
   /** `reason` completes `TOTAL = "10 gigs": …`; what is expected instead is for the asker to say. */
   | { readonly ok: false; readonly reason: string };

@@ -1,6 +1,6 @@
 /** The metrics by their names: what each says, and its labels. docs/metrics.md has them from here. */
 
-export interface MetricSpec {
+interface MetricSpec {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   /** One sentence without its full stop. */
   readonly help: string;

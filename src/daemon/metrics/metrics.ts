@@ -60,13 +60,13 @@ export interface MetricsState {
   }[];
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly version: string;
   state(): Promise<MetricsState>;
 }
 
 /** The text of all metrics, and its type. */
-export interface MetricsText {
+interface MetricsText {
   readonly contentType: string;
   readonly text: string;
 }
@@ -76,7 +76,7 @@ const misnamed = ['active_handles', 'active_requests', 'active_resources'].map(
   name => `nodejs_${name}_total`,
 );
 
-export type DecisionResult = 'allowed' | 'refused' | 'would_refuse';
+type DecisionResult = 'allowed' | 'refused' | 'would_refuse';
 
 export class Metrics {
   readonly #options: MetricsOptions;

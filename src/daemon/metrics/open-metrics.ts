@@ -11,7 +11,7 @@ import { version } from '../../version.ts';
 import type { DaemonWorker } from '../worker-state.ts';
 import type { Metrics, MetricsState } from './metrics.ts';
 
-export interface MetricsParts {
+interface MetricsParts {
   readonly ledger: Ledger;
   readonly totals: Totals;
   readonly measuring: Measuring;

@@ -13,7 +13,7 @@ import type { StorePlace } from './recognised.ts';
 
 export type ForgeProduct = 'gitea' | 'forgejo' | 'gogs';
 
-export interface ForgeIni {
+interface ForgeIni {
   readonly product: ForgeProduct;
   /** Where the repositories may be, the likeliest first. */
   readonly repositories: readonly string[];

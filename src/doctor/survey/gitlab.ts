@@ -15,7 +15,7 @@ const noHooks =
 
 const below = ['', 'repositories', 'git-data/repositories'];
 
-export interface GitlabOptions {
+interface GitlabOptions {
   /** Its own configuration file, where somebody named it. */
   readonly named: string | null;
   /** Its database cannot say whose a repository is. */

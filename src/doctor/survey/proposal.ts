@@ -27,7 +27,7 @@ export interface ForgeSection {
   readonly fault: string | null;
 }
 
-export interface ProposedTotal {
+interface ProposedTotal {
   readonly bytes: number;
   /** As app.ini has it: `500M`. */
   readonly text: string;
@@ -73,7 +73,7 @@ function sizeText(bytes: number): string {
   return `${bytes / 1000 ** unit}${units[unit]}`;
 }
 
-export interface WrittenQuota {
+interface WrittenQuota {
   readonly mode: 'report' | 'enforce';
   readonly total: ProposedTotal;
   /** There is a worker: what is unreachable is forgiven. */

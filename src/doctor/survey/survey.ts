@@ -42,7 +42,7 @@ export interface Survey {
   readonly forge: ForgeFound | null;
 }
 
-export interface SurveyOptions {
+interface SurveyOptions {
   readonly accounts?: Accounts;
   /** How long adding up what cannot be attributed may take. */
   readonly storesMs?: number;

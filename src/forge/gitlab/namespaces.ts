@@ -6,7 +6,7 @@ import { eachRow, numberAt, textAt } from '../pages.ts';
 import type { OwnerLevel } from '../settings.ts';
 import { gitlabTables } from './tables.ts';
 
-export interface Namespace {
+interface Namespace {
   readonly id: number;
   readonly path: string;
   readonly isGroup: boolean;

@@ -35,7 +35,7 @@ export function shortened(name: string): string {
   return name.length > longestName ? `${name.slice(0, longestName)}...` : name;
 }
 
-export interface PushWords {
+interface PushWords {
   readonly place: PushPlace;
   readonly decided: Decided;
   readonly settings: Pick<QuotaSettings, 'garbage' | 'mode'>;

@@ -32,7 +32,7 @@ import { giteaFile, isInternal } from './servers/gitea.ts';
 import type { AllowedPush, JudgeTask, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
 import { systemTiming, type Timing } from './timing.ts';
 
-export interface PushParts
+interface PushParts
   extends Pick<
     GateServices,
     'contact' | 'fullDisk' | 'ledger' | 'letThrough' | 'locate' | 'metrics' | 'pushes' | 'refused'

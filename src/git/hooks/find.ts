@@ -5,7 +5,7 @@ import { systemCode } from '../../errors.ts';
 import { beforeFollow, beforeLook, decodePath, encodePath, saysHangs } from '../../layout/index.ts';
 import { reasonOf } from './reason.ts';
 
-export interface FoundRepositories {
+interface FoundRepositories {
   /** Physical paths in order, each once. */
   readonly repositories: readonly string[];
   /** The `.git` of working copies, which are none of them. */

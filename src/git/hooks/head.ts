@@ -8,7 +8,7 @@ import { type HookName, hooksDirectory } from './hook.ts';
 const onErrors = ['allow', 'deny', 'last'] as const;
 
 /** The decision about a push while the daemon does not answer. */
-export type OnError = (typeof onErrors)[number];
+type OnError = (typeof onErrors)[number];
 
 /** The programs by which hooks can ask, the quickest first. */
 export const clients = ['nc', 'curl'] as const;
@@ -46,7 +46,7 @@ export function parseLastFor(text: string): number {
 /** The programs that ask beside the two hooks. */
 export const programNames = ['upload', 'quota', 'receive-pack/git'] as const;
 
-export type ProgramName = (typeof programNames)[number];
+type ProgramName = (typeof programNames)[number];
 
 /** From the line that opens the settings to the first line of the work. */
 const settingsBlock = /^(# Settings.*\n)[\s\S]*?\n(?=set -u\n)/m;

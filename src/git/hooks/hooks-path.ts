@@ -24,7 +24,7 @@ export interface HooksPath {
 type Setting = Pick<HooksPath, 'path' | 'from'>;
 
 /** Answers for one repository after the other; what is the same for all is read once. */
-export type HooksPathFinder = (repository: Folder, facts: ConfigFacts) => Promise<HooksPath | null>;
+type HooksPathFinder = (repository: Folder, facts: ConfigFacts) => Promise<HooksPath | null>;
 
 /**
  * Looks for it as git does when the repository's owner runs it: in the

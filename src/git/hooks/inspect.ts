@@ -20,7 +20,7 @@ import {
 } from './hook.ts';
 
 /** `older`: ours, of another version, or with a settings head that none or another installation wrote. */
-export type HookStanding = 'absent' | 'ours' | 'older' | 'foreign' | 'blocked';
+type HookStanding = 'absent' | 'ours' | 'older' | 'foreign' | 'blocked';
 
 export interface HookState {
   readonly state: HookStanding;
@@ -187,7 +187,7 @@ export function isInPlace(content: Buffer, entry: BoundedFile): boolean {
 }
 
 /** Returns why git cannot run this hook, so that it passes over it without a word; null where it can. */
-export function blockedAt(entry: BoundedFile & { kind: 'file' }, path: string): string | null {
+function blockedAt(entry: BoundedFile & { kind: 'file' }, path: string): string | null {
   if (!isExecutable(entry)) return 'it is not executable';
   try {
     accessSync(encodePath(path), constants.X_OK);

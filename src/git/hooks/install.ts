@@ -40,7 +40,7 @@ export interface InstalledHook {
 
 export type InstalledHooks = Readonly<Record<HookName, InstalledHook>>;
 
-export interface InstallDone {
+interface InstallDone {
   readonly repository: string;
   readonly hooks: InstalledHooks;
   /** The setting by which git takes hooks from elsewhere; null: there is none. */

@@ -24,7 +24,7 @@ export async function oldFiles(repository: Folder): Promise<readonly string[]> {
 }
 
 /** The settings of 0.1 in the repository's own configuration, by the lower-case name of each. */
-export async function oldValues(repository: Folder): Promise<ReadonlyMap<string, string>> {
+async function oldValues(repository: Folder): Promise<ReadonlyMap<string, string>> {
   const config = repository.entry('config');
   if (config.kind !== 'file' || !/softquota/i.test(config.bytes.toString('latin1'))) return new Map();
   const found = await readConfig(repository, oldKeys.source);

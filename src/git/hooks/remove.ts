@@ -9,7 +9,7 @@ import { removeOld } from './old-settings.ts';
 /** `restored`: ours is gone, and the hook that was there before it is back in its place. */
 export type RemovedHook = 'removed' | 'restored' | 'absent';
 
-export interface RemoveDone {
+interface RemoveDone {
   readonly repository: string;
   readonly hooks: Readonly<Record<HookName, RemovedHook>>;
 }

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Exchange, type ExchangeHandlers, type Fields } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
 
-export interface ConnectionOptions extends Pick<ExchangeHandlers, 'answer' | 'take'> {
+interface ConnectionOptions extends Pick<ExchangeHandlers, 'answer' | 'take'> {
   /** `[server] TRUSTED_SOCKET`. */
   readonly socketPath: string;
   connected(): void;

@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { encodePath } from '../../layout/index.ts';
 
-export interface DiskJob {
+interface DiskJob {
   readonly path: string;
   run(): Promise<void>;
   /** Called instead of `run` where the queues are closed before. */

@@ -14,7 +14,7 @@ import { reasonOf } from '../hooks/reason.ts';
 import { Pace } from './pace.ts';
 import type { RepositoryWalk } from './repository-walk.ts';
 
-export interface KeepHooksOptions {
+interface KeepHooksOptions {
   /** Those whose walk comes some times a second. */
   readonly repositories: RepositoryWalk;
   /** All of them are a forge's, also where nothing in them says so yet. */

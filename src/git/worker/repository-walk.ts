@@ -12,7 +12,7 @@ import {
 import { Directories } from '../../scan/index.ts';
 import { Pace } from './pace.ts';
 
-export interface RepositoryWalkOptions {
+interface RepositoryWalkOptions {
   readonly storages: readonly StorageSettings[];
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
@@ -21,7 +21,7 @@ export interface RepositoryWalkOptions {
 }
 
 /** Takes what the walk finds. */
-export interface RepositoryTask {
+interface RepositoryTask {
   found(path: string): void;
   gone(path: string): void;
 }

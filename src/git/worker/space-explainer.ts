@@ -10,7 +10,7 @@ import { type LfsObjects, lfsObjects } from './space/lfs.ts';
 import { lfsStores } from './space/lfs-stores.ts';
 import { withView } from './space/view.ts';
 
-export interface SpaceExplainerOptions {
+interface SpaceExplainerOptions {
   readonly program: GitProgram;
   /** All of them: those of LFS objects lie beside those of repositories. */
   readonly storages: readonly StorageSettings[];

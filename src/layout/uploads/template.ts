@@ -33,7 +33,7 @@ export interface UrlTemplate {
   readonly query: readonly (readonly [name: string, value: string])[];
 }
 
-export type ParsedUrlTemplate =
+type ParsedUrlTemplate =
   | { readonly ok: true; readonly template: UrlTemplate }
   | { readonly ok: false; readonly problem: string };
 

@@ -29,7 +29,7 @@ import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './o
 import { ForgeState } from './state.ts';
 import { ForgeVisibility, isBeside, repositoryNameOf } from './visibility.ts';
 
-export interface ForgeSyncOptions {
+interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
   readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'shares'>;
   readonly log: Logger;
@@ -48,10 +48,6 @@ export interface ForgeSyncOptions {
 /** A part of a reading that is about users and organizations. */
 type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
 
-/**
- * The number that a reading tells at a time: each commit of fewer writes the same pages of the store again.
- */
-const ownersAtOnce = 1000;
 const usualPollMs = 2000;
 const longestRestMs = 60_000;
 const leastStaleAfterMs = 3_600_000;
@@ -237,9 +233,7 @@ export class ForgeSync {
     const { documents } = this.#options.ledger;
     switch (chunk.is) {
       case 'owners':
-        for (let at = 0; at < chunk.owners.length; at += ownersAtOnce) {
-          await this.#takeOwners(chunk.owners.slice(at, at + ownersAtOnce));
-        }
+        await this.#takeOwners(chunk.owners);
         break;
       case 'present':
         this.#present = chunk.ids;

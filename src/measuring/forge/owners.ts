@@ -16,7 +16,7 @@ export interface RefusedOwner {
   readonly why: string;
 }
 
-export interface SyncedOwners {
+interface SyncedOwners {
   readonly refused: readonly RefusedOwner[];
   /** Names that somebody had before. */
   readonly formerNames: readonly string[];

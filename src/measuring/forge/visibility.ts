@@ -3,7 +3,7 @@
 import { isAmong, ownerIdIn, type PlaceOwnerColumns, type RepositoryNames } from '../../forge/index.ts';
 import type { Leaf } from '../../quota/index.ts';
 
-export interface ForgeVisibilityOptions {
+interface ForgeVisibilityOptions {
   /** The number by which readings know a repository. */
   hashOf(name: string): number;
   /** The name of the owner who is linked to an id of the forge; null if none is yet. */

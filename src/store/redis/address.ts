@@ -6,7 +6,7 @@ import { SoftquotaError } from '../../errors.ts';
 
 export type RedisClient = Redis | Cluster;
 
-export interface ServerAddress {
+interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }

@@ -12,11 +12,11 @@ import type { Log } from '../../log.ts';
 import { addressName, clientFor, type RedisAddress, type RedisClient } from './address.ts';
 import { away, failureOf, withoutSecret } from './faults.ts';
 
-export const patienceMs = 1500;
+const patienceMs = 1500;
 /** How long a connection may take from its beginning until it can be used, in milliseconds. */
 const greetingMs = 3000;
 
-export interface ConnectionSettings {
+interface ConnectionSettings {
   readonly address: RedisAddress;
   readonly log?: Pick<Log, 'info' | 'warn'> | undefined;
   /**

@@ -37,10 +37,10 @@ const unreachableMark = 'unreachable:';
 /** In its place where the host has said that the owner stores nothing there. */
 const departed = 'gone';
 
-export type Edits = readonly (readonly [ownerKey: string, edit: Edit])[];
+type Edits = readonly (readonly [ownerKey: string, edit: Edit])[];
 
 /** The shares of one owner by host; null: a host has nothing there. */
-export type Edit = readonly (readonly [host: string, content: ShareContent | null])[];
+type Edit = readonly (readonly [host: string, content: ShareContent | null])[];
 
 /** By owner's key, in the order in which they are named first. Throws `invalid` where a share is none. */
 export function editsOf({

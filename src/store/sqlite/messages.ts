@@ -75,7 +75,7 @@ export type Answer =
   | { readonly id: number; readonly is: 'fault'; readonly fault: StoreFault };
 
 /** A `SoftquotaError`; between threads an error would lose its class and its code. */
-export interface StoreFault {
+interface StoreFault {
   readonly code: ErrorCode;
   readonly message: string;
   readonly cause: unknown;

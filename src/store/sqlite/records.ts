@@ -26,7 +26,7 @@ import { digitsValue, textValue } from './values.ts';
 const chunkRows = 1000;
 
 /** Puts in and takes out what `changes` names, inside the caller's transaction. */
-export type Apply = (changes: Changes) => void;
+type Apply = (changes: Changes) => void;
 
 /** The statements that writing takes, prepared once. */
 export function writer(db: DatabaseSync): Apply {
@@ -132,7 +132,7 @@ function leafToKeep(leaf: string): Leaf {
  * Hands what is asked for over in chunks, each with the buffers that are given away, or throws
  * `store_refused` at the first row that cannot be one.
  */
-export type Read = (asked: Reading, emit: (chunk: Chunk, given?: readonly ArrayBuffer[]) => void) => void;
+type Read = (asked: Reading, emit: (chunk: Chunk, given?: readonly ArrayBuffer[]) => void) => void;
 
 /** The statements that reading takes; throws where a table or a column is missing. */
 export function reader(db: DatabaseSync, file: string): Read {

@@ -41,7 +41,7 @@ export interface SetAnswers {
 
 export type SetAnswer = SetAnswers[keyof SetAnswers];
 
-export interface NumberedSet extends UnitSetRecord {
+interface NumberedSet extends UnitSetRecord {
   readonly number: number;
 }
 

@@ -22,7 +22,7 @@ export async function quarantineAt(path: string, name: string, isShared: boolean
   return quarantine;
 }
 
-export interface Brought {
+interface Brought {
   /** Packs and loose objects, without the indexes that git writes itself. */
   readonly bytes: number;
   /** One of them that the repository does not have yet; null: it has all. */

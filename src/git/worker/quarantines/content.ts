@@ -4,7 +4,7 @@ import { lstat } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
 import { entryNames } from '../files.ts';
 
-export interface QuarantineContent {
+interface QuarantineContent {
   /** Regular files. */
   readonly bytes: number;
   /** Milliseconds since 1970. */

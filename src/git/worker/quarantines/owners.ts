@@ -2,7 +2,7 @@
 
 import type { Process } from './processes.ts';
 
-export interface SeenQuarantine {
+interface SeenQuarantine {
   readonly name: string;
   readonly uid: number;
   /** Milliseconds since 1970; 0: the file system does not say. */

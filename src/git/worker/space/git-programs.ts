@@ -18,7 +18,7 @@ export interface GitProgram extends GitVersion {
   readonly version: string;
 }
 
-export interface FoundGits {
+interface FoundGits {
   /** Those that work, in the administrator's order. */
   readonly gits: readonly GitProgram[];
   /** Why others do not. */

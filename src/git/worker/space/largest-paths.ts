@@ -18,7 +18,7 @@ export interface LargePath {
   readonly isInDefaultBranch: boolean;
 }
 
-export interface PathHistory {
+interface PathHistory {
   readonly paths: readonly LargePath[];
   readonly objects: number;
   /** The bytes of all of them. */
@@ -38,7 +38,7 @@ const mostRemembered = 200_000;
 const longestPointer = 1024;
 const mostShortBlobs = 500_000;
 
-export interface PathOptions {
+interface PathOptions {
   /** There is an LFS store. */
   readonly wantsShortBlobs: boolean;
   /** Milliseconds that the whole may take, if what is not found out then can be done without. */

@@ -13,7 +13,7 @@ export interface Sum {
   versions: number;
 }
 
-export interface PathGroup extends Sum {
+interface PathGroup extends Sum {
   readonly path: string;
   readonly otherNames: readonly string[];
 }

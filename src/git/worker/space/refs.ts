@@ -14,7 +14,7 @@ export interface HoldingRef {
   readonly isDefaultBranch: boolean;
 }
 
-export interface RefHolders {
+interface RefHolders {
   readonly refs: readonly HoldingRef[];
   /** Refs that users cannot delete by a push, as a rule, and the reflogs, with what only they hold together. */
   readonly namespaces: SpaceReport['namespaces'];
@@ -38,7 +38,7 @@ const mostListed = 200_000;
 const several = -1;
 
 /** All that something reaches. */
-export interface Reached {
+interface Reached {
   readonly bytes: number;
   readonly objects: number;
   /** How long it took to find out. */

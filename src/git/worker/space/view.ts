@@ -34,12 +34,12 @@ export interface RunLimits {
 }
 
 /** Arguments of git; `isLocal`: objects of alternates are not there. */
-export interface GitStage {
+interface GitStage {
   readonly args: readonly string[];
   readonly isLocal?: boolean;
 }
 
-export interface ViewOptions {
+interface ViewOptions {
   readonly program: GitProgram;
   /** False: git does not see them. */
   readonly hasReflogs?: boolean;
