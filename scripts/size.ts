@@ -1,6 +1,11 @@
-/** Prints how large the project is: of each module its files, lines of code and of comments, and exported names. */
+/**
+ * Prints how large the project is: of each module its files, lines of code and of comments, and exported names.
+ *
+ * With `--write` it writes docs/reference/size.md instead, with the day. No check compares that page with the code,
+ * which changes with every line.
+ */
 
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 
 interface Size {
   readonly files: number;
@@ -60,5 +65,18 @@ const rows = [...modules].map(([name, sizes]) => row(name, sum(sizes)));
 const others = ['web/src', 'test', 'bench', 'scripts'].map(folder =>
   row(folder, sum(globSync(`${folder}/${kinds}`).map(sizeOf))),
 );
-console.log('| | files | code | comments | lines | exported names |\n|---|---|---|---|---|---|');
-for (const line of [...rows, row('**src**', sum([...modules.values()].flat())), ...others]) console.log(line);
+const table = [
+  '| | files | code | comments | lines | exported names |',
+  '|---|---|---|---|---|---|',
+  ...rows,
+  row('**src**', sum([...modules.values()].flat())),
+  ...others,
+].join('\n');
+
+if (process.argv.includes('--write')) {
+  const day = new Date().toISOString().slice(0, 10);
+  const page = `# Size\n\nCounted on ${day}, and written by \`npm run size -- --write\`.\n\n${table}\n`;
+  writeFileSync('docs/reference/size.md', page);
+} else {
+  console.log(table);
+}

@@ -1,4 +1,8 @@
-/** The manual as a site: docs/ and the pages of the project that it leads to, with a search over all of it. */
+/**
+ * The manual as a site: docs/ and the pages of the project that it leads to, with a search over all of it.
+ *
+ * VitePress needs Vite 5, which npm installs beside the Vite 8 of the web UI, for this build alone.
+ */
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -77,6 +81,8 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Changing softquota': {
     Architecture: '/docs/architecture',
+    'Files of the flows': '/docs/reference/flows',
+    Size: '/docs/reference/size',
     Contributing: '/CONTRIBUTING',
     Releasing: '/docs/releasing',
     Benchmarks: '/bench/README',

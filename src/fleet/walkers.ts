@@ -4,7 +4,7 @@
  * The host that took it first keeps it until it is forgotten, or its configuration no longer has the name.
  * A host that does not walk it has none of its units: what was counted before goes as soon as another walks
  * it, and before anything more is told. So while the store is away whoever has units of it walked it last,
- * and goes on.
+ * and goes on. A lease that expires would make two hosts count the same data meanwhile.
  */
 
 import type { Ledger } from '../ledger/index.ts';

@@ -20,7 +20,10 @@ import { startUpload } from './upload.ts';
 import { contactLine, refusalText } from './words.ts';
 
 export const forwardAuthAddress = '/v1/forward-auth';
-/** The same question once more, for a proxy that does not pass on what it was answered: nginx. */
+/**
+ * The same question once more, for a proxy that does not pass on what it was answered: nginx. It never answers 200,
+ * which a client would take for success if the owner was freed in between.
+ */
 export const refusalAddress = '/v1/forward-auth/refusal';
 
 const headerNames = {
