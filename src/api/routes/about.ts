@@ -8,7 +8,6 @@ import { type Route, route } from '../route.ts';
 export const aboutRoutes: readonly Route[] = [
   route({
     id: 'getVersion',
-    method: 'get',
     path: '/version',
     tag: 'about',
     summary: 'The version of softquota',
@@ -18,7 +17,6 @@ export const aboutRoutes: readonly Route[] = [
   }),
   route({
     id: 'getDescription',
-    method: 'get',
     path: '/openapi.json',
     tag: 'about',
     summary: 'This description',

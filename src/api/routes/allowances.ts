@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { allowancesOf, auditAllowance, createAllowance, endAllowance } from '../../policy/index.ts';
 import { allowance, givenId, knownName, newAllowance } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -18,11 +17,9 @@ export function allowanceRoutes(services: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listAllowances',
-      method: 'get',
       path,
       tag: 'owners',
       summary: 'The allowances of a user or an organization that have not ended, the first to end first',
-      access: administrators.read,
       params,
       faults: [404],
       answer: { status: 200, description: 'Allowances', schema: z.array(allowance) },
@@ -40,7 +37,6 @@ export function allowanceRoutes(services: ApiServices): readonly Route[] {
       description:
         'They are on top of each limit above 0 that applies to the owner, and end automatically. Nobody can give them to ' +
         'themselves, or to an organization that they own.',
-      access: administrators.write,
       params,
       body: newAllowance,
       faults: [404, 409],
@@ -72,7 +68,6 @@ export function allowanceRoutes(services: ApiServices): readonly Route[] {
       path: `${path}/{id}`,
       tag: 'owners',
       summary: 'End an allowance now',
-      access: administrators.write,
       params: params.extend({ id: givenId }),
       faults: [404],
       mustBe,

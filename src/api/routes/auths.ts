@@ -13,7 +13,6 @@ import {
   unknownQuotaGroups,
 } from '../../oauth/index.ts';
 import { mark, newSource, type Source, savedSource, source, sourceEdit } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editIn, wantedSource } from './source-fields.ts';
@@ -37,11 +36,9 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
   return [
     route({
       id: 'listSources',
-      method: 'get',
       path,
       tag: 'sources',
       summary: 'OAuth2 sources, in the order of creation',
-      access: administrators.read,
       answer: { status: 200, description: 'Sources', schema: z.array(source) },
       handle: () => sourcesIn(documents.snapshot).map(shown),
     }),
@@ -54,7 +51,6 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       description:
         'The source is saved even if the provider cannot be reached; `warning` then has the reason. Enter `redirect_uri` of ' +
         'the answer at the provider.',
-      access: administrators.write,
       body: newSource,
       faults: [409],
       answer: { status: 201, description: 'The source', schema: savedSource },
@@ -68,11 +64,9 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
     }),
     route({
       id: 'getSource',
-      method: 'get',
       path: `${path}/{id}`,
       tag: 'sources',
       summary: 'One OAuth2 source',
-      access: administrators.read,
       params,
       faults: [404],
       answer: { status: 200, description: 'The source', schema: source },
@@ -87,7 +81,6 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       description:
         'If the source is no longer active, or has another provider, its users are signed out. Users whom it made administrators ' +
         'lose these rights then, and also if it looks for another group.',
-      access: administrators.write,
       params,
       body: sourceEdit,
       faults: [404, 409],
@@ -111,7 +104,6 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       description:
         'Users whom it made administrators lose these rights, and its users are signed out. Links stay: another source ' +
         'with the same provider uses them.',
-      access: administrators.write,
       params,
       faults: [404],
       answer: { status: 204, description: 'It is gone' },

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { assign, mustBeGroup, unassign } from '../../policy/index.ts';
 import { knownName, user } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { ownerToAssign } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -17,12 +16,10 @@ export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices):
   return [
     route({
       id: 'listUsersInGroup',
-      method: 'get',
       path,
       tag: 'policy',
       summary: 'List the members of a group, in the order in which they were added',
       description: 'Without owners to whom it applies only as a default group.',
-      access: administrators.read,
       params,
       faults: [404],
       answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
@@ -35,7 +32,6 @@ export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices):
       tag: 'policy',
       summary: 'Add a user or an organization to a group',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
-      access: administrators.write,
       params: userParams,
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
@@ -52,7 +48,6 @@ export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices):
       path: `${path}/{user}`,
       tag: 'policy',
       summary: 'Remove a user or an organization from a group',
-      access: administrators.write,
       params: userParams,
       faults: [404],
       answer: { status: 204, description: 'It is out' },

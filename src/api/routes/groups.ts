@@ -15,7 +15,6 @@ import {
 } from '../../policy/index.ts';
 import { printable } from '../../text/index.ts';
 import { group, knownName, newGroup } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editOf, groupShown } from './shapes.ts';
@@ -29,21 +28,17 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listGroups',
-      method: 'get',
       path: '/admin/quota/groups',
       tag: 'policy',
       summary: 'All groups with their rules, in the order of creation',
-      access: administrators.read,
       answer: { status: 200, description: 'Groups', schema: z.array(group) },
       handle: () => groupsIn(documents.snapshot).map(groupShown),
     }),
     route({
       id: 'listGroupNames',
-      method: 'get',
       path: '/admin/quota/group-names',
       tag: 'policy',
       summary: 'Only the names of all groups, in the order of creation',
-      access: administrators.read,
       answer: { status: 200, description: 'Names', schema: z.array(z.string()) },
       handle: () => groupNamesIn(documents.snapshot),
     }),
@@ -55,7 +50,6 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       summary: 'Create a group, and those of its rules that do not exist yet',
       description:
         'Either everything is created or nothing. An existing rule is used unchanged, whatever the request says about it.',
-      access: administrators.write,
       body: newGroup,
       faults: [409],
       mustNotBe: json => mustNotBeGroup(documents.snapshot, json),
@@ -73,11 +67,9 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getGroup',
-      method: 'get',
       path,
       tag: 'policy',
       summary: 'One group with its rules',
-      access: administrators.read,
       params,
       faults: [404],
       answer: { status: 200, description: 'The group', schema: group },
@@ -89,7 +81,6 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       path,
       tag: 'policy',
       summary: 'Delete a group and its memberships; its rules remain',
-      access: administrators.write,
       params,
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
@@ -102,7 +93,6 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       path: rulePath,
       tag: 'policy',
       summary: 'Add a rule to a group',
-      access: administrators.write,
       params: ruleParams,
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
@@ -118,7 +108,6 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       path: rulePath,
       tag: 'policy',
       summary: 'Remove a rule from a group; the rule itself remains',
-      access: administrators.write,
       params: ruleParams,
       faults: [404],
       answer: { status: 204, description: 'It is out' },

@@ -10,17 +10,14 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
   return [
     route({
       id: 'listFindings',
-      method: 'get',
       path: '/admin/quota/findings',
       tag: 'operation',
       summary: 'The problems of this installation, the worst first',
-      access: administrators.read,
       answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
       handle: () => findings(),
     }),
     route({
       id: 'takeBackup',
-      method: 'get',
       path: '/admin/backup',
       tag: 'operation',
       summary: 'A backup of everything that cannot be measured again',

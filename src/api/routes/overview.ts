@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { totalOf } from '../../overview/index.ts';
 import { asTree } from '../../quota/index.ts';
 import { history, historyRanges, knownName, overview, type UnownedKind } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { isoTime } from '../moments.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
@@ -27,11 +26,9 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
   return [
     route({
       id: 'getOverview',
-      method: 'get',
       path: '/admin/quota/overview',
       tag: 'owners',
       summary: 'Sums over all owners, the disks, and the refusals of the last days',
-      access: administrators.read,
       answer: { status: 200, description: 'The overview', schema: overview },
       handle: async () => {
         const [disks, refusals, figures] = await Promise.all([
@@ -81,11 +78,9 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getHistory',
-      method: 'get',
       path: '/admin/quota/history',
       tag: 'owners',
       summary: 'The usage history of one owner or of all owners together',
-      access: administrators.read,
       query: z.strictObject({
         owner: knownName.min(1).optional().meta({ description: 'Without it: all owners together.' }),
         range,

@@ -29,14 +29,12 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
   return [
     route({
       ...operationOf(scope, 'getReportOf', '/report'),
-      method: 'get',
       summary: 'The whole report, with the names of the deciding groups and rules',
       answer: { status: 200, description: 'The report', schema: ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
     route({
       ...operationOf(scope, 'explainDecisionOf', '/explain'),
-      method: 'get',
       summary: 'The whole reasoning of a decision',
       query: z.strictObject(askedDecision),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
@@ -44,7 +42,6 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
     }),
     route({
       ...operationOf(scope, 'getHistoryOf', '/history'),
-      method: 'get',
       summary: 'The usage history',
       query: z.strictObject({ range }),
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
@@ -52,7 +49,6 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
     }),
     route({
       ...operationOf(scope, 'listEventsOf', '/events'),
-      method: 'get',
       summary: 'Refusals and thresholds reached, newest first',
       description: 'Only of this owner, not of an earlier owner with the same name.',
       query: z.strictObject({

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import type { Transaction } from '../../documents/index.ts';
 import { newWholePolicy, replacedPolicy, wholePolicy } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { mustBeSound } from '../sound-policy.ts';
@@ -21,13 +20,11 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
   return [
     route({
       id: 'getPolicy',
-      method: 'get',
       path,
       tag: 'policy',
       summary: 'All rules, groups and memberships',
       description:
         'The answer is long if many owners are in groups: to ask again, send the `ETag` of the last answer.',
-      access: administrators.read,
       answer: {
         status: 200,
         description: 'The policy in force',
@@ -45,7 +42,6 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       description:
         'Either the whole policy comes into force or nothing. The body can have up to 16 MiB. With the `version` of a policy, ' +
         'the request is refused if somebody has changed that policy meanwhile.',
-      access: administrators.write,
       mostBytes: mostPolicyBytes,
       longBody: 'newWholePolicy',
       query: z.strictObject({

@@ -36,7 +36,6 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
   return [
     route({
       ...operationOf(scope, 'listRequestsOf', '/requests'),
-      method: 'get',
       summary: 'The requests for more space, and their answers, the latest first',
       answer: { status: 200, description: 'Requests', schema: z.array(spaceRequest) },
       handle: (input, { caller }) =>

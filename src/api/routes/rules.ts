@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
 import { createRule, deleteRule, editRule, mustBeRule, rulesIn } from '../../policy/index.ts';
 import { knownName, newRule, rule, ruleEdit } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editOf, newRuleFrom, ruleShown } from './shapes.ts';
@@ -17,11 +16,9 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listRules',
-      method: 'get',
       path: '/admin/quota/rules',
       tag: 'policy',
       summary: 'All rules, in the order of creation',
-      access: administrators.read,
       answer: { status: 200, description: 'Rules', schema: z.array(rule) },
       handle: () => rulesIn(documents.snapshot).map(ruleShown),
     }),
@@ -32,7 +29,6 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
       tag: 'policy',
       summary: 'Create a rule',
       description: 'It limits nobody until it is in a group.',
-      access: administrators.write,
       body: newRule,
       faults: [409],
       answer: { status: 201, description: 'The rule', schema: rule },
@@ -44,11 +40,9 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getRule',
-      method: 'get',
       path,
       tag: 'policy',
       summary: 'One rule',
-      access: administrators.read,
       params,
       faults: [404],
       answer: { status: 200, description: 'The rule', schema: rule },
@@ -60,7 +54,6 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
       path,
       tag: 'policy',
       summary: 'Change a rule in every group that has it',
-      access: administrators.write,
       params,
       body: ruleEdit,
       faults: [404],
@@ -75,7 +68,6 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
       path,
       tag: 'policy',
       summary: 'Delete a rule, and remove it from every group',
-      access: administrators.write,
       params,
       faults: [404],
       answer: { status: 204, description: 'It is gone' },

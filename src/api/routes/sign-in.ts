@@ -9,7 +9,6 @@ export function signInRoutes({ signIn }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listSignInSources',
-      method: 'get',
       path: '/sign-in/sources',
       tag: 'sources',
       summary: 'The sources that users can sign in with',

@@ -14,13 +14,11 @@ export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[
   return [
     route({
       id: 'lintPolicy',
-      method: 'get',
       path: '/admin/quota/lint',
       tag: 'policy',
       summary: 'Possible mistakes in the policy',
       description:
         'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
-      access: administrators.read,
       answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
       handle: () => [...lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
     }),

@@ -5,7 +5,6 @@ import type { Ledger } from '../../ledger/index.ts';
 import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit } from '../../store/index.ts';
 import { type AnyUnit, anyUnit, askedSubject, queryNumber, text } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { isoTime } from '../moments.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -29,14 +28,12 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listUnits',
-      method: 'get',
       path: '/admin/quota/units',
       tag: 'owners',
       summary: 'The largest repositories and other units of all owners, largest first',
       description:
         'Of other hosts that share the quota, the 20 largest of each owner. What sources report in whole sets is not ' +
         'among them; the report about its owner has it.',
-      access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(anyUnit), headers: pagingHeaders },
       handle: async ({ query }, call) => {

@@ -11,7 +11,6 @@ import {
   ownerRow,
   queryNumber,
 } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { csvLine } from '../csv.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { csvRoute, type Route, route } from '../route.ts';
@@ -36,11 +35,9 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listUsage',
-      method: 'get',
       path: '/admin/quota/usage',
       tag: 'owners',
       summary: 'Owners with their usage and limits',
-      access: administrators.read,
       query: listQuery,
       faults: [404],
       answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pagingHeaders },
@@ -67,7 +64,6 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         'The columns are named in the first line; sizes are bytes. A name that a spreadsheet would take for a formula ' +
         'has an apostrophe before it, and characters that cannot be seen are written out. Each line has the figures of ' +
         'the moment at which it is written.',
-      access: administrators.read,
       query: z.strictObject(ownersQuery),
       faults: [404, 503],
       answer: { description: 'One line for each owner' },
@@ -79,23 +75,19 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getUsage',
-      method: 'get',
       path: '/admin/quota/usage/{owner}',
       tag: 'owners',
       summary: 'The whole report about one owner',
       description: 'Also for an unknown owner, whose `known` is false.',
-      access: administrators.read,
       params: z.object({ owner: knownName }),
       answer: { status: 200, description: 'The owner', schema: ownerReport },
       handle: ({ params }) => reportOf(services, params.owner, mostUnits),
     }),
     route({
       id: 'explainDecision',
-      method: 'get',
       path: '/admin/quota/explain',
       tag: 'owners',
       summary: 'The whole reasoning of a decision',
-      access: administrators.read,
       query: z.strictObject({ user: knownName.min(1), ...askedDecision }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
       handle: ({ query }) => explanationOf(services, query.user, query),

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { allowancesOf, setGroups } from '../../policy/index.ts';
 import { knownName, ownersGroups, quotaInfo } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { knownOwner, ownerToAssign } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -16,11 +15,9 @@ export function userQuotaRoutes({ documents, ledger, autoCreate, now }: ApiServi
   return [
     route({
       id: 'getQuotaOfUser',
-      method: 'get',
       path: '/admin/users/{user}/quota',
       tag: 'owners',
       summary: 'The usage of a user or an organization, and its effective groups',
-      access: administrators.read,
       params,
       faults: [404],
       answer: { status: 200, description: 'Use and groups', schema: quotaInfo },
@@ -38,7 +35,6 @@ export function userQuotaRoutes({ documents, ledger, autoCreate, now }: ApiServi
       tag: 'owners',
       summary: 'Add a user or an organization to these groups, and remove it from all others',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
-      access: administrators.write,
       params,
       body: ownersGroups,
       faults: [404],

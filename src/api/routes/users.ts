@@ -18,7 +18,6 @@ import {
   user,
   userEdit,
 } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
 import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -39,12 +38,10 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
   return [
     route({
       id: 'listUsers',
-      method: 'get',
       path: '/admin/users',
       tag: 'users',
       summary: 'Users and organizations, by name',
       description: 'Includes owners that were found on the disk or reported.',
-      access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(user), headers: pagingHeaders },
       handle: async ({ query }, call) => {
@@ -63,7 +60,6 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       path: '/admin/users',
       tag: 'users',
       summary: 'Create a user or an organization',
-      access: administrators.write,
       body: newUser,
       faults: [409],
       mustNotBe: json => mustNotBeOwner(documents.owners, json),
@@ -76,11 +72,9 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
     }),
     route({
       id: 'getUser',
-      method: 'get',
       path,
       tag: 'users',
       summary: 'One user or organization',
-      access: administrators.read,
       params,
       faults: [404],
       answer: { status: 200, description: 'The user', schema: user },
@@ -95,7 +89,6 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       description:
         'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
         'too. The new name can be one that is only known from the disk.',
-      access: administrators.write,
       params,
       body: userEdit,
       faults: [404, 409],
@@ -119,7 +112,6 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       summary: 'Delete a user or an organization',
       description:
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
-      access: administrators.write,
       params,
       faults: [404, 409],
       answer: { status: 204, description: 'It is gone' },
