@@ -42,19 +42,21 @@ export function roleOver(
 }
 
 /**
- * Tells what a user has to the user and to administrators. Throws `not_permitted` for anybody else, who
- * learns nothing of who there is; then `not_found`.
+ * The parts of an operation on what a user has, for the user and for administrators. Anybody else is refused
+ * with `not_permitted` and learns nothing of who there is; then an unknown user is `not_found`.
  */
-export function mustBeOwnOrAdministered(
-  ledger: Ledger,
-  name: string,
-  caller: Caller,
-  to: 'read' | 'write',
-): void {
-  const keyOf = (text: string) => ledger.documents.owners.keyOf(text);
-  const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(name);
-  if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
-  knownOwner(ledger, name);
+export function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
+  const keyOf = (name: string) => ledger.documents.owners.keyOf(name);
+  return {
+    tag: 'users',
+    access: { area: 'user', to },
+    faults: [404],
+    mustBe: ({ user }: { readonly user: string }, caller: Caller): void => {
+      const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(user);
+      if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
+      knownOwner(ledger, user);
+    },
+  } as const;
 }
 
 function unknown(name: string): SoftquotaError {

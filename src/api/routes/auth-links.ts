@@ -11,7 +11,7 @@ import type { ApiServices } from '../services.ts';
 
 const path = '/admin/auths/{id}/links';
 const params = z.object({ id: mark });
-const linkParams = z.object({ id: mark, user: knownName });
+const one = { path: `${path}/{user}`, tag: 'sources', params: params.extend({ user: knownName }) } as const;
 
 export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
   return [
@@ -36,12 +36,10 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
     }),
     route({
       id: 'linkUser',
+      ...one,
       method: 'put',
-      path: `${path}/{user}`,
-      tag: 'sources',
       summary: 'Link a user to an account at the provider of a source',
       description: 'From then on, a sign-in with that subject at the provider is a sign-in of this user.',
-      params: linkParams,
       body: newLink,
       faults: [404, 409],
       mustBe: named => {
@@ -58,14 +56,12 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
     }),
     route({
       id: 'unlinkUser',
+      ...one,
       method: 'delete',
-      path: `${path}/{user}`,
-      tag: 'sources',
       summary: 'Unlink a user from the account at the provider of a source',
       description:
         'The next sign-in with that subject is treated like the first one. If a source made the user an ' +
         'administrator, ends.',
-      params: linkParams,
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: async ({ params: { id, user } }, { caller }) => {

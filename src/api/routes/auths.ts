@@ -18,10 +18,9 @@ import type { ApiServices } from '../services.ts';
 import { editIn, wantedSource } from './source-fields.ts';
 
 const path = '/admin/auths';
-const params = z.object({ id: mark });
+const one = { path: `${path}/{id}`, tag: 'sources', params: z.object({ id: mark }) } as const;
 
 export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
-  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
   const shown = (document: SourceDocument): Source => ({
     ...sourceShown(document),
     client_secret_state: secretStates[clientSecretOf(document, keys).is],
@@ -64,27 +63,23 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
     }),
     route({
       id: 'getSource',
-      path: `${path}/{id}`,
-      tag: 'sources',
+      ...one,
       summary: 'One OAuth2 source',
-      params,
       faults: [404],
       answer: { status: 200, description: 'The source', schema: source },
       handle: named => shown(mustBeSource(documents.snapshot, named.params.id)),
     }),
     route({
       id: 'editSource',
+      ...one,
       method: 'patch',
-      path: `${path}/{id}`,
-      tag: 'sources',
       summary: 'Change an OAuth2 source',
       description:
         'If the source is no longer active, or has another provider, its users are signed out. Users whom it made administrators ' +
         'lose these rights then, and also if it looks for another group.',
-      params,
       body: sourceEdit,
       faults: [404, 409],
-      mustBe,
+      mustBe: ({ id }) => void mustBeSource(documents.snapshot, id),
       answer: { status: 200, description: 'The source as it is now', schema: savedSource },
       handle: async (named, { caller }) => {
         const edit = editIn(named.body);
@@ -97,14 +92,12 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
     }),
     route({
       id: 'deleteSource',
+      ...one,
       method: 'delete',
-      path: `${path}/{id}`,
-      tag: 'sources',
       summary: 'Delete an OAuth2 source',
       description:
         'Users whom it made administrators lose these rights, and its users are signed out. Links stay: another source ' +
         'with the same provider uses them.',
-      params,
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {

@@ -10,7 +10,7 @@ import { userShown } from './shapes.ts';
 
 const path = '/admin/quota/groups/{group}/users';
 const params = z.object({ group: knownName });
-const userParams = z.object({ group: knownName, user: knownName });
+const one = { path: `${path}/{user}`, tag: 'policy', params: params.extend({ user: knownName }) } as const;
 
 export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
@@ -27,12 +27,10 @@ export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices):
     }),
     route({
       id: 'addUserToGroup',
+      ...one,
       method: 'put',
-      path: `${path}/{user}`,
-      tag: 'policy',
       summary: 'Add a user or an organization to a group',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
-      params: userParams,
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { caller }) =>
@@ -44,11 +42,9 @@ export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices):
     }),
     route({
       id: 'removeUserFromGroup',
+      ...one,
       method: 'delete',
-      path: `${path}/{user}`,
-      tag: 'policy',
       summary: 'Remove a user or an organization from a group',
-      params: userParams,
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>

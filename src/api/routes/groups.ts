@@ -21,8 +21,12 @@ import { editOf, groupShown } from './shapes.ts';
 
 const path = '/admin/quota/groups/{group}';
 const params = z.object({ group: knownName });
-const rulePath = `${path}/rules/{rule}`;
-const ruleParams = z.object({ group: knownName, rule: knownName });
+const one = { path, tag: 'policy', params, faults: [404] } as const;
+const oneRule = {
+  path: `${path}/rules/{rule}`,
+  tag: 'policy',
+  params: params.extend({ rule: knownName }),
+} as const;
 
 export function groupRoutes({ documents }: ApiServices): readonly Route[] {
   return [
@@ -67,33 +71,25 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getGroup',
-      path,
-      tag: 'policy',
+      ...one,
       summary: 'One group with its rules',
-      params,
-      faults: [404],
       answer: { status: 200, description: 'The group', schema: group },
       handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
     }),
     route({
       id: 'deleteGroup',
+      ...one,
       method: 'delete',
-      path,
-      tag: 'policy',
       summary: 'Delete a group and its memberships; its rules remain',
-      params,
-      faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { caller }) =>
         documents.transact(({ changes }) => deleteGroup(changes, named.params.group), caller),
     }),
     route({
       id: 'addRuleToGroup',
+      ...oneRule,
       method: 'put',
-      path: rulePath,
-      tag: 'policy',
       summary: 'Add a rule to a group',
-      params: ruleParams,
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { caller }) =>
@@ -104,11 +100,9 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
     }),
     route({
       id: 'removeRuleFromGroup',
+      ...oneRule,
       method: 'delete',
-      path: rulePath,
-      tag: 'policy',
       summary: 'Remove a rule from a group; the rule itself remains',
-      params: ruleParams,
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>

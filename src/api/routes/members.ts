@@ -10,7 +10,12 @@ import { userShown } from './shapes.ts';
 
 const path = '/admin/orgs/{org}/members';
 const params = z.object({ org: knownName });
-const memberParams = z.object({ org: knownName, user: knownName });
+const one = {
+  path: `${path}/{user}`,
+  tag: 'users',
+  params: params.extend({ user: knownName }),
+  faults: [404],
+} as const;
 
 export function memberRoutes({ documents, ledger }: ApiServices): readonly Route[] {
   return [
@@ -26,13 +31,10 @@ export function memberRoutes({ documents, ledger }: ApiServices): readonly Route
     }),
     route({
       id: 'setMember',
+      ...one,
       method: 'put',
-      path: `${path}/{user}`,
-      tag: 'users',
       summary: 'Add a user to an organization, or change the role',
-      params: memberParams,
       body: membership,
-      faults: [404],
       mustBe: named => {
         mustBeOrganization(knownOwner(ledger, named.org));
         knownOwner(ledger, named.user);
@@ -47,12 +49,9 @@ export function memberRoutes({ documents, ledger }: ApiServices): readonly Route
     }),
     route({
       id: 'removeMember',
+      ...one,
       method: 'delete',
-      path: `${path}/{user}`,
-      tag: 'users',
       summary: 'Remove a user from an organization',
-      params: memberParams,
-      faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
         documents.transact(transaction => {

@@ -75,8 +75,8 @@ export interface OwnerList {
   /** null: see `foundIn`. */
   readonly owners: Iterable<RankedOwner | null>;
   readonly order: (a: RankedOwner, b: RankedOwner) => number;
-  /** The parameters as they are in an address. */
-  readonly parameters: Readonly<Record<string, string>>;
+  /** The parameters of the list's address. */
+  readonly parameters: Readonly<Record<string, string | undefined>>;
 }
 
 /** Throws `not_found` where there is no such group. */
@@ -92,14 +92,7 @@ export async function ownerList(
   return {
     owners: chosen(services, query, isIn),
     order: (a, b) => (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
-    parameters: {
-      sort,
-      order,
-      ...(q === '' ? {} : { q }),
-      ...(state === undefined ? {} : { state: state.join(',') }),
-      ...(group === undefined ? {} : { group }),
-      ...(type === undefined ? {} : { type }),
-    },
+    parameters: { sort, order, q, state: state?.join(','), group, type },
   };
 }
 

@@ -15,25 +15,22 @@ import {
   declineOrder,
   givenId,
   grantOrder,
-  queryNumber,
   requestStates,
   type SpaceRequest,
   spaceRequest,
 } from '../../wire/index.ts';
 import { momentOf } from '../moments.ts';
-import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { mustNotGiveThemselves, requestShown } from './asked.ts';
 
 const path = '/admin/quota/requests';
 const params = z.object({ id: givenId });
-const mostRows = 1000;
 
 const listQuery = z.strictObject({
   state: z.enum(requestStates).optional().meta({ description: 'Only these.' }),
-  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
-  limit: queryNumber(1, mostRows, 50),
+  ...pageQuery,
 });
 
 export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
@@ -49,11 +46,10 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'One page', schema: z.array(spaceRequest), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { state } = query;
-        const { entries, total } = await pageOf(inState(documents.snapshot, state), query, latestFirst);
-        const address = new URL(`api/v1${path}`, baseUrl());
-        address.search = new URLSearchParams(state === undefined ? {} : { state }).toString();
-        tellPages(call, query, total, address);
-        return entries.map(entry => requestShown(documents.owners, entry));
+        const entries = inState(documents.snapshot, state);
+        const address = listAddress(baseUrl(), path, { state });
+        const page = await tellPage(call, { entries, compare: latestFirst, address }, query);
+        return page.map(entry => requestShown(documents.owners, entry));
       },
     }),
     route({

@@ -8,11 +8,14 @@ import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editOf, newRuleFrom, ruleShown } from './shapes.ts';
 
-const path = '/admin/quota/rules/{rule}';
-const params = z.object({ rule: knownName });
+const one = {
+  path: '/admin/quota/rules/{rule}',
+  tag: 'policy',
+  params: z.object({ rule: knownName }),
+  faults: [404],
+} as const;
 
 export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
-  const mustBe = (named: z.infer<typeof params>) => void mustBeRule(documents.snapshot, named.rule);
   return [
     route({
       id: 'listRules',
@@ -40,36 +43,27 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getRule',
-      path,
-      tag: 'policy',
+      ...one,
       summary: 'One rule',
-      params,
-      faults: [404],
       answer: { status: 200, description: 'The rule', schema: rule },
       handle: ({ params: { rule: name } }) => shownOf(documents.snapshot, name),
     }),
     route({
       id: 'editRule',
+      ...one,
       method: 'patch',
-      path,
-      tag: 'policy',
       summary: 'Change a rule in every group that has it',
-      params,
       body: ruleEdit,
-      faults: [404],
-      mustBe,
+      mustBe: named => void mustBeRule(documents.snapshot, named.rule),
       answer: { status: 200, description: 'The rule as it is now', schema: rule },
       handle: async ({ params: { rule: name }, body }, { caller }) =>
         ruleShown(await documents.transact(({ changes }) => editRule(changes, name, editOf(body)), caller)),
     }),
     route({
       id: 'deleteRule',
+      ...one,
       method: 'delete',
-      path,
-      tag: 'policy',
       summary: 'Delete a rule, and remove it from every group',
-      params,
-      faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { rule: name } }, { caller }) =>
         documents.transact(({ changes }) => deleteRule(changes, name), caller),

@@ -31,15 +31,14 @@ import {
 import { refuse } from '../access.ts';
 import type { Browser } from '../asker.ts';
 import { isoTime } from '../moments.ts';
-import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
-import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { knownOwner, ownOrAdministered } from '../owners.ts';
+import { listAddress, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { everybodysQuery, newestFirst } from './tokens.ts';
 
 const path = '/users/{user}/sessions';
 const params = z.object({ user: knownName });
-const sessionParams = z.object({ user: knownName, id: mark });
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
 export function sessionRoutes({
@@ -51,9 +50,6 @@ export function sessionRoutes({
   host,
   baseUrl,
 }: ApiServices): readonly Route[] {
-  const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
-    mustBeOwnOrAdministered(ledger, named.user, caller, to);
-
   /** The host's own store, or the one that hosts share. */
   const storeAwaySince = (): string | null => {
     const since = [ledger.storeAway, fleet?.state.away].flatMap(away => away?.since ?? []);
@@ -158,13 +154,10 @@ export function sessionRoutes({
     route({
       id: 'listSessions',
       path,
-      tag: 'users',
+      ...ownOrAdministered(ledger, 'read'),
       summary: 'The sessions of a user in browsers, in the order of creation',
       description: 'The sessions of other users need an administrator and also the scope `read:admin`.',
-      access: { area: 'user', to: 'read' },
       params,
-      faults: [404],
-      mustBe: mustBe('read'),
       answer: { status: 200, description: 'Sessions', schema: z.array(sessionRow) },
       handle: (named, { caller }) =>
         identity
@@ -185,12 +178,10 @@ export function sessionRoutes({
           const user = owners.byId(known.document.owner);
           return user?.key.includes(wanted) ? { known, user: user.name } : undefined;
         });
-        const { entries, total } = await pageOf(found, query, (a, b) =>
-          newestFirst(a.known.document, b.known.document),
-        );
-        const address = new URL('api/v1/admin/sessions', baseUrl());
-        if (query.q !== '') address.searchParams.set('q', query.q);
-        tellPages(call, query, total, address);
+        const compare = (a: { known: KnownSession }, b: { known: KnownSession }) =>
+          newestFirst(a.known.document, b.known.document);
+        const address = listAddress(baseUrl(), '/admin/sessions', { q: query.q });
+        const entries = await tellPage(call, { entries: found, compare, address }, query);
         return entries.map(({ known, user }) => ({ ...rowOf(known, call.caller.sessionKey), user }));
       },
     }),
@@ -198,13 +189,10 @@ export function sessionRoutes({
       id: 'endSession',
       method: 'delete',
       path: `${path}/{id}`,
-      tag: 'users',
+      ...ownOrAdministered(ledger, 'write'),
       summary: 'Sign a browser out',
       description: 'It is refused from then on.',
-      access: { area: 'user', to: 'write' },
-      params: sessionParams,
-      faults: [404],
-      mustBe: mustBe('write'),
+      params: params.extend({ id: mark }),
       answer: { status: 204, description: 'It is over' },
       handle: async (named, { caller }) => {
         await documents.transact(transaction => {

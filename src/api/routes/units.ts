@@ -4,17 +4,16 @@ import { z } from 'zod';
 import type { Ledger } from '../../ledger/index.ts';
 import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit } from '../../store/index.ts';
-import { type AnyUnit, anyUnit, askedSubject, queryNumber, text } from '../../wire/index.ts';
+import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
 import { isoTime } from '../moments.ts';
-import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const listQuery = z.strictObject({
   subject: askedSubject.optional().meta({ description: 'Only units of this kind; without it, of all.' }),
   q: text.default('').meta({ description: 'Only units whose path or name contains this text.' }),
-  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
-  limit: queryNumber(1, 1000, 50),
+  ...pageQuery,
 });
 
 /** A row of this host's table, or a unit of another host. */
@@ -38,12 +37,11 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'One page', schema: z.array(anyUnit), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { q, subject = 'size:all' } = query;
-        const found = unitsIn(ledger, leafMask(subject), q);
-        const { entries, total } = await pageOf(found, query, (a, b) => b.bytes - a.bytes);
-        const address = new URL('api/v1/admin/quota/units', baseUrl());
-        address.search = new URLSearchParams({ subject, ...(q === '' ? {} : { q }) }).toString();
-        tellPages(call, query, total, address);
-        return entries.flatMap(entry => shown(ledger, entry) ?? []);
+        const entries = unitsIn(ledger, leafMask(subject), q);
+        const compare = (a: Found, b: Found) => b.bytes - a.bytes;
+        const address = listAddress(baseUrl(), '/admin/quota/units', { subject, q });
+        const page = await tellPage(call, { entries, compare, address }, query);
+        return page.flatMap(entry => shown(ledger, entry) ?? []);
       },
     }),
   ];

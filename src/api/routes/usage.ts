@@ -3,32 +3,18 @@
 import { z } from 'zod';
 import { leaves } from '../../quota/index.ts';
 import { inSlices } from '../../slices.ts';
-import {
-  explanation,
-  knownName,
-  type OwnerRow,
-  ownerReport,
-  ownerRow,
-  queryNumber,
-} from '../../wire/index.ts';
+import { explanation, knownName, type OwnerRow, ownerReport, ownerRow } from '../../wire/index.ts';
 import { csvLine } from '../csv.ts';
-import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { listAddress, pageOf, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { askedDecision, explanationOf } from './explanation.ts';
 import { ownerList, ownersQuery, type RankedOwner } from './owner-list.ts';
 import { reportOf, rowOf } from './reports.ts';
 
-const mostRows = 1000;
 const mostUnits = 1000;
 const mostLines = 1_000_000;
 const linesAtOnce = 200;
-
-const listQuery = z.strictObject({
-  ...ownersQuery,
-  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
-  limit: queryNumber(1, mostRows, 50),
-});
 
 export function usageRoutes(services: ApiServices): readonly Route[] {
   const { ledger, baseUrl } = services;
@@ -38,15 +24,13 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       path: '/admin/quota/usage',
       tag: 'owners',
       summary: 'Owners with their usage and limits',
-      query: listQuery,
+      query: z.strictObject({ ...ownersQuery, ...pageQuery }),
       faults: [404],
       answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { owners, order, parameters } = await ownerList(services, query);
-        const { entries, total } = await pageOf(owners, query, order);
-        const address = new URL('api/v1/admin/quota/usage', baseUrl());
-        address.search = new URLSearchParams(parameters).toString();
-        tellPages(call, query, total, address);
+        const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
+        const entries = await tellPage(call, { entries: owners, compare: order, address }, query);
         const rows: OwnerRow[] = [];
         await inSlices(entries, ({ id }) => {
           const owner = ledger.ownerById(id);

@@ -19,13 +19,12 @@ import {
   userEdit,
 } from '../../wire/index.ts';
 import { knownOwner } from '../owners.ts';
-import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { forgivingPage, listAddress, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
 
-const path = '/admin/users/{user}';
-const params = z.object({ user: knownName });
+const one = { path: '/admin/users/{user}', tag: 'users', params: z.object({ user: knownName }) } as const;
 
 const listQuery = z.object({
   q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
@@ -34,7 +33,6 @@ const listQuery = z.object({
 });
 
 export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonly Route[] {
-  const mustBe = (named: z.infer<typeof params>) => void knownOwner(ledger, named.user);
   return [
     route({
       id: 'listUsers',
@@ -46,12 +44,10 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       answer: { status: 200, description: 'One page', schema: z.array(user), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { q, type } = query;
-        const { entries, total } = await pageOf(found(documents.owners, q, type), query, byName);
-        const address = new URL('api/v1/admin/users', baseUrl());
-        const kept = { ...(q === '' ? {} : { q }), ...(type === undefined ? {} : { type }) };
-        address.search = new URLSearchParams(kept).toString();
-        tellPages(call, query, total, address);
-        return entries.map(owner => userShown(documents.snapshot, owner));
+        const entries = found(documents.owners, q, type);
+        const address = listAddress(baseUrl(), '/admin/users', { q, type });
+        const page = await tellPage(call, { entries, compare: byName, address }, query);
+        return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),
     route({
@@ -72,27 +68,23 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
     }),
     route({
       id: 'getUser',
-      path,
-      tag: 'users',
+      ...one,
       summary: 'One user or organization',
-      params,
       faults: [404],
       answer: { status: 200, description: 'The user', schema: user },
       handle: named => userShown(documents.snapshot, recordOf(ledger, named.params.user)),
     }),
     route({
       id: 'editUser',
+      ...one,
       method: 'patch',
-      path,
-      tag: 'users',
       summary: 'Change or rename a user or an organization',
       description:
         'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
         'too. The new name can be one that is only known from the disk.',
-      params,
       body: userEdit,
       faults: [404, 409],
-      mustBe,
+      mustBe: named => void knownOwner(ledger, named.user),
       answer: { status: 200, description: 'The user as it is now', schema: user },
       handle: async (named, { caller }) => {
         const { username: name } = named.body;
@@ -106,13 +98,11 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
     }),
     route({
       id: 'deleteUser',
+      ...one,
       method: 'delete',
-      path,
-      tag: 'users',
       summary: 'Delete a user or an organization',
       description:
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
-      params,
       faults: [404, 409],
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
