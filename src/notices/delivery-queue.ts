@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { Documents, Kind } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 
 export interface DeliveryQueueOptions {
@@ -28,7 +29,7 @@ export class DeliveryQueue {
   readonly #documents: DeliveryQueueOptions['documents'];
   /** What is not written yet, by kind and key. */
   readonly #changes = new Map<string, Change>();
-  #saving: Promise<void> = Promise.resolve();
+  readonly #saves = new SerialQueue();
   #forgotten = 0;
 
   constructor({ documents }: DeliveryQueueOptions) {
@@ -103,14 +104,8 @@ export class DeliveryQueue {
    * Writes what is not written yet. True: all of it is, by now. False: the store is away, and it is kept for
    * the next time.
    */
-  async save(): Promise<boolean> {
-    const before = this.#saving;
-    const saved = before.then(() => this.#save());
-    this.#saving = saved.then(
-      () => {},
-      () => {},
-    );
-    return saved;
+  save(): Promise<boolean> {
+    return this.#saves.run(() => this.#save());
   }
 
   async #save(): Promise<boolean> {
