@@ -32,7 +32,15 @@ export {
   type NewGroup,
   removeRuleFromGroup,
 } from './groups.ts';
-export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKind } from './kinds.ts';
+export {
+  assignmentKind,
+  groupKind,
+  mustBeGroup,
+  mustBeRule,
+  policyKinds,
+  ruleContent,
+  ruleKind,
+} from './kinds.ts';
 export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';

@@ -1,6 +1,7 @@
 /** The modules' values, as they stand on the wire, and back. */
 
 import type { Snapshot } from '../../documents/index.ts';
+import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import * as policy from '../../policy/index.ts';
@@ -10,7 +11,6 @@ import {
   type Decision,
   type Garbage,
   type Grace,
-  graceMostText,
   type Group as HeldGroup,
   type Rule as HeldRule,
 } from '../../quota/index.ts';
@@ -35,24 +35,7 @@ import {
 import { isoTime } from '../moments.ts';
 
 export function ruleShown({ name, ...fields }: HeldRule): Rule {
-  return { name, ...namelessShown(fields) };
-}
-
-function namelessShown({
-  limitBytes,
-  subjects,
-  graceMs,
-  graceMost,
-  mode,
-}: Omit<HeldRule, 'name'>): Omit<Rule, 'name'> {
-  return {
-    limit: limitBytes,
-    subjects,
-    // Clients of Forgejo know none of these fields.
-    ...(graceMs === undefined ? {} : { grace: graceMs / 1000 }),
-    ...(graceMost === undefined ? {} : { grace_most: graceMostText(graceMost) }),
-    ...(mode === undefined ? {} : { mode }),
-  };
+  return { name, ...policy.ruleContent(fields) };
 }
 
 export function groupShown({ name, rules }: HeldGroup): Group {
@@ -76,7 +59,7 @@ export function ownQuotaShown(
   return {
     ...usedShown(owner),
     groups: groups.map(({ rules }) => ({
-      rules: rules.map(({ name: _, ...fields }) => namelessShown(fields)),
+      rules: rules.map(({ name: _, ...fields }) => policy.ruleContent(fields)),
     })),
     ...ifAny(allowances),
   };
@@ -147,11 +130,9 @@ export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRe
 
 export function editOf({ limit, subjects, grace, grace_most: most, mode }: RuleEdit): policy.RuleEdit {
   return {
-    ...(limit === undefined || limit === null ? {} : { limitBytes: limit }),
-    ...(subjects === undefined || subjects === null ? {} : { subjects }),
+    ...given({ limitBytes: limit, subjects, mode }),
     ...(grace === undefined || grace === null ? {} : { graceMs: graceMsFrom(grace) }),
     ...(most === undefined || most === null ? {} : { graceMost: graceMostFrom(most) }),
-    ...(mode === undefined || mode === null ? {} : { mode }),
   };
 }
 

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
+import { given } from '../../given.ts';
 import { createUser, deleteUser, editUser, type UserFields } from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { foundIn } from '../../slices.ts';
@@ -87,8 +88,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       mustBe: named => void knownOwner(ledger, named.user),
       answer: { status: 200, description: 'The user as it is now', schema: user },
       handle: async (named, { caller }) => {
-        const { username: name } = named.body;
-        const edit = { ...fieldsOf(named.body), ...(isGiven(name) ? { name } : {}) };
+        const edit = { ...fieldsOf(named.body), ...given({ name: named.body.username }) };
         const owner = await documents.transact(
           transaction => editUser(transaction, named.params.user, edit),
           caller,
@@ -145,14 +145,5 @@ function mustNotBeOwner(owners: Owners, json: unknown): void {
 }
 
 function fieldsOf({ type, email, full_name: fullName, is_admin: isAdmin }: NewUser | UserEdit): UserFields {
-  return {
-    ...(isGiven(type) ? { type } : {}),
-    ...(isGiven(email) ? { email } : {}),
-    ...(isGiven(fullName) ? { fullName } : {}),
-    ...(isGiven(isAdmin) ? { isAdmin } : {}),
-  };
-}
-
-function isGiven<T>(value: T | null | undefined): value is T {
-  return value !== null && value !== undefined;
+  return given({ type, email, fullName, isAdmin });
 }
