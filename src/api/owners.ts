@@ -59,6 +59,25 @@ export function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
   } as const;
 }
 
+/**
+ * Throws `not_permitted` where a caller would give more to themselves: to their own user, to an organization
+ * that they own, or on a request that they made. The administrator of the host is no user, and so gives to
+ * anybody.
+ */
+export function mustNotGiveThemselves(
+  { identity }: { readonly identity: Pick<Identity, 'roleIn'> },
+  caller: Caller,
+  { ownerId, askedById = null }: { readonly ownerId: number; readonly askedById?: number | null },
+): void {
+  const asked = askedById !== null && askedById === caller.ownerId;
+  if (!asked && roleOver(identity, ownerId, caller) !== 'owner') return;
+  throw new SoftquotaError(
+    'not_permitted',
+    'nobody gives more space to themselves or to an organization that they own: another administrator can, or the ' +
+      'administrator of the host with softquota allowance create',
+  );
+}
+
 function unknown(name: string): SoftquotaError {
   const shown = printable(name);
   return new SoftquotaError(

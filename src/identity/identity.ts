@@ -2,8 +2,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { type AttemptLimits, Attempts } from './attempts.ts';
-import { type Caller, callerWith } from './caller.ts';
-import { tokenIn } from './credentials.ts';
+import { type Caller, callerWith, tokenIn } from './caller.ts';
 import { type Role, type TokenDocument, tokenKind } from './kinds.ts';
 import { roleIn } from './members.ts';
 import { endBrought, type NewSession, type SessionCookie, type Started, startSession } from './sessions.ts';

@@ -7,6 +7,7 @@
  * browser is stored. However a user signs in, `startSession` creates the session.
  */
 
+export type { Area } from './caller.ts';
 export { type Caller, localAdministrator } from './caller.ts';
 export {
   type Authentication,
@@ -44,7 +45,6 @@ export {
   roleIn,
   setMember,
 } from './members.ts';
-export type { Area } from './scopes.ts';
 export {
   endBrought,
   endSession,

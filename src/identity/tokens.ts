@@ -7,8 +7,8 @@ import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { Caller } from './caller.ts';
+import { givesBeyond } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
-import { givesBeyond } from './scopes.ts';
 import { endSessions } from './sessions.ts';
 import { forgetUse } from './uses.ts';
 

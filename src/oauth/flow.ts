@@ -18,7 +18,7 @@ import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
 import { Authorizations } from './authorization.ts';
-import { BegunCookies, begunSeconds, type PendingLogin } from './begun.ts';
+import { BegunCookies, begunSeconds, type PendingLogin, UsedOnce } from './begun.ts';
 import { arrivalBy } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
@@ -29,7 +29,6 @@ import { causesOf, lostSecret, Providers } from './providers.ts';
 import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
 import { warn } from './synchronization.ts';
-import { UsedOnce } from './used-once.ts';
 
 export interface SignInFlowOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;

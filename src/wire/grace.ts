@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { type GraceMost, longestGraceMs, parseGraceMost } from '../quota/index.ts';
-import { bytes } from './bytes.ts';
+import { bytes } from './bounds.ts';
 
 const asConfigured = 'default';
 

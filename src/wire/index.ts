@@ -25,8 +25,7 @@ export {
   triedSource,
   triedSynchronization,
 } from './auths.ts';
-export { knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
-export { bytes } from './bytes.ts';
+export { bytes, knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
 export { type Fault, fault } from './fault.ts';
 export {
   type Disk,

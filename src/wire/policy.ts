@@ -7,8 +7,7 @@
 
 import { z } from 'zod';
 import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
-import { atMost, knownName, mostOf, queryNumber, text } from './bounds.ts';
-import { bytes } from './bytes.ts';
+import { atMost, bytes, knownName, mostOf, queryNumber, text } from './bounds.ts';
 import { graceFields, newGrace, newGraceMost, newMode, noGroupMode, shownMode } from './grace.ts';
 import { allowance } from './requests.ts';
 import { usageTree } from './usage.ts';

@@ -1,8 +1,7 @@
 /** Scans: ordered, and told about. Times are ISO 8601. */
 
 import { z } from 'zod';
-import { atMost, knownName, mostOf } from './bounds.ts';
-import { bytes } from './bytes.ts';
+import { atMost, bytes, knownName, mostOf } from './bounds.ts';
 
 export const scanKinds = ['sweep', 'verify'] as const;
 

@@ -3,7 +3,7 @@
  */
 
 import { z } from 'zod';
-import { bytes } from './bytes.ts';
+import { bytes } from './bounds.ts';
 import { unreachableGarbage } from './requests.ts';
 
 const count = z.number().int().min(0);

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
-import { bytes } from './bytes.ts';
+import { bytes } from './bounds.ts';
 import { grace, reported } from './grace.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 

@@ -1,8 +1,7 @@
 import t from 'tap';
-import { BegunCookies, begunSeconds, type PendingLogin } from '../../src/oauth/begun.ts';
-import { mergedClaims } from '../../src/oauth/claims.ts';
+import { BegunCookies, begunSeconds, type PendingLogin, UsedOnce } from '../../src/oauth/begun.ts';
+import { mergedClaims } from '../../src/oauth/exchange.ts';
 import { secretKeysOf } from '../../src/oauth/index.ts';
-import { UsedOnce } from '../../src/oauth/used-once.ts';
 
 const at = Date.parse('2026-11-21T09:00:00Z');
 const keys = secretKeysOf(['k'.repeat(32)]);

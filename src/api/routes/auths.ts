@@ -1,4 +1,4 @@
-/** `/admin/auths`: OAuth2 sources. */
+/** `/admin/auths`: OAuth2 sources; `/sign-in/sources`: those that the sign-in page offers. */
 
 import { z } from 'zod';
 import {
@@ -12,7 +12,15 @@ import {
   sourcesIn,
   unknownQuotaGroups,
 } from '../../oauth/index.ts';
-import { mark, newSource, type Source, savedSource, source, sourceEdit } from '../../wire/index.ts';
+import {
+  mark,
+  newSource,
+  offeredSource,
+  type Source,
+  savedSource,
+  source,
+  sourceEdit,
+} from '../../wire/index.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editIn, wantedSource } from './source-fields.ts';
@@ -108,3 +116,17 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
 }
 
 const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const;
+
+export function signInRoutes({ signIn }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listSignInSources',
+      path: '/sign-in/sources',
+      tag: 'sources',
+      summary: 'The sources that users can sign in with',
+      access: 'anybody',
+      answer: { status: 200, description: 'The active sources', schema: z.array(offeredSource) },
+      handle: () => [...signIn.offered()],
+    }),
+  ];
+}

@@ -9,13 +9,11 @@ import { explanation, history, type OwnReport, ownReport } from '../../wire/inde
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
-import { autoGrantShown } from './asked.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
-import { askedDecision, explanationOf } from './explanation.ts';
-import { range } from './overview.ts';
+import { pastOf, range } from './overview.ts';
 import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
-import { pastOf } from './past.ts';
-import { reportOf } from './reports.ts';
+import { askedDecision, explanationOf, reportOf } from './reports.ts';
+import { autoGrantShown } from './shapes.ts';
 
 const mostUnits = 100;
 

@@ -11,9 +11,8 @@ import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
-import { allowanceShown } from './asked.ts';
 import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
-import { ownQuotaShown } from './shapes.ts';
+import { allowanceShown, ownQuotaShown } from './shapes.ts';
 
 /** Lists of units, each with the subject of what is in it. */
 const lists = {

@@ -1,6 +1,6 @@
 /** The modules' values, as they stand on the wire, and back. */
 
-import type { Snapshot } from '../../documents/index.ts';
+import type { Owners, Snapshot } from '../../documents/index.ts';
 import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
@@ -25,10 +25,12 @@ import {
   graceMsFrom,
   type NewRule,
   type OwnQuotaInfo,
+  type OwnReport,
   type QuotaInfo,
   type Rule,
   type RuleEdit,
   type ScanReport,
+  type SpaceRequest,
   type User,
   type Verdict,
 } from '../../wire/index.ts';
@@ -180,4 +182,51 @@ function shortened<Entry, Shown>(
   show: (entry: Entry) => Shown,
 ): { first: Shown[]; count: number } {
   return { first: first.slice(0, mostListed).map(show), count };
+}
+
+export function requestShown(owners: Owners, [id, request]: policy.RequestEntry): SpaceRequest {
+  const { askedBy, askedAt, bytes, until, why, state, answer } = request;
+  const nameOf = (ownerId: number) => owners.byId(ownerId)?.name;
+  return {
+    id,
+    owner: nameOf(request.owner) ?? `#${request.owner}`,
+    asked_by: nameOf(askedBy.id) ?? askedBy.name,
+    asked_at: isoTime(askedAt),
+    bytes,
+    until: isoTime(until),
+    why,
+    state,
+    answer:
+      answer === null
+        ? null
+        : {
+            at: isoTime(answer.at),
+            by: answer.by,
+            automatic: answer.automatic,
+            words: answer.words,
+            granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
+          },
+  };
+}
+
+export function allowanceShown(allowance: policy.AllowanceDocument): Allowance {
+  const { id, bytes, until, why, grantedBy, grantedAt, request, automatic } = allowance;
+  return {
+    id,
+    bytes,
+    until: isoTime(until),
+    why,
+    granted_by: grantedBy,
+    granted_at: isoTime(grantedAt),
+    request,
+    automatic,
+  };
+}
+
+export function autoGrantShown({
+  bytes,
+  forMs,
+  everyMs,
+}: policy.AutoGrant): NonNullable<OwnReport['auto_grant']> {
+  return { bytes, seconds: forMs / 1000, every_seconds: everyMs / 1000 };
 }

@@ -4,13 +4,12 @@ import { z } from 'zod';
 import { leaves } from '../../quota/index.ts';
 import { inSlices } from '../../slices.ts';
 import { explanation, knownName, type OwnerRow, ownerReport, ownerRow } from '../../wire/index.ts';
-import { csvLine } from '../csv.ts';
+import { csvLine } from '../downloads.ts';
 import { listAddress, pageOf, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { askedDecision, explanationOf } from './explanation.ts';
 import { ownerList, ownersQuery, type RankedOwner } from './owner-list.ts';
-import { reportOf, rowOf } from './reports.ts';
+import { askedDecision, explanationOf, reportOf, rowOf } from './reports.ts';
 
 const mostUnits = 1000;
 const mostLines = 1_000_000;

@@ -1,16 +1,28 @@
-/** `/admin/users`: the owners that softquota knows. */
+/** `/admin/users` and `/admin/orgs/{org}/members`: the owners that softquota knows, and the members of organizations. */
 
 import { z } from 'zod';
 import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { given } from '../../given.ts';
-import { createUser, deleteUser, editUser, type UserFields } from '../../identity/index.ts';
+import {
+  createUser,
+  deleteUser,
+  editUser,
+  membersOf,
+  mustBeOrganization,
+  removeMember,
+  setMember,
+  type UserFields,
+} from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { foundIn } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text/index.ts';
 import {
   knownName,
+  type Member,
+  member,
+  membership,
   type NewUser,
   newUser,
   ownerType,
@@ -146,4 +158,71 @@ function mustNotBeOwner(owners: Owners, json: unknown): void {
 
 function fieldsOf({ type, email, full_name: fullName, is_admin: isAdmin }: NewUser | UserEdit): UserFields {
   return given({ type, email, fullName, isAdmin });
+}
+
+const path = '/admin/orgs/{org}/members';
+const params = z.object({ org: knownName });
+const oneMember = {
+  path: `${path}/{user}`,
+  tag: 'users',
+  params: params.extend({ user: knownName }),
+  faults: [404],
+} as const;
+
+export function memberRoutes({ documents, ledger }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listMembers',
+      path,
+      tag: 'users',
+      summary: 'List the members of an organization, in the order in which they were added',
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'Members', schema: z.array(member) },
+      handle: named => membersShown({ documents, ledger }, named.params.org),
+    }),
+    route({
+      id: 'setMember',
+      ...oneMember,
+      method: 'put',
+      summary: 'Add a user to an organization, or change the role',
+      body: membership,
+      mustBe: named => {
+        mustBeOrganization(knownOwner(ledger, named.org));
+        knownOwner(ledger, named.user);
+      },
+      answer: { status: 204, description: 'It is so' },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          const user = transaction.mustBeOwner(named.params.user);
+          setMember(transaction.changes, organization, user, named.body.role);
+        }, caller),
+    }),
+    route({
+      id: 'removeMember',
+      ...oneMember,
+      method: 'delete',
+      summary: 'Remove a user from an organization',
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
+        }, caller),
+    }),
+  ];
+}
+
+/** Throws `not_found`. */
+function membersShown(
+  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
+  name: string,
+): Member[] {
+  const organization = knownOwner(ledger, name);
+  mustBeOrganization(organization);
+  return membersOf(documents.snapshot, organization.id).flatMap(({ user, role }) => {
+    const owner = documents.owners.byId(user);
+    return owner === undefined ? [] : [{ ...userShown(documents.snapshot, owner), role }];
+  });
 }
