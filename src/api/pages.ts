@@ -43,7 +43,7 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
 /**
  * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of
  * 100,000 entries the first fifty take one look at each, and so do the last. Pushes get their turn meanwhile;
- * what changes then may be seen as it was or as it is. null is no entry (`foundIn`).
+ * what changes then may be seen as it was or as it is. null is no entry (`filterMapInSlices`).
  */
 export async function pageOf<Entry extends object>(
   entries: Iterable<Entry | null>,

@@ -10,10 +10,10 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { systemCode } from '../errors.ts';
-import type { PendingLogin } from './begun.ts';
 import type { Claims } from './claim-names.ts';
 import { SignInFault } from './fault.ts';
 import type { LoginResult } from './login.ts';
+import type { PendingLogin } from './pending-sign-ins.ts';
 import { causesOf, type Provider } from './providers.ts';
 
 /** `address` is the one that the browser came to. Rejects with a `SignInFault`. */

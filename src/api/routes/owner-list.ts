@@ -5,7 +5,7 @@ import type { Owners } from '../../documents/index.ts';
 import type { OwnerSize } from '../../ledger/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
-import { foundIn } from '../../slices.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import { knownName, type OwnerState, ownerStates, ownerType, text } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -72,7 +72,7 @@ export class RankedOwner {
 }
 
 export interface OwnerList {
-  /** null: see `foundIn`. */
+  /** null: see `filterMapInSlices`. */
   readonly owners: Iterable<RankedOwner | null>;
   readonly order: (a: RankedOwner, b: RankedOwner) => number;
   /** The parameters of the list's address. */
@@ -107,7 +107,7 @@ function chosen(
     (type === undefined || owners.atRow(row)?.type === type) &&
     (isIn === null || isIn(id));
   const counts = sort === 'name' || sort === 'percent' || sort === 'total' ? 'size:all' : sort;
-  return foundIn(ledger.ownerSizes(leafMask(counts), owners.keyOf(q)), size => {
+  return filterMapInSlices(ledger.ownerSizes(leafMask(counts), owners.keyOf(q)), size => {
     if (size === null) return null;
     if (!isMeant(size)) return undefined;
     const { row, id, bytes } = size;

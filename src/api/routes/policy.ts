@@ -18,7 +18,7 @@ import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { simulate } from '../simulate.ts';
 import { mustBeSound } from '../sound-policy.ts';
-import { mustBeForThis, replaceWholePolicy, wholePolicyOf } from '../whole-policy.ts';
+import { replaceWholePolicy, requireCurrentVersion, wholePolicyOf } from '../whole-policy.ts';
 
 /** Room for some hundred thousand owners; who may not rule is refused before a byte of it is read. */
 const mostPolicyBytes = 16 * 1024 * 1024;
@@ -69,7 +69,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       answer: { status: 200, description: 'The policy as it is now', schema: replacedPolicy },
       handle: async ({ query, body }, { caller }) => {
         const createUsers = query.create_users ?? autoCreate;
-        mustBeForThis(ledger, body);
+        requireCurrentVersion(ledger, body);
         await mustBeSound(ledger, body, createUsers);
         const replace = (transaction: Transaction) =>
           replaceWholePolicy(ledger, transaction, body, createUsers);

@@ -15,7 +15,7 @@ import {
   requestsOf,
   withdraw,
 } from '../../policy/index.ts';
-import { foundIn } from '../../slices.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import {
   declineOrder,
   givenId,
@@ -205,7 +205,7 @@ function inState(
   snapshot: Snapshot,
   state: SpaceRequest['state'] | undefined,
 ): Generator<RequestEntry | null> {
-  return foundIn(everyRequest(snapshot), entry =>
+  return filterMapInSlices(everyRequest(snapshot), entry =>
     state === undefined || entry[1].state === state ? entry : undefined,
   );
 }

@@ -14,7 +14,7 @@ import {
   roleIn,
   type SignIn,
 } from '../../identity/index.ts';
-import { foundIn } from '../../slices.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import { printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
@@ -174,7 +174,7 @@ export function sessionRoutes({
       handle: async ({ query }, call) => {
         const { owners } = documents;
         const wanted = owners.keyOf(query.q);
-        const found = foundIn(identity.everySession(), known => {
+        const found = filterMapInSlices(identity.everySession(), known => {
           const user = owners.byId(known.document.owner);
           return user?.key.includes(wanted) ? { known, user: user.name } : undefined;
         });

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
-import { foundIn } from '../../slices.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import { anyToken, createdToken, knownName, newToken, type Token, text, token } from '../../wire/index.ts';
 import { isoTime, momentOf } from '../moments.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
@@ -49,7 +49,7 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       handle: async ({ query }, call) => {
         const { owners } = documents;
         const wanted = owners.keyOf(query.q);
-        const found = foundIn(identity.everyToken(), token => {
+        const found = filterMapInSlices(identity.everyToken(), token => {
           const user = owners.byId(token.owner);
           return user?.key.includes(wanted) ? { token, user: user.name } : undefined;
         });

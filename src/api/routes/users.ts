@@ -15,7 +15,7 @@ import {
   type UserFields,
 } from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
-import { foundIn } from '../../slices.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text/index.ts';
 import {
@@ -130,7 +130,7 @@ function found(
   type: OwnerRecord['type'] | undefined,
 ): Generator<OwnerRecord | null> {
   const part = Buffer.from(owners.keyOf(wanted));
-  return foundIn(owners.rows(), row => {
+  return filterMapInSlices(owners.rows(), row => {
     const owner = owners.keys.contains(row, part) ? owners.atRow(row) : undefined;
     return type === undefined || owner?.type === type ? owner : undefined;
   });

@@ -30,7 +30,7 @@ export type PendingLogin = Readonly<z.infer<typeof begun>>;
  * this very host (`__Host-`, RFC 6265bis), so that no other host of the domain can plant a sign-in that
  * somebody else began.
  */
-export class BegunCookies {
+export class PendingSignIns {
   readonly #keys: SecretKeys;
   readonly #prefix: string;
   readonly #attributes: string;
