@@ -53,7 +53,7 @@ export class Downloads {
   }
 }
 
-export type Cell = string | number | boolean | null;
+type Cell = string | number | boolean | null;
 
 /** One line with its end. */
 export function csvLine(cells: readonly Cell[]): string {

@@ -30,7 +30,7 @@ export const tags = {
 export type Tag = keyof typeof tags;
 
 /** A success. `schema` is left out where there is no body. */
-export interface AnswerDefinition<Schema extends z.ZodType> {
+interface AnswerDefinition<Schema extends z.ZodType> {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
   readonly schema?: Schema;
@@ -63,7 +63,7 @@ interface Described {
   readonly longBody?: LongBodySchema;
 }
 
-export interface Definition<
+interface Definition<
   Params extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
@@ -80,7 +80,7 @@ export interface Definition<
   handle(input: Input<Params, Query, Body>, call: Call): z.input<Answer> | Promise<z.input<Answer>>;
 }
 
-export interface Input<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+interface Input<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly params: z.output<Params>;
   readonly query: z.output<Query>;
   readonly body: z.output<Body>;
@@ -97,7 +97,7 @@ export interface Call {
 }
 
 /** The request as it was sent. */
-export interface Incoming {
+interface Incoming {
   readonly params: unknown;
   readonly query: unknown;
   /** Reads the body. */

@@ -35,7 +35,7 @@ export const localAdministrator: Caller = {
 };
 
 /** The credentials of the caller. */
-export type Credentials = Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>;
+type Credentials = Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>;
 
 export function callerWith(credentials: Credentials, owner: OwnerRecord, isAdmin: boolean): Caller {
   const { tokenId, sessionKey, scopes, expiresAt } = credentials;
@@ -58,7 +58,7 @@ export const areas = ['admin', 'user', 'organization'] as const;
 
 export type Area = (typeof areas)[number];
 
-export type AccessLevel = 'read' | 'write';
+type AccessLevel = 'read' | 'write';
 
 export function gives(scopes: readonly string[], access: AccessLevel, area: Area): boolean {
   if (area === 'admin' && scopes.includes('public-only')) return false;

@@ -32,7 +32,7 @@ type NotAuthenticated =
 /** The credentials of a sign-in: a token, or the code in a link. */
 export type SignIn = { readonly token: string } | { readonly code: string };
 
-export type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotAuthenticated;
+type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotAuthenticated;
 
 export interface IdentityOptions {
   readonly documents: SignedInOptions['documents'];

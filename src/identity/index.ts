@@ -14,7 +14,6 @@ export {
   Identity,
   type IdentityOptions,
   type SignIn,
-  type SignInResult,
 } from './identity.ts';
 export {
   identityKinds,
@@ -31,7 +30,6 @@ export {
   linkAt,
   linkOf,
   linksAt,
-  type ProviderSubject,
   putLink,
   removeLink,
   setAdministrationBy,

@@ -13,7 +13,7 @@ import { endSessions } from './sessions.ts';
 import { forgetUse } from './uses.ts';
 
 /** The most tokens of one user. Creating one reads all of them, and every host keeps them. */
-export const mostTokens = 100;
+const mostTokens = 100;
 
 const tokenBytes = 20;
 const idBits = 48;

@@ -9,14 +9,14 @@ import { SoftquotaError } from '../errors.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 
-export interface DeliveryQueueOptions {
+interface DeliveryQueueOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
 }
 
 /** Deliveries that wait; of more, the oldest ones are given up. */
 export const mostPending = 10_000;
 /** Deliveries that were given up; of more, the oldest ones are forgotten. */
-export const mostDead = 2000;
+const mostDead = 2000;
 
 interface Change {
   readonly kind: Kind<unknown>;
@@ -135,7 +135,7 @@ export class DeliveryQueue {
 const digits = 8;
 
 /** The same for the same notice and target. */
-export function deliveryId({ id }: Pick<NoticeDocument, 'id'>, to: Target): string {
+function deliveryId({ id }: Pick<NoticeDocument, 'id'>, to: Target): string {
   const where = to.via === 'webhook' ? `webhook ${to.name}` : `mail ${to.address}`;
   return `${id}-${createHash('sha256').update(where).digest('hex').slice(0, digits)}`;
 }

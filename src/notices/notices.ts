@@ -23,7 +23,7 @@ import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.
 import { placeNameOf, Sender } from './sender.ts';
 import { type Summary, summaryValues } from './summary.ts';
 
-export interface NoticesOptions
+interface NoticesOptions
   extends Pick<DeliverOptions, 'views' | 'keys' | 'baseUrl' | 'now'>,
     Pick<FaultWatchOptions, 'present' | 'holdMs'> {
   readonly settings: NoticeSettings;
@@ -39,7 +39,7 @@ export interface NoticesOptions
 }
 
 /** How it stands with one place. */
-export interface PlaceStatus {
+interface PlaceStatus {
   /** The name of a webhook, or `mail`. */
   readonly name: string;
   readonly via: Target['via'];

@@ -6,7 +6,7 @@ import { type Claims, namesInClaim } from './claim-names.ts';
 export const missingClaims = ['remove', 'keep'] as const;
 
 /** What follows where the claim is absent: that nobody belongs to anything, or nothing at all. */
-export type MissingClaim = (typeof missingClaims)[number];
+type MissingClaim = (typeof missingClaims)[number];
 
 /** What a source says of quota groups. */
 export interface ClaimRules {

@@ -30,7 +30,7 @@ import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
 import { warn } from './synchronization.ts';
 
-export interface SignInFlowOptions {
+interface SignInFlowOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
   readonly keys: SecretKeys;
   readonly log: Pick<Log, 'warn'>;
@@ -41,13 +41,13 @@ export interface SignInFlowOptions {
 }
 
 /** The answer to a browser. */
-export interface Onward {
+interface Onward {
   readonly location: string;
   /** `Set-Cookie` headers. */
   readonly cookies: readonly string[];
 }
 
-export interface Finishing {
+interface Finishing {
   /** As it came, from the `?` on. */
   readonly query: string;
   /** The `Cookie` header. */

@@ -47,7 +47,7 @@ export type LoginOutcome =
  * `nameless`: no claim tells a name; `name_unusable`: nobody could have it here; `name_taken`: it is
  * another's.
  */
-export type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
+type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
 
 /** With one event, also where nothing becomes another. `now`: milliseconds since 1970. */
 export function logIn(

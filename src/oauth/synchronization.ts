@@ -24,7 +24,7 @@ export interface Claimed {
   readonly isTrial: boolean;
 }
 
-export interface ClaimedOptions {
+interface ClaimedOptions {
   readonly documents: Pick<Documents, 'dryRun' | 'snapshot' | 'transact'>;
   /** `[users] AUTO_CREATE` */
   readonly autoCreate: boolean;

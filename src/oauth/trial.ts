@@ -12,7 +12,7 @@ import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from '
 import { plan } from './synchronization.ts';
 
 /** A source as it would be saved. */
-export interface DraftSource {
+interface DraftSource {
   readonly draft: NewSource;
   readonly now: number;
 }

@@ -44,7 +44,7 @@ export {
 export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
-export { endGroupModes, withoutGroupModes } from './reporting-groups.ts';
+export { endGroupModes } from './reporting-groups.ts';
 export { declineRequest, grantRequest } from './requests/answer.ts';
 export type { AutoGrant } from './requests/ask.ts';
 export { ask, withdraw } from './requests/ask.ts';

@@ -112,5 +112,3 @@ export const reported = z
     rule: z.string().nullable(),
   })
   .meta({ id: 'Reported', description: 'The refusal that a rule in report mode would cause.' });
-
-export type Reported = z.infer<typeof reported>;

@@ -49,7 +49,7 @@ export {
   type SharedStore,
   sharedStore,
 } from './fleet.ts';
-export { type GraceShown, graceMostFrom, graceMsFrom, type Reported } from './grace.ts';
+export { type GraceShown, graceMostFrom, graceMsFrom } from './grace.ts';
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
 export {
   type MailWish,
@@ -60,9 +60,7 @@ export {
   type NoticePlace,
   type NoticesSentAgain,
   type NoticeTest,
-  noticeDelivery,
   noticeList,
-  noticePlace,
   noticesSentAgain,
   noticeTest,
   noticeTestOrder,
@@ -114,7 +112,7 @@ export {
   type SpaceRequest,
   spaceRequest,
 } from './requests.ts';
-export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
+export { type ScanReport, scanOrder, scanReport } from './scans.ts';
 export {
   type AnySession,
   anySession,
@@ -160,8 +158,6 @@ export {
   ownerType,
   ownReport,
   type UnitRow,
-  type UsedUnit,
-  unitRow,
   usageTree,
   usedUnit,
   type Verdict,

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { atMost, bytes, knownName, mostOf } from './bounds.ts';
 
-export const scanKinds = ['sweep', 'verify'] as const;
+const scanKinds = ['sweep', 'verify'] as const;
 
 export const scanOrder = z
   .strictObject({

@@ -80,7 +80,7 @@ export type SpaceReport = z.infer<typeof spaceReport>;
 
 const time = z.string().meta({ description: 'ISO 8601.' });
 
-export const repositorySpace = z
+const repositorySpace = z
   .object({
     name: z.string(),
     stored_bytes: bytes.meta({ description: 'The whole directory, as it counts.' }),

@@ -117,7 +117,7 @@ export function pastOf(services: Services, owner: KnownOwner, range: Range): Pro
   return pastShown(services, { ownerId: owner.id, range }, services.ledger.deciderFor(owner)('size:all'));
 }
 
-export async function pastOfAll(services: Services, range: Range): Promise<History> {
+async function pastOfAll(services: Services, range: Range): Promise<History> {
   const { usage } = await services.totals.lately(countingMs);
   return pastShown(services, { ownerId: null, range }, { used: totalOf(usage), limit: null });
 }

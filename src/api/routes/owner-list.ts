@@ -49,7 +49,7 @@ export const ownersQuery = {
 
 const asked = z.object(ownersQuery);
 
-export type OwnersQuery = z.output<typeof asked>;
+type OwnersQuery = z.output<typeof asked>;
 
 /** An owner's place in the list; what is shown is read when it is shown. */
 export class RankedOwner {
@@ -71,7 +71,7 @@ export class RankedOwner {
   }
 }
 
-export interface OwnerList {
+interface OwnerList {
   /** null: see `filterMapInSlices`. */
   readonly owners: Iterable<RankedOwner | null>;
   readonly order: (a: RankedOwner, b: RankedOwner) => number;
