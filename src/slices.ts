@@ -16,7 +16,7 @@ const itemsAtOnce = 8;
 /** Goes on until then, on the monotonic clock; true: it has ended. */
 type Task = (until: number) => boolean;
 
-/** `foundIn` gives a null after so many entries in which it finds nothing. */
+/** `filterMapInSlices` gives a null after so many entries in which it finds nothing. */
 const restEvery = 64;
 
 /** Tasks that go on in the next turn, one after the other. */
@@ -72,7 +72,7 @@ function stepsInSlices<T>(every: number, next: () => IteratorResult<unknown, T>)
  * Gives what is found in each entry; undefined: nothing. In between it gives a null now and then, so that
  * long lists in which little is found can rest there.
  */
-export function* foundIn<Entry, Found>(
+export function* filterMapInSlices<Entry, Found>(
   entries: Iterable<Entry>,
   find: (entry: Entry) => Found | undefined,
 ): Generator<Found | null> {

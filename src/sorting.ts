@@ -9,7 +9,7 @@ export const mostPicked = 1000;
 
 /**
  * The first so many entries in this order, and how many there are in all; what comes and goes meanwhile is
- * among them or not. null is no entry (`foundIn`).
+ * among them or not. null is no entry (`filterMapInSlices`).
  */
 export async function firstOf<Entry extends object>(
   entries: Iterable<Entry | null>,

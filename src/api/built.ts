@@ -19,7 +19,7 @@ export interface BuiltFile {
   readonly gzip: Buffer | null;
 }
 
-export interface BuiltFiles {
+interface BuiltFiles {
   /** The page, without a word of where it lies. */
   readonly page: string;
   /** All others by their paths, from a slash on. */

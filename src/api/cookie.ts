@@ -2,7 +2,7 @@
 
 import type { SessionCookie } from '../identity/index.ts';
 
-export interface SessionCookieHeader {
+interface SessionCookieHeader {
   /** Reads a value from a `Cookie` header; null: there is none. */
   read(header: string | undefined): string | null;
   /** A `Set-Cookie` header's value. */

@@ -1,5 +1,5 @@
 /**
- * Sends long lists as lines, as fast as they are taken.
+ * Sends long lists as lines of CSV, as fast as they are taken.
  *
  * No more of a list is in memory than is on its way. There are only so many at a time, and an asker who takes
  * nothing for a while is left.
@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
+import { printable } from '../text/index.ts';
 
 export interface DownloadLimits {
   /** How many are sent at a time. */
@@ -50,4 +51,20 @@ export class Downloads {
       this.#count -= 1;
     }
   }
+}
+
+type Cell = string | number | boolean | null;
+
+/** One line with its end. */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(cellText).join(',')}\r\n`;
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null) return '';
+  if (typeof cell !== 'string') return String(cell);
+  const shown = printable(cell);
+  // Spreadsheets calculate what begins so, quoted or not; an apostrophe before it makes it text.
+  const text = /^\s*[=+\-@|%＝＋－＠]/.test(shown) ? `'${shown}` : shown;
+  return /[",\s;']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

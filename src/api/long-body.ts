@@ -3,6 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import { SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { workInSlices } from '../slices.ts';
 import { joined, type Part } from './parts.ts';
 
@@ -21,14 +22,11 @@ export interface LongBodyTask {
 /** The words of the error `invalid`, or the value by its schema. */
 export type LongBodyAnswer = { readonly fault: string } | { readonly parts: readonly Part[] };
 
-/** Resolves once the body before is read. */
-let before: Promise<unknown> = Promise.resolve();
+const bodies = new SerialQueue();
 
 /** Gives the value by its schema. Rejects with `invalid`. */
 export function readLongBody(task: LongBodyTask): Promise<unknown> {
-  const reading = before.then(() => readOnThread(task));
-  before = reading.catch(() => {});
-  return reading;
+  return bodies.run(() => readOnThread(task));
 }
 
 async function readOnThread(task: LongBodyTask): Promise<unknown> {

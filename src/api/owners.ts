@@ -42,19 +42,40 @@ export function roleOver(
 }
 
 /**
- * Tells what a user has to the user and to administrators. Throws `not_permitted` for anybody else, who
- * learns nothing of who there is; then `not_found`.
+ * The parts of an operation on what a user has, for the user and for administrators. Anybody else is refused
+ * with `not_permitted` and learns nothing of who there is; then an unknown user is `not_found`.
  */
-export function mustBeOwnOrAdministered(
-  ledger: Ledger,
-  name: string,
+export function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
+  const keyOf = (name: string) => ledger.documents.owners.keyOf(name);
+  return {
+    tag: 'users',
+    access: { area: 'user', to },
+    faults: [404],
+    mustBe: ({ user }: { readonly user: string }, caller: Caller): void => {
+      const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(user);
+      if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
+      knownOwner(ledger, user);
+    },
+  } as const;
+}
+
+/**
+ * Throws `not_permitted` where a caller would give more to themselves: to their own user, to an organization
+ * that they own, or on a request that they made. The administrator of the host is no user, and so gives to
+ * anybody.
+ */
+export function mustNotGiveThemselves(
+  { identity }: { readonly identity: Pick<Identity, 'roleIn'> },
   caller: Caller,
-  to: 'read' | 'write',
+  { ownerId, askedById = null }: { readonly ownerId: number; readonly askedById?: number | null },
 ): void {
-  const keyOf = (text: string) => ledger.documents.owners.keyOf(text);
-  const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(name);
-  if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
-  knownOwner(ledger, name);
+  const asked = askedById !== null && askedById === caller.ownerId;
+  if (!asked && roleOver(identity, ownerId, caller) !== 'owner') return;
+  throw new SoftquotaError(
+    'not_permitted',
+    'nobody gives more space to themselves or to an organization that they own: another administrator can, or the ' +
+      'administrator of the host with softquota allowance create',
+  );
 }
 
 function unknown(name: string): SoftquotaError {

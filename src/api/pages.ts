@@ -43,7 +43,7 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
 /**
  * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of
  * 100,000 entries the first fifty take one look at each, and so do the last. Pushes get their turn meanwhile;
- * what changes then may be seen as it was or as it is. null is no entry (`foundIn`).
+ * what changes then may be seen as it was or as it is. null is no entry (`filterMapInSlices`).
  */
 export async function pageOf<Entry extends object>(
   entries: Iterable<Entry | null>,
@@ -70,12 +70,42 @@ export async function pageOf<Entry extends object>(
   return { entries: first.toReversed().slice(0, limit), total };
 }
 
+/** The parameters that say which page, on addresses that only softquota has: anything else is a fault. */
+export const pageQuery = {
+  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
+  limit: queryNumber(1, 1000, 50),
+} as const;
+
 export const pagingHeaders = {
   'X-Total-Count': 'The number of entries on all pages.',
   Link: 'The addresses of the pages `first`, `prev`, `next` and `last`, if they exist.',
 } as const;
 
-/** `address` is that of the list, with the query but for the page. */
+/** Returns the address of a list, with the parameters that are not empty; the page is added to it. */
+export function listAddress(
+  baseUrl: string,
+  path: string,
+  parameters: Readonly<Record<string, string | undefined>> = {},
+): URL {
+  const address = new URL(`api/v1${path}`, baseUrl);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== '') address.searchParams.set(name, value);
+  }
+  return address;
+}
+
+/** Gives one page of a list as `pageOf` does, and tells the addresses of the others. */
+export async function tellPage<Entry extends object>(
+  call: Call,
+  list: { readonly entries: Iterable<Entry | null>; readonly compare: Compare<Entry>; readonly address: URL },
+  page: Page,
+): Promise<readonly Entry[]> {
+  const { entries, total } = await pageOf(list.entries, page, list.compare);
+  tellPages(call, page, total, list.address);
+  return entries;
+}
+
+/** `address` is that of the list. */
 export function tellPages(call: Call, { page, limit }: Page, total: number, address: URL): void {
   const last = Math.max(1, Math.ceil(total / limit));
   const relations = [

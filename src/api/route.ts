@@ -9,7 +9,7 @@
 
 import { z } from 'zod';
 import type { Caller } from '../identity/index.ts';
-import type { Requirement } from './access.ts';
+import { administrators, type Requirement } from './access.ts';
 import type { Browser } from './asker.ts';
 import { parsed } from './input.ts';
 import type { LongBodySchema } from './long-body.ts';
@@ -30,7 +30,7 @@ export const tags = {
 export type Tag = keyof typeof tags;
 
 /** A success. `schema` is left out where there is no body. */
-export interface AnswerDefinition<Schema extends z.ZodType> {
+interface AnswerDefinition<Schema extends z.ZodType> {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
   readonly schema?: Schema;
@@ -46,13 +46,15 @@ export interface AnswerDefinition<Schema extends z.ZodType> {
 interface Described {
   /** A verb and what it is done to, such as `createRule`. */
   readonly id: string;
-  readonly method: Method;
+  /** `get` if left out. */
+  readonly method?: Method;
   /** Below /api/v1; what varies stands as `{name}`, and is named by `params`. */
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  readonly access: Requirement;
+  /** Left out: administrators, with `read:admin` for `get` and `write:admin` for all other methods. */
+  readonly access?: Requirement;
   /** Statuses of refusals besides those that follow from what the route takes. */
   readonly faults?: readonly (401 | 404 | 409 | 422 | 429 | 503)[];
   /** How long a body may be; 1 MiB unless something larger is said, and 4 KiB where anybody may send it. */
@@ -61,7 +63,7 @@ interface Described {
   readonly longBody?: LongBodySchema;
 }
 
-export interface Definition<
+interface Definition<
   Params extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
@@ -78,7 +80,7 @@ export interface Definition<
   handle(input: Input<Params, Query, Body>, call: Call): z.input<Answer> | Promise<z.input<Answer>>;
 }
 
-export interface Input<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+interface Input<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly params: z.output<Params>;
   readonly query: z.output<Query>;
   readonly body: z.output<Body>;
@@ -95,7 +97,7 @@ export interface Call {
 }
 
 /** The request as it was sent. */
-export interface Incoming {
+interface Incoming {
   readonly params: unknown;
   readonly query: unknown;
   /** Reads the body. */
@@ -114,6 +116,8 @@ export type RouteOutcome =
 
 /** As the framework sees it. */
 export interface Route extends Described {
+  readonly method: Method;
+  readonly access: Requirement;
   readonly params: z.ZodType | null;
   readonly query: z.ZodType | null;
   readonly body: z.ZodType | null;
@@ -129,10 +133,12 @@ export function route<
   Body extends z.ZodType = z.ZodUnknown,
   Answer extends z.ZodType = z.ZodVoid,
 >(definition: Definition<Params, Query, Body, Answer>): Route {
-  const { params, query, body } = definition;
+  const { params, query, body, method = 'get' } = definition;
   const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
   return {
     ...definition,
+    method,
+    access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
     params: params ?? null,
     query: query ?? null,
     body: body ?? null,
@@ -157,9 +163,9 @@ export function route<
   };
 }
 
-/** A route that answers with lines of CSV, of which the first says what the columns are. */
+/** A route for administrators that answers with lines of CSV; the first line names the columns. */
 export function csvRoute<Query extends z.ZodType>(
-  definition: Omit<Described, 'method'> & {
+  definition: Omit<Described, 'access' | 'method'> & {
     readonly query: Query;
     readonly answer: { readonly description: string; readonly headers?: Readonly<Record<string, string>> };
     /** Rejects before the first line, or not at all. */
@@ -170,6 +176,7 @@ export function csvRoute<Query extends z.ZodType>(
   return {
     ...definition,
     method: 'get',
+    access: administrators.read,
     params: null,
     body: null,
     answer: { ...answer, status: 200, schema: z.string() },

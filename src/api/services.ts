@@ -41,7 +41,7 @@ export type SpaceState =
   | { readonly is: 'done'; readonly last: DatedReport }
   | { readonly is: 'failed'; readonly message: string; readonly last: DatedReport | null };
 
-export interface DatedReport {
+interface DatedReport {
   /** Milliseconds since 1970. */
   readonly at: number;
   report(): SpaceReport;

@@ -10,7 +10,7 @@ import { placeAt } from '../wire/index.ts';
 import type { Built, BuiltFile } from './built.ts';
 import { documentHeaders } from './headers.ts';
 
-export interface WebOptions {
+interface WebOptions {
   readonly built: Built;
   /** Ends with a slash. */
   baseUrl(): string;

@@ -16,14 +16,14 @@ export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 
 }
 
 /** Throws `conflict` where another policy is in force than the one that this one was written for. */
-export function mustBeForThis(ledger: Ledger, { version }: NewWholePolicy): void {
+export function requireCurrentVersion(ledger: Ledger, { version }: NewWholePolicy): void {
   if (version === undefined || version === null || version === wholePolicyOf(ledger).version) return;
   throw new SoftquotaError('conflict', 'version: the policy has changed since that version; read it again');
 }
 
 /**
  * Drafts a policy that is sound in a transaction upon what is in force, and gives it as it is then. With
- * `createUsers` those who are not known are made. Throws as `mustBeForThis` does, and `not_found` where
+ * `createUsers` those who are not known are made. Throws as `requireCurrentVersion` does, and `not_found` where
  * somebody has gone since.
  */
 export function* replaceWholePolicy(
@@ -32,7 +32,7 @@ export function* replaceWholePolicy(
   wanted: NewWholePolicy,
   createUsers: boolean,
 ): Work<ReplacedPolicy> {
-  mustBeForThis(ledger, wanted);
+  requireCurrentVersion(ledger, wanted);
   const created = new Map<number, OwnerRecord>();
   const { changes } = transaction;
   const idOf = (name: string): number => {

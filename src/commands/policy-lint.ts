@@ -2,6 +2,7 @@
 
 import { loadConfig } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
 import type { LintSettings } from '../policy/index.ts';
 import type { LintFault } from '../wire/index.ts';
 import { readPolicyFile } from './policy-file.ts';
@@ -41,10 +42,12 @@ export async function lintFile(file: string, options: ConfigOption): Promise<rea
       },
       {
         ...(known ?? defaults),
-        ...(settings.total === undefined ? {} : { totalBytes: settings.total }),
-        ...(settings.default_groups === undefined ? {} : { defaultGroups: settings.default_groups }),
-        ...(settings.refuse_when === undefined ? {} : { refuseWhen: settings.refuse_when }),
-        ...(settings.uncovered === undefined ? {} : { uncovered: settings.uncovered }),
+        ...given({
+          totalBytes: settings.total,
+          defaultGroups: settings.default_groups,
+          refuseWhen: settings.refuse_when,
+          uncovered: settings.uncovered,
+        }),
       },
     ),
   );

@@ -11,7 +11,7 @@ import type { Events, History, Totals } from '../overview/index.ts';
 import { everyRequest } from '../policy/index.ts';
 import { bytesUnder, fullDiskWords, leafMask } from '../quota/index.ts';
 import type { Logger } from '../service/index.ts';
-import { foundIn } from '../slices.ts';
+import { filterMapInSlices } from '../slices.ts';
 import { firstOf } from '../sorting.ts';
 import type { Current } from './current.ts';
 import { outlookOf } from './outlook.ts';
@@ -115,7 +115,7 @@ async function summaryOf(parts: NoticesParts, since: number): Promise<Summary> {
 
 async function worstOf({ ledger, totals }: NoticesParts): Promise<Summary['worst']> {
   const { owners } = ledger.documents;
-  const near = foundIn(owners.rows(), row => {
+  const near = filterMapInSlices(owners.rows(), row => {
     const nearness = totals.nearnessAt(row);
     const owner = nearness.state === 'ok' ? undefined : owners.atRow(row);
     return owner && { name: owner.name, ...nearness };

@@ -4,6 +4,7 @@ import type { EventStore, SharedDocuments } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import {
   type Away,
   AwayState,
@@ -85,7 +86,7 @@ export class Fleet implements SharedDocuments {
   readonly #away: AwayState;
   #timer: NodeJS.Timeout | null = null;
   #unfollow: (() => void) | null = null;
-  #syncing: Promise<void> = Promise.resolve();
+  readonly #looks = new SerialQueue();
   /** A look that has not begun yet. */
   #nextLook: Promise<void> | null = null;
   #isClosed = false;
@@ -294,7 +295,7 @@ export class Fleet implements SharedDocuments {
     this.#unfollow?.();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#membership.stopKeeping();
-    await this.#syncing;
+    await this.#looks.idle();
     await this.#outbox.close();
     this.walkers.close();
     await this.#options.ledger.eventLog.close();
@@ -325,11 +326,10 @@ export class Fleet implements SharedDocuments {
 
   /** One after the other; what asks for the next one meanwhile gets the same. */
   #lookAgain(): Promise<void> {
-    this.#nextLook ??= this.#syncing.then(async () => {
+    this.#nextLook ??= this.#looks.run(async () => {
       this.#nextLook = null;
       if (!this.#isClosed) await this.#look();
     });
-    this.#syncing = this.#nextLook;
     return this.#nextLook;
   }
 

@@ -9,6 +9,7 @@
 import { hash } from 'node:crypto';
 import type { Ledger } from '../ledger/index.ts';
 import { leaves } from '../quota/index.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
 import type { OwnerRecord, SharedStore, ShareRecord } from '../store/index.ts';
 import type { Membership } from './membership.ts';
@@ -53,7 +54,7 @@ export class Outbox {
   #unwatch: (() => void) | null = null;
   #timer: NodeJS.Timeout | null = null;
   #everything: NodeJS.Timeout | null = null;
-  #telling: Promise<void> = Promise.resolve();
+  readonly #tellings = new SerialQueue();
   /** On the monotonic clock. */
   #restUntil = 0;
 
@@ -149,7 +150,7 @@ export class Outbox {
 
   /** One after the other. */
   #tellAll(): Promise<void> {
-    this.#telling = this.#telling.then(async () => {
+    return this.#tellings.run(async () => {
       if (this.#timer !== null) clearTimeout(this.#timer);
       this.#timer = null;
       if (this.#unwatch === null) return;
@@ -165,7 +166,6 @@ export class Outbox {
         this.#wake();
       }
     });
-    return this.#telling;
   }
 
   /** False: nothing may be told now. */

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { messageOf } from '../errors.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { chosenAddressOf } from './chosen-address.ts';
 import type { ForgeDatabase } from './database.ts';
 import { DueParts } from './due.ts';
@@ -28,7 +29,7 @@ export class ForgeThread {
   readonly #env: NodeJS.ProcessEnv;
   #db: ForgeDatabase | null = null;
   /** Ends with what is done in the database: one thing after the other, so that none fails for another. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SerialQueue();
   readonly #schema: ForgeSchema;
   #reading: ForgeReading;
   #due: DueParts<string>;
@@ -67,20 +68,16 @@ export class ForgeThread {
     await db?.close().catch(() => {});
   }
 
-  async #inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
-    const { promise: turn, resolve: end } = Promise.withResolvers<void>();
-    const before = this.#turn;
-    this.#turn = turn;
-    await before;
-    try {
-      this.#db ??= await this.#connect();
-      return await act(this.#db);
-    } catch (error) {
-      await this.close();
-      throw error instanceof ForgeFault ? error : unforeseen(error);
-    } finally {
-      end();
-    }
+  #inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
+    return this.#turns.run(async () => {
+      try {
+        this.#db ??= await this.#connect();
+        return await act(this.#db);
+      } catch (error) {
+        await this.close();
+        throw error instanceof ForgeFault ? error : unforeseen(error);
+      }
+    });
   }
 
   async #connect(): Promise<ForgeDatabase> {

@@ -3,9 +3,9 @@
 import type { Exchange } from '../bounded/index.ts';
 import type { Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { Claimed, Synchronization } from '../oauth/index.ts';
+import type { Claimed } from '../oauth/index.ts';
 import type { Decision, DiskFull, FullDisk, QuotaSettings, Subject } from '../quota/index.ts';
-import type { WorkerReport } from '../wire/index.ts';
+import type { Synchronization, WorkerReport } from '../wire/index.ts';
 import type { LocatedUnit } from './located-unit.ts';
 import type { PushAnswer, PushServices, PushWorker } from './push/services.ts';
 

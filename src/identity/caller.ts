@@ -1,7 +1,6 @@
-/** The sender of a request to the API, and its permissions. */
+/** The sender of a request to the API, and the permissions that its scopes give. */
 
 import type { OwnerRecord } from '../store/index.ts';
-import { type Area, gives } from './scopes.ts';
 
 export interface Caller {
   /** Null: this host's administrator, over ADMIN_SOCKET. */
@@ -36,7 +35,7 @@ export const localAdministrator: Caller = {
 };
 
 /** The credentials of the caller. */
-export type Credentials = Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>;
+type Credentials = Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>;
 
 export function callerWith(credentials: Credentials, owner: OwnerRecord, isAdmin: boolean): Caller {
   const { tokenId, sessionKey, scopes, expiresAt } = credentials;
@@ -53,4 +52,49 @@ export function callerWith(credentials: Credentials, owner: OwnerRecord, isAdmin
     mayRead: area => may('read', area),
     mayWrite: area => may('write', area),
   };
+}
+
+export const areas = ['admin', 'user', 'organization'] as const;
+
+export type Area = (typeof areas)[number];
+
+type AccessLevel = 'read' | 'write';
+
+export function gives(scopes: readonly string[], access: AccessLevel, area: Area): boolean {
+  if (area === 'admin' && scopes.includes('public-only')) return false;
+  return (
+    scopes.includes('all') ||
+    scopes.includes(`write:${area}`) ||
+    (access === 'read' && scopes.includes(`read:${area}`))
+  );
+}
+
+/** Returns a scope that `wanted` has and `held` does not, such as `write:admin`; null if there is none. */
+export function givesBeyond(wanted: readonly string[], held: readonly string[]): string | null {
+  for (const area of areas) {
+    for (const access of ['read', 'write'] as const) {
+      if (gives(wanted, access, area) && !gives(held, access, area)) return `${access}:${area}`;
+    }
+  }
+  return null;
+}
+
+/**
+ * `token T`, `Bearer T`, or Basic with the token as password, whatever the user name. Null where it is
+ * nothing of that; schemes are compared without case.
+ */
+export function tokenIn(authorization: string): string | null {
+  const [, scheme = '', credentials = ''] = /^([^ ]+) +([^ ]+) *$/.exec(authorization) ?? [];
+  switch (scheme.toLowerCase()) {
+    case 'token':
+    case 'bearer':
+      return credentials;
+    case 'basic': {
+      const pair = Buffer.from(credentials, 'base64').toString();
+      const colon = pair.indexOf(':');
+      return colon === -1 ? null : pair.slice(colon + 1);
+    }
+    default:
+      return null;
+  }
 }

@@ -2,8 +2,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { type AttemptLimits, Attempts } from './attempts.ts';
-import { type Caller, callerWith } from './caller.ts';
-import { tokenIn } from './credentials.ts';
+import { type Caller, callerWith, tokenIn } from './caller.ts';
 import { type Role, type TokenDocument, tokenKind } from './kinds.ts';
 import { roleIn } from './members.ts';
 import { endBrought, type NewSession, type SessionCookie, type Started, startSession } from './sessions.ts';
@@ -33,7 +32,7 @@ type NotAuthenticated =
 /** The credentials of a sign-in: a token, or the code in a link. */
 export type SignIn = { readonly token: string } | { readonly code: string };
 
-export type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotAuthenticated;
+type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotAuthenticated;
 
 export interface IdentityOptions {
   readonly documents: SignedInOptions['documents'];

@@ -7,13 +7,13 @@
  * browser is stored. However a user signs in, `startSession` creates the session.
  */
 
+export type { Area } from './caller.ts';
 export { type Caller, localAdministrator } from './caller.ts';
 export {
   type Authentication,
   Identity,
   type IdentityOptions,
   type SignIn,
-  type SignInResult,
 } from './identity.ts';
 export {
   identityKinds,
@@ -30,7 +30,6 @@ export {
   linkAt,
   linkOf,
   linksAt,
-  type ProviderSubject,
   putLink,
   removeLink,
   setAdministrationBy,
@@ -44,7 +43,6 @@ export {
   roleIn,
   setMember,
 } from './members.ts';
-export type { Area } from './scopes.ts';
 export {
   endBrought,
   endSession,

@@ -139,7 +139,7 @@ export const sessionKind: Kind<SessionDocument> = {
 const use = z.strictObject({ at: whole });
 
 /** When a token or a session was last used, in milliseconds since 1970. */
-export type UseDocument = Readonly<z.infer<typeof use>>;
+type UseDocument = Readonly<z.infer<typeof use>>;
 
 /** By the key of the token or session. */
 export const useKind: Kind<UseDocument> = { name: 'use', durability: 'volatile', schema: use };

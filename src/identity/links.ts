@@ -12,7 +12,7 @@ import { printable } from '../text/index.ts';
 import { type LinkDocument, linkKind } from './kinds.ts';
 
 /** A user at a provider. */
-export interface ProviderSubject {
+interface ProviderSubject {
   /** Without a slash at its end. */
   readonly issuer: string;
   readonly subject: string;

@@ -7,13 +7,13 @@ import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { Caller } from './caller.ts';
+import { givesBeyond } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
-import { givesBeyond } from './scopes.ts';
 import { endSessions } from './sessions.ts';
 import { forgetUse } from './uses.ts';
 
 /** The most tokens of one user. Creating one reads all of them, and every host keeps them. */
-export const mostTokens = 100;
+const mostTokens = 100;
 
 const tokenBytes = 20;
 const idBits = 48;

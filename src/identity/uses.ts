@@ -5,6 +5,7 @@
 
 import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
 import type { Log } from '../log.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { sessionKind, tokenKind, useKind } from './kinds.ts';
 
 export interface UsesOptions {
@@ -19,7 +20,7 @@ export class Uses {
   /** Not written yet, or just being written; milliseconds since 1970, by the keys of what was used. */
   readonly #pending = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
-  #written: Promise<void> = Promise.resolve();
+  readonly #writes = new SerialQueue();
 
   constructor(options: UsesOptions) {
     this.#options = options;
@@ -49,8 +50,7 @@ export class Uses {
   #write(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#written = this.#written.then(() => this.#writePending());
-    return this.#written;
+    return this.#writes.run(() => this.#writePending());
   }
 
   async #writePending(): Promise<void> {

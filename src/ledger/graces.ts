@@ -12,10 +12,10 @@ import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type GraceDocument, graceKind, type Policy } from '../policy/index.ts';
 import {
-  type BegunGrace,
   type Graces,
   type PassedLimits,
   passedLimits,
+  type RunningGrace,
   type Standing,
 } from '../quota/index.ts';
 import type { SweepRecord } from '../store/index.ts';
@@ -55,14 +55,14 @@ const longestWaitMs = 60_000;
 /** Documents in one write. */
 const mostAtOnce = 1000;
 
-const nothingBegun: ReadonlyMap<string | null, BegunGrace> = new Map();
+const nothingBegun: ReadonlyMap<string | null, RunningGrace> = new Map();
 
 export class OwnerGraces {
   readonly #options: OwnerGracesOptions;
   /** By the owner's id: what is not written yet; an empty one is to be taken out. */
   readonly #pending = new Map<number, GraceDocument>();
   /** The documents as decisions read them, by themselves. */
-  readonly #read = new WeakMap<GraceDocument, ReadonlyMap<string | null, BegunGrace>>();
+  readonly #read = new WeakMap<GraceDocument, ReadonlyMap<string | null, RunningGrace>>();
   #loop: ReconcileLoop | null = null;
   #isTurn: () => boolean = () => true;
   #timer: NodeJS.Timeout | null = null;
@@ -143,7 +143,7 @@ export class OwnerGraces {
     return pending ?? this.#options.ledger.documents.snapshot.get(graceKind, String(ownerId));
   }
 
-  #begunIn(document: GraceDocument): ReadonlyMap<string | null, BegunGrace> {
+  #begunIn(document: GraceDocument): ReadonlyMap<string | null, RunningGrace> {
     const known = this.#read.get(document);
     if (known !== undefined) return known;
     const begun = new Map(document.map(({ rule, since, isReported }) => [rule, { since, isReported }]));

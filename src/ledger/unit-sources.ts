@@ -9,6 +9,7 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { addBytes, bytesUnder, type Leaf, leafIndex, leafMask, noUsage, type Usage } from '../quota/index.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
 import type { LargeUnit, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
 import { printable } from '../text/index.ts';
@@ -65,7 +66,7 @@ export class UnitSources {
   /** Names of those that were told to be stale. */
   readonly #stale = new Set<string>();
   /** Sets that are whole come into force one after the other. */
-  #changing: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
   readonly #look: NodeJS.Timeout;
 
   constructor(options: UnitSourcesOptions) {
@@ -140,7 +141,7 @@ export class UnitSources {
         for await (const chunk of body) await writer.take(chunk);
         const sums = await writer.finish();
         const set = { source: name, reportedAt: this.#options.clock.wall(), staleAfterMs };
-        return await this.#afterOthers(async () => {
+        return await this.#changes.run(async () => {
           const shares = await this.#sharesOf(set, sums);
           await this.#mustFit(name, shares);
           await writer.keep(set);
@@ -157,7 +158,7 @@ export class UnitSources {
   remove(name: string): Promise<void> {
     return this.#alone(name, async store => {
       if (!this.#held.has(name)) throw noSource(name);
-      await this.#afterOthers(async () => {
+      await this.#changes.run(async () => {
         await store.remove(name);
         this.#held.delete(name);
         this.#stale.delete(name);
@@ -169,7 +170,7 @@ export class UnitSources {
   /** Ends once what is whole is in force. */
   async close(): Promise<void> {
     clearInterval(this.#look);
-    await this.#changing;
+    await this.#changes.idle();
   }
 
   async #alone<T>(name: string, act: (store: UnitSourceStore) => Promise<T>): Promise<T> {
@@ -190,12 +191,6 @@ export class UnitSources {
     } finally {
       this.#busy.delete(name);
     }
-  }
-
-  #afterOthers<T>(act: () => Promise<T>): Promise<T> {
-    const done = this.#changing.then(act);
-    this.#changing = done.catch(() => {});
-    return done;
   }
 
   /** By what owners' names compare by now. */

@@ -7,7 +7,7 @@
 import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
 import { bytesUnder, type Subject } from '../quota/index.ts';
-import { foundIn } from '../slices.ts';
+import { filterMapInSlices } from '../slices.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 import { AccountTable } from './account-table.ts';
@@ -78,11 +78,11 @@ export class UsageIndex {
 
   /**
    * The bytes of every owner with this part in the key, below a mask of leaves, in no order, but of those
-   * whose bytes cannot be added up exactly. null: see `foundIn`.
+   * whose bytes cannot be added up exactly. null: see `filterMapInSlices`.
    */
   ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
     const part = Buffer.from(keyPart);
-    return foundIn(this.owners.rows(), row => {
+    return filterMapInSlices(this.owners.rows(), row => {
       if (part.length > 0 && !this.owners.keys.contains(row, part)) return undefined;
       const bytes = this.#bytesUnder(row, mask);
       return bytes === null ? undefined : { row, id: this.owners.idAt(row), bytes };
@@ -129,10 +129,10 @@ export class UsageIndex {
 
   /**
    * The sizes of all units below a mask of leaves with this part in their paths, whose records `unitAtRow`
-   * makes while they are there. null: see `foundIn`.
+   * makes while they are there. null: see `filterMapInSlices`.
    */
   sizes(mask: number, q: string): Generator<UnitSize | null> {
-    return foundIn(this.#units.rows(), row => {
+    return filterMapInSlices(this.#units.rows(), row => {
       if ((mask & (1 << this.#units.leafIndex(row))) === 0) return undefined;
       if (q !== '' && !this.#units.id(row).includes(q)) return undefined;
       return { row, bytes: this.#units.bytes(row) };

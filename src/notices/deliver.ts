@@ -24,7 +24,7 @@ export interface DeliverOptions {
 }
 
 /** The id of a delivery, with what is to be delivered. */
-export interface Sending extends Pick<Delivery, 'notice' | 'to'> {
+interface Sending extends Pick<Delivery, 'notice' | 'to'> {
   readonly id: string;
   readonly signal: AbortSignal;
 }

@@ -6,16 +6,17 @@
 import { createHash } from 'node:crypto';
 import type { Documents, Kind } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 
-export interface DeliveryQueueOptions {
+interface DeliveryQueueOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
 }
 
 /** Deliveries that wait; of more, the oldest ones are given up. */
 export const mostPending = 10_000;
 /** Deliveries that were given up; of more, the oldest ones are forgotten. */
-export const mostDead = 2000;
+const mostDead = 2000;
 
 interface Change {
   readonly kind: Kind<unknown>;
@@ -28,7 +29,7 @@ export class DeliveryQueue {
   readonly #documents: DeliveryQueueOptions['documents'];
   /** What is not written yet, by kind and key. */
   readonly #changes = new Map<string, Change>();
-  #saving: Promise<void> = Promise.resolve();
+  readonly #saves = new SerialQueue();
   #forgotten = 0;
 
   constructor({ documents }: DeliveryQueueOptions) {
@@ -103,14 +104,8 @@ export class DeliveryQueue {
    * Writes what is not written yet. True: all of it is, by now. False: the store is away, and it is kept for
    * the next time.
    */
-  async save(): Promise<boolean> {
-    const before = this.#saving;
-    const saved = before.then(() => this.#save());
-    this.#saving = saved.then(
-      () => {},
-      () => {},
-    );
-    return saved;
+  save(): Promise<boolean> {
+    return this.#saves.run(() => this.#save());
   }
 
   async #save(): Promise<boolean> {
@@ -140,7 +135,7 @@ export class DeliveryQueue {
 const digits = 8;
 
 /** The same for the same notice and target. */
-export function deliveryId({ id }: Pick<NoticeDocument, 'id'>, to: Target): string {
+function deliveryId({ id }: Pick<NoticeDocument, 'id'>, to: Target): string {
   const where = to.via === 'webhook' ? `webhook ${to.name}` : `mail ${to.address}`;
   return `${id}-${createHash('sha256').update(where).digest('hex').slice(0, digits)}`;
 }

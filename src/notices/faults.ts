@@ -8,7 +8,7 @@ import { printable } from '../text/index.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type NoticeDocument, openFaultKind } from './kinds.ts';
 
-export const faultKinds = [
+const faultKinds = [
   'store',
   'shared_store',
   'disk_full',
@@ -18,7 +18,7 @@ export const faultKinds = [
   'forge',
 ] as const;
 
-export type FaultKind = (typeof faultKinds)[number];
+type FaultKind = (typeof faultKinds)[number];
 
 export interface PresentFault {
   readonly what: FaultKind;

@@ -7,10 +7,10 @@
  * unless that is allowed. Without a webhook and without mail nothing of it runs.
  */
 
-export type { FaultKind, PresentFault, PresentFaults } from './faults.ts';
+export type { PresentFault, PresentFaults } from './faults.ts';
 export { noticeKinds } from './kinds.ts';
-export { Notices, type NoticesOptions, type PlaceStatus } from './notices.ts';
+export { Notices } from './notices.ts';
 export type { NoticeSettings } from './recipients.ts';
 export type { Summary } from './summary.ts';
 export { ownerUnsubscribing } from './unsubscribe.ts';
-export { Views, type ViewsOptions } from './views.ts';
+export { Views } from './views.ts';

@@ -10,7 +10,7 @@ import type { Kind } from '../documents/index.ts';
 const whole = z.number().int();
 
 /** Notices that are no event: a trial, and the summary for administrators. */
-export const allTypes = [...noticeTypes, 'test', 'digest'] as const;
+const allTypes = [...noticeTypes, 'test', 'digest'] as const;
 
 const notice = z.strictObject({
   /** The same however often it is sent; without dots. */
@@ -81,7 +81,7 @@ export const positionKind: Kind<ReadPosition> = {
 const openFault = z.strictObject({ id: z.string(), since: whole, reason: z.string() });
 
 /** A fault that was told, and is not over. */
-export type OpenFault = Readonly<z.infer<typeof openFault>>;
+type OpenFault = Readonly<z.infer<typeof openFault>>;
 
 /** By host, what is at fault, and where, as a JSON array. */
 export const openFaultKind: Kind<OpenFault> = {

@@ -8,7 +8,7 @@ import { within } from '../within.ts';
 import { certificateFault } from './certificate-fault.ts';
 import type { RenderedMail } from './templates.ts';
 
-export interface OutgoingMail extends RenderedMail {
+interface OutgoingMail extends RenderedMail {
   readonly to: string;
   /** Without the brackets. */
   readonly messageId: string;

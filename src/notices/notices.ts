@@ -5,6 +5,7 @@ import { Cron } from 'croner';
 import { type Documents, EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text/index.ts';
 import { Deliverer, type DeliverOptions } from './deliver.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
@@ -22,7 +23,7 @@ import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.
 import { placeNameOf, Sender } from './sender.ts';
 import { type Summary, summaryValues } from './summary.ts';
 
-export interface NoticesOptions
+interface NoticesOptions
   extends Pick<DeliverOptions, 'views' | 'keys' | 'baseUrl' | 'now'>,
     Pick<FaultWatchOptions, 'present' | 'holdMs'> {
   readonly settings: NoticeSettings;
@@ -38,7 +39,7 @@ export interface NoticesOptions
 }
 
 /** How it stands with one place. */
-export interface PlaceStatus {
+interface PlaceStatus {
   /** The name of a webhook, or `mail`. */
   readonly name: string;
   readonly via: Target['via'];
@@ -78,7 +79,7 @@ export class Notices {
   readonly #ids = new EventIds('n');
   #settings: NoticeSettings;
   #timer: NodeJS.Timeout | null = null;
-  #ticking: Promise<void> = Promise.resolve();
+  readonly #ticks = new SerialQueue();
   #isClosed = false;
   #isStarted = false;
   /** On the monotonic clock. */
@@ -122,9 +123,7 @@ export class Notices {
 
   /** Looks at what happened, and begins to send what is due. Never rejects. */
   tick(): Promise<void> {
-    const ticked = this.#ticking.then(() => this.#tick());
-    this.#ticking = ticked;
-    return ticked;
+    return this.#ticks.run(() => this.#tick());
   }
 
   /** Resolves once nothing is being sent. */
@@ -239,7 +238,7 @@ export class Notices {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#ticking;
+    await this.#ticks.idle();
     await this.#sender.close();
     await this.#queue.save().catch(() => false);
   }

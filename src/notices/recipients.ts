@@ -12,7 +12,7 @@ export interface NoticeSettings {
   readonly mail: MailSettings | null;
 }
 
-export interface RecipientsOptions {
+interface RecipientsOptions {
   readonly documents: Pick<Documents, 'owners' | 'snapshot'>;
 }
 

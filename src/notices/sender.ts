@@ -7,7 +7,7 @@ import type { Deliverer } from './deliver.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type Delivery, deliveryKind, type Target } from './kinds.ts';
 
-export interface SenderOptions {
+interface SenderOptions {
   readonly queue: DeliveryQueue;
   readonly deliverer: Pick<Deliverer, 'deliver'>;
   readonly log: Pick<Log, 'error' | 'warn'>;

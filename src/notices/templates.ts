@@ -8,9 +8,9 @@ import { templatesDirectory } from '../package.ts';
 import { escapeHtml, type MailTemplate, parseMailTemplate, render, type View } from './template.ts';
 
 /** The mails that there are; each has a template for text and one for HTML. */
-export const mailNames = ['owner', 'admin', 'digest'] as const;
+const mailNames = ['owner', 'admin', 'digest'] as const;
 
-export type MailName = (typeof mailNames)[number];
+type MailName = (typeof mailNames)[number];
 
 export interface RenderedMail {
   readonly subject: string;

@@ -8,7 +8,7 @@ import { addressOf, type PageId } from '../wire/index.ts';
 import type { NoticeDocument } from './kinds.ts';
 import type { View } from './template.ts';
 
-export interface ViewsOptions {
+interface ViewsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'shares'>;
   /** The name of a unit as its owner reads it. */
   unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;

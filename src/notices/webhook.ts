@@ -6,6 +6,7 @@
  * What the receiver answers is read up to a bound, and kept nowhere.
  */
 
+import { createHmac } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
@@ -16,7 +17,6 @@ import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
 import { certificateFault } from './certificate-fault.ts';
 import { isInNetworks, isPrivateAddress } from './private-networks.ts';
-import { signedHeaders } from './signature.ts';
 
 export interface Post {
   readonly id: string;
@@ -167,4 +167,28 @@ async function drained(answer: IncomingMessage): Promise<void> {
   answer.on('error', () => {});
   await within(ended, drainMs, undefined);
   answer.destroy();
+}
+
+interface Signed {
+  /** The same however often it is sent. */
+  readonly id: string;
+  /** Whole seconds since 1970. */
+  readonly timestamp: number;
+  readonly body: string;
+}
+
+/** The headers; one signature for each secret. */
+function signedHeaders(
+  { id, timestamp, body }: Signed,
+  secrets: readonly string[],
+): Readonly<Record<'webhook-id' | 'webhook-signature' | 'webhook-timestamp', string>> {
+  const signatures = secrets.map(secret => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+  };
 }

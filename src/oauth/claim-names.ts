@@ -5,7 +5,7 @@ import { claimKind } from '../wire/index.ts';
 /** As a provider gives them: the payload of an ID token, with what the userinfo endpoint adds. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-export type ReadNames =
+type ReadNames =
   | {
       readonly is: 'read';
       readonly names: ReadonlySet<string>;

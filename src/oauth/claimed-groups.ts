@@ -1,12 +1,12 @@
 /** From claims to what becomes of somebody's quota groups. */
 
-import { type Mapping, quotaGroupsIn } from '../wire/index.ts';
+import { type Mapping, quotaGroupsIn, type Synchronization } from '../wire/index.ts';
 import { type Claims, namesInClaim } from './claim-names.ts';
 
 export const missingClaims = ['remove', 'keep'] as const;
 
 /** What follows where the claim is absent: that nobody belongs to anything, or nothing at all. */
-export type MissingClaim = (typeof missingClaims)[number];
+type MissingClaim = (typeof missingClaims)[number];
 
 /** What a source says of quota groups. */
 export interface ClaimRules {
@@ -16,24 +16,6 @@ export interface ClaimRules {
   /** "Remove users from synchronized quota groups if user does not belong to corresponding group" */
   readonly removal: boolean;
   readonly missingClaim: MissingClaim;
-}
-
-export interface Synchronization {
-  /**
-   * `kept`: the claim is absent and that is to change nothing; `overage`: the provider had too many groups to
-   * name them; `off`: the source names no claim.
-   */
-  readonly outcome: 'synchronized' | 'kept' | 'overage' | 'off';
-  /** As they were claimed. */
-  readonly claimed: readonly string[];
-  /** What the user is in afterwards; this and all that follow by name. */
-  readonly groups: readonly string[];
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  /** Mapped and claimed, but there is no such quota group. */
-  readonly skipped: readonly string[];
-  /** What of the claim could not be understood. */
-  readonly ignored: readonly string[];
 }
 
 /**

@@ -10,10 +10,10 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { systemCode } from '../errors.ts';
-import type { PendingLogin } from './begun.ts';
-import { mergedClaims } from './claims.ts';
+import type { Claims } from './claim-names.ts';
 import { SignInFault } from './fault.ts';
 import type { LoginResult } from './login.ts';
+import type { PendingLogin } from './pending-sign-ins.ts';
 import { causesOf, type Provider } from './providers.ts';
 
 /** `address` is the one that the browser came to. Rejects with a `SignInFault`. */
@@ -67,4 +67,20 @@ function faultOf(error: unknown): SignInFault {
   }
   const isAway = error instanceof TypeError || systemCode(error) === 'OAUTH_TIMEOUT';
   return new SignInFault(isAway ? 'provider_away' : 'not_believed', causesOf(error));
+}
+
+/** Userinfo goes before; that a claim is elsewhere (`_claim_names`) holds if either says so. */
+export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
+  const markers = [idToken, userinfo].flatMap(claims =>
+    Object.hasOwn(claims, '_claim_names') ? [claims._claim_names] : [],
+  );
+  const [first, second] = markers;
+  const both = isObject(first) && isObject(second) ? { ...first, ...second } : (second ?? first);
+  // What cannot be read stands for every claim, and is not to be covered by what can.
+  const marker = isObject(second) && first !== undefined && !isObject(first) ? first : both;
+  return { ...idToken, ...userinfo, ...(markers.length === 0 ? {} : { _claim_names: marker }) };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

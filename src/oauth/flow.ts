@@ -18,20 +18,19 @@ import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
 import { Authorizations } from './authorization.ts';
-import { BegunCookies, begunSeconds, type PendingLogin } from './begun.ts';
 import { arrivalBy } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
 import { type LoginOutcome, type LoginResult, logIn } from './login.ts';
+import { begunSeconds, type PendingLogin, PendingSignIns, UsedOnce } from './pending-sign-ins.ts';
 import { causesOf, lostSecret, Providers } from './providers.ts';
 import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
 import { warn } from './synchronization.ts';
-import { UsedOnce } from './used-once.ts';
 
-export interface SignInFlowOptions {
+interface SignInFlowOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
   readonly keys: SecretKeys;
   readonly log: Pick<Log, 'warn'>;
@@ -42,13 +41,13 @@ export interface SignInFlowOptions {
 }
 
 /** The answer to a browser. */
-export interface Onward {
+interface Onward {
   readonly location: string;
   /** `Set-Cookie` headers. */
   readonly cookies: readonly string[];
 }
 
-export interface Finishing {
+interface Finishing {
   /** As it came, from the `?` on. */
   readonly query: string;
   /** The `Cookie` header. */
@@ -203,8 +202,8 @@ export class SignInFlow {
     return { location, cookies: [this.#cookies.end(begun.state)], session };
   }
 
-  get #cookies(): BegunCookies {
-    return new BegunCookies(this.#options.keys, this.#options.baseUrl());
+  get #cookies(): PendingSignIns {
+    return new PendingSignIns(this.#options.keys, this.#options.baseUrl());
   }
 
   #activeSource(id: string, snapshot: Snapshot = this.#options.documents.snapshot): SourceDocument {

@@ -8,7 +8,6 @@
  */
 
 export type { Claims } from './claim-names.ts';
-export type { Synchronization } from './claimed-groups.ts';
 export { SignInFault } from './fault.ts';
 export { SignInFlow } from './flow.ts';
 export { issuerOf } from './issuer.ts';

@@ -20,9 +20,9 @@ import {
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail } from '../text/index.ts';
+import type { Synchronization } from '../wire/index.ts';
 import { applyAdministration } from './administration.ts';
 import { type Claims, textClaim } from './claim-names.ts';
-import type { Synchronization } from './claimed-groups.ts';
 import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
 import { applyClaims, factsOf, type SignInFacts, signInKind } from './synchronization.ts';
@@ -47,7 +47,7 @@ export type LoginOutcome =
  * `nameless`: no claim tells a name; `name_unusable`: nobody could have it here; `name_taken`: it is
  * another's.
  */
-export type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
+type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
 
 /** With one event, also where nothing becomes another. `now`: milliseconds since 1970. */
 export function logIn(

@@ -20,8 +20,7 @@ import {
 } from 'openid-client';
 import { z } from 'zod';
 import { SignInFault } from './fault.ts';
-import { boundedFetch } from './fetching.ts';
-import { discoveryOf, isSafeAddress, issuerOf } from './issuer.ts';
+import { boundedFetch, discoveryOf, isSafeAddress, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
 import { clientSecretOf, type KnownSecret } from './sources.ts';

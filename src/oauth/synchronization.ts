@@ -7,10 +7,10 @@ import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import { unmappedIn } from '../wire/index.ts';
+import { type Synchronization, unmappedIn } from '../wire/index.ts';
 import type { Administration } from './administration.ts';
 import type { Claims } from './claim-names.ts';
-import { type Synchronization, synchronize } from './claimed-groups.ts';
+import { synchronize } from './claimed-groups.ts';
 import type { SourceDocument } from './kinds.ts';
 import { sourceNamed } from './sources.ts';
 
@@ -24,7 +24,7 @@ export interface Claimed {
   readonly isTrial: boolean;
 }
 
-export interface ClaimedOptions {
+interface ClaimedOptions {
   readonly documents: Pick<Documents, 'dryRun' | 'snapshot' | 'transact'>;
   /** `[users] AUTO_CREATE` */
   readonly autoCreate: boolean;

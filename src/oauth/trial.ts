@@ -3,22 +3,16 @@
 import type { Documents, Snapshot } from '../documents/index.ts';
 import { linkAt, linkOf, profileOf } from '../identity/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { type Administration, administrationBy } from './administration.ts';
+import type { TriedSynchronization } from '../wire/index.ts';
+import { administrationBy } from './administration.ts';
 import { type Claims, textClaim } from './claim-names.ts';
-import type { Synchronization } from './claimed-groups.ts';
 import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
 import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from './sources.ts';
 import { plan } from './synchronization.ts';
 
-export interface TriedSynchronization extends Synchronization {
-  readonly is_known: boolean;
-  readonly administration: Administration;
-  readonly unknown_quota_groups: readonly string[];
-}
-
 /** A source as it would be saved. */
-export interface DraftSource {
+interface DraftSource {
   readonly draft: NewSource;
   readonly now: number;
 }

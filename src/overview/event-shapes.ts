@@ -28,7 +28,7 @@ const ruling = {
   rule: z.string().nullable().meta({ description: 'Null for the built-in rule.' }),
 };
 
-export const refusalEvent = z
+const refusalEvent = z
   .object({
     ...common,
     at: z.string().meta({ description: 'The time of the first refusal.' }),
@@ -64,7 +64,7 @@ const level = z
   .nullable()
   .meta({ description: 'A threshold in percent of the limit, or `limit`; null: below all thresholds.' });
 
-export const thresholdEvent = z
+const thresholdEvent = z
   .object({
     ...common,
     kind: z.literal('threshold'),
@@ -85,7 +85,7 @@ export const thresholdEvent = z
       'it is free, so that small changes around a threshold do not fill the record.',
   });
 
-export const graceEvent = z
+const graceEvent = z
   .object({
     ...common,
     kind: z.literal('grace'),
@@ -132,7 +132,7 @@ const policyEventFields = {
   by: author.nullable().meta({ description: 'Null: softquota itself.' }),
 };
 
-export const policyEvent = z.object({ ...policyEventFields, kind: z.literal('policy'), ...become }).meta({
+const policyEvent = z.object({ ...policyEventFields, kind: z.literal('policy'), ...become }).meta({
   id: 'PolicyEvent',
   description: 'A change of the policy, an owner or an account. Secrets are left out.',
 });
@@ -140,7 +140,7 @@ export const policyEvent = z.object({ ...policyEventFields, kind: z.literal('pol
 const names = z.array(z.string());
 const changes = z.array(z.object(become)).meta({ description: 'All changes.' });
 
-export const signInEvent = z
+const signInEvent = z
   .object({
     ...policyEventFields,
     kind: z.literal('sign-in'),
@@ -175,7 +175,7 @@ export const signInEvent = z
       'A user signed in with an OAuth2 source, or a program sent claims of the source about a user.',
   });
 
-export const requestEvent = z
+const requestEvent = z
   .object({
     ...policyEventFields,
     kind: z.literal('request'),
@@ -193,7 +193,7 @@ export const requestEvent = z
   })
   .meta({ id: 'RequestEvent', description: 'A request for more space was made or answered.' });
 
-export const allowanceEvent = z
+const allowanceEvent = z
   .object({
     ...policyEventFields,
     kind: z.literal('allowance'),
@@ -212,7 +212,7 @@ export const allowanceEvent = z
       'Somebody gave an owner extra bytes without a request, or ended an allowance; with `by` null it ended at its time.',
   });
 
-export const reclaimEvent = z
+const reclaimEvent = z
   .object({
     ...common,
     kind: z.literal('reclaim'),
@@ -249,10 +249,8 @@ export const ownEvent = z
 
 export type OwnEvent = z.infer<typeof ownEvent>;
 export type RefusalEvent = z.infer<typeof refusalEvent>;
-export type ReclaimEvent = z.infer<typeof reclaimEvent>;
 export type SignInEvent = z.infer<typeof signInEvent>;
 export type RequestEvent = z.infer<typeof requestEvent>;
-export type AllowanceEvent = z.infer<typeof allowanceEvent>;
 export type GraceEvent = z.infer<typeof graceEvent>;
 export type ThresholdEvent = z.infer<typeof thresholdEvent>;
 export type Event = z.infer<typeof event>;

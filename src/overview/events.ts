@@ -41,7 +41,7 @@ export interface EventsQuery extends EventFilter {
 }
 
 /** A collection of garbage in a repository. */
-export interface CollectedGarbage {
+interface CollectedGarbage {
   /** Null: nobody's. */
   readonly owner: string | null;
   readonly repository: string;

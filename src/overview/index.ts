@@ -31,4 +31,4 @@ export { History, type HistoryOptions, type Past } from './history.ts';
 export { atLimit, belowAll, type Level, nextLevel } from './levels.ts';
 export { dailyDays, hourlyDays, type Point, type Range, totalOf } from './points.ts';
 export { stateOfKind, worstKind } from './states.ts';
-export { type Moved, type TotalFigures, Totals, type TotalsOptions } from './totals.ts';
+export { Totals } from './totals.ts';

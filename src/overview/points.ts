@@ -20,7 +20,7 @@ const mostPoints = 400;
 const growthDays = 28;
 
 /** The hours that a range is about; a point for each `step` of them. */
-export interface Span {
+interface Span {
   readonly fromHour: number;
   readonly toHour: number;
   readonly step: number;

@@ -25,7 +25,7 @@ export function stateOfKind(settings: Limits, decision: Decision, storedBytes: n
   return level === belowAll ? 'ok' : 'near';
 }
 
-export interface WorstKind {
+interface WorstKind {
   /** All that the deciding limit counts together with the kind in the worst state. */
   readonly subject: Subject;
   readonly decision: Decision;

@@ -10,12 +10,12 @@ import { type CountedOwner, CountedOwners, type Nearness } from './counted.ts';
 import { MovedOwners } from './moved.ts';
 import { type KindState, worstKind } from './states.ts';
 
-export interface TotalsOptions {
+interface TotalsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
   readonly log: Pick<Log, 'error'>;
 }
 
-export interface TotalFigures {
+interface TotalFigures {
   readonly owners: number;
   /**
    * Owners of whom some kind of data is refused by a limit. Who may store nothing of a kind, and does not, is
@@ -34,7 +34,7 @@ export interface TotalFigures {
 }
 
 /** Owners who have become others since this was asked for last. */
-export interface Moved {
+interface Moved {
   /** With their present usage. */
   readonly usage: MovedOwners;
   /** The ids of owners who are no more. */

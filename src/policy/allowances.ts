@@ -44,7 +44,7 @@ export const allowanceKind: Kind<readonly AllowanceDocument[]> = {
 };
 
 /** The most of one owner: each decision of an owner who has some adds them up again when one has ended. */
-export const mostAllowances = 50;
+const mostAllowances = 50;
 
 /** The longest life of one, so that nothing meant for a time stays for good. */
 const longestMs = 3650 * 86_400_000;

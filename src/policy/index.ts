@@ -32,23 +32,31 @@ export {
   type NewGroup,
   removeRuleFromGroup,
 } from './groups.ts';
-export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKind } from './kinds.ts';
+export {
+  assignmentKind,
+  groupKind,
+  mustBeGroup,
+  mustBeRule,
+  policyKinds,
+  ruleContent,
+  ruleKind,
+} from './kinds.ts';
 export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
-export { endGroupModes, withoutGroupModes } from './reporting-groups.ts';
+export { endGroupModes } from './reporting-groups.ts';
 export { declineRequest, grantRequest } from './requests/answer.ts';
+export type { AutoGrant } from './requests/ask.ts';
 export { ask, withdraw } from './requests/ask.ts';
-export type { AutoGrant } from './requests/auto-grant.ts';
-export { requestKinds } from './requests/kinds.ts';
 export {
   everyRequest,
   forgetRequests,
   latestFirst,
   mustBeRequest,
   type RequestEntry,
+  requestKinds,
   requestsOf,
-} from './requests/list.ts';
+} from './requests/kinds.ts';
 export {
   createRule,
   deleteRule,

@@ -33,18 +33,20 @@ export const ruleKind: Kind<RuleDocument> = {
   name: 'rule',
   durability: 'policy',
   schema: rule,
-  describe: (name, { limitBytes, subjects, graceMs, graceMost: most, mode: inMode }) => ({
-    name,
-    ownerId: null,
-    content: {
-      limit: limitBytes,
-      subjects,
-      ...(graceMs === undefined ? {} : { grace: graceMs / 1000 }),
-      ...(most === undefined ? {} : { grace_most: graceMostText(most) }),
-      ...(inMode === undefined ? {} : { mode: inMode }),
-    },
-  }),
+  describe: (name, document) => ({ name, ownerId: null, content: ruleContent(document) }),
 };
+
+/** Describes a rule without its name for the API and the audit log. Clients of Forgejo know none of the last three. */
+export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
+  const { limitBytes: limit, subjects, graceMs, graceMost: most, mode: inMode } = rule;
+  return {
+    limit,
+    subjects,
+    ...(graceMs === undefined ? {} : { grace: graceMs / 1000 }),
+    ...(most === undefined ? {} : { grace_most: graceMostText(most) }),
+    ...(inMode === undefined ? {} : { mode: inMode }),
+  };
+}
 
 /** The release before had a mode for groups, which `groupOf` heeds until `endGroupModes` has taken it away. */
 const group = z.strictObject({ place, rules: z.array(z.string()).readonly(), mode });

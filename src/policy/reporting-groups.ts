@@ -35,7 +35,7 @@ interface ReportingGroup {
  * Gives the groups that were in report mode. A rule that another group has, too, stays as it is there; the group
  * gets a copy of it, `NAME (GROUP)`.
  */
-export function withoutGroupModes(changes: ChangeSet): readonly ReportingGroup[] {
+function withoutGroupModes(changes: ChangeSet): readonly ReportingGroup[] {
   const groups = inOrder(changes.all(groupKind));
   const uses = new Map<string, number>();
   for (const [, { rules }] of groups) for (const rule of rules) uses.set(rule, (uses.get(rule) ?? 0) + 1);

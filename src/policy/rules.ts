@@ -2,6 +2,7 @@
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
 import { type GraceMost, longestGraceMs, nameFault, type Rule } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { groupKind, isRuleSubject, mustBeRule, type RuleDocument, ruleKind } from './kinds.ts';
@@ -50,8 +51,7 @@ function edited(before: Rule, edit: RuleEdit): Rule {
     name: before.name,
     limitBytes: edit.limitBytes ?? before.limitBytes,
     subjects: edit.subjects ?? before.subjects,
-    ...(graceMs === undefined || graceMs === null ? {} : { graceMs }),
-    ...(graceMost === undefined || graceMost === null ? {} : { graceMost }),
+    ...given({ graceMs, graceMost }),
     ...(mode === 'report' ? { mode } : {}),
   };
 }

@@ -27,7 +27,7 @@ export interface GraceSettings {
 }
 
 /** When an owner was first seen over a limit. */
-export interface BegunGrace {
+export interface RunningGrace {
   /** Milliseconds since 1970. */
   readonly since: number;
   /** The owner was not warned, since the limit only reports. Once it refuses, the time begins again. */
@@ -39,7 +39,7 @@ export interface Graces {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** By the name of the rule; null is the built-in one. */
-  readonly begun: ReadonlyMap<string | null, BegunGrace>;
+  readonly begun: ReadonlyMap<string | null, RunningGrace>;
 }
 
 /** The grace of a limit that is passed. */

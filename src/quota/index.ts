@@ -21,7 +21,7 @@ export {
 } from './explain.ts';
 export { type DiskFull, type FullDisk, refusedByDisk } from './full-disk.ts';
 export type { Garbage } from './garbage.ts';
-export type { BegunGrace, Grace, GraceMost, Graces, GraceTerms } from './grace.ts';
+export type { Grace, GraceMost, Graces, GraceTerms, RunningGrace } from './grace.ts';
 export { graceMostText, longestGraceMs, type ParsedGraceMost, parseGraceMost } from './grace-text.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';

@@ -1,7 +1,7 @@
 /** The limits that an owner has passed, for which graces run. */
 
 import { groupsAt, isEnforced, precedence, reportingStanding, type Standing } from './decide.ts';
-import { type BegunGrace, termsOf } from './grace.ts';
+import { type RunningGrace, termsOf } from './grace.ts';
 import { judgedBy } from './judged.ts';
 import { subjectBit } from './policy.ts';
 import type { Load } from './reserved.ts';
@@ -10,7 +10,7 @@ import { type Subject, subjects } from './subjects.ts';
 import type { Usage } from './usage.ts';
 
 /** By the name of the rule; null is the built-in one. */
-export type PassedLimits = ReadonlyMap<string | null, Pick<BegunGrace, 'isReported'>>;
+export type PassedLimits = ReadonlyMap<string | null, Pick<RunningGrace, 'isReported'>>;
 
 /**
  * Gives the passed limits that have a grace and decide about anything: a limit beside which another group
@@ -22,7 +22,7 @@ export function passedLimits(
   usage: Usage,
   unreachable: Usage | null,
 ): PassedLimits {
-  const passed = new Map<string | null, Pick<BegunGrace, 'isReported'>>();
+  const passed = new Map<string | null, Pick<RunningGrace, 'isReported'>>();
   if (!settings.enabled) return passed;
   const load = { usage, reserved: null, unreachable, addingBytes: 0 };
   const add = (of: Standing, isReported: boolean) => {

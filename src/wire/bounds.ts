@@ -65,3 +65,5 @@ export function queryNumber(least: number, most: number, usual: number) {
     .default(usual)
     .meta({ override: { type: 'integer', minimum: least, maximum: most, default: usual } });
 }
+
+export const bytes = z.number().int();

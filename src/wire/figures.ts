@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { leaves } from '../quota/index.ts';
-import { bytes } from './bytes.ts';
+import { bytes } from './bounds.ts';
 import { scanReport } from './scans.ts';
 import { usageTree } from './usage.ts';
 

@@ -1,7 +1,7 @@
 /** Hosts that share a quota, and the store that they share. Times are ISO 8601. */
 
 import { z } from 'zod';
-import { bytes } from './bytes.ts';
+import { bytes } from './bounds.ts';
 
 export const fleetHost = z
   .object({

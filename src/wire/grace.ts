@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { type GraceMost, longestGraceMs, parseGraceMost } from '../quota/index.ts';
-import { bytes } from './bytes.ts';
+import { bytes } from './bounds.ts';
 
 const asConfigured = 'default';
 
@@ -112,5 +112,3 @@ export const reported = z
     rule: z.string().nullable(),
   })
   .meta({ id: 'Reported', description: 'The refusal that a rule in report mode would cause.' });
-
-export type Reported = z.infer<typeof reported>;

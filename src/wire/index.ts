@@ -25,8 +25,7 @@ export {
   triedSource,
   triedSynchronization,
 } from './auths.ts';
-export { knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
-export { bytes } from './bytes.ts';
+export { bytes, knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
 export { type Fault, fault } from './fault.ts';
 export {
   type Disk,
@@ -50,7 +49,7 @@ export {
   type SharedStore,
   sharedStore,
 } from './fleet.ts';
-export { type GraceShown, graceMostFrom, graceMsFrom, type Reported } from './grace.ts';
+export { type GraceShown, graceMostFrom, graceMsFrom } from './grace.ts';
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
 export {
   type MailWish,
@@ -61,9 +60,7 @@ export {
   type NoticePlace,
   type NoticesSentAgain,
   type NoticeTest,
-  noticeDelivery,
   noticeList,
-  noticePlace,
   noticesSentAgain,
   noticeTest,
   noticeTestOrder,
@@ -115,7 +112,7 @@ export {
   type SpaceRequest,
   spaceRequest,
 } from './requests.ts';
-export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
+export { type ScanReport, scanOrder, scanReport } from './scans.ts';
 export {
   type AnySession,
   anySession,
@@ -161,8 +158,6 @@ export {
   ownerType,
   ownReport,
   type UnitRow,
-  type UsedUnit,
-  unitRow,
   usageTree,
   usedUnit,
   type Verdict,

@@ -6,7 +6,7 @@ import { text } from './bounds.ts';
 
 const moment = z.string().nullable();
 
-export const noticePlace = z
+const noticePlace = z
   .object({
     name: z.string().meta({ description: 'The name of a webhook, or `mail`.', example: 'chat' }),
     via: z.enum(['webhook', 'mail']).meta({ description: 'How it is sent.' }),
@@ -30,7 +30,7 @@ export const noticePlace = z
   })
   .meta({ id: 'NoticePlace', description: 'Where notices go.' });
 
-export const noticeDelivery = z
+const noticeDelivery = z
   .object({
     id: z.string().meta({
       description: 'The id of the delivery.',

@@ -7,8 +7,7 @@
 
 import { z } from 'zod';
 import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
-import { atMost, knownName, mostOf, queryNumber, text } from './bounds.ts';
-import { bytes } from './bytes.ts';
+import { atMost, bytes, knownName, mostOf, queryNumber, text } from './bounds.ts';
 import { graceFields, newGrace, newGraceMost, newMode, noGroupMode, shownMode } from './grace.ts';
 import { allowance } from './requests.ts';
 import { usageTree } from './usage.ts';
@@ -17,7 +16,7 @@ import { usageTree } from './usage.ts';
  * The rules of `nameFault` as a regular expression of JSON Schema, for those who read the description of the
  * API. It has no classes of Unicode, which not every reader of such a schema knows.
  */
-export const namePattern = String.raw`^(?!\.{1,2}$)(?!\s*$)[^\u0000-\u001f\u007f-\u009f]+$`;
+const namePattern = String.raw`^(?!\.{1,2}$)(?!\s*$)[^\u0000-\u001f\u007f-\u009f]+$`;
 
 /** The same for what may also be empty. */
 export const nameOrNothing = `^$|${namePattern}`;

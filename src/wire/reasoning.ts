@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
-import { atMost, knownName, mostOf } from './bounds.ts';
-import { bytes } from './bytes.ts';
+import { atMost, bytes, knownName, mostOf } from './bounds.ts';
 import { grace, shownMode } from './grace.ts';
 import { groupsRule, limit, newGroup, newRule } from './policy.ts';
 import { addedAllowance, unreachableGarbage } from './requests.ts';

@@ -1,8 +1,7 @@
 /** Asking for more than the limit, and what is given: extra bytes for a limited time. */
 
 import { z } from 'zod';
-import { mark } from './bounds.ts';
-import { bytes } from './bytes.ts';
+import { bytes, mark } from './bounds.ts';
 
 const mostWords = 1000;
 const longestMoment = 40;

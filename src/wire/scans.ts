@@ -1,10 +1,9 @@
 /** Scans: ordered, and told about. Times are ISO 8601. */
 
 import { z } from 'zod';
-import { atMost, knownName, mostOf } from './bounds.ts';
-import { bytes } from './bytes.ts';
+import { atMost, bytes, knownName, mostOf } from './bounds.ts';
 
-export const scanKinds = ['sweep', 'verify'] as const;
+const scanKinds = ['sweep', 'verify'] as const;
 
 export const scanOrder = z
   .strictObject({

@@ -3,7 +3,7 @@
  */
 
 import { z } from 'zod';
-import { bytes } from './bytes.ts';
+import { bytes } from './bounds.ts';
 import { unreachableGarbage } from './requests.ts';
 
 const count = z.number().int().min(0);
@@ -80,7 +80,7 @@ export type SpaceReport = z.infer<typeof spaceReport>;
 
 const time = z.string().meta({ description: 'ISO 8601.' });
 
-export const repositorySpace = z
+const repositorySpace = z
   .object({
     name: z.string(),
     stored_bytes: bytes.meta({ description: 'The whole directory, as it counts.' }),

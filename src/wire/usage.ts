@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
-import { bytes } from './bytes.ts';
+import { bytes } from './bounds.ts';
 import { grace, reported } from './grace.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
@@ -87,7 +87,7 @@ export const ownerRow = verdict
 
 export type OwnerRow = z.infer<typeof ownerRow>;
 
-export const unitRow = z
+const unitRow = z
   .object({
     host: z.string().meta({ description: 'The `[server] HOST_ID` of the host that it is on.' }),
     name: z.string().meta({ description: 'The path of a walked unit, the name of a reported one.' }),
@@ -173,5 +173,3 @@ export const usedUnit = z
     size: bytes,
   })
   .meta({ id: 'UsedUnit' });
-
-export type UsedUnit = z.infer<typeof usedUnit>;

@@ -5,8 +5,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import express from 'express';
 import t, { type Test } from 'tap';
-import { csvLine } from '../../src/api/csv.ts';
-import { type DownloadLimits, Downloads } from '../../src/api/downloads.ts';
+import { csvLine, type DownloadLimits, Downloads } from '../../src/api/downloads.ts';
 import { until } from '../e2e/ask.ts';
 
 const line = `${'x'.repeat(1023)}\n`;

@@ -1,8 +1,12 @@
 import t from 'tap';
-import { BegunCookies, begunSeconds, type PendingLogin } from '../../src/oauth/begun.ts';
-import { mergedClaims } from '../../src/oauth/claims.ts';
+import { mergedClaims } from '../../src/oauth/exchange.ts';
 import { secretKeysOf } from '../../src/oauth/index.ts';
-import { UsedOnce } from '../../src/oauth/used-once.ts';
+import {
+  begunSeconds,
+  type PendingLogin,
+  PendingSignIns,
+  UsedOnce,
+} from '../../src/oauth/pending-sign-ins.ts';
 
 const at = Date.parse('2026-11-21T09:00:00Z');
 const keys = secretKeysOf(['k'.repeat(32)]);
@@ -25,7 +29,7 @@ function sent(headers: readonly string[]): string {
 }
 
 t.test('what was begun is found by its state for ten minutes, by who holds the cookie', async t => {
-  const cookies = new BegunCookies(keys, 'http://127.0.0.1:3080/');
+  const cookies = new PendingSignIns(keys, 'http://127.0.0.1:3080/');
   const header = sent(cookies.begin(undefined, begunWith('s1')));
   t.match(cookies.find(header, 's1', at), begunWith('s1'));
   t.match(cookies.find(`a=b; ${header}; c`, 's1', at + begunSeconds * 1000 - 1), { state: 's1' });
@@ -33,7 +37,7 @@ t.test('what was begun is found by its state for ten minutes, by who holds the c
   t.equal(cookies.find(header, 's2', at), null);
   t.equal(cookies.find(undefined, 's1', at), null);
   t.equal(
-    new BegunCookies(secretKeysOf(['l'.repeat(32)]), 'http://127.0.0.1:3080/').find(header, 's1', at),
+    new PendingSignIns(secretKeysOf(['l'.repeat(32)]), 'http://127.0.0.1:3080/').find(header, 's1', at),
     null,
   );
   t.notMatch(header, /a-verifier/, 'and shows nothing of it');
@@ -42,9 +46,9 @@ t.test('what was begun is found by its state for ten minutes, by who holds the c
 t.test(
   'the cookie is for its own addresses alone, and goes over https where that is where pages are',
   async t => {
-    const [plain = ''] = new BegunCookies(keys, 'http://127.0.0.1:3080/').begin(undefined, begunWith('s'));
+    const [plain = ''] = new PendingSignIns(keys, 'http://127.0.0.1:3080/').begin(undefined, begunWith('s'));
     t.match(plain, /; Max-Age=600; Path=\/sign-in\/oauth2\/; HttpOnly; SameSite=Lax$/);
-    const [secure = ''] = new BegunCookies(keys, 'https://git.example/quota/').begin(
+    const [secure = ''] = new PendingSignIns(keys, 'https://git.example/quota/').begin(
       undefined,
       begunWith('s'),
     );
@@ -52,7 +56,7 @@ t.test(
       secure,
       /^softquota-sign-in-.*; Path=\/quota\/sign-in\/oauth2\/; HttpOnly; SameSite=Lax; Secure$/,
     );
-    const whole = new BegunCookies(keys, 'https://git.example/');
+    const whole = new PendingSignIns(keys, 'https://git.example/');
     const [ofHost = ''] = whole.begin(undefined, begunWith('s'));
     t.match(ofHost, /^__Host-softquota-sign-in-.*; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
     t.match(whole.find(sent([ofHost]), 's', at), { state: 's' });
@@ -62,7 +66,7 @@ t.test(
 );
 
 t.test('a browser keeps eight at most, and gives up the oldest', async t => {
-  const cookies = new BegunCookies(keys, 'http://127.0.0.1:3080/');
+  const cookies = new PendingSignIns(keys, 'http://127.0.0.1:3080/');
   const eight = Array.from({ length: 8 }, (_, index) =>
     sent(cookies.begin(undefined, begunWith(`s${index}`))),
   );

@@ -3,7 +3,6 @@
 import fc from 'fast-check';
 import t from 'tap';
 import {
-  type BegunGrace,
   decide,
   explain,
   type Graces,
@@ -15,6 +14,7 @@ import {
   passedLimits,
   type QuotaSettings,
   type Rule,
+  type RunningGrace,
   refusal,
   standing as standingWords,
   subjects,
@@ -34,7 +34,7 @@ const total = (bytes: number, more: Partial<Rule> = {}): Group => ({
   rules: [{ name: 'total', limitBytes: bytes, subjects: ['size:all'], ...more }],
 });
 
-function graces(since: number | null = null, differing: Partial<BegunGrace> = {}): Graces {
+function graces(since: number | null = null, differing: Partial<RunningGrace> = {}): Graces {
   return {
     now,
     begun: new Map(since === null ? [] : [['total', { since, isReported: false, ...differing }]]),

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { linksAt, putLink } from '../../identity/index.ts';
 import { issuerOf, mustBeSource, unlink } from '../../oauth/index.ts';
 import { knownName, link, mark, newLink } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { isoTime } from '../moments.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
@@ -12,18 +11,16 @@ import type { ApiServices } from '../services.ts';
 
 const path = '/admin/auths/{id}/links';
 const params = z.object({ id: mark });
-const linkParams = z.object({ id: mark, user: knownName });
+const one = { path: `${path}/{user}`, tag: 'sources', params: params.extend({ user: knownName }) } as const;
 
 export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listLinks',
-      method: 'get',
       path,
       tag: 'sources',
       summary: 'List the accounts that are linked at the provider of a source',
       description: 'Other sources with the same provider have the same links.',
-      access: administrators.read,
       params,
       faults: [404],
       answer: { status: 200, description: 'Links, in the order of creation', schema: z.array(link) },
@@ -39,13 +36,10 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
     }),
     route({
       id: 'linkUser',
+      ...one,
       method: 'put',
-      path: `${path}/{user}`,
-      tag: 'sources',
       summary: 'Link a user to an account at the provider of a source',
       description: 'From then on, a sign-in with that subject at the provider is a sign-in of this user.',
-      access: administrators.write,
-      params: linkParams,
       body: newLink,
       faults: [404, 409],
       mustBe: named => {
@@ -62,15 +56,12 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
     }),
     route({
       id: 'unlinkUser',
+      ...one,
       method: 'delete',
-      path: `${path}/{user}`,
-      tag: 'sources',
       summary: 'Unlink a user from the account at the provider of a source',
       description:
         'The next sign-in with that subject is treated like the first one. If a source made the user an ' +
         'administrator, ends.',
-      access: administrators.write,
-      params: linkParams,
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: async ({ params: { id, user } }, { caller }) => {

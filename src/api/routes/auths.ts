@@ -1,4 +1,4 @@
-/** `/admin/auths`: OAuth2 sources. */
+/** `/admin/auths`: OAuth2 sources; `/sign-in/sources`: those that the sign-in page offers. */
 
 import { z } from 'zod';
 import {
@@ -12,17 +12,23 @@ import {
   sourcesIn,
   unknownQuotaGroups,
 } from '../../oauth/index.ts';
-import { mark, newSource, type Source, savedSource, source, sourceEdit } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
+import {
+  mark,
+  newSource,
+  offeredSource,
+  type Source,
+  savedSource,
+  source,
+  sourceEdit,
+} from '../../wire/index.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editIn, wantedSource } from './source-fields.ts';
 
 const path = '/admin/auths';
-const params = z.object({ id: mark });
+const one = { path: `${path}/{id}`, tag: 'sources', params: z.object({ id: mark }) } as const;
 
 export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
-  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
   const shown = (document: SourceDocument): Source => ({
     ...sourceShown(document),
     client_secret_state: secretStates[clientSecretOf(document, keys).is],
@@ -37,11 +43,9 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
   return [
     route({
       id: 'listSources',
-      method: 'get',
       path,
       tag: 'sources',
       summary: 'OAuth2 sources, in the order of creation',
-      access: administrators.read,
       answer: { status: 200, description: 'Sources', schema: z.array(source) },
       handle: () => sourcesIn(documents.snapshot).map(shown),
     }),
@@ -54,7 +58,6 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       description:
         'The source is saved even if the provider cannot be reached; `warning` then has the reason. Enter `redirect_uri` of ' +
         'the answer at the provider.',
-      access: administrators.write,
       body: newSource,
       faults: [409],
       answer: { status: 201, description: 'The source', schema: savedSource },
@@ -68,30 +71,23 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
     }),
     route({
       id: 'getSource',
-      method: 'get',
-      path: `${path}/{id}`,
-      tag: 'sources',
+      ...one,
       summary: 'One OAuth2 source',
-      access: administrators.read,
-      params,
       faults: [404],
       answer: { status: 200, description: 'The source', schema: source },
       handle: named => shown(mustBeSource(documents.snapshot, named.params.id)),
     }),
     route({
       id: 'editSource',
+      ...one,
       method: 'patch',
-      path: `${path}/{id}`,
-      tag: 'sources',
       summary: 'Change an OAuth2 source',
       description:
         'If the source is no longer active, or has another provider, its users are signed out. Users whom it made administrators ' +
         'lose these rights then, and also if it looks for another group.',
-      access: administrators.write,
-      params,
       body: sourceEdit,
       faults: [404, 409],
-      mustBe,
+      mustBe: ({ id }) => void mustBeSource(documents.snapshot, id),
       answer: { status: 200, description: 'The source as it is now', schema: savedSource },
       handle: async (named, { caller }) => {
         const edit = editIn(named.body);
@@ -104,15 +100,12 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
     }),
     route({
       id: 'deleteSource',
+      ...one,
       method: 'delete',
-      path: `${path}/{id}`,
-      tag: 'sources',
       summary: 'Delete an OAuth2 source',
       description:
         'Users whom it made administrators lose these rights, and its users are signed out. Links stay: another source ' +
         'with the same provider uses them.',
-      access: administrators.write,
-      params,
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
@@ -123,3 +116,17 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
 }
 
 const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const;
+
+export function signInRoutes({ signIn }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listSignInSources',
+      path: '/sign-in/sources',
+      tag: 'sources',
+      summary: 'The sources that users can sign in with',
+      access: 'anybody',
+      answer: { status: 200, description: 'The active sources', schema: z.array(offeredSource) },
+      handle: () => [...signIn.offered()],
+    }),
+  ];
+}

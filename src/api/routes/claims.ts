@@ -59,7 +59,6 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
       description:
         'It does the same as a sign-in, in one change with one event, but makes nobody an administrator. With `[users] ' +
         'AUTO_CREATE = true` an unknown user is created.',
-      access: administrators.write,
       params,
       body: claimed,
       faults: [404, 409],

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import type { EventsPage } from '../../overview/index.ts';
 import { type Event, event, eventKinds } from '../../overview/index.ts';
 import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
-import { csvLine } from '../csv.ts';
+import { csvLine } from '../downloads.ts';
 import { isoTime } from '../moments.ts';
 import { type Call, csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -55,7 +54,6 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
   return [
     route({
       id: 'listEvents',
-      method: 'get',
       path: '/admin/quota/events',
       tag: 'operation',
       summary: 'Refusals, thresholds reached, policy changes and sign-ins, newest first',
@@ -63,7 +61,6 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
         'Events are kept for `[events] KEEP`. Refusals are added up per owner, actor, subject and hour; they and thresholds ' +
         'appear after about a second, policy changes at once. With `actor`, `q` or `since`, a page may have fewer events than ' +
         '`limit`, or none, and yet a next page: each request looks through 20,000 events at most.',
-      access: administrators.read,
       query: listQuery,
       answer: { ...eventsAnswer, schema: z.array(event).readonly() },
       handle: async ({ query }, call) => {
@@ -86,7 +83,6 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
       description:
         `At most the newest ${mostLines.toLocaleString('en-US')}. The columns are named in the first line; sizes are bytes. ` +
         'A text that a spreadsheet would take for a formula has an apostrophe before it.',
-      access: administrators.read,
       query: z.strictObject(filters),
       faults: [503],
       answer: { description: 'One line for each event' },

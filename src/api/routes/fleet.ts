@@ -14,7 +14,6 @@ import {
   repairOrder,
   sharedStore,
 } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -30,11 +29,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
   return [
     route({
       id: 'listHosts',
-      method: 'get',
       path: '/admin/quota/hosts',
       tag: 'operation',
       summary: 'The hosts that share this quota',
-      access: administrators.read,
       faults: [404, 503],
       answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
       handle: async () => {
@@ -52,7 +49,6 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       path: '/admin/quota/hosts/{host}',
       tag: 'operation',
       summary: 'Remove a host that no longer exists, with its usage',
-      access: administrators.write,
       params: z.object({ host: mark }),
       faults: [404, 409, 503],
       answer: { status: 204, description: 'Forgotten' },
@@ -69,11 +65,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
     }),
     route({
       id: 'getSharedStore',
-      method: 'get',
       path: '/admin/quota/store',
       tag: 'operation',
       summary: 'The state of the shared store',
-      access: administrators.read,
       faults: [404],
       answer: { status: 200, description: 'Its state', schema: sharedStore },
       handle: () => {
@@ -92,7 +86,6 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       tag: 'operation',
       summary:
         "Copy the data that only the shared store has to this host's own store, so that the host can continue alone",
-      access: administrators.write,
       body: copyOrder,
       faults: [404, 409, 503],
       answer: { status: 200, description: 'The contents of the own store', schema: copiedTo },
@@ -107,7 +100,6 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       path: '/admin/quota/store/repair',
       tag: 'operation',
       summary: 'Choose between two diverged policies, for all hosts',
-      access: administrators.write,
       body: repairOrder,
       faults: [404, 409, 503],
       answer: {

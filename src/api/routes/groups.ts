@@ -1,49 +1,52 @@
-/** `/admin/quota/groups`, with the rules in each. */
+/** `/admin/quota/groups`: groups, the rules in each, and its members. */
 
 import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import {
   addRuleToGroup,
+  assign,
   createGroup,
   deleteGroup,
   groupNamed,
   groupNamesIn,
   groupsIn,
   groupWithRules,
+  mustBeGroup,
   removeRuleFromGroup,
+  unassign,
 } from '../../policy/index.ts';
 import { printable } from '../../text/index.ts';
-import { group, knownName, newGroup } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
+import { group, knownName, newGroup, user } from '../../wire/index.ts';
+import { ownerToAssign } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { editOf, groupShown } from './shapes.ts';
+import { editOf, groupShown, userShown } from './shapes.ts';
 
 const path = '/admin/quota/groups/{group}';
 const params = z.object({ group: knownName });
-const rulePath = `${path}/rules/{rule}`;
-const ruleParams = z.object({ group: knownName, rule: knownName });
+const one = { path, tag: 'policy', params, faults: [404] } as const;
+const oneRule = {
+  path: `${path}/rules/{rule}`,
+  tag: 'policy',
+  params: params.extend({ rule: knownName }),
+} as const;
 
 export function groupRoutes({ documents }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listGroups',
-      method: 'get',
       path: '/admin/quota/groups',
       tag: 'policy',
       summary: 'All groups with their rules, in the order of creation',
-      access: administrators.read,
       answer: { status: 200, description: 'Groups', schema: z.array(group) },
       handle: () => groupsIn(documents.snapshot).map(groupShown),
     }),
     route({
       id: 'listGroupNames',
-      method: 'get',
       path: '/admin/quota/group-names',
       tag: 'policy',
       summary: 'Only the names of all groups, in the order of creation',
-      access: administrators.read,
       answer: { status: 200, description: 'Names', schema: z.array(z.string()) },
       handle: () => groupNamesIn(documents.snapshot),
     }),
@@ -55,7 +58,6 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       summary: 'Create a group, and those of its rules that do not exist yet',
       description:
         'Either everything is created or nothing. An existing rule is used unchanged, whatever the request says about it.',
-      access: administrators.write,
       body: newGroup,
       faults: [409],
       mustNotBe: json => mustNotBeGroup(documents.snapshot, json),
@@ -73,37 +75,25 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getGroup',
-      method: 'get',
-      path,
-      tag: 'policy',
+      ...one,
       summary: 'One group with its rules',
-      access: administrators.read,
-      params,
-      faults: [404],
       answer: { status: 200, description: 'The group', schema: group },
       handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
     }),
     route({
       id: 'deleteGroup',
+      ...one,
       method: 'delete',
-      path,
-      tag: 'policy',
       summary: 'Delete a group and its memberships; its rules remain',
-      access: administrators.write,
-      params,
-      faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { caller }) =>
         documents.transact(({ changes }) => deleteGroup(changes, named.params.group), caller),
     }),
     route({
       id: 'addRuleToGroup',
+      ...oneRule,
       method: 'put',
-      path: rulePath,
-      tag: 'policy',
       summary: 'Add a rule to a group',
-      access: administrators.write,
-      params: ruleParams,
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { caller }) =>
@@ -114,12 +104,9 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
     }),
     route({
       id: 'removeRuleFromGroup',
+      ...oneRule,
       method: 'delete',
-      path: rulePath,
-      tag: 'policy',
       summary: 'Remove a rule from a group; the rule itself remains',
-      access: administrators.write,
-      params: ruleParams,
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
@@ -139,4 +126,67 @@ function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
   if (named.success && groupNamed(snapshot, named.data.name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(named.data.name)} exists already`);
   }
+}
+
+const usersPath = `${path}/users`;
+const oneUser = {
+  path: `${usersPath}/{user}`,
+  tag: 'policy',
+  params: params.extend({ user: knownName }),
+} as const;
+
+export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listUsersInGroup',
+      path: usersPath,
+      tag: 'policy',
+      summary: 'List the members of a group, in the order in which they were added',
+      description: 'Without owners to whom it applies only as a default group.',
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
+      handle: named => usersIn({ documents, ledger }, named.params.group),
+    }),
+    route({
+      id: 'addUserToGroup',
+      ...oneUser,
+      method: 'put',
+      summary: 'Add a user or an organization to a group',
+      description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
+      faults: [404, 409],
+      answer: { status: 204, description: 'It is in' },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => {
+          mustBeGroup(transaction.changes, named.params.group);
+          const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
+          assign(transaction.changes, id, named.params.group);
+        }, caller),
+    }),
+    route({
+      id: 'removeUserFromGroup',
+      ...oneUser,
+      method: 'delete',
+      summary: 'Remove a user or an organization from a group',
+      faults: [404],
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => {
+          mustBeGroup(transaction.changes, named.params.group);
+          unassign(transaction.changes, transaction.mustBeOwner(named.params.user).id, named.params.group);
+        }, caller),
+    }),
+  ];
+}
+
+/** Throws `not_found`. */
+function usersIn(
+  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
+  group: string,
+): z.infer<typeof user>[] {
+  mustBeGroup(documents.snapshot, group);
+  return ledger.policy.membersOf(group).flatMap(id => {
+    const owner = documents.owners.byId(id);
+    return owner === undefined ? [] : [userShown(documents.snapshot, owner)];
+  });
 }

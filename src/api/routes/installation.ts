@@ -1,7 +1,8 @@
-/** Faults of the installation, and a backup of it. */
+/** Problems of the installation, a backup of it, and what anybody may know: the version and the API's description. */
 
 import { z } from 'zod';
-import { finding } from '../../wire/index.ts';
+import { version } from '../../version.ts';
+import { finding, versionReport } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -10,17 +11,14 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
   return [
     route({
       id: 'listFindings',
-      method: 'get',
       path: '/admin/quota/findings',
       tag: 'operation',
       summary: 'The problems of this installation, the worst first',
-      access: administrators.read,
       answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
       handle: () => findings(),
     }),
     route({
       id: 'takeBackup',
-      method: 'get',
       path: '/admin/backup',
       tag: 'operation',
       summary: 'A backup of everything that cannot be measured again',
@@ -38,3 +36,28 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
     }),
   ];
 }
+
+export const aboutRoutes: readonly Route[] = [
+  route({
+    id: 'getVersion',
+    path: '/version',
+    tag: 'about',
+    summary: 'The version of softquota',
+    access: 'anybody',
+    answer: { status: 200, description: 'The version', schema: versionReport },
+    handle: () => ({ version }),
+  }),
+  route({
+    id: 'getDescription',
+    path: '/openapi.json',
+    tag: 'about',
+    summary: 'This description',
+    access: 'anybody',
+    answer: {
+      status: 200,
+      description: 'An OpenAPI 3.1 document',
+      schema: z.looseObject({ openapi: z.string().meta({ description: 'The version of OpenAPI.' }) }),
+    },
+    handle: async () => (await import('../../../docs/openapi.json', { with: { type: 'json' } })).default,
+  }),
+];

@@ -12,7 +12,6 @@ import {
   noticeTest,
   noticeTestOrder,
 } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -31,14 +30,12 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listNotices',
-      method: 'get',
       path,
       tag: 'operation',
       summary: 'Where notices go, and what waits or could not be delivered, the newest first',
       description:
         'What was delivered is not listed. Addresses of webhooks and secrets are never shown. A notice that waits is ' +
         'tried again by itself, with growing waits.',
-      access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'The places, and the first deliveries', schema: noticeList },
       handle: ({ query: { state, limit } }) => ({
@@ -75,7 +72,6 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       tag: 'operation',
       summary: 'Send a trial to a webhook or by mail, and say what became of it',
       description: 'It is sent at once and once, past what waits. A trial has the type `test`.',
-      access: administrators.write,
       body: noticeTestOrder,
       faults: [404],
       answer: { status: 200, description: 'Whether it was delivered, and else why not', schema: noticeTest },
@@ -90,7 +86,6 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       path: `${path}/send-again`,
       tag: 'operation',
       summary: 'Send all dead notices again',
-      access: administrators.write,
       faults: [503],
       answer: { status: 200, description: 'How many', schema: noticesSentAgain },
       handle: async () => ({ count: await notices.sendAgain(null) }),
@@ -101,7 +96,6 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       path: `${path}/{id}/send-again`,
       tag: 'operation',
       summary: 'Send a dead notice again',
-      access: administrators.write,
       params,
       faults: [404, 409, 503],
       answer: { status: 200, description: 'One', schema: noticesSentAgain },
@@ -121,7 +115,6 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'getMailWish',
-      method: 'get',
       path: own,
       tag: 'own',
       summary: 'Whether you get mails about your own quota',

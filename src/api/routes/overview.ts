@@ -1,15 +1,21 @@
-/** `/overview` and `/history`: all owners together, and the usage history. */
+/** `/overview` and `/history`: all owners together, and the usage history of each. */
 
 import { z } from 'zod';
-import { totalOf } from '../../overview/index.ts';
-import { asTree } from '../../quota/index.ts';
-import { history, historyRanges, knownName, overview, type UnownedKind } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
+import { dailyDays, hourlyDays, type Range, reachedAt, totalOf } from '../../overview/index.ts';
+import { asTree, leaves } from '../../quota/index.ts';
+import {
+  type Growth,
+  type History,
+  history,
+  historyRanges,
+  knownName,
+  overview,
+  type UnownedKind,
+} from '../../wire/index.ts';
 import { isoTime } from '../moments.ts';
-import { knownOwner } from '../owners.ts';
+import { type KnownOwner, knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { pastOf, pastOfAll } from './past.ts';
 import { scanShown } from './shapes.ts';
 
 /** For each disk that hangs, and only the first time. */
@@ -27,11 +33,9 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
   return [
     route({
       id: 'getOverview',
-      method: 'get',
       path: '/admin/quota/overview',
       tag: 'owners',
       summary: 'Sums over all owners, the disks, and the refusals of the last days',
-      access: administrators.read,
       answer: { status: 200, description: 'The overview', schema: overview },
       handle: async () => {
         const [disks, refusals, figures] = await Promise.all([
@@ -81,11 +85,9 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getHistory',
-      method: 'get',
       path: '/admin/quota/history',
       tag: 'owners',
       summary: 'The usage history of one owner or of all owners together',
-      access: administrators.read,
       query: z.strictObject({
         owner: knownName.min(1).optional().meta({ description: 'Without it: all owners together.' }),
         range,
@@ -100,4 +102,45 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
 
 function sumOf(kinds: readonly UnownedKind[]): number {
   return kinds.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** The usage that growth is measured against. */
+interface Against {
+  readonly used: number | null;
+  readonly limit: number | null;
+}
+
+type Services = Pick<ApiServices, 'history' | 'ledger' | 'now' | 'totals'>;
+
+/** The history of one owner, with the growth against the limit for everything. */
+export function pastOf(services: Services, owner: KnownOwner, range: Range): Promise<History> {
+  return pastShown(services, { ownerId: owner.id, range }, services.ledger.deciderFor(owner)('size:all'));
+}
+
+async function pastOfAll(services: Services, range: Range): Promise<History> {
+  const { usage } = await services.totals.lately(countingMs);
+  return pastShown(services, { ownerId: null, range }, { used: totalOf(usage), limit: null });
+}
+
+async function pastShown(
+  { history, now }: Services,
+  { ownerId, range }: { readonly ownerId: number | null; readonly range: Range },
+  against: Against,
+): Promise<History> {
+  const { points, growth } = await history.of(ownerId, range);
+  return {
+    leaves: [...leaves],
+    points: points.map(({ at, usage }) => ({ at: isoTime(at), bytes: usage })),
+    kept: { hourly_days: hourlyDays, daily_days: dailyDays },
+    growth: growth === null ? null : growthShown(growth, against, now()),
+  };
+}
+
+function growthShown(
+  { perDay, since }: { readonly perDay: number; readonly since: number },
+  { used, limit }: Against,
+  now: number,
+): Growth {
+  const at = used === null || limit === null ? null : reachedAt(perDay, used, limit, now);
+  return { per_day: perDay, since: isoTime(since), used, limit, reached_at: isoTime(at) };
 }

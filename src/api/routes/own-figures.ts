@@ -9,13 +9,11 @@ import { explanation, history, type OwnReport, ownReport } from '../../wire/inde
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
-import { autoGrantShown } from './asked.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
-import { askedDecision, explanationOf } from './explanation.ts';
-import { range } from './overview.ts';
+import { pastOf, range } from './overview.ts';
 import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
-import { pastOf } from './past.ts';
-import { reportOf } from './reports.ts';
+import { askedDecision, explanationOf, reportOf } from './reports.ts';
+import { autoGrantShown } from './shapes.ts';
 
 const mostUnits = 100;
 
@@ -29,14 +27,12 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
   return [
     route({
       ...operationOf(scope, 'getReportOf', '/report'),
-      method: 'get',
       summary: 'The whole report, with the names of the deciding groups and rules',
       answer: { status: 200, description: 'The report', schema: ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
     route({
       ...operationOf(scope, 'explainDecisionOf', '/explain'),
-      method: 'get',
       summary: 'The whole reasoning of a decision',
       query: z.strictObject(askedDecision),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
@@ -44,7 +40,6 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
     }),
     route({
       ...operationOf(scope, 'getHistoryOf', '/history'),
-      method: 'get',
       summary: 'The usage history',
       query: z.strictObject({ range }),
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
@@ -52,7 +47,6 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
     }),
     route({
       ...operationOf(scope, 'listEventsOf', '/events'),
-      method: 'get',
       summary: 'Refusals and thresholds reached, newest first',
       description: 'Only of this owner, not of an earlier owner with the same name.',
       query: z.strictObject({

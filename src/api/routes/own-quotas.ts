@@ -11,9 +11,8 @@ import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
-import { allowanceShown } from './asked.ts';
 import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
-import { ownQuotaShown } from './shapes.ts';
+import { allowanceShown, ownQuotaShown } from './shapes.ts';
 
 /** Lists of units, each with the subject of what is in it. */
 const lists = {
@@ -39,7 +38,6 @@ function quotaRoutes(
   return [
     route({
       ...operationOf(scope, 'getQuotaOf', ''),
-      method: 'get',
       summary: 'The usage and its limits',
       answer: { status: 200, description: 'Use and limits', schema: ownQuotaInfo },
       handle: (input, { caller }) => {
@@ -51,7 +49,6 @@ function quotaRoutes(
     }),
     route({
       ...operationOf(scope, 'checkQuotaOf', '/check'),
-      method: 'get',
       summary: 'Tells whether an action that adds data of this kind may start',
       query: z.object({ subject: askedSubject }),
       answer: { status: 200, description: 'Yes or no', schema: z.boolean() },
@@ -63,7 +60,6 @@ function quotaRoutes(
     ...Object.entries(lists).map(([list, subject]) =>
       route({
         ...operationOf(scope, `list${list[0]?.toUpperCase()}${list.slice(1)}Of`, `/${list}`),
-        method: 'get',
         summary: `The ${list} that use space, largest first`,
         query: unitsQuery,
         answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pagingHeaders },

@@ -5,7 +5,7 @@ import type { Owners } from '../../documents/index.ts';
 import type { OwnerSize } from '../../ledger/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
-import { foundIn } from '../../slices.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import { knownName, type OwnerState, ownerStates, ownerType, text } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -49,7 +49,7 @@ export const ownersQuery = {
 
 const asked = z.object(ownersQuery);
 
-export type OwnersQuery = z.output<typeof asked>;
+type OwnersQuery = z.output<typeof asked>;
 
 /** An owner's place in the list; what is shown is read when it is shown. */
 export class RankedOwner {
@@ -71,12 +71,12 @@ export class RankedOwner {
   }
 }
 
-export interface OwnerList {
-  /** null: see `foundIn`. */
+interface OwnerList {
+  /** null: see `filterMapInSlices`. */
   readonly owners: Iterable<RankedOwner | null>;
   readonly order: (a: RankedOwner, b: RankedOwner) => number;
-  /** The parameters as they are in an address. */
-  readonly parameters: Readonly<Record<string, string>>;
+  /** The parameters of the list's address. */
+  readonly parameters: Readonly<Record<string, string | undefined>>;
 }
 
 /** Throws `not_found` where there is no such group. */
@@ -92,14 +92,7 @@ export async function ownerList(
   return {
     owners: chosen(services, query, isIn),
     order: (a, b) => (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
-    parameters: {
-      sort,
-      order,
-      ...(q === '' ? {} : { q }),
-      ...(state === undefined ? {} : { state: state.join(',') }),
-      ...(group === undefined ? {} : { group }),
-      ...(type === undefined ? {} : { type }),
-    },
+    parameters: { sort, order, q, state: state?.join(','), group, type },
   };
 }
 
@@ -114,7 +107,7 @@ function chosen(
     (type === undefined || owners.atRow(row)?.type === type) &&
     (isIn === null || isIn(id));
   const counts = sort === 'name' || sort === 'percent' || sort === 'total' ? 'size:all' : sort;
-  return foundIn(ledger.ownerSizes(leafMask(counts), owners.keyOf(q)), size => {
+  return filterMapInSlices(ledger.ownerSizes(leafMask(counts), owners.keyOf(q)), size => {
     if (size === null) return null;
     if (!isMeant(size)) return undefined;
     const { row, id, bytes } = size;

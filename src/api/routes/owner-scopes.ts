@@ -10,6 +10,7 @@ import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import { printable } from '../../text/index.ts';
 import { knownName } from '../../wire/index.ts';
 import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
+import { listAddress } from '../pages.ts';
 import type { Tag } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -67,7 +68,7 @@ export function operationOf(
 
 /** The address of an operation for the owner of this name, where pages of it lie. */
 export function addressIn({ path }: OwnerScope, baseUrl: string, name: string, below: string): URL {
-  return new URL(`api/v1${path.replace('{org}', encodeURIComponent(name))}${below}`, baseUrl);
+  return listAddress(baseUrl, `${path.replace('{org}', encodeURIComponent(name))}${below}`);
 }
 
 function callerAsOwner({ ledger }: Services, { name }: Caller): KnownOwner {

@@ -1,16 +1,27 @@
-/** `/admin/quota/policy`: all rules and groups, and who is in which, as one document. */
+/** `/admin/quota/policy`, `/lint` and `/simulate`: the policy as one document, and a draft of it tried out. */
 
 import { z } from 'zod';
 import type { Transaction } from '../../documents/index.ts';
-import { newWholePolicy, replacedPolicy, wholePolicy } from '../../wire/index.ts';
+import { renamedOwners } from '../../ledger/index.ts';
+import { lintIn } from '../../policy/index.ts';
+import {
+  draftPolicy,
+  newWholePolicy,
+  policyFault,
+  queryNumber,
+  replacedPolicy,
+  simulation,
+  wholePolicy,
+} from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { simulate } from '../simulate.ts';
 import { mustBeSound } from '../sound-policy.ts';
-import { mustBeForThis, replaceWholePolicy, wholePolicyOf } from '../whole-policy.ts';
+import { replaceWholePolicy, requireCurrentVersion, wholePolicyOf } from '../whole-policy.ts';
 
 /** Room for some hundred thousand owners; who may not rule is refused before a byte of it is read. */
-export const mostPolicyBytes = 16 * 1024 * 1024;
+const mostPolicyBytes = 16 * 1024 * 1024;
 
 const path = '/admin/quota/policy';
 const flag = z
@@ -21,13 +32,11 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
   return [
     route({
       id: 'getPolicy',
-      method: 'get',
       path,
       tag: 'policy',
       summary: 'All rules, groups and memberships',
       description:
         'The answer is long if many owners are in groups: to ask again, send the `ETag` of the last answer.',
-      access: administrators.read,
       answer: {
         status: 200,
         description: 'The policy in force',
@@ -45,7 +54,6 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       description:
         'Either the whole policy comes into force or nothing. The body can have up to 16 MiB. With the `version` of a policy, ' +
         'the request is refused if somebody has changed that policy meanwhile.',
-      access: administrators.write,
       mostBytes: mostPolicyBytes,
       longBody: 'newWholePolicy',
       query: z.strictObject({
@@ -61,7 +69,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       answer: { status: 200, description: 'The policy as it is now', schema: replacedPolicy },
       handle: async ({ query, body }, { caller }) => {
         const createUsers = query.create_users ?? autoCreate;
-        mustBeForThis(ledger, body);
+        requireCurrentVersion(ledger, body);
         await mustBeSound(ledger, body, createUsers);
         const replace = (transaction: Transaction) =>
           replaceWholePolicy(ledger, transaction, body, createUsers);
@@ -69,6 +77,41 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
           ? documents.dryRunInSlices(replace)
           : documents.transactInSlices(replace, caller);
       },
+    }),
+  ];
+}
+
+export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'lintPolicy',
+      path: '/admin/quota/lint',
+      tag: 'policy',
+      summary: 'Possible mistakes in the policy',
+      description:
+        'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
+      answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
+      handle: () => [...lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
+    }),
+    route({
+      id: 'simulatePolicy',
+      method: 'post',
+      path: '/admin/quota/simulate',
+      tag: 'policy',
+      summary: 'Owners who would be newly refused or allowed with another policy',
+      description: 'Decides as if `[quota] ENABLED` were true. Nothing is changed.',
+      access: administrators.read,
+      mostBytes: mostPolicyBytes,
+      longBody: 'draftPolicy',
+      query: z.strictObject({
+        limit: queryNumber(1, 1000, 100).meta({
+          description: 'How many refused and how many allowed owners are listed.',
+        }),
+      }),
+      body: draftPolicy,
+      faults: [409],
+      answer: { status: 200, description: 'The differences', schema: simulation },
+      handle: ({ query, body }) => simulate(ledger, body, query.limit),
     }),
   ];
 }

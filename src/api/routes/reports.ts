@@ -1,14 +1,28 @@
-/** Reports about one owner, to administrators and to the owner. */
+/** Reports about one owner and the reasoning of decisions, for administrators and the owner. */
 
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
 import { stateOfKind, worstKind } from '../../overview/index.ts';
 import { allowancesOf } from '../../policy/index.ts';
-import { asTree, bytesUnder, leafMask, subjects } from '../../quota/index.ts';
-import type { OwnerReport, OwnerRow, UnitRow } from '../../wire/index.ts';
+import {
+  asTree,
+  bytesUnder,
+  type Decision,
+  type ExplainedStep,
+  leafMask,
+  type Subject,
+  subjects,
+} from '../../quota/index.ts';
+import {
+  askedSize,
+  askedSubject,
+  type Explanation,
+  type OwnerReport,
+  type OwnerRow,
+  type UnitRow,
+} from '../../wire/index.ts';
 import { isoTime } from '../moments.ts';
 import type { ApiServices } from '../services.ts';
-import { allowanceShown } from './asked.ts';
-import { verdictShown } from './shapes.ts';
+import { allowanceAdded, allowanceShown, graceAdded, verdictShown } from './shapes.ts';
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
   // Reserved bytes change nobody's state.
@@ -68,4 +82,61 @@ export async function reportOf(
 
 function percentOf({ used, limit }: Pick<OwnerRow, 'used' | 'limit'>): number | null {
   return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
+}
+
+/** The parameters that say which decision. */
+export const askedDecision = { subject: askedSubject, size: askedSize } as const;
+
+export function explanationOf(
+  { ledger }: Pick<ApiServices, 'ledger'>,
+  name: string,
+  { subject, size }: { readonly subject: Subject; readonly size: number },
+): Explanation {
+  const { settings, addingBytes, steps, decision, reporting } = ledger.explain(name, subject, size);
+  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
+  return {
+    subject,
+    settings: {
+      enabled,
+      refuse_when: refuseWhen,
+      uncovered,
+      precise,
+      mode,
+      total_bytes: totalBytes,
+    },
+    adding_bytes: addingBytes,
+    steps: steps.map(stepShown),
+    decision: decisionShown(decision),
+    ...(reporting === undefined
+      ? {}
+      : {
+          reporting: { steps: reporting.steps.map(stepShown), decision: decisionShown(reporting.decision) },
+        }),
+  };
+}
+
+function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number] {
+  return {
+    step,
+    groups: groups.map(group => ({
+      ...group,
+      rules: group.rules.map(({ allowance, grace, ...rule }) => ({
+        ...rule,
+        ...allowanceAdded(allowance),
+        ...graceAdded(grace),
+      })),
+    })),
+  };
+}
+
+function decisionShown(decision: Decision): Explanation['decision'] {
+  const { by, step, subjects, warnPercent } = decision;
+  return {
+    by,
+    step,
+    ...verdictShown(decision),
+    subjects,
+    reserved: decision.by === 'rule' ? decision.reserved : 0,
+    warn_percent: warnPercent,
+  };
 }

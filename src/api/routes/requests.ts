@@ -1,16 +1,37 @@
-/** `/user/quota/requests` and `/orgs/{org}/quota/requests`: owners ask for more, and see the answers. */
+/** Requests for more space: owners ask for it and see the answers, administrators read and answer them. */
 
 import { z } from 'zod';
+import type { Snapshot } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
-import { ask, requestsOf, withdraw } from '../../policy/index.ts';
-import { givenId, newRequest, spaceRequest } from '../../wire/index.ts';
+import {
+  ask,
+  declineRequest,
+  everyRequest,
+  grantRequest,
+  latestFirst,
+  mustBeRequest,
+  type RequestEntry,
+  requestsOf,
+  withdraw,
+} from '../../policy/index.ts';
+import { filterMapInSlices } from '../../slices.ts';
+import {
+  declineOrder,
+  givenId,
+  grantOrder,
+  newRequest,
+  requestStates,
+  type SpaceRequest,
+  spaceRequest,
+} from '../../wire/index.ts';
 import { momentOf } from '../moments.ts';
-import { roleOver } from '../owners.ts';
+import { mustNotGiveThemselves, roleOver } from '../owners.ts';
+import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { requestShown } from './asked.ts';
 import { type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
+import { requestShown } from './shapes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {
   return ownerScopes(services).flatMap(scope => requestRoutesOf(services, scope));
@@ -36,7 +57,6 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
   return [
     route({
       ...operationOf(scope, 'listRequestsOf', '/requests'),
-      method: 'get',
       summary: 'The requests for more space, and their answers, the latest first',
       answer: { status: 200, description: 'Requests', schema: z.array(spaceRequest) },
       handle: (input, { caller }) =>
@@ -94,5 +114,98 @@ function mustBeSwitchedOn({ asking }: ApiServices): void {
   throw new SoftquotaError(
     'not_permitted',
     '[requests] ENABLED is false: more space cannot be asked for here',
+  );
+}
+
+const path = '/admin/quota/requests';
+const params = z.object({ id: givenId });
+
+const listQuery = z.strictObject({
+  state: z.enum(requestStates).optional().meta({ description: 'Only these.' }),
+  ...pageQuery,
+});
+
+export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
+  const { documents, baseUrl, now } = services;
+  const mustBe = (named: z.infer<typeof params>) => void mustBeRequest(documents.snapshot, named.id);
+  return [
+    route({
+      id: 'listRequests',
+      path,
+      tag: 'owners',
+      summary: 'Requests for more space, the latest first',
+      query: listQuery,
+      answer: { status: 200, description: 'One page', schema: z.array(spaceRequest), headers: pagingHeaders },
+      handle: async ({ query }, call) => {
+        const { state } = query;
+        const entries = inState(documents.snapshot, state);
+        const address = listAddress(baseUrl(), path, { state });
+        const page = await tellPage(call, { entries, compare: latestFirst, address }, query);
+        return page.map(entry => requestShown(documents.owners, entry));
+      },
+    }),
+    route({
+      id: 'grantRequest',
+      method: 'post',
+      path: `${path}/{id}/grant`,
+      tag: 'owners',
+      summary: 'Grant a request, as it was asked for or otherwise',
+      description:
+        'Gives the owner an allowance in the same step. Nobody can grant a request of their own, or one for an organization ' +
+        'that they own.',
+      params,
+      body: grantOrder,
+      faults: [404, 409],
+      mustBe,
+      answer: { status: 200, description: 'The request with its answer', schema: spaceRequest },
+      handle: async (named, { caller }) => {
+        const { id } = named.params;
+        const { owner: ownerId, askedBy } = mustBeRequest(documents.snapshot, id);
+        mustNotGiveThemselves(services, caller, { ownerId, askedById: askedBy.id });
+        const { bytes, until, words } = named.body;
+        const entry = await documents.transact(
+          transaction =>
+            grantRequest(transaction, id, {
+              bytes: bytes ?? undefined,
+              until: momentOf(until) ?? undefined,
+              words: words ?? '',
+              by: caller.name,
+              isAutomatic: false,
+              now: now(),
+            }),
+          caller,
+        );
+        return requestShown(documents.owners, entry);
+      },
+    }),
+    route({
+      id: 'declineRequest',
+      method: 'post',
+      path: `${path}/{id}/decline`,
+      tag: 'owners',
+      summary: 'Decline a request, with a message to the owner',
+      params,
+      body: declineOrder,
+      faults: [404, 409],
+      mustBe,
+      answer: { status: 200, description: 'The request with its answer', schema: spaceRequest },
+      handle: async (named, { caller }) => {
+        const answer = { words: named.body.words, by: caller.name, now: now() };
+        const entry = await documents.transact(
+          transaction => declineRequest(transaction, named.params.id, answer),
+          caller,
+        );
+        return requestShown(documents.owners, entry);
+      },
+    }),
+  ];
+}
+
+function inState(
+  snapshot: Snapshot,
+  state: SpaceRequest['state'] | undefined,
+): Generator<RequestEntry | null> {
+  return filterMapInSlices(everyRequest(snapshot), entry =>
+    state === undefined || entry[1].state === state ? entry : undefined,
   );
 }

@@ -4,24 +4,24 @@ import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
 import { createRule, deleteRule, editRule, mustBeRule, rulesIn } from '../../policy/index.ts';
 import { knownName, newRule, rule, ruleEdit } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editOf, newRuleFrom, ruleShown } from './shapes.ts';
 
-const path = '/admin/quota/rules/{rule}';
-const params = z.object({ rule: knownName });
+const one = {
+  path: '/admin/quota/rules/{rule}',
+  tag: 'policy',
+  params: z.object({ rule: knownName }),
+  faults: [404],
+} as const;
 
 export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
-  const mustBe = (named: z.infer<typeof params>) => void mustBeRule(documents.snapshot, named.rule);
   return [
     route({
       id: 'listRules',
-      method: 'get',
       path: '/admin/quota/rules',
       tag: 'policy',
       summary: 'All rules, in the order of creation',
-      access: administrators.read,
       answer: { status: 200, description: 'Rules', schema: z.array(rule) },
       handle: () => rulesIn(documents.snapshot).map(ruleShown),
     }),
@@ -32,7 +32,6 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
       tag: 'policy',
       summary: 'Create a rule',
       description: 'It limits nobody until it is in a group.',
-      access: administrators.write,
       body: newRule,
       faults: [409],
       answer: { status: 201, description: 'The rule', schema: rule },
@@ -44,40 +43,27 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getRule',
-      method: 'get',
-      path,
-      tag: 'policy',
+      ...one,
       summary: 'One rule',
-      access: administrators.read,
-      params,
-      faults: [404],
       answer: { status: 200, description: 'The rule', schema: rule },
       handle: ({ params: { rule: name } }) => shownOf(documents.snapshot, name),
     }),
     route({
       id: 'editRule',
+      ...one,
       method: 'patch',
-      path,
-      tag: 'policy',
       summary: 'Change a rule in every group that has it',
-      access: administrators.write,
-      params,
       body: ruleEdit,
-      faults: [404],
-      mustBe,
+      mustBe: named => void mustBeRule(documents.snapshot, named.rule),
       answer: { status: 200, description: 'The rule as it is now', schema: rule },
       handle: async ({ params: { rule: name }, body }, { caller }) =>
         ruleShown(await documents.transact(({ changes }) => editRule(changes, name, editOf(body)), caller)),
     }),
     route({
       id: 'deleteRule',
+      ...one,
       method: 'delete',
-      path,
-      tag: 'policy',
       summary: 'Delete a rule, and remove it from every group',
-      access: administrators.write,
-      params,
-      faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { rule: name } }, { caller }) =>
         documents.transact(({ changes }) => deleteRule(changes, name), caller),

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { mark, scanOrder, scanReport } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
@@ -16,7 +15,6 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
       path: '/admin/quota/scans',
       tag: 'operation',
       summary: 'Measure now',
-      access: administrators.write,
       body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
       answer: { status: 202, description: 'The scan, which runs in the background', schema: scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
@@ -28,21 +26,17 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
     }),
     route({
       id: 'listScans',
-      method: 'get',
       path: '/admin/quota/scans',
       tag: 'operation',
       summary: 'Waiting, running and recent scans',
-      access: administrators.read,
       answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
       handle: () => scanner.runs().map(scanShown),
     }),
     route({
       id: 'getScan',
-      method: 'get',
       path: '/admin/quota/scans/{id}',
       tag: 'operation',
       summary: 'One scan',
-      access: administrators.read,
       params: z.object({ id: mark }),
       faults: [404],
       answer: { status: 200, description: 'The scan', schema: scanReport },

@@ -14,7 +14,7 @@ import {
   roleIn,
   type SignIn,
 } from '../../identity/index.ts';
-import { foundIn } from '../../slices.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import { printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
@@ -28,18 +28,17 @@ import {
   signIn,
   signInLink,
 } from '../../wire/index.ts';
-import { administrators, refuse } from '../access.ts';
+import { refuse } from '../access.ts';
 import type { Browser } from '../asker.ts';
 import { isoTime } from '../moments.ts';
-import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
-import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { knownOwner, ownOrAdministered } from '../owners.ts';
+import { listAddress, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { everybodysQuery, newestFirst } from './tokens.ts';
 
 const path = '/users/{user}/sessions';
 const params = z.object({ user: knownName });
-const sessionParams = z.object({ user: knownName, id: mark });
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
 export function sessionRoutes({
@@ -51,9 +50,6 @@ export function sessionRoutes({
   host,
   baseUrl,
 }: ApiServices): readonly Route[] {
-  const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
-    mustBeOwnOrAdministered(ledger, named.user, caller, to);
-
   /** The host's own store, or the one that hosts share. */
   const storeAwaySince = (): string | null => {
     const since = [ledger.storeAway, fleet?.state.away].flatMap(away => away?.since ?? []);
@@ -94,7 +90,6 @@ export function sessionRoutes({
   return [
     route({
       id: 'getSession',
-      method: 'get',
       path: '/session',
       tag: 'users',
       summary: 'The user who is signed in',
@@ -158,15 +153,11 @@ export function sessionRoutes({
     }),
     route({
       id: 'listSessions',
-      method: 'get',
       path,
-      tag: 'users',
+      ...ownOrAdministered(ledger, 'read'),
       summary: 'The sessions of a user in browsers, in the order of creation',
       description: 'The sessions of other users need an administrator and also the scope `read:admin`.',
-      access: { area: 'user', to: 'read' },
       params,
-      faults: [404],
-      mustBe: mustBe('read'),
       answer: { status: 200, description: 'Sessions', schema: z.array(sessionRow) },
       handle: (named, { caller }) =>
         identity
@@ -175,26 +166,22 @@ export function sessionRoutes({
     }),
     route({
       id: 'listAllSessions',
-      method: 'get',
       path: '/admin/sessions',
       tag: 'users',
       summary: 'The sessions of all users in browsers, the newest first',
-      access: administrators.read,
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anySession), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { owners } = documents;
         const wanted = owners.keyOf(query.q);
-        const found = foundIn(identity.everySession(), known => {
+        const found = filterMapInSlices(identity.everySession(), known => {
           const user = owners.byId(known.document.owner);
           return user?.key.includes(wanted) ? { known, user: user.name } : undefined;
         });
-        const { entries, total } = await pageOf(found, query, (a, b) =>
-          newestFirst(a.known.document, b.known.document),
-        );
-        const address = new URL('api/v1/admin/sessions', baseUrl());
-        if (query.q !== '') address.searchParams.set('q', query.q);
-        tellPages(call, query, total, address);
+        const compare = (a: { known: KnownSession }, b: { known: KnownSession }) =>
+          newestFirst(a.known.document, b.known.document);
+        const address = listAddress(baseUrl(), '/admin/sessions', { q: query.q });
+        const entries = await tellPage(call, { entries: found, compare, address }, query);
         return entries.map(({ known, user }) => ({ ...rowOf(known, call.caller.sessionKey), user }));
       },
     }),
@@ -202,13 +189,10 @@ export function sessionRoutes({
       id: 'endSession',
       method: 'delete',
       path: `${path}/{id}`,
-      tag: 'users',
+      ...ownOrAdministered(ledger, 'write'),
       summary: 'Sign a browser out',
       description: 'It is refused from then on.',
-      access: { area: 'user', to: 'write' },
-      params: sessionParams,
-      faults: [404],
-      mustBe: mustBe('write'),
+      params: params.extend({ id: mark }),
       answer: { status: 204, description: 'It is over' },
       handle: async (named, { caller }) => {
         await documents.transact(transaction => {
@@ -225,7 +209,6 @@ export function sessionRoutes({
       description:
         'The link works once, within ten minutes, on the host that created it, until its daemon ends. The session has no more ' +
         'rights than the token of this request, and does not last longer.',
-      access: administrators.write,
       params,
       faults: [404],
       mustBe: named => void knownOwner(ledger, named.user),

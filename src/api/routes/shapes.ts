@@ -1,6 +1,7 @@
 /** The modules' values, as they stand on the wire, and back. */
 
-import type { Snapshot } from '../../documents/index.ts';
+import type { Owners, Snapshot } from '../../documents/index.ts';
+import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import * as policy from '../../policy/index.ts';
@@ -10,7 +11,6 @@ import {
   type Decision,
   type Garbage,
   type Grace,
-  graceMostText,
   type Group as HeldGroup,
   type Rule as HeldRule,
 } from '../../quota/index.ts';
@@ -25,34 +25,19 @@ import {
   graceMsFrom,
   type NewRule,
   type OwnQuotaInfo,
+  type OwnReport,
   type QuotaInfo,
   type Rule,
   type RuleEdit,
   type ScanReport,
+  type SpaceRequest,
   type User,
   type Verdict,
 } from '../../wire/index.ts';
 import { isoTime } from '../moments.ts';
 
 export function ruleShown({ name, ...fields }: HeldRule): Rule {
-  return { name, ...namelessShown(fields) };
-}
-
-function namelessShown({
-  limitBytes,
-  subjects,
-  graceMs,
-  graceMost,
-  mode,
-}: Omit<HeldRule, 'name'>): Omit<Rule, 'name'> {
-  return {
-    limit: limitBytes,
-    subjects,
-    // Clients of Forgejo know none of these fields.
-    ...(graceMs === undefined ? {} : { grace: graceMs / 1000 }),
-    ...(graceMost === undefined ? {} : { grace_most: graceMostText(graceMost) }),
-    ...(mode === undefined ? {} : { mode }),
-  };
+  return { name, ...policy.ruleContent(fields) };
 }
 
 export function groupShown({ name, rules }: HeldGroup): Group {
@@ -76,7 +61,7 @@ export function ownQuotaShown(
   return {
     ...usedShown(owner),
     groups: groups.map(({ rules }) => ({
-      rules: rules.map(({ name: _, ...fields }) => namelessShown(fields)),
+      rules: rules.map(({ name: _, ...fields }) => policy.ruleContent(fields)),
     })),
     ...ifAny(allowances),
   };
@@ -147,11 +132,9 @@ export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRe
 
 export function editOf({ limit, subjects, grace, grace_most: most, mode }: RuleEdit): policy.RuleEdit {
   return {
-    ...(limit === undefined || limit === null ? {} : { limitBytes: limit }),
-    ...(subjects === undefined || subjects === null ? {} : { subjects }),
+    ...given({ limitBytes: limit, subjects, mode }),
     ...(grace === undefined || grace === null ? {} : { graceMs: graceMsFrom(grace) }),
     ...(most === undefined || most === null ? {} : { graceMost: graceMostFrom(most) }),
-    ...(mode === undefined || mode === null ? {} : { mode }),
   };
 }
 
@@ -199,4 +182,51 @@ function shortened<Entry, Shown>(
   show: (entry: Entry) => Shown,
 ): { first: Shown[]; count: number } {
   return { first: first.slice(0, mostListed).map(show), count };
+}
+
+export function requestShown(owners: Owners, [id, request]: policy.RequestEntry): SpaceRequest {
+  const { askedBy, askedAt, bytes, until, why, state, answer } = request;
+  const nameOf = (ownerId: number) => owners.byId(ownerId)?.name;
+  return {
+    id,
+    owner: nameOf(request.owner) ?? `#${request.owner}`,
+    asked_by: nameOf(askedBy.id) ?? askedBy.name,
+    asked_at: isoTime(askedAt),
+    bytes,
+    until: isoTime(until),
+    why,
+    state,
+    answer:
+      answer === null
+        ? null
+        : {
+            at: isoTime(answer.at),
+            by: answer.by,
+            automatic: answer.automatic,
+            words: answer.words,
+            granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
+          },
+  };
+}
+
+export function allowanceShown(allowance: policy.AllowanceDocument): Allowance {
+  const { id, bytes, until, why, grantedBy, grantedAt, request, automatic } = allowance;
+  return {
+    id,
+    bytes,
+    until: isoTime(until),
+    why,
+    granted_by: grantedBy,
+    granted_at: isoTime(grantedAt),
+    request,
+    automatic,
+  };
+}
+
+export function autoGrantShown({
+  bytes,
+  forMs,
+  everyMs,
+}: policy.AutoGrant): NonNullable<OwnReport['auto_grant']> {
+  return { bytes, seconds: forMs / 1000, every_seconds: everyMs / 1000 };
 }

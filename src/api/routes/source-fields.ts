@@ -1,6 +1,7 @@
 /** The fields of a source, from the API to what is kept. */
 
 import { FaultList, SoftquotaError } from '../../errors.ts';
+import { given } from '../../given.ts';
 import type { SourceFields, NewSource as WantedSource } from '../../oauth/index.ts';
 import { printable } from '../../text/index.ts';
 import { mappingIn, type NewSource, type SourceEdit } from '../../wire/index.ts';
@@ -16,37 +17,37 @@ export function wantedSource(body: NewSource): WantedSource {
  */
 export function editIn(body: SourceEdit): Partial<SourceFields> {
   const mapping = mappingOf(body.quota_group_map);
+  const { scopes } = body;
   return {
-    ...(isGiven(body.name) ? { name: body.name } : {}),
-    ...(isGiven(body.openid_connect_auto_discovery_url)
-      ? { discoveryUrl: body.openid_connect_auto_discovery_url }
-      : {}),
-    ...(isGiven(body.client_id) ? { clientId: body.client_id } : {}),
-    ...(isGiven(body.client_secret) ? { clientSecret: orNull(body.client_secret) } : {}),
-    ...(isGiven(body.scopes) ? { scopes: scopesOf(body.scopes) } : {}),
-    ...(isGiven(body.username_claim) ? { usernameClaim: body.username_claim } : {}),
-    ...(isGiven(body.trust_usernames) ? { trustUsernames: body.trust_usernames } : {}),
-    ...(isGiven(body.admin_group_claim_name) ? { adminClaim: orNull(body.admin_group_claim_name) } : {}),
-    ...(isGiven(body.admin_group) ? { adminGroup: orNull(body.admin_group) } : {}),
-    ...(isGiven(body.quota_group_claim_name) ? { groupClaim: orNull(body.quota_group_claim_name) } : {}),
-    ...(mapping === null ? {} : { mapping }),
-    ...(isGiven(body.quota_group_map_removal) ? { removal: body.quota_group_map_removal } : {}),
-    ...(isGiven(body.missing_claim) ? { missingClaim: body.missing_claim } : {}),
-    ...(isGiven(body.sign_out_at_provider) ? { signOutAtProvider: body.sign_out_at_provider } : {}),
-    ...(isGiven(body.is_active) ? { isActive: body.is_active } : {}),
+    ...given({
+      name: body.name,
+      discoveryUrl: body.openid_connect_auto_discovery_url,
+      clientId: body.client_id,
+      scopes: typeof scopes === 'string' ? scopes.split(/\s+/).filter(scope => scope !== '') : scopes,
+      usernameClaim: body.username_claim,
+      trustUsernames: body.trust_usernames,
+      mapping,
+      removal: body.quota_group_map_removal,
+      missingClaim: body.missing_claim,
+      signOutAtProvider: body.sign_out_at_provider,
+      isActive: body.is_active,
+    }),
+    ...emptyAsNull({
+      clientSecret: body.client_secret,
+      adminClaim: body.admin_group_claim_name,
+      adminGroup: body.admin_group,
+      groupClaim: body.quota_group_claim_name,
+    }),
   };
 }
 
-function isGiven<T>(value: T | null | undefined): value is T {
-  return value !== null && value !== undefined;
-}
+type Texts = Readonly<Record<string, string | null | undefined>>;
 
-function orNull(text: string): string | null {
-  return text === '' ? null : text;
-}
-
-function scopesOf(scopes: readonly string[] | string): readonly string[] {
-  return typeof scopes === 'string' ? scopes.split(/\s+/).filter(scope => scope !== '') : scopes;
+function emptyAsNull<Fields extends Texts>(fields: Fields): { [Name in keyof Fields]?: string | null };
+function emptyAsNull(fields: Texts): Texts {
+  return Object.fromEntries(
+    Object.entries(given(fields)).map(([name, text]) => [name, text === '' ? null : text]),
+  );
 }
 
 /** Null: none is given. */

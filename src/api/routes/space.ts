@@ -12,7 +12,6 @@ import {
   spaceAnswer,
   text,
 } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
@@ -48,12 +47,10 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
   return [
     route({
       id: 'getSpace',
-      method: 'get',
       path: '/admin/quota/space',
       tag: 'owners',
       summary: "What takes the space of an owner's repositories, and what would free how much",
       description: takesTime,
-      access: administrators.read,
       query: asked.extend({ user: knownName.min(1) }),
       faults: [404, 503],
       answer: { status: 200, description: 'The space', schema: spaceAnswer },
@@ -62,7 +59,6 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
     ...ownerScopes(services).map(scope =>
       route({
         ...operationOf(scope, 'getSpaceOf', '/space'),
-        method: 'get',
         summary: 'What takes the space of the repositories, and what would free how much',
         description: takesTime,
         query: asked,
@@ -78,7 +74,6 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       tag: 'operation',
       summary: 'Collect garbage now',
       description: 'What became unreachable within `[reclaim] EXPIRE` stays.',
-      access: administrators.write,
       body: reclaimOrder.default({}),
       faults: [404, 503],
       answer: {
@@ -91,11 +86,9 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
     }),
     route({
       id: 'listReclaims',
-      method: 'get',
       path: '/admin/quota/reclaims',
       tag: 'operation',
       summary: 'Running and recent collections of garbage that somebody asked for',
-      access: administrators.read,
       answer: { status: 200, description: 'The newest first', schema: z.array(reclaimRun) },
       handle: () => [...services.space.runs()],
     }),

@@ -1,57 +1,39 @@
 /** `/users/{user}/tokens`: one's own, and for administrators anybody's. */
 
 import { z } from 'zod';
-import { type Caller, createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
-import { foundIn } from '../../slices.ts';
-import {
-  anyToken,
-  createdToken,
-  knownName,
-  newToken,
-  queryNumber,
-  type Token,
-  text,
-  token,
-} from '../../wire/index.ts';
-import { administrators } from '../access.ts';
+import { createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
+import { filterMapInSlices } from '../../slices.ts';
+import { anyToken, createdToken, knownName, newToken, type Token, text, token } from '../../wire/index.ts';
 import { isoTime, momentOf } from '../moments.ts';
-import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
-import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { knownOwner, ownOrAdministered } from '../owners.ts';
+import { forgivingPage, listAddress, pageQuery, pagingHeaders, tellPage, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 /** The lists of what all users have. */
 export const everybodysQuery = {
   q: text.default('').meta({ description: 'Only of users whose names contain this text.' }),
-  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
-  limit: queryNumber(1, 1000, 50),
+  ...pageQuery,
 } as const;
 
 const path = '/users/{user}/tokens';
 const params = z.object({ user: knownName });
-const tokenParams = z.object({ user: knownName, id: knownName });
 
 export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiServices): readonly Route[] {
-  const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
-    mustBeOwnOrAdministered(ledger, named.user, caller, to);
   return [
     route({
       id: 'listTokens',
-      method: 'get',
       path,
-      tag: 'users',
+      ...ownOrAdministered(ledger, 'read'),
       summary: 'The tokens of a user, in the order of creation',
       description: 'The tokens of other users need an administrator and also the scope `read:admin`.',
-      access: { area: 'user', to: 'read' },
       params,
       query: z.object(forgivingPage({ usual: 1000, most: 1000 })),
-      faults: [404],
-      mustBe: mustBe('read'),
       answer: { status: 200, description: 'One page', schema: z.array(token), headers: pagingHeaders },
       handle: ({ params: { user }, query }, call) => {
         const { id, name } = knownOwner(ledger, user);
         const tokens = identity.tokensOf(id);
-        const address = new URL(`api/v1${path.replace('{user}', encodeURIComponent(name))}`, baseUrl());
+        const address = listAddress(baseUrl(), path.replace('{user}', encodeURIComponent(name)));
         tellPages(call, query, tokens.length, address);
         const end = query.page * query.limit;
         return tokens.slice(end - query.limit, end).map(token => tokenShown(token, token.lastUsedAt));
@@ -59,24 +41,22 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
     }),
     route({
       id: 'listAllTokens',
-      method: 'get',
       path: '/admin/tokens',
       tag: 'users',
       summary: 'The tokens of all users, the newest first',
-      access: administrators.read,
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anyToken), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { owners } = documents;
         const wanted = owners.keyOf(query.q);
-        const found = foundIn(identity.everyToken(), token => {
+        const found = filterMapInSlices(identity.everyToken(), token => {
           const user = owners.byId(token.owner);
           return user?.key.includes(wanted) ? { token, user: user.name } : undefined;
         });
-        const { entries, total } = await pageOf(found, query, (a, b) => newestFirst(a.token, b.token));
-        const address = new URL('api/v1/admin/tokens', baseUrl());
-        if (query.q !== '') address.searchParams.set('q', query.q);
-        tellPages(call, query, total, address);
+        const compare = (a: { token: TokenDocument }, b: { token: TokenDocument }) =>
+          newestFirst(a.token, b.token);
+        const address = listAddress(baseUrl(), '/admin/tokens', { q: query.q });
+        const entries = await tellPage(call, { entries: found, compare, address }, query);
         return entries.map(({ token, user }) => ({ ...tokenShown(token, token.lastUsedAt), user }));
       },
     }),
@@ -84,16 +64,14 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       id: 'createToken',
       method: 'post',
       path,
-      tag: 'users',
+      ...ownOrAdministered(ledger, 'write'),
       summary: 'Make a token',
       description:
         'The tokens of other users need an administrator and also the scope `write:admin`. A token never has more rights than ' +
         'the token that created it, and does not last longer.',
-      access: { area: 'user', to: 'write' },
       params,
       body: newToken,
       faults: [404, 409],
-      mustBe: mustBe('write'),
       answer: { status: 201, description: 'The token, which is shown only once', schema: createdToken },
       handle: async (named, { caller }) => {
         const { name, scopes, expires_at: expiresAt } = named.body;
@@ -109,14 +87,11 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       id: 'revokeToken',
       method: 'delete',
       path: `${path}/{id}`,
-      tag: 'users',
+      ...ownOrAdministered(ledger, 'write'),
       summary: 'Revoke a token',
       description:
         'By its id or its name. From then on the token is refused, and also all sessions that were started with it.',
-      access: { area: 'user', to: 'write' },
-      params: tokenParams,
-      faults: [404],
-      mustBe: mustBe('write'),
+      params: params.extend({ id: knownName }),
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
         await documents.transact(transaction => {

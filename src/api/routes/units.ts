@@ -4,18 +4,16 @@ import { z } from 'zod';
 import type { Ledger } from '../../ledger/index.ts';
 import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit } from '../../store/index.ts';
-import { type AnyUnit, anyUnit, askedSubject, queryNumber, text } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
+import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
 import { isoTime } from '../moments.ts';
-import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const listQuery = z.strictObject({
   subject: askedSubject.optional().meta({ description: 'Only units of this kind; without it, of all.' }),
   q: text.default('').meta({ description: 'Only units whose path or name contains this text.' }),
-  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
-  limit: queryNumber(1, 1000, 50),
+  ...pageQuery,
 });
 
 /** A row of this host's table, or a unit of another host. */
@@ -29,24 +27,21 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listUnits',
-      method: 'get',
       path: '/admin/quota/units',
       tag: 'owners',
       summary: 'The largest repositories and other units of all owners, largest first',
       description:
         'Of other hosts that share the quota, the 20 largest of each owner. What sources report in whole sets is not ' +
         'among them; the report about its owner has it.',
-      access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(anyUnit), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { q, subject = 'size:all' } = query;
-        const found = unitsIn(ledger, leafMask(subject), q);
-        const { entries, total } = await pageOf(found, query, (a, b) => b.bytes - a.bytes);
-        const address = new URL('api/v1/admin/quota/units', baseUrl());
-        address.search = new URLSearchParams({ subject, ...(q === '' ? {} : { q }) }).toString();
-        tellPages(call, query, total, address);
-        return entries.flatMap(entry => shown(ledger, entry) ?? []);
+        const entries = unitsIn(ledger, leafMask(subject), q);
+        const compare = (a: Found, b: Found) => b.bytes - a.bytes;
+        const address = listAddress(baseUrl(), '/admin/quota/units', { subject, q });
+        const page = await tellPage(call, { entries, compare, address }, query);
+        return page.flatMap(entry => shown(ledger, entry) ?? []);
       },
     }),
   ];

@@ -3,53 +3,33 @@
 import { z } from 'zod';
 import { leaves } from '../../quota/index.ts';
 import { inSlices } from '../../slices.ts';
-import {
-  explanation,
-  knownName,
-  type OwnerRow,
-  ownerReport,
-  ownerRow,
-  queryNumber,
-} from '../../wire/index.ts';
-import { administrators } from '../access.ts';
-import { csvLine } from '../csv.ts';
-import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { explanation, knownName, type OwnerRow, ownerReport, ownerRow } from '../../wire/index.ts';
+import { csvLine } from '../downloads.ts';
+import { listAddress, pageOf, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { askedDecision, explanationOf } from './explanation.ts';
 import { ownerList, ownersQuery, type RankedOwner } from './owner-list.ts';
-import { reportOf, rowOf } from './reports.ts';
+import { askedDecision, explanationOf, reportOf, rowOf } from './reports.ts';
 
-const mostRows = 1000;
 const mostUnits = 1000;
 const mostLines = 1_000_000;
 const linesAtOnce = 200;
-
-const listQuery = z.strictObject({
-  ...ownersQuery,
-  page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
-  limit: queryNumber(1, mostRows, 50),
-});
 
 export function usageRoutes(services: ApiServices): readonly Route[] {
   const { ledger, baseUrl } = services;
   return [
     route({
       id: 'listUsage',
-      method: 'get',
       path: '/admin/quota/usage',
       tag: 'owners',
       summary: 'Owners with their usage and limits',
-      access: administrators.read,
-      query: listQuery,
+      query: z.strictObject({ ...ownersQuery, ...pageQuery }),
       faults: [404],
       answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { owners, order, parameters } = await ownerList(services, query);
-        const { entries, total } = await pageOf(owners, query, order);
-        const address = new URL('api/v1/admin/quota/usage', baseUrl());
-        address.search = new URLSearchParams(parameters).toString();
-        tellPages(call, query, total, address);
+        const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
+        const entries = await tellPage(call, { entries: owners, compare: order, address }, query);
         const rows: OwnerRow[] = [];
         await inSlices(entries, ({ id }) => {
           const owner = ledger.ownerById(id);
@@ -67,7 +47,6 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         'The columns are named in the first line; sizes are bytes. A name that a spreadsheet would take for a formula ' +
         'has an apostrophe before it, and characters that cannot be seen are written out. Each line has the figures of ' +
         'the moment at which it is written.',
-      access: administrators.read,
       query: z.strictObject(ownersQuery),
       faults: [404, 503],
       answer: { description: 'One line for each owner' },
@@ -79,23 +58,19 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
     }),
     route({
       id: 'getUsage',
-      method: 'get',
       path: '/admin/quota/usage/{owner}',
       tag: 'owners',
       summary: 'The whole report about one owner',
       description: 'Also for an unknown owner, whose `known` is false.',
-      access: administrators.read,
       params: z.object({ owner: knownName }),
       answer: { status: 200, description: 'The owner', schema: ownerReport },
       handle: ({ params }) => reportOf(services, params.owner, mostUnits),
     }),
     route({
       id: 'explainDecision',
-      method: 'get',
       path: '/admin/quota/explain',
       tag: 'owners',
       summary: 'The whole reasoning of a decision',
-      access: administrators.read,
       query: z.strictObject({ user: knownName.min(1), ...askedDecision }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
       handle: ({ query }) => explanationOf(services, query.user, query),

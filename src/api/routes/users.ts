@@ -1,15 +1,28 @@
-/** `/admin/users`: the owners that softquota knows. */
+/** `/admin/users` and `/admin/orgs/{org}/members`: the owners that softquota knows, and the members of organizations. */
 
 import { z } from 'zod';
 import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
-import { createUser, deleteUser, editUser, type UserFields } from '../../identity/index.ts';
+import { given } from '../../given.ts';
+import {
+  createUser,
+  deleteUser,
+  editUser,
+  membersOf,
+  mustBeOrganization,
+  removeMember,
+  setMember,
+  type UserFields,
+} from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
-import { foundIn } from '../../slices.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text/index.ts';
 import {
   knownName,
+  type Member,
+  member,
+  membership,
   type NewUser,
   newUser,
   ownerType,
@@ -18,15 +31,13 @@ import {
   user,
   userEdit,
 } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
-import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { forgivingPage, listAddress, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
 
-const path = '/admin/users/{user}';
-const params = z.object({ user: knownName });
+const one = { path: '/admin/users/{user}', tag: 'users', params: z.object({ user: knownName }) } as const;
 
 const listQuery = z.object({
   q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
@@ -35,26 +46,21 @@ const listQuery = z.object({
 });
 
 export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonly Route[] {
-  const mustBe = (named: z.infer<typeof params>) => void knownOwner(ledger, named.user);
   return [
     route({
       id: 'listUsers',
-      method: 'get',
       path: '/admin/users',
       tag: 'users',
       summary: 'Users and organizations, by name',
       description: 'Includes owners that were found on the disk or reported.',
-      access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(user), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { q, type } = query;
-        const { entries, total } = await pageOf(found(documents.owners, q, type), query, byName);
-        const address = new URL('api/v1/admin/users', baseUrl());
-        const kept = { ...(q === '' ? {} : { q }), ...(type === undefined ? {} : { type }) };
-        address.search = new URLSearchParams(kept).toString();
-        tellPages(call, query, total, address);
-        return entries.map(owner => userShown(documents.snapshot, owner));
+        const entries = found(documents.owners, q, type);
+        const address = listAddress(baseUrl(), '/admin/users', { q, type });
+        const page = await tellPage(call, { entries, compare: byName, address }, query);
+        return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),
     route({
@@ -63,7 +69,6 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       path: '/admin/users',
       tag: 'users',
       summary: 'Create a user or an organization',
-      access: administrators.write,
       body: newUser,
       faults: [409],
       mustNotBe: json => mustNotBeOwner(documents.owners, json),
@@ -76,34 +81,26 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
     }),
     route({
       id: 'getUser',
-      method: 'get',
-      path,
-      tag: 'users',
+      ...one,
       summary: 'One user or organization',
-      access: administrators.read,
-      params,
       faults: [404],
       answer: { status: 200, description: 'The user', schema: user },
       handle: named => userShown(documents.snapshot, recordOf(ledger, named.params.user)),
     }),
     route({
       id: 'editUser',
+      ...one,
       method: 'patch',
-      path,
-      tag: 'users',
       summary: 'Change or rename a user or an organization',
       description:
         'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
         'too. The new name can be one that is only known from the disk.',
-      access: administrators.write,
-      params,
       body: userEdit,
       faults: [404, 409],
-      mustBe,
+      mustBe: named => void knownOwner(ledger, named.user),
       answer: { status: 200, description: 'The user as it is now', schema: user },
       handle: async (named, { caller }) => {
-        const { username: name } = named.body;
-        const edit = { ...fieldsOf(named.body), ...(isGiven(name) ? { name } : {}) };
+        const edit = { ...fieldsOf(named.body), ...given({ name: named.body.username }) };
         const owner = await documents.transact(
           transaction => editUser(transaction, named.params.user, edit),
           caller,
@@ -113,14 +110,11 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
     }),
     route({
       id: 'deleteUser',
+      ...one,
       method: 'delete',
-      path,
-      tag: 'users',
       summary: 'Delete a user or an organization',
       description:
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
-      access: administrators.write,
-      params,
       faults: [404, 409],
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
@@ -136,7 +130,7 @@ function found(
   type: OwnerRecord['type'] | undefined,
 ): Generator<OwnerRecord | null> {
   const part = Buffer.from(owners.keyOf(wanted));
-  return foundIn(owners.rows(), row => {
+  return filterMapInSlices(owners.rows(), row => {
     const owner = owners.keys.contains(row, part) ? owners.atRow(row) : undefined;
     return type === undefined || owner?.type === type ? owner : undefined;
   });
@@ -163,14 +157,72 @@ function mustNotBeOwner(owners: Owners, json: unknown): void {
 }
 
 function fieldsOf({ type, email, full_name: fullName, is_admin: isAdmin }: NewUser | UserEdit): UserFields {
-  return {
-    ...(isGiven(type) ? { type } : {}),
-    ...(isGiven(email) ? { email } : {}),
-    ...(isGiven(fullName) ? { fullName } : {}),
-    ...(isGiven(isAdmin) ? { isAdmin } : {}),
-  };
+  return given({ type, email, fullName, isAdmin });
 }
 
-function isGiven<T>(value: T | null | undefined): value is T {
-  return value !== null && value !== undefined;
+const path = '/admin/orgs/{org}/members';
+const params = z.object({ org: knownName });
+const oneMember = {
+  path: `${path}/{user}`,
+  tag: 'users',
+  params: params.extend({ user: knownName }),
+  faults: [404],
+} as const;
+
+export function memberRoutes({ documents, ledger }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listMembers',
+      path,
+      tag: 'users',
+      summary: 'List the members of an organization, in the order in which they were added',
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'Members', schema: z.array(member) },
+      handle: named => membersShown({ documents, ledger }, named.params.org),
+    }),
+    route({
+      id: 'setMember',
+      ...oneMember,
+      method: 'put',
+      summary: 'Add a user to an organization, or change the role',
+      body: membership,
+      mustBe: named => {
+        mustBeOrganization(knownOwner(ledger, named.org));
+        knownOwner(ledger, named.user);
+      },
+      answer: { status: 204, description: 'It is so' },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          const user = transaction.mustBeOwner(named.params.user);
+          setMember(transaction.changes, organization, user, named.body.role);
+        }, caller),
+    }),
+    route({
+      id: 'removeMember',
+      ...oneMember,
+      method: 'delete',
+      summary: 'Remove a user from an organization',
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
+        }, caller),
+    }),
+  ];
+}
+
+/** Throws `not_found`. */
+function membersShown(
+  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
+  name: string,
+): Member[] {
+  const organization = knownOwner(ledger, name);
+  mustBeOrganization(organization);
+  return membersOf(documents.snapshot, organization.id).flatMap(({ user, role }) => {
+    const owner = documents.owners.byId(user);
+    return owner === undefined ? [] : [{ ...userShown(documents.snapshot, owner), role }];
+  });
 }

@@ -1,13 +1,12 @@
 /**
- * The answers to requests: granted, which makes an allowance in the same transaction, or declined with words.
+ * The answers to requests: granted, which makes an allowance in the same transaction, or declined with words;
+ * and the event of each step.
  */
 
-import type { Transaction } from '../../documents/index.ts';
+import type { AuditContext, Transaction } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { createAllowance } from '../allowances.ts';
-import { auditRequest } from './audit.ts';
-import { type RequestDocument, requestKind } from './kinds.ts';
-import { mustBeOpen, type RequestEntry } from './list.ts';
+import { mustBeOpen, type RequestDocument, type RequestEntry, requestKind } from './kinds.ts';
 
 /** Parts that are left out are as they were asked for. */
 export interface Grant {
@@ -75,4 +74,28 @@ function answered(transaction: Transaction, id: string, request: RequestDocument
   const action = request.state === 'granted' ? 'granted' : 'declined';
   transaction.auditAs(auditRequest(owner, action, id, request));
   return [id, request];
+}
+
+/**
+ * Says what the event of a step tells. Of a granted request it has what was granted, not what was asked for.
+ */
+export function auditRequest(
+  owner: AuditContext['owner'],
+  action: 'asked' | 'granted' | 'declined' | 'withdrawn',
+  id: string,
+  { bytes, until, why, answer }: RequestDocument,
+): AuditContext {
+  const granted = answer?.granted ?? null;
+  const end = granted?.until ?? until;
+  const facts = {
+    owner: owner.name,
+    action,
+    request: id,
+    bytes: granted?.bytes ?? bytes,
+    until: end === null ? null : new Date(end).toISOString(),
+    words: action === 'asked' || answer?.automatic === true ? why : (answer?.words ?? ''),
+    automatic: answer?.automatic ?? false,
+    allowance: granted?.allowance ?? null,
+  };
+  return { kind: 'request', owner, facts };
 }

@@ -8,11 +8,8 @@ import type { ChangeSet, Transaction } from '../../documents/index.ts';
 import { FaultList, SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
 import { allowanceFaults } from '../allowances.ts';
-import { grantRequest } from './answer.ts';
-import { auditRequest } from './audit.ts';
-import { type AutoGrant, automaticUntil } from './auto-grant.ts';
-import { type RequestDocument, requestKind } from './kinds.ts';
-import { mustBeOpen, type RequestEntry, requestsOf } from './list.ts';
+import { auditRequest, grantRequest } from './answer.ts';
+import { mustBeOpen, type RequestDocument, type RequestEntry, requestKind, requestsOf } from './kinds.ts';
 
 /** A request that is to be made. */
 export interface NewRequest {
@@ -116,4 +113,31 @@ function forgetOldest(changes: ChangeSet, before: readonly RequestEntry[]): void
   for (const entry of before.slice(mostAnswered - 1)) {
     if (entry !== automatic) changes.remove(requestKind, entry[0]);
   }
+}
+
+/** `2G for 30d, once in 90d`. */
+export interface AutoGrant {
+  /** The most that is granted. */
+  readonly bytes: number;
+  /** For so many milliseconds, at most. */
+  readonly forMs: number;
+  /** Once in so many milliseconds for each owner. */
+  readonly everyMs: number;
+}
+
+/**
+ * Gives until when a request is granted by itself; null: it is not, and waits for an administrator. `before`
+ * are the owner's requests before it.
+ */
+function automaticUntil(
+  { bytes, forMs, everyMs }: AutoGrant,
+  asked: Pick<RequestDocument, 'bytes' | 'until'>,
+  before: readonly RequestEntry[],
+  now: number,
+): number | null {
+  const latest = now + forMs;
+  const until = asked.until ?? latest;
+  if (asked.bytes > bytes || until > latest + dayMs) return null;
+  const isUsed = before.some(([, { answer }]) => answer?.automatic === true && answer.at > now - everyMs);
+  return isUsed ? null : Math.min(until, latest);
 }

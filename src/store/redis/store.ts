@@ -7,6 +7,7 @@
  */
 
 import type { SoftquotaError } from '../../errors.ts';
+import { SerialQueue } from '../../serial-queue.ts';
 import type {
   DocumentRecord,
   EventQuery,
@@ -44,7 +45,6 @@ import { dropMarks, hasMarks, putMarks } from './marks.ts';
 import { nextNumber } from './order.ts';
 import { readPolicy, readState, readVolatile } from './policy.ts';
 import * as changes from './policy-changes.ts';
-import { SerialQueue } from './serial-queue.ts';
 import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './shares.ts';
 import { mustBeRecords } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
@@ -66,8 +66,9 @@ export class RedisStore implements SharedStore {
     this.#context = createContext(settings, () => this.#follower.tell());
     this.#follower = new Follower(this.#context);
     const full = () => away(this.#context.connection.where, 'too much waits for it already');
-    this.#policyQueue = new SerialQueue(mostWaiting, full);
-    this.#shareQueue = new SerialQueue(mostWaiting, full);
+    const bound = { most: mostWaiting, full };
+    this.#policyQueue = new SerialQueue(bound);
+    this.#shareQueue = new SerialQueue(bound);
   }
 
   /**

@@ -16,6 +16,7 @@ import {
   type MountTable,
 } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
+import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
 import { entryNames } from '../files.ts';
 import { Pace } from '../pace.ts';
@@ -76,7 +77,7 @@ export class Quarantines {
   readonly #faults = new Map<string, string>();
   #unreported: RemovedQuarantine[] = [];
   #rounds: Promise<unknown> = Promise.resolve();
-  #looking: Promise<unknown> = Promise.resolve();
+  readonly #looks = new SerialQueue();
 
   constructor(options: QuarantinesOptions) {
     this.#options = options;
@@ -97,7 +98,7 @@ export class Quarantines {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#rounds;
-    await this.#looking;
+    await this.#looks.idle();
   }
 
   /** Somebody pushed there, or asked for it. */
@@ -166,9 +167,7 @@ export class Quarantines {
 
   /** One look after the other, so that what is removed is told once. */
   #look(paths: readonly string[]): Promise<readonly RemovedQuarantine[]> {
-    const looking = this.#looking.then(() => this.#lookAt(paths));
-    this.#looking = looking.catch(() => {});
-    return looking;
+    return this.#looks.run(() => this.#lookAt(paths));
   }
 
   async #lookAt(paths: readonly string[]): Promise<readonly RemovedQuarantine[]> {

@@ -30,7 +30,7 @@ export type PendingLogin = Readonly<z.infer<typeof begun>>;
  * this very host (`__Host-`, RFC 6265bis), so that no other host of the domain can plant a sign-in that
  * somebody else began.
  */
-export class BegunCookies {
+export class PendingSignIns {
   readonly #keys: SecretKeys;
   readonly #prefix: string;
   readonly #attributes: string;
@@ -91,5 +91,29 @@ export class BegunCookies {
       const isOurs = name.startsWith(this.#prefix) && /^[0-9a-f]{16}$/.test(name.slice(this.#prefix.length));
       return isOurs ? [[name, value] as const] : [];
     });
+  }
+}
+
+/** Beyond so many the oldest are forgotten: who has that many could do without. */
+const mostRemembered = 100_000;
+
+export class UsedOnce {
+  readonly #forMs: number;
+  /** In the order in which they are forgotten; until when, in milliseconds since 1970. */
+  readonly #until = new Map<string, number>();
+
+  constructor(forMs: number) {
+    this.#forMs = forMs;
+  }
+
+  /** False: it was used before. */
+  use(name: string, now: number): boolean {
+    for (const [oldest, until] of this.#until) {
+      if (until > now && this.#until.size < mostRemembered) break;
+      this.#until.delete(oldest);
+    }
+    if (this.#until.has(name)) return false;
+    this.#until.set(name, now + this.#forMs);
+    return true;
   }
 }

@@ -1,0 +1,9 @@
+/** Returns the fields that are given: without those that are null or undefined. */
+export function given<Fields extends object>(
+  fields: Fields,
+): { -readonly [Name in keyof Fields]?: NonNullable<Fields[Name]> };
+export function given(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
+  );
+}
