@@ -44,7 +44,7 @@ import { Transaction } from './transaction.ts';
 
 export interface DocumentsOptions {
   readonly owners: OwnerRegistry;
-  readonly writeBehind: Pick<WriteBehind, 'now' | 'owner' | 'ownerGone' | 'applied'>;
+  readonly writeBehind: Pick<WriteBehind, 'now' | 'note'>;
   readonly usage: {
     /** How many units an owner has, on all hosts. */
     unitCountOf(ownerKey: string): number;
@@ -346,7 +346,7 @@ export class Documents {
   /** Puts volatile documents in force that others wrote; they are written behind. Throws `store_refused`. */
   applyVolatile(change: VolatileChange): void {
     const changes = this.#store.changeSetOf(change);
-    this.#options.writeBehind.applied(change);
+    this.#options.writeBehind.note(change);
     this.#apply(changes, {}, false);
   }
 
@@ -354,13 +354,8 @@ export class Documents {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
     const { owners: known, writeBehind } = this.#options;
     const gone = goneOwners.flatMap(key => known.byKey(key) ?? []);
-    for (const key of goneOwners) writeBehind.ownerGone(key);
-    for (const owner of owners) writeBehind.owner(owner);
-    writeBehind.applied({
-      documents,
-      goneDocuments,
-      replicated: this.#lineage.goOn(standing.position, gone),
-    });
+    const replicated = this.#lineage.goOn(standing.position, gone);
+    writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
     this.#standing = standing;
     this.#apply(changes, change, true);
   }
@@ -377,7 +372,7 @@ export class Documents {
     const hasUsage = (key: string) => usage.hasUsage(key);
     const renewedOwners = known.change(owners, goneOwners, { now: now(), hasUsage });
     const written = [...owners, ...renewedOwners];
-    for (const owner of written) writeBehind.owner(owner);
+    writeBehind.note({ owners: written });
     onApplied({ documents: changes.changed, owners: written, renewedOwners, goneOwners });
   }
 }

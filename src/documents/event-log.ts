@@ -9,7 +9,6 @@ import type {
   EventQuery,
   EventRecord,
   LevelRecord,
-  PendingEvents,
   RecordStore,
   WriteBehind,
 } from '../store/index.ts';
@@ -17,10 +16,13 @@ import type {
 /** A store, as far as events and levels go. */
 export type EventStore = Pick<RecordStore, 'events' | 'levels' | 'write'>;
 
+/** Events, and how near to their limits owners are now. */
+type EventChanges = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
+
 export interface EventLogOptions {
   /** This host's own. */
   readonly store: EventStore;
-  readonly writeBehind: Pick<WriteBehind, 'close' | 'enqueue' | 'kept'>;
+  readonly writeBehind: Pick<WriteBehind, 'close' | 'note' | 'kept'>;
   /** Makes what writes behind into a shared store. */
   writeBehindTo(store: Pick<RecordStore, 'write'>, probe: () => Changes): EventLogOptions['writeBehind'];
 }
@@ -50,8 +52,8 @@ export class EventLog {
   }
 
   /** Writes behind, as is done with what is measured. */
-  enqueue(pending: PendingEvents): void {
-    this.#writeBehind.enqueue(pending);
+  enqueue(changes: EventChanges): void {
+    this.#writeBehind.note(changes);
   }
 
   /** The last events that a shared store took with transactions of this host, and may lose by falling back. */

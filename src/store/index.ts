@@ -22,7 +22,7 @@ export type {
   UsageStep,
 } from './history.ts';
 export { kindFlags, nameIn, type PackedUnits, type UnitColumns } from './packed-units.ts';
-export { mostEvents, type PendingEvents } from './pending-writes.ts';
+export { mostEvents } from './pending-writes.ts';
 export type {
   DocumentRecord,
   EventQuery,
