@@ -9,10 +9,10 @@
 
 import type { Work } from '../slices.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import { EventIds } from './event-ids.ts';
+import type { Snapshot } from './change-set.ts';
+import { EventIds } from './event-log.ts';
 import type { Description, Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
-import type { Snapshot } from './snapshot.ts';
 import type { Transaction } from './transaction.ts';
 
 /** The author of a change. */

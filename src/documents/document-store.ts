@@ -4,9 +4,8 @@ import { SoftquotaError } from '../errors.ts';
 import { inSlices } from '../slices.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import { ChangeSet } from './change-set.ts';
+import { ChangeSet, type DocumentsByKind, documentsOf, type Snapshot } from './change-set.ts';
 import type { Durability, Kind } from './kind.ts';
-import { type DocumentsByKind, documentsOf, type Snapshot } from './snapshot.ts';
 
 export class DocumentStore implements Snapshot {
   /** By name. */

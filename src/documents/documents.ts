@@ -2,54 +2,87 @@
  * The documents in force, and transactions upon them: drafted on what is in force, written, and only then in
  * force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
  *
- * Transactions of one line of versions are made one after the other. Volatile documents are of no line: a
- * transaction that changes nothing else waits for none and makes none wait.
+ * Transactions are made one after the other, in the order in which they are asked for.
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { runToEnd, type Work } from '../slices.ts';
+import { type Work, workInSlices } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
-  type EventRecord,
   type Heads,
   type Line,
-  lines,
   newGeneration,
   newMark,
+  type OwnerRecord,
   type PolicyChange,
   type Position,
   type ReplicatedPosition,
   type VolatileChange,
+  type WriteBehind,
 } from '../store/index.ts';
 import { AuditLog, type Author } from './audit-log.ts';
-import type { ChangeSet } from './change-set.ts';
-import { Deadline, deadlineMs, notBegun, notHereYet, unknown } from './deadline.ts';
+import type { ChangeSet, Snapshot } from './change-set.ts';
 import { DocumentStore } from './document-store.ts';
-import {
-  type Attempt,
-  attempted,
-  completed,
-  type DraftedTransaction,
-  type LongChange,
-  workUpToDate,
-} from './draft.ts';
+import type { EventLog } from './event-log.ts';
 import type { Kind } from './kind.ts';
-import { LineQueues } from './line-queues.ts';
 import { Lineage } from './lineage.ts';
-import type { DocumentsOptions } from './options.ts';
-import type { Owners } from './owner-registry.ts';
-import { RecentEvents } from './recent-events.ts';
+import type { OwnerRegistry, Owners } from './owner-registry.ts';
 import {
   basisOf,
+  Deadline,
+  deadlineMs,
+  notBegun,
+  notHereYet,
   type ReplicaStanding,
   replicaStandingAfter,
   type SharedDocuments,
   split,
+  unknown,
 } from './shared-documents.ts';
-import type { Snapshot } from './snapshot.ts';
 import { Transaction } from './transaction.ts';
-import { writeVolatile } from './volatile.ts';
+
+export interface DocumentsOptions {
+  readonly owners: OwnerRegistry;
+  readonly writeBehind: Pick<WriteBehind, 'now' | 'note'>;
+  readonly usage: {
+    /** How many units an owner has, on all hosts. */
+    unitCountOf(ownerKey: string): number;
+    /** Tells whether anything is stored or reported of an owner. */
+    hasUsage(ownerKey: string): boolean;
+  };
+  readonly eventLog: Pick<EventLog, 'enqueue' | 'remember'>;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Called when something has come into force. */
+  onApplied(applied: Applied): void;
+}
+
+/** A change that has come into force. */
+export interface Applied {
+  /** By the kind's name and the key. */
+  readonly documents: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
+  readonly owners: readonly OwnerRecord[];
+  /** Owners who were to go and have usage: each is somebody new now. */
+  readonly renewedOwners: readonly OwnerRecord[];
+  readonly goneOwners: readonly string[];
+}
+
+/** A change that may rest while it is drafted. */
+type LongChange<T> = (transaction: Transaction) => Work<T>;
+
+/** A transaction that is drafted, and not written yet. */
+interface Draft<T> {
+  readonly result: T;
+  readonly transaction: Transaction;
+  /** Null: there is nothing to write. */
+  readonly records: PolicyChange | null;
+  /** The place in the shared store that it is drafted on. */
+  readonly standing: ReplicaStanding | null;
+}
+
+/** Drafts of one transaction, when others' changes come in between. */
+const mostTries = 20;
 
 export class Documents {
   readonly #options: DocumentsOptions;
@@ -59,11 +92,10 @@ export class Documents {
   /** Null: no documents were ever taken from a shared store. */
   #standing: ReplicaStanding | null = null;
   readonly #lineage = new Lineage();
-  readonly #recentEvents = new RecentEvents();
-  readonly #queues = new LineQueues();
-  /** How often each line was changed here. */
-  #moves: Readonly<Record<Line, number>> = { policy: 0, account: 0 };
-  readonly #movesNow = () => this.#moves;
+  /** Ends when all transactions that were asked for have ended. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** How often anything but volatile documents was changed. */
+  #version = 0;
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
@@ -108,11 +140,6 @@ export class Documents {
     return this.#lineage;
   }
 
-  /** Events of the last transactions that were asked for here, which a store that falls back may lose. */
-  get recentEvents(): readonly EventRecord[] {
-    return this.#recentEvents.all;
-  }
-
   /** From now on transactions are written there first. */
   shareWith(shared: SharedDocuments): void {
     this.#shared = shared;
@@ -133,27 +160,21 @@ export class Documents {
   }
 
   /**
-   * Makes a change, after all those of its lines that were asked for before. What `change` drafts is in the
-   * store and in force, as a whole, once this resolves. The same write has the events that say who did what:
-   * `by` asked for it, or else softquota did it by itself.
+   * Makes a change, after all those that were asked for before. What `change` drafts is in the store and in
+   * force, as a whole, once this resolves. The same write has the events that say who did what: `by` asked
+   * for it, or else softquota did it by itself.
    *
    * Rejects with what `change` throws, or `store_away`: then nothing is changed, unless the message says that
    * this is not known. Such a change may be found in the shared store later, and is applied then as if
    * another host had made it.
    */
-  async transact<T>(change: (transaction: Transaction) => T, by: Author | null = null): Promise<T> {
-    const deadline = new Deadline(deadlineMs);
-    const first = this.#draftEarly(change, by);
-    const isVolatile = first?.lines.size === 0 && (first.records !== null || this.#queues.isIdle);
-    if (isVolatile) return this.#writeVolatile(first, deadline);
-    for (let on: ReadonlySet<Line> = first?.records ? first.lines : new Set(lines); ; ) {
-      const turn = await this.#queues.run(on, async before => {
-        await (this.#shared === null ? before : deadline.wait(before, notBegun));
-        return this.#inTurn(first, () => this.#draft(change, by), on, deadline);
-      });
-      if (turn.is === 'done') return turn.result;
-      on = turn.lines;
-    }
+  transact<T>(change: (transaction: Transaction) => T, by: Author | null = null): Promise<T> {
+    return this.#inTurn(async transaction => change(transaction), by);
+  }
+
+  /** As `transact`, for a change that may be large: nothing else waits while it is drafted, in slices. */
+  transactInSlices<T>(change: LongChange<T>, by: Author | null = null): Promise<T> {
+    return this.#inTurn(transaction => workInSlices(change(transaction)), by);
   }
 
   /** Gives what a change would give now, without making it. Throws what `change` throws. */
@@ -161,24 +182,9 @@ export class Documents {
     return change(this.#begin(this.#options.now()));
   }
 
-  /**
-   * As `transact`, for a change that may be large: it is drafted in slices, so that nothing else waits for
-   * that, and again where what it was drafted on changes meanwhile.
-   */
-  transactInSlices<T>(change: LongChange<T>, by: Author | null = null): Promise<T> {
-    const deadline = new Deadline(deadlineMs);
-    return this.#queues.run(new Set(lines), async before => {
-      await (this.#shared === null ? before : deadline.wait(before, notBegun));
-      return attempted(async () => {
-        const draft = await workUpToDate(() => this.#drafting(change, by), this.#movesNow);
-        return (await this.#commit(draft, deadline)) ? { done: draft.result } : null;
-      });
-    });
-  }
-
   /** As `dryRun`, for a change that may be large. */
   dryRunInSlices<T>(change: LongChange<T>): Promise<T> {
-    return workUpToDate(() => change(this.#begin(this.#options.now())), this.#movesNow);
+    return attempted(() => this.#upToDate(() => workInSlices(change(this.#begin(this.#options.now())))));
   }
 
   /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
@@ -200,128 +206,112 @@ export class Documents {
     });
   }
 
-  /** Null: it cannot be made on what is in force now; what is under way may change that. */
-  #draftEarly<T>(change: (transaction: Transaction) => T, by: Author | null): DraftedTransaction<T> | null {
-    try {
-      return this.#draft(change, by);
-    } catch (error) {
-      if (this.#queues.isIdle) throw error;
-      return null;
-    }
+  /** Runs one transaction after the other. One that gives up waiting lets none overtake those before it. */
+  #inTurn<T>(change: (transaction: Transaction) => Promise<T>, by: Author | null): Promise<T> {
+    const before = this.#last;
+    const turn = this.#makeAfter(before, change, by);
+    // The results of turns are not kept: each would hold on to the one before.
+    this.#last = Promise.allSettled([before, turn]).then(() => {});
+    return turn;
   }
 
-  #draft<T>(change: (transaction: Transaction) => T, by: Author | null): DraftedTransaction<T> {
-    const at = this.#options.now();
-    const transaction = this.#begin(at);
-    return runToEnd(this.#completed(transaction, change(transaction), by, at));
-  }
-
-  *#drafting<T>(change: LongChange<T>, by: Author | null): Work<DraftedTransaction<T>> {
-    const at = this.#options.now();
-    const transaction = this.#begin(at);
-    return yield* this.#completed(transaction, yield* change(transaction), by, at);
-  }
-
-  #completed<T>(
-    transaction: Transaction,
-    result: T,
+  async #makeAfter<T>(
+    before: Promise<unknown>,
+    change: (transaction: Transaction) => Promise<T>,
     by: Author | null,
-    at: number,
-  ): Work<DraftedTransaction<T>> {
-    const { kinds } = this.#store;
-    const around = { owners: this.#options.owners, snapshot: this.#store, kinds };
-    const basis = { kinds, standing: this.#standing, moves: this.#moves };
-    return completed(transaction, result, basis, () => this.#auditLog.eventsOf(transaction, by, at, around));
-  }
-
-  #inTurn<T>(
-    first: DraftedTransaction<T> | null,
-    redraft: () => DraftedTransaction<T>,
-    on: ReadonlySet<Line>,
-    deadline: Deadline,
-  ): Promise<Attempt<T>> {
-    let early: DraftedTransaction<T> | null = first;
-    return attempted<Attempt<T>>(async () => {
-      const draft = early !== null && this.#isCurrent(early, on) ? early : redraft();
-      early = null;
-      const wider = new Set([...on, ...draft.lines]);
-      if (wider.size > on.size) return { done: { is: 'wider', lines: wider } };
-      if (draft.lines.size === 0) await this.#writeVolatile(draft, deadline);
-      else if (!(await this.#commit(draft, deadline))) return null;
-      return { done: { is: 'done', result: draft.result } };
+  ): Promise<T> {
+    const deadline = new Deadline(deadlineMs);
+    await (this.#shared === null ? before : deadline.wait(before, notBegun));
+    return attempted(async () => {
+      const drafted = await this.#upToDate(() => this.#draft(change, by));
+      if (drafted === null || !(await this.#commit(drafted.done, deadline))) return null;
+      return { done: drafted.done.result };
     });
   }
 
-  /** Nothing of these lines was changed since. */
-  #isCurrent({ moves }: DraftedTransaction<unknown>, on: ReadonlySet<Line>): boolean {
-    return [...on].every(line => moves[line] === this.#moves[line]);
+  async #draft<T>(change: (transaction: Transaction) => Promise<T>, by: Author | null): Promise<Draft<T>> {
+    const at = this.#options.now();
+    const transaction = this.#begin(at);
+    const result = await change(transaction);
+    const standing = this.#standing;
+    if (transaction.isEmpty) return { result, transaction, records: null, standing };
+    const around = { owners: this.#options.owners, snapshot: this.#store, kinds: this.#store.kinds };
+    const events = await workInSlices(this.#auditLog.eventsOf(transaction, by, at, around));
+    const records = { ...(await workInSlices(transaction.records())), events };
+    return { result, transaction, records, standing };
+  }
+
+  /** Does something with what is in force; null: that has changed meanwhile. */
+  async #upToDate<T>(work: () => Promise<T>): Promise<{ readonly done: T } | null> {
+    const before = this.#version;
+    try {
+      const done = await work();
+      return this.#version === before ? { done } : null;
+    } catch (error) {
+      if (this.#version === before) throw error;
+      return null;
+    }
   }
 
   /**
    * Writes it, and puts it in force; false: others came first, and it has to be drafted again on what they
    * changed.
    */
-  async #commit<T>(draft: DraftedTransaction<T>, deadline: Deadline): Promise<boolean> {
-    const { changes, records, lines: changed, standing } = draft;
+  async #commit({ transaction, records, standing }: Draft<unknown>, deadline: Deadline): Promise<boolean> {
     if (records === null) return true;
+    const changed = transaction.lines(this.#store.kinds);
     if (this.#shared === null) {
-      // A host that has left the others leaves the line of their changes, too.
-      const apart = standing === null ? null : newGeneration(standing.position.version + 1);
-      await this.#options.writeBehind.now(apart === null ? records : { ...records, replicated: apart });
-      this.#standing = apart === null ? null : { position: apart, heads: null };
-      this.#lineage.load(apart);
-      this.#apply(changes, records, changed);
+      await this.#commitHere(records, changed.size === 0 ? null : standing);
+      this.#apply(transaction.changes, records, changed.size > 0);
       return true;
     }
+    const { versioned, volatile } = split(records, kind => this.isVolatile(kind));
+    const isDone =
+      changed.size === 0 || (await this.#commitShared(this.#shared, versioned, changed, standing, deadline));
+    if (!isDone) return false;
+    if (volatile !== null) {
+      await deadline.wait(this.#shared.writeVolatile(volatile), unknown);
+      this.applyVolatile(volatile);
+    }
+    if (changed.size === 0) this.#options.eventLog.enqueue({ events: records.events ?? [] });
+    return true;
+  }
+
+  async #commitHere(records: PolicyChange, left: ReplicaStanding | null): Promise<void> {
+    const { writeBehind } = this.#options;
+    if (left === null) return writeBehind.now(records);
+    // A host that has left the others leaves the line of their changes, too.
+    const apart = newGeneration(left.position.version + 1);
+    await writeBehind.now({ ...records, replicated: apart });
+    this.#standing = { position: apart, heads: null };
+    this.#lineage.load(apart);
+  }
+
+  async #commitShared(
+    shared: SharedDocuments,
+    versioned: PolicyChange,
+    changed: ReadonlySet<Line>,
+    standing: ReplicaStanding | null,
+    deadline: Deadline,
+  ): Promise<boolean> {
     if (standing === null) {
       throw new SoftquotaError(
         'store_away',
         'the shared store was never reached, so the policy cannot be changed yet',
       );
     }
-    const { versioned, volatile } = split(records, kind => this.isVolatile(kind));
     const basis = basisOf(standing, changed);
-    const commit = basis === null ? null : this.#shared.commit(versioned, basis, newMark());
+    const commit = basis === null ? null : shared.commit(versioned, basis, newMark());
     const position = commit === null ? null : await deadline.wait(commit, unknown);
     if (position === null) {
-      await deadline.wait(this.#shared.catchUp(), notBegun);
+      await deadline.wait(shared.catchUp(), notBegun);
       return false;
     }
-    this.#recentEvents.add(records.events ?? []);
-    await this.#applyOwn(versioned, position, changed, deadline);
-    if (volatile !== null) {
-      await deadline.wait(this.#shared.writeVolatile(volatile), unknown);
-      this.applyVolatile(volatile);
-    }
+    this.#options.eventLog.remember(versioned.events ?? []);
+    const at = this.position?.generation === position.generation ? this.position.version : null;
+    if (at === position.version - 1) this.applyRemote(versioned, position, [...changed]);
+    else if (at === null || at < position.version) await deadline.wait(shared.catchUp(), notHereYet);
     return true;
-  }
-
-  /**
-   * Following the store's changes may have brought this one already; where others are missing before
-   * it, they come first.
-   */
-  async #applyOwn(
-    change: PolicyChange,
-    position: Position,
-    changed: ReadonlySet<Line>,
-    deadline: Deadline,
-  ): Promise<void> {
-    const at = this.position;
-    if (at?.generation === position.generation && at.version >= position.version) return;
-    if (at?.generation === position.generation && at.version === position.version - 1) {
-      this.applyRemote(change, position, [...changed]);
-    } else if (this.#shared !== null) await deadline.wait(this.#shared.catchUp(), notHereYet);
-  }
-
-  /** Writes a draft that is of no line; waits for nothing else. */
-  async #writeVolatile<T>(
-    { result, changes, records }: DraftedTransaction<T>,
-    deadline: Deadline,
-  ): Promise<T> {
-    if (records === null) return result;
-    await writeVolatile(records, this.#options, this.#shared, deadline);
-    this.#apply(changes, records, []);
-    return result;
   }
 
   /**
@@ -330,7 +320,7 @@ export class Documents {
    */
   applyRemote(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
     const standing = replicaStandingAfter(this.#standing, position, changed);
-    this.#applyRemote(this.#store.changeSetOf(change), change, standing, changed);
+    this.#applyRemote(this.#store.changeSetOf(change), change, standing);
   }
 
   /**
@@ -344,7 +334,7 @@ export class Documents {
     const before = this.#standing;
     const changes = await this.#store.changeSetInSlices(change);
     if (this.#standing !== before) return false;
-    this.#applyRemote(changes, change, standing, lines);
+    this.#applyRemote(changes, change, standing);
     return true;
   }
 
@@ -356,43 +346,42 @@ export class Documents {
   /** Puts volatile documents in force that others wrote; they are written behind. Throws `store_refused`. */
   applyVolatile(change: VolatileChange): void {
     const changes = this.#store.changeSetOf(change);
-    this.#options.writeBehind.applied(change);
-    this.#apply(changes, {}, []);
+    this.#options.writeBehind.note(change);
+    this.#apply(changes, {}, false);
   }
 
-  #applyRemote(
-    changes: ChangeSet,
-    change: Omit<PolicyChange, 'events'>,
-    standing: ReplicaStanding,
-    changed: readonly Line[],
-  ): void {
+  #applyRemote(changes: ChangeSet, change: Omit<PolicyChange, 'events'>, standing: ReplicaStanding): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
     const { owners: known, writeBehind } = this.#options;
     const gone = goneOwners.flatMap(key => known.byKey(key) ?? []);
-    for (const key of goneOwners) writeBehind.ownerGone(key);
-    for (const owner of owners) writeBehind.owner(owner);
-    writeBehind.applied({
-      documents,
-      goneDocuments,
-      replicated: this.#lineage.goOn(standing.position, gone),
-    });
+    const replicated = this.#lineage.goOn(standing.position, gone);
+    writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
     this.#standing = standing;
-    this.#apply(changes, change, changed);
+    this.#apply(changes, change, true);
   }
 
   #apply(
     changes: ChangeSet,
     { owners = [], goneOwners = [] }: Omit<PolicyChange, 'events'>,
-    changed: Iterable<Line>,
+    isVersioned: boolean,
   ): void {
     const { owners: known, writeBehind, usage, now, onApplied } = this.#options;
-    for (const line of changed) this.#moves = { ...this.#moves, [line]: this.#moves[line] + 1 };
+    if (isVersioned) this.#version += 1;
     this.#store.apply(changes);
     // Records of these owners that waited to be written are older than what is written now.
     const hasUsage = (key: string) => usage.hasUsage(key);
     const renewedOwners = known.change(owners, goneOwners, { now: now(), hasUsage });
     const written = [...owners, ...renewedOwners];
-    for (const owner of written) writeBehind.owner(owner);
+    writeBehind.note({ owners: written });
     onApplied({ documents: changes.changed, owners: written, renewedOwners, goneOwners });
   }
+}
+
+/** Makes one attempt after the other, until one is `done`; null: others' changes came in between. */
+async function attempted<T>(attempt: () => Promise<{ readonly done: T } | null>): Promise<T> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const outcome = await attempt();
+    if (outcome !== null) return outcome.done;
+  }
+  throw new SoftquotaError('store_away', 'others change the policy all the time: try again');
 }

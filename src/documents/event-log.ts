@@ -3,12 +3,12 @@
  * it shares with others.
  */
 
+import { randomBytes } from 'node:crypto';
 import type {
   Changes,
   EventQuery,
   EventRecord,
   LevelRecord,
-  PendingEvents,
   RecordStore,
   WriteBehind,
 } from '../store/index.ts';
@@ -16,16 +16,23 @@ import type {
 /** A store, as far as events and levels go. */
 export type EventStore = Pick<RecordStore, 'events' | 'levels' | 'write'>;
 
+/** Events, and how near to their limits owners are now. */
+type EventChanges = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
+
 export interface EventLogOptions {
   /** This host's own. */
   readonly store: EventStore;
-  readonly writeBehind: Pick<WriteBehind, 'close' | 'enqueue' | 'kept'>;
+  readonly writeBehind: Pick<WriteBehind, 'close' | 'note' | 'kept'>;
   /** Makes what writes behind into a shared store. */
   writeBehindTo(store: Pick<RecordStore, 'write'>, probe: () => Changes): EventLogOptions['writeBehind'];
 }
 
+/** Characters of the texts of events that are remembered. */
+const mostText = 1_000_000;
+
 export class EventLog {
   readonly #options: EventLogOptions;
+  #recent: readonly EventRecord[] = [];
   #shared: { readonly store: EventStore; readonly writeBehind: EventLogOptions['writeBehind'] } | null = null;
 
   constructor(options: EventLogOptions) {
@@ -45,8 +52,24 @@ export class EventLog {
   }
 
   /** Writes behind, as is done with what is measured. */
-  enqueue(pending: PendingEvents): void {
-    this.#writeBehind.enqueue(pending);
+  enqueue(changes: EventChanges): void {
+    this.#writeBehind.note(changes);
+  }
+
+  /** The last events that a shared store took with transactions of this host, and may lose by falling back. */
+  get recent(): readonly EventRecord[] {
+    return this.#recent;
+  }
+
+  /** Adds to the recent events, of which as many are kept as fit. */
+  remember(events: readonly EventRecord[]): void {
+    const all = [...this.#recent, ...events];
+    let left = mostText;
+    const first = all.findLastIndex(({ text }) => {
+      left -= text.length + 1;
+      return left < 0;
+    });
+    this.#recent = all.slice(first + 1);
   }
 
   /** Finds events, newest first; what waits to be written is not among them. */
@@ -75,5 +98,25 @@ export class EventLog {
 
   get #writeBehind(): EventLogOptions['writeBehind'] {
     return this.#shared?.writeBehind ?? this.#options.writeBehind;
+  }
+}
+
+/** Digits of the number in an id. */
+const digits = 9;
+
+/** Ids of events, in the order in which they are given: a later one is greater. */
+export class EventIds {
+  readonly #prefix: string;
+  /** Makes the ids of this process different from those of others. */
+  readonly #life = randomBytes(6).toString('hex');
+  #given = 0;
+
+  /** `prefix`: lower-case letters. */
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  next(): string {
+    return `${this.#prefix}-${String(++this.#given).padStart(digits, '0')}-${this.#life}`;
   }
 }

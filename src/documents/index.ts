@@ -8,15 +8,12 @@
  */
 
 export type { AuditEntry, Author, PolicyEvent } from './audit-log.ts';
-export { ChangeSet } from './change-set.ts';
+export { ChangeSet, type Snapshot } from './change-set.ts';
 export { DocumentStore } from './document-store.ts';
-export { Documents } from './documents.ts';
-export { EventIds } from './event-ids.ts';
-export { EventLog, type EventStore } from './event-log.ts';
+export { type Applied, Documents, type DocumentsOptions } from './documents.ts';
+export { EventIds, EventLog, type EventStore } from './event-log.ts';
 export type { Description, Durability, Kind } from './kind.ts';
-export type { Applied, DocumentsOptions } from './options.ts';
 export { mostExpected, OwnerRegistry, type Owners } from './owner-registry.ts';
 export { DocumentReplica } from './replica.ts';
 export type { ReplicaStanding, SharedDocuments } from './shared-documents.ts';
-export type { Snapshot } from './snapshot.ts';
 export type { AuditContext, Transaction } from './transaction.ts';

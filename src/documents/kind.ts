@@ -7,9 +7,10 @@ import type { Line } from '../store/index.ts';
  * The promise that is made of a document.
  *
  * `policy`: what decisions are made by, and `account`: who people are and what they may. Both are versioned,
- * and a change is made upon the last one of its line, on as many replicas as are asked for; each has its own
- * line, so that neither makes the other wait. `volatile`: what is made again by use, such as sessions. It has
- * no version, of two writers the last one wins, and it is in no backup.
+ * and a change is made upon the last one, on as many replicas as are asked for; in a shared store each has
+ * its own line, so that hosts that change one do not wait for those that change the other. `volatile`: what
+ * is made again by use, such as sessions. It has no version, of two writers the last one wins, and it is in
+ * no backup.
  */
 export type Durability = Line | 'volatile';
 

@@ -34,7 +34,7 @@ export interface Lacked {
 export interface DocumentReplicaOptions {
   readonly documents: Documents;
   readonly owners: OwnerRegistry;
-  readonly writeBehind: Pick<WriteBehind, 'owner'>;
+  readonly writeBehind: Pick<WriteBehind, 'note'>;
 }
 
 export class DocumentReplica {
@@ -125,7 +125,7 @@ export class DocumentReplica {
       const known = owners.byKey(owner.key);
       if (known !== undefined && isSameOwner(owner, known)) continue;
       owners.set(owner);
-      writeBehind.owner(owner);
+      writeBehind.note({ owners: [owner] });
     }
   }
 

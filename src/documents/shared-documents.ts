@@ -1,5 +1,6 @@
 /** The store that several hosts keep their documents in together, as far as transactions go. */
 
+import { SoftquotaError } from '../errors.ts';
 import {
   type Basis,
   type DocumentRecord,
@@ -67,4 +68,50 @@ export function split(
   }
   const versioned = { documents: documents.filter(isNot), goneDocuments: goneDocuments.filter(isNot) };
   return { versioned: { ...change, ...versioned }, volatile };
+}
+
+/**
+ * How long a transaction waits for the shared store, in milliseconds: whoever asks is answered within two
+ * seconds.
+ */
+export const deadlineMs = 1700;
+
+export const notBegun = 'the shared store did not answer in time: nothing was changed. Try again';
+
+export const unknown =
+  'the shared store did not answer in time: it is not known whether the change was made. It may come into force within ' +
+  'moments; it is safe to send it again';
+
+export const notHereYet =
+  'the change is stored, but not yet in force on this host; it comes into force here within moments';
+
+/**
+ * A bound on how long somebody waits for others, all in all: time that this process itself spends on what was
+ * asked for does not count.
+ */
+export class Deadline {
+  #leftMs: number;
+
+  constructor(ms: number) {
+    this.#leftMs = ms;
+  }
+
+  /**
+   * Rejects with `store_away` where the answer is not there in time; whatever becomes of it then, nobody
+   * hears of it.
+   */
+  async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
+    const begun = performance.now();
+    const { promise: over, reject } = Promise.withResolvers<never>();
+    // Where this process itself was held up, the answer lies there already, and is read before what is
+    // immediate.
+    const giveUp = () => reject(new SoftquotaError('store_away', refusal));
+    const timer = setTimeout(() => setImmediate(giveUp), Math.max(this.#leftMs, 0));
+    try {
+      return await Promise.race([answer, over]);
+    } finally {
+      clearTimeout(timer);
+      this.#leftMs -= performance.now() - begun;
+    }
+  }
 }

@@ -149,7 +149,7 @@ export class Fleet implements SharedDocuments {
       case 'store fell back':
         this.#outbox.enrollEverybody();
         this.#volatile.lost();
-        ledger.eventLog.enqueue({ events: ledger.documents.recentEvents });
+        ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
         break;
       case 'changes restored':
         log.warn(

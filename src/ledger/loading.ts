@@ -50,8 +50,7 @@ export class Loading implements Loader {
     const { owners, gone, changed } = rekeyedOwners([...usage.owners.all, ...this.#rekeyed], name =>
       usage.owners.keyOf(name),
     );
-    for (const key of gone) writeBehind.ownerGone(key);
-    for (const owner of changed) writeBehind.owner(owner);
+    writeBehind.note({ goneOwners: gone, owners: changed });
     for (const owner of owners) usage.owners.set(owner);
     this.#rekeyed = [];
   }
@@ -75,8 +74,7 @@ export class Loading implements Loader {
     const { usage, writeBehind } = this.#options;
     for (const [before, now] of this.#renamed) {
       const unit = usage.unit(now);
-      writeBehind.unitGone(before);
-      if (unit !== undefined) writeBehind.unit(unit);
+      writeBehind.note({ goneUnits: [before], units: unit === undefined ? [] : [unit] });
     }
     await writeBehind.kept();
   }

@@ -15,7 +15,7 @@ import type { UsageIndex } from './usage-index.ts';
 
 interface ReachOptions {
   readonly usage: Pick<UsageIndex, 'put' | 'unit' | 'units'>;
-  readonly writeBehind: Pick<WriteBehind, 'unit'>;
+  readonly writeBehind: Pick<WriteBehind, 'note'>;
   readonly clock: Clock;
 }
 
@@ -129,6 +129,6 @@ export class Reach {
     )
       return;
     this.#options.usage.put(next);
-    this.#options.writeBehind.unit(next);
+    this.#options.writeBehind.note({ units: [next] });
   }
 }

@@ -128,7 +128,7 @@ export class Reports {
     const now = clock.monotonic();
     for (const key of ownerKeys) {
       const account = usage.accountByKey(key);
-      for (const delta of account?.settleDeltas(now) ?? []) writeBehind.deltaGone(delta.seq);
+      for (const { seq } of account?.settleDeltas(now) ?? []) writeBehind.note({ goneDeltas: [seq] });
       if (!account?.hasDeltas) this.#unsettled.delete(key);
     }
   }

@@ -48,7 +48,7 @@ interface StoredOnHost {
 
 interface UsageSharesOptions {
   readonly usage: UsageIndex;
-  readonly writeBehind: Pick<WriteBehind, 'applied'>;
+  readonly writeBehind: Pick<WriteBehind, 'note'>;
   readonly host: string;
   /** An owner's units in what sources put, the largest `most` of each source. */
   sourceUnits(account: Account, leaves: readonly Leaf[], most: number): Promise<readonly SourceUnit[]>;
@@ -207,7 +207,7 @@ export class UsageShares {
     }
     for (const share of present.values()) account.putShare(share);
     if (present.size > 0 || goneShares.length > 0) {
-      writeBehind.applied({ shares: [...present.values()], goneShares });
+      writeBehind.note({ shares: [...present.values()], goneShares });
     }
   }
 

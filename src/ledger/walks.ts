@@ -90,7 +90,7 @@ export class Walks {
     const reach = before?.reach === undefined ? {} : { reach: before.reach };
     const unit: UnitRecord = { id: path, kind: 'walked', host, name: path, ...measured, ...reach };
     this.put(unit);
-    if (before === undefined || !foundTheSame(before, unit)) writeBehind.unit(unit);
+    if (before === undefined || !foundTheSame(before, unit)) writeBehind.note({ units: [unit] });
     reports.settleOwnersOf(before, unit);
     if (unit.owner === null) return;
     const account = this.accountFor(unit.owner);
@@ -108,7 +108,7 @@ export class Walks {
     const sum = Math.min(Math.max(0, before.bytes + bytes), Number.MAX_SAFE_INTEGER);
     const unit: UnitRecord = { ...before, measuredAt: before.measuredAt || now(), bytes: sum };
     this.put(unit);
-    writeBehind.unit(unit);
+    writeBehind.note({ units: [unit] });
   }
 
   /**
@@ -141,7 +141,7 @@ export class Walks {
     this.#tombstones.add(path, seq);
     if (unit === undefined) return;
     usage.remove(unit);
-    writeBehind.unitGone(unit.id);
+    writeBehind.note({ goneUnits: [unit.id] });
     reports.settleOwnersOf(unit);
     const ownerKey = unit.owner === null ? null : usage.owners.keyOf(unit.owner);
     if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.#emptied.set(ownerKey, now());
@@ -163,7 +163,7 @@ export class Walks {
     if (unit === undefined || unit.partial) return;
     const marked = { ...unit, partial: true };
     this.put(marked);
-    this.#options.writeBehind.unit(marked);
+    this.#options.writeBehind.note({ units: [marked] });
   }
 
   /**
@@ -181,7 +181,7 @@ export class Walks {
     const isFirst = this.#sweep === null;
     this.#sweep = sweep;
     this.#tombstones.swept();
-    this.#options.writeBehind.swept(sweep, present, gone);
+    this.#options.writeBehind.note({ sweep, roots: present, goneRoots: gone });
     if (isFirst) this.#options.onSwept();
   }
 
@@ -202,7 +202,7 @@ export class Walks {
     if (known !== undefined) return known;
     if (usage.owners.has(key)) return usage.openFirst(key);
     const added = usage.owners.expect(ownerName, now());
-    writeBehind.owner(added);
+    writeBehind.note({ owners: [added] });
     return usage.open(added);
   }
 

@@ -13,7 +13,7 @@ export { type Away, AwayState } from './away.ts';
 export { newGeneration, newMark } from './generation.ts';
 export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
 export { kindFlags, nameIn, type PackedUnits, type UnitColumns } from './packed-units.ts';
-export { mostEvents, type PendingEvents } from './pending-writes.ts';
+export { mostEvents } from './pending-writes.ts';
 export type {
   DocumentRecord,
   EventQuery,

@@ -1,204 +1,155 @@
 /**
- * The writes that wait for the store: of each thing its newest state, `null` where it is gone.
+ * The writes that wait for the store: of each thing its newest state.
  *
  * So what waits is never more than what is in memory, what has gone from it meanwhile, and `mostEvents`.
- * Documents that are replicated go into one write, with their owners.
  */
 
-import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, ShareRecord } from './record-store.ts';
-import type { Changes, ReplicatedPosition, RootRecord, SweepRecord } from './store.ts';
-import type { UnitRecord } from './unit.ts';
-
-type Pending<Key, Item> = Map<Key, Item | null>;
-/** Pending writes of records that two names find, by `both` of them. */
-type PendingNamed<Names, Item> = Map<string, { readonly names: Names; readonly item: Item | null }>;
-
-type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
-type ShareNames = Pick<ShareRecord, 'ownerKey' | 'host'>;
-
-/** The same for no other two; quickly made, for a hundred thousand may wait at once. */
-const both = (one: string, other: string) => `${one.length}:${one}${other}`;
+import type { Changes } from './store.ts';
 
 /** Events are not held in memory; so many wait at most. */
 export const mostEvents = 50_000;
 
-/** Events, and how near to their limits owners are now. */
-export type PendingEvents = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
+/** The changes of a policy, which go into one write. */
+const ofPolicy = ['owners', 'documents', 'replicated'] as const;
 
-/** The changes of others, and where the documents stand with it. */
-export type PendingReplica = Pick<
-  Changes,
-  'documents' | 'goneDocuments' | 'shares' | 'goneShares' | 'replicated'
->;
+/**
+ * The order in which changes are written. Events come before the levels that say that they were sent, so that
+ * a crash in between has them sent again. The last ones are about all before them, and go only with those.
+ */
+const order = [...ofPolicy, 'shares', 'units', 'roots', 'deltas', 'events', 'levels'] as const;
+const last = ['sweep', 'goneEventsBefore'] as const;
+
+type Name = (typeof order | typeof last)[number];
+
+/** Changes of one thing each, by its name. */
+type Waiting = Map<string, Changes>;
 
 export class PendingWrites {
-  /** By key. */
-  readonly owners: Pending<string, OwnerRecord> = new Map();
-  /** By id. */
-  readonly units: Pending<string, UnitRecord> = new Map();
-  /** By path. */
-  readonly roots: Pending<string, RootRecord> = new Map();
-  /** By seq. Those that come are written at once, and never wait. */
-  readonly deltas: Pending<number, never> = new Map();
-  sweep: SweepRecord | null = null;
-  readonly documents: PendingNamed<DocumentNames, DocumentRecord> = new Map();
-  replicated: ReplicatedPosition | null = null;
-  readonly shares: PendingNamed<ShareNames, ShareRecord> = new Map();
-  /** By id. */
-  readonly events: Pending<string, EventRecord> = new Map();
-  /** By owner id. */
-  readonly levels: Pending<number, LevelRecord> = new Map();
-  goneEventsBefore: number | null = null;
+  readonly #waiting = new Map<Name, Waiting>([...order, ...last].map(name => [name, new Map()]));
 
   get size(): number {
-    const maps = [
-      this.owners,
-      this.documents,
-      this.units,
-      this.shares,
-      this.roots,
-      this.deltas,
-      this.events,
-      this.levels,
-    ];
-    const single = [this.sweep, this.replicated, this.goneEventsBefore].filter(one => one !== null);
-    return maps.reduce((sum, { size }) => sum + size, single.length);
+    return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Gives how many events there was no room for. */
-  addEvents({ events = [], goneEventsBefore, levels = [], goneLevels = [] }: PendingEvents): number {
-    let left = 0;
-    for (const event of events) {
-      if (this.events.size < mostEvents || this.events.has(event.id)) this.events.set(event.id, event);
-      else left += 1;
+  /** Puts changes in place of those of the same things. Gives how many events there was no room for. */
+  add(changes: Changes): number {
+    const { replicated, sweep, goneEventsBefore } = changes;
+    for (const key of changes.goneOwners ?? []) this.#put('owners', key, { goneOwners: [key] });
+    for (const owner of changes.owners ?? []) this.#put('owners', owner.key, { owners: [owner] });
+    for (const one of changes.goneDocuments ?? []) {
+      this.#put('documents', both(one.kind, one.key), { goneDocuments: [one] });
     }
-    for (const ownerId of goneLevels) this.levels.set(ownerId, null);
-    for (const level of levels) this.levels.set(level.ownerId, level);
-    this.#goneBefore(goneEventsBefore ?? null);
-    return left;
+    for (const one of changes.documents ?? []) {
+      this.#put('documents', both(one.kind, one.key), { documents: [one] });
+    }
+    if (replicated !== undefined) this.#put('replicated', '', { replicated });
+    for (const one of changes.goneShares ?? []) {
+      this.#put('shares', both(one.ownerKey, one.host), { goneShares: [one] });
+    }
+    for (const one of changes.shares ?? []) {
+      this.#put('shares', both(one.ownerKey, one.host), { shares: [one] });
+    }
+    for (const id of changes.goneUnits ?? []) this.#put('units', id, { goneUnits: [id] });
+    for (const unit of changes.units ?? []) this.#put('units', unit.id, { units: [unit] });
+    for (const path of changes.goneRoots ?? []) this.#put('roots', path, { goneRoots: [path] });
+    for (const root of changes.roots ?? []) this.#put('roots', root.path, { roots: [root] });
+    // Deltas that come are written at once, and never wait.
+    for (const seq of changes.goneDeltas ?? []) this.#put('deltas', String(seq), { goneDeltas: [seq] });
+    for (const id of changes.goneLevels ?? []) this.#put('levels', String(id), { goneLevels: [id] });
+    for (const level of changes.levels ?? []) this.#put('levels', String(level.ownerId), { levels: [level] });
+    if (sweep !== undefined) this.#put('sweep', '', { sweep });
+    if (goneEventsBefore !== undefined) this.#put('goneEventsBefore', '', { goneEventsBefore });
+    const events = this.#of('events');
+    const fitting = (changes.events ?? []).filter(event => {
+      const fits = events.size < mostEvents || events.has(event.id);
+      if (fits) events.set(event.id, { events: [event] });
+      return fits;
+    });
+    return (changes.events?.length ?? 0) - fitting.length;
   }
 
-  addReplica({
-    documents = [],
-    goneDocuments = [],
-    shares = [],
-    goneShares = [],
-    replicated,
-  }: PendingReplica): void {
-    const addDocument = ({ kind, key }: DocumentNames, item: DocumentRecord | null) =>
-      this.documents.set(both(kind, key), { names: { kind, key }, item });
-    for (const names of goneDocuments) addDocument(names, null);
-    for (const document of documents) addDocument(document, document);
-    const addShare = ({ ownerKey, host }: ShareNames, item: ShareRecord | null) =>
-      this.shares.set(both(ownerKey, host), { names: { ownerKey, host }, item });
-    for (const names of goneShares) addShare(names, null);
-    for (const share of shares) addShare(share, share);
-    if (replicated !== undefined) this.replicated = goneOn(this.replicated, replicated);
+  /** Forgets what waits of these units. */
+  forgetUnits(ids: Iterable<string>): void {
+    for (const id of ids) this.#of('units').delete(id);
   }
 
-  /** Moves so many of the oldest out. What is said of a whole sweep goes only with the last of all. */
+  /** Moves so many of the oldest out, and more where they belong together. */
   take(most: number): PendingWrites {
     const taken = new PendingWrites();
-    const isPolicy = this.documents.size > 0 || this.replicated !== null;
-    move(this.owners, taken.owners, isPolicy ? this.owners.size : most);
-    move(this.documents, taken.documents, this.documents.size);
-    taken.replicated = this.replicated;
-    this.replicated = null;
-    move(this.shares, taken.shares, most - taken.size);
-    move(this.units, taken.units, most - taken.size);
-    move(this.roots, taken.roots, most - taken.size);
-    move(this.deltas, taken.deltas, most - taken.size);
-    // What was told comes before that it was told, so that a crash in between has it told again.
-    move(this.events, taken.events, most - taken.size);
-    move(this.levels, taken.levels, most - taken.size);
-    if (taken.size < most) {
-      taken.sweep = this.sweep;
-      this.sweep = null;
-    }
-    if (taken.size < most) {
-      taken.goneEventsBefore = this.goneEventsBefore;
-      this.goneEventsBefore = null;
-    }
+    const isPolicy = this.#of('documents').size + this.#of('replicated').size > 0;
+    if (isPolicy) for (const name of ofPolicy) this.#move(name, taken, Number.POSITIVE_INFINITY);
+    for (const name of order) this.#move(name, taken, most - taken.size);
+    for (const name of last) if (taken.size < most) this.#move(name, taken, 1);
     return taken;
   }
 
   /** Takes back what could not be written, but for what has changed since. */
   putBack(older: PendingWrites): void {
-    addMissing(this.owners, older.owners);
-    addMissing(this.documents, older.documents);
-    this.replicated = this.replicated === null ? older.replicated : goneOn(older.replicated, this.replicated);
-    addMissing(this.shares, older.shares);
-    addMissing(this.units, older.units);
-    addMissing(this.roots, older.roots);
-    addMissing(this.deltas, older.deltas);
-    addMissing(this.events, older.events);
-    addMissing(this.levels, older.levels);
-    this.sweep ??= older.sweep;
-    this.#goneBefore(older.goneEventsBefore);
+    for (const [name, newer] of [...this.#waiting]) {
+      this.#waiting.set(name, older.#of(name));
+      for (const [key, changes] of newer) this.#put(name, key, changes);
+    }
   }
 
   get changes(): Changes {
+    const all = [...this.#waiting.values()].flatMap(waiting => [...waiting.values()]);
     return {
-      owners: present(this.owners),
-      goneOwners: gone(this.owners),
-      documents: itemsOf(this.documents),
-      goneDocuments: goneOf(this.documents),
-      ...(this.replicated === null ? {} : { replicated: this.replicated }),
-      shares: itemsOf(this.shares),
-      goneShares: goneOf(this.shares),
-      units: present(this.units),
-      goneUnits: gone(this.units),
-      roots: present(this.roots),
-      goneRoots: gone(this.roots),
-      goneDeltas: gone(this.deltas),
-      events: present(this.events),
-      levels: present(this.levels),
-      goneLevels: gone(this.levels),
-      ...(this.sweep === null ? {} : { sweep: this.sweep }),
-      ...(this.goneEventsBefore === null ? {} : { goneEventsBefore: this.goneEventsBefore }),
+      owners: all.flatMap(({ owners = [] }) => owners),
+      goneOwners: all.flatMap(({ goneOwners = [] }) => goneOwners),
+      documents: all.flatMap(({ documents = [] }) => documents),
+      goneDocuments: all.flatMap(({ goneDocuments = [] }) => goneDocuments),
+      ...this.#of('replicated').get(''),
+      shares: all.flatMap(({ shares = [] }) => shares),
+      goneShares: all.flatMap(({ goneShares = [] }) => goneShares),
+      units: all.flatMap(({ units = [] }) => units),
+      goneUnits: all.flatMap(({ goneUnits = [] }) => goneUnits),
+      roots: all.flatMap(({ roots = [] }) => roots),
+      goneRoots: all.flatMap(({ goneRoots = [] }) => goneRoots),
+      goneDeltas: all.flatMap(({ goneDeltas = [] }) => goneDeltas),
+      events: all.flatMap(({ events = [] }) => events),
+      levels: all.flatMap(({ levels = [] }) => levels),
+      goneLevels: all.flatMap(({ goneLevels = [] }) => goneLevels),
+      ...this.#of('sweep').get(''),
+      ...this.#of('goneEventsBefore').get(''),
     };
   }
 
-  #goneBefore(time: number | null): void {
-    if (time !== null) this.goneEventsBefore = Math.max(time, this.goneEventsBefore ?? time);
+  #of(name: Name): Waiting {
+    return this.#waiting.get(name) ?? new Map();
+  }
+
+  #put(name: Name, key: string, changes: Changes): void {
+    const waiting = this.#of(name);
+    const before = waiting.get(key);
+    waiting.set(key, before === undefined ? changes : { ...changes, ...joined(before, changes) });
+  }
+
+  #move(name: Name, to: PendingWrites, most: number): void {
+    const waiting = this.#of(name);
+    let left = most;
+    for (const [key, changes] of waiting) {
+      if (left <= 0) return;
+      left -= 1;
+      to.#put(name, key, changes);
+      waiting.delete(key);
+    }
   }
 }
 
-function move<Key, Item>(from: Pending<Key, Item>, to: Pending<Key, Item>, most: number): void {
-  if (most <= 0) return;
-  for (const [key, item] of from) {
-    to.set(key, item);
-    from.delete(key);
-    if (to.size >= most) return;
+/** The parts of two changes of the same thing to which both contribute. */
+function joined(before: Changes, after: Changes): Changes {
+  if (before.goneEventsBefore !== undefined && after.goneEventsBefore !== undefined) {
+    return { goneEventsBefore: Math.max(before.goneEventsBefore, after.goneEventsBefore) };
   }
+  const [versions, lineage] = [before.replicated?.lineage?.versions, after.replicated?.lineage];
+  if (after.replicated === undefined || versions === undefined || lineage === undefined) return {};
+  const { version: to } = after.replicated;
+  const stays = versions.filter(({ version }) => version >= lineage.since && version < to);
+  const joinedLineage = { since: lineage.since, versions: [...stays, ...lineage.versions] };
+  return { replicated: { ...after.replicated, lineage: joinedLineage } };
 }
 
-function addMissing<Key, Item>(pending: Pending<Key, Item>, older: Pending<Key, Item>): void {
-  for (const [key, item] of older) if (!pending.has(key)) pending.set(key, item);
-}
-
-function present<Key, Item>(pending: Pending<Key, Item>): Item[] {
-  return [...pending.values()].filter(item => item !== null);
-}
-
-function gone<Key, Item>(pending: Pending<Key, Item>): Key[] {
-  return [...pending].filter(([, item]) => item === null).map(([key]) => key);
-}
-
-function itemsOf<Item>(pending: PendingNamed<unknown, Item>): Item[] {
-  return [...pending.values()].flatMap(({ item }) => (item === null ? [] : [item]));
-}
-
-function goneOf<Names>(pending: PendingNamed<Names, unknown>): Names[] {
-  return [...pending.values()].flatMap(({ names, item }) => (item === null ? [names] : []));
-}
-
-/** Joins two changes that came one after the other into one to be written. */
-function goneOn(before: ReplicatedPosition | null, after: ReplicatedPosition): ReplicatedPosition {
-  const { lineage } = after;
-  if (before?.lineage === undefined || lineage === undefined) return after;
-  const stays = before.lineage.versions.filter(
-    ({ version }) => version >= lineage.since && version < after.version,
-  );
-  return { ...after, lineage: { since: lineage.since, versions: [...stays, ...lineage.versions] } };
+/** A name that no other two have; quickly made, for a hundred thousand may wait at once. */
+function both(one: string, other: string): string {
+  return `${one.length}:${one}${other}`;
 }

@@ -10,10 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Away, AwayState } from './away.ts';
-import { mostEvents, type PendingEvents, type PendingReplica, PendingWrites } from './pending-writes.ts';
-import type { OwnerRecord } from './record-store.ts';
-import type { Changes, RootRecord, Store, SweepRecord } from './store.ts';
-import type { UnitRecord } from './unit.ts';
+import { mostEvents, PendingWrites } from './pending-writes.ts';
+import type { Changes, Store } from './store.ts';
 
 interface WriteBehindOptions {
   readonly store: Pick<Store, 'write'>;
@@ -61,52 +59,18 @@ export class WriteBehind {
     return this.#pending.size;
   }
 
-  unit(record: UnitRecord): void {
-    this.#pending.units.set(record.id, record);
-    this.#start();
-  }
-
-  unitGone(id: string): void {
-    this.#pending.units.set(id, null);
-    this.#start();
-  }
-
-  owner(record: OwnerRecord): void {
-    this.#pending.owners.set(record.key, record);
-    this.#start();
-  }
-
-  ownerGone(key: string): void {
-    this.#pending.owners.set(key, null);
-    this.#start();
-  }
-
-  deltaGone(seq: number): void {
-    this.#pending.deltas.set(seq, null);
-    this.#start();
-  }
-
-  swept(sweep: SweepRecord, present: readonly RootRecord[], gone: readonly string[]): void {
-    for (const path of gone) this.#pending.roots.set(path, null);
-    for (const root of present) this.#pending.roots.set(root.path, root);
-    this.#pending.sweep = sweep;
-    this.#start();
-  }
-
-  /** Takes what others changed and is applied here; the documents among it are written together. */
-  applied(changes: PendingReplica): void {
-    this.#pending.addReplica(changes);
-    this.#start();
-  }
-
-  /** Past so many events that wait, no further ones are taken in, and the log says so. */
-  enqueue(pending: PendingEvents): void {
-    const isFull = this.#pending.addEvents(pending) > 0;
+  /**
+   * Writes these changes soon, in place of older ones of the same things that wait; documents, their owners
+   * and where they stand are written together. Past `mostEvents` that wait, no further events are taken in,
+   * and the log says so.
+   */
+  note(changes: Changes): void {
+    const isFull = this.#pending.add(changes) > 0;
     if (isFull && !this.#isFull) {
       const message = `more than ${mostEvents} events wait for the store: those that come now are lost`;
       this.#options.log.error({ err: this.#away.current?.reason }, message);
     }
-    this.#isFull = isFull;
+    if (changes.events !== undefined) this.#isFull = isFull;
     this.#start();
   }
 
@@ -126,8 +90,8 @@ export class WriteBehind {
       throw error;
     }
     // Where the same unit waits, that is older.
-    for (const id of changes.goneUnits ?? []) this.#pending.units.delete(id);
-    for (const { id } of changes.units ?? []) this.#pending.units.delete(id);
+    this.#pending.forgetUnits(changes.goneUnits ?? []);
+    this.#pending.forgetUnits((changes.units ?? []).map(({ id }) => id));
     if (this.#away.current !== null) this.#wake.abort();
   }
 

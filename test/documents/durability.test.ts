@@ -1,7 +1,4 @@
-/**
- * The promise of each class of documents: of policy and accounts a version, of volatile ones that they hold
- * nobody up.
- */
+/** The promise of each class of documents, and the order in which they are changed. */
 
 import t, { type Test } from 'tap';
 import type { Documents } from '../../src/documents/index.ts';
@@ -11,7 +8,6 @@ import {
   Identity,
   identityKinds,
   localAdministrator,
-  startSession,
 } from '../../src/identity/index.ts';
 import { sessionKind, useKind } from '../../src/identity/kinds.ts';
 import { createRule, editRule, ruleKind } from '../../src/policy/index.ts';
@@ -37,11 +33,6 @@ async function holding(t: Test, held: string) {
 
 const rule = { name: 'total', limitBytes: 5, subjects: [] };
 
-function signIn(documents: Documents, owner: OwnerRecord) {
-  const wanted = { via: { is: 'link' as const }, scopes: [], endsAt: null };
-  return documents.transact(({ changes }) => startSession(changes, owner, wanted, Date.now()));
-}
-
 function newToken(documents: Documents, owner: OwnerRecord, name: string) {
   const by = { maker: localAdministrator, now: Date.now() };
   return documents.transact(({ changes }) =>
@@ -49,32 +40,7 @@ function newToken(documents: Documents, owner: OwnerRecord, name: string) {
   );
 }
 
-t.test('no change of policy waits for a sign-in that is being written', async t => {
-  const { documents, release } = await holding(t, 'session');
-  const alice = await documents.transact(transaction => createUser(transaction, { name: 'alice' }));
-  const signing = signIn(documents, alice);
-  await documents.transact(({ changes }) => createRule(changes, rule));
-  t.equal([...documents.snapshot.all(sessionKind)].length, 0, 'which is in force once it is written');
-  release();
-  const { key } = await signing;
-  t.ok(documents.snapshot.get(sessionKind, key));
-});
-
-t.test('no change of policy waits for one of an account, and none is drafted again for it', async t => {
-  const { documents, release } = await holding(t, 'token');
-  const alice = await documents.transact(transaction => createUser(transaction, { name: 'alice' }));
-  const making = newToken(documents, alice, 'laptop');
-  let drafts = 0;
-  await documents.transact(({ changes }) => {
-    drafts += 1;
-    createRule(changes, rule);
-  });
-  t.equal(drafts, 1);
-  release();
-  await making;
-});
-
-t.test('changes of one line are made one after the other, each upon the one before', async t => {
+t.test('changes are made one after the other, each upon the one before', async t => {
   const { documents } = await holding(t, 'nothing');
   const changes = [
     documents.transact(({ changes }) => createRule(changes, rule)),
@@ -97,18 +63,6 @@ t.test('a change that there is nothing to do for now waits for what is under way
   release();
   await Promise.all([creating, keeping]);
   t.equal(documents.snapshot.get(ruleKind, 'total')?.limitBytes, 7);
-});
-
-t.test('a change that turns out to be of another line, too, waits for that one', async t => {
-  const { documents, release } = await holding(t, 'profile');
-  const creating = documents.transact(transaction => createUser(transaction, { name: 'alice' }));
-  const both = documents.transact(transaction => {
-    const owner = transaction.owner('alice') ?? transaction.createOwner('alice');
-    createRule(transaction.changes, rule);
-    return owner.id;
-  });
-  release();
-  t.equal(await both, (await creating).id);
 });
 
 t.test('volatile documents are in no backup, and go with what they are about', async t => {

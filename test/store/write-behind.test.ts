@@ -67,11 +67,11 @@ function world(t: Test, log: Partial<typeof silentLog> = {}) {
 
 t.test('what changes in one turn is one write, the newest state of each thing', async t => {
   const { store, writeBehind } = world(t);
-  writeBehind.owner(owner('alice'));
-  writeBehind.unit(unit('a', { bytes: 1 }));
-  writeBehind.unit(unit('a', { bytes: 2 }));
-  writeBehind.unit(unit('b'));
-  writeBehind.unitGone('b');
+  writeBehind.note({ owners: [owner('alice')] });
+  writeBehind.note({ units: [unit('a', { bytes: 1 })] });
+  writeBehind.note({ units: [unit('a', { bytes: 2 })] });
+  writeBehind.note({ units: [unit('b')] });
+  writeBehind.note({ goneUnits: ['b'] });
   t.equal(await writeBehind.kept(), true);
   t.equal(store.writes.length, 1);
   t.match(store.writes[0], { units: [{ id: 'a', bytes: 2 }], goneUnits: ['b'], owners: [{ key: 'alice' }] });
@@ -85,18 +85,18 @@ t.test('a write that fails never comes over what was noted since', async t => {
     begun.resolve();
     return failed.promise;
   };
-  writeBehind.unit(unit('a', { bytes: 1 }));
-  writeBehind.unit(unit('b', { bytes: 1 }));
-  writeBehind.unit(unit('c', { bytes: 1 }));
-  writeBehind.swept(
-    { startedAt: 1, finishedAt: 1, units: 1 },
-    [{ path: '/x', device: 1n, inode: 1n, fileSystem: null }],
-    ['/y'],
-  );
+  writeBehind.note({ units: [unit('a', { bytes: 1 })] });
+  writeBehind.note({ units: [unit('b', { bytes: 1 })] });
+  writeBehind.note({ units: [unit('c', { bytes: 1 })] });
+  writeBehind.note({
+    sweep: { startedAt: 1, finishedAt: 1, units: 1 },
+    roots: [{ path: '/x', device: 1n, inode: 1n, fileSystem: null }],
+    goneRoots: ['/y'],
+  });
   await begun.promise;
-  writeBehind.unit(unit('a', { bytes: 2 }));
-  writeBehind.unitGone('b');
-  writeBehind.swept({ startedAt: 2, finishedAt: 2, units: 2 }, [], ['/x']);
+  writeBehind.note({ units: [unit('a', { bytes: 2 })] });
+  writeBehind.note({ goneUnits: ['b'] });
+  writeBehind.note({ sweep: { startedAt: 2, finishedAt: 2, units: 2 }, goneRoots: ['/x'] });
   store.judge = () => {};
   failed.reject(new SoftquotaError('store_away', 'no room'));
   t.equal(await writeBehind.kept(), false);
@@ -122,8 +122,8 @@ t.test('a write that fails never comes over what was noted since', async t => {
 
 t.test('many notes go in several writes, and what is said of the whole sweep in the last', async t => {
   const { store, writeBehind } = world(t);
-  for (let n = 0; n < 12_000; n++) writeBehind.unit(unit(`u${n}`));
-  writeBehind.swept({ startedAt: 1, finishedAt: 2, units: 12_000 }, [], []);
+  for (let n = 0; n < 12_000; n++) writeBehind.note({ units: [unit(`u${n}`)] });
+  writeBehind.note({ sweep: { startedAt: 1, finishedAt: 2, units: 12_000 } });
   await writeBehind.kept();
   t.strictSame(
     store.writes.map(({ units, sweep }) => [units?.length, sweep !== undefined]),
@@ -141,8 +141,8 @@ t.test('one record that can never be taken is named in the log, and all others a
   store.judge = ({ units = [] }) => {
     if (units.some(({ bytes }) => bytes < 0)) throw new SoftquotaError('invalid', 'a size below 0');
   };
-  for (let n = 0; n < 1000; n++) writeBehind.unit(unit(`u${n}`, { bytes: n === 700 ? -1 : n }));
-  writeBehind.unitGone('gone');
+  for (let n = 0; n < 1000; n++) writeBehind.note({ units: [unit(`u${n}`, { bytes: n === 700 ? -1 : n })] });
+  writeBehind.note({ goneUnits: ['gone'] });
   t.equal(await writeBehind.kept(), true);
   t.equal(writeBehind.away, null);
   t.equal(store.model.units.size, 999);
@@ -157,7 +157,7 @@ t.test('a store that goes away while a faulty record is looked for gets the rest
     if (writes === 4) away();
     if (units.some(({ bytes }) => bytes < 0)) throw new SoftquotaError('invalid', 'a size below 0');
   };
-  for (let n = 0; n < 64; n++) writeBehind.unit(unit(`u${n}`, { bytes: n === 40 ? -1 : n }));
+  for (let n = 0; n < 64; n++) writeBehind.note({ units: [unit(`u${n}`, { bytes: n === 40 ? -1 : n })] });
   t.equal(await writeBehind.kept(), false);
   await writeBehind.close();
   t.equal(store.model.units.size, 63);
@@ -170,7 +170,7 @@ t.test(
     store.judge = away;
     await t.rejects(writeBehind.now({ owners: [owner('alice')] }), { code: 'store_away' });
     t.match(writeBehind.away, { reason: 'no room' });
-    writeBehind.unit(unit('a'));
+    writeBehind.note({ units: [unit('a')] });
     store.judge = () => {};
     await writeBehind.now({ owners: [owner('bob')] });
     while (writeBehind.away !== null) await new Promise(resolve => setImmediate(resolve));
@@ -183,8 +183,8 @@ t.test(
 t.test('what is written at once is not overwritten by the same unit that has waited', async t => {
   const { store, writeBehind } = world(t);
   store.judge = away;
-  writeBehind.unit(unit('a', { bytes: 1 }));
-  writeBehind.unit(unit('b', { bytes: 1 }));
+  writeBehind.note({ units: [unit('a', { bytes: 1 })] });
+  writeBehind.note({ units: [unit('b', { bytes: 1 })] });
   t.equal(await writeBehind.kept(), false);
   store.judge = () => {};
   await writeBehind.now({ units: [unit('a', { bytes: 2 })], goneUnits: ['b'] });
@@ -205,7 +205,7 @@ t.test('a report that no store could take does not make the store be away', asyn
 t.test('closing tries once more what waits, and ends where the store stays away', async t => {
   const { store, writeBehind } = world(t);
   store.judge = away;
-  writeBehind.unit(unit('a'));
+  writeBehind.note({ units: [unit('a')] });
   t.equal(await writeBehind.kept(), false);
   const before = store.writes.length;
   await writeBehind.close();
@@ -216,10 +216,10 @@ t.test('closing tries once more what waits, and ends where the store stays away'
 t.test('a note made at the very moment the last write ends is written too', async t => {
   const { store, writeBehind } = world(t);
   for (let turns = 0; turns < 12; turns++) {
-    writeBehind.unit(unit(`first${turns}`));
+    writeBehind.note({ units: [unit(`first${turns}`)] });
     while (!store.writes.some(({ units }) => units?.[0]?.id === `first${turns}`)) await null;
     for (let n = 0; n < turns; n++) await null;
-    writeBehind.unit(unit(`second${turns}`));
+    writeBehind.note({ units: [unit(`second${turns}`)] });
     await writeBehind.kept();
   }
   t.equal(store.model.units.size, 24);
@@ -234,8 +234,8 @@ t.test('events that come while the store is away are written once it is back, up
   });
   store.judge = away;
   const at = (id: number) => event(`r-${id}`, id);
-  for (let id = 0; id < mostEvents + 100; id += 1) writeBehind.enqueue({ events: [at(id)] });
-  writeBehind.enqueue({ events: [{ ...at(7), text: 'more of it' }], levels: [{ ownerId: 1, text: 'high' }] });
+  for (let id = 0; id < mostEvents + 100; id += 1) writeBehind.note({ events: [at(id)] });
+  writeBehind.note({ events: [{ ...at(7), text: 'more of it' }], levels: [{ ownerId: 1, text: 'high' }] });
   t.equal(await writeBehind.kept(), false);
   t.equal(told, 1, 'that some are lost is said once');
   store.judge = () => {};
@@ -247,10 +247,10 @@ t.test('events that come while the store is away are written once it is back, up
 
 t.test('events go by the latest time that was said', async t => {
   const { store, writeBehind } = world(t);
-  writeBehind.enqueue({ events: [event('a', 1)] });
+  writeBehind.note({ events: [event('a', 1)] });
   await writeBehind.kept();
-  writeBehind.enqueue({ goneEventsBefore: 5, events: [event('b', 9)] });
-  writeBehind.enqueue({ goneEventsBefore: 3 });
+  writeBehind.note({ goneEventsBefore: 5, events: [event('b', 9)] });
+  writeBehind.note({ goneEventsBefore: 3 });
   await writeBehind.kept();
   t.strictSame([...store.model.events.keys()], ['b']);
 });
