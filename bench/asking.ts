@@ -21,7 +21,7 @@ export interface Asking {
   readonly accept: string;
   /** Whether a connection is kept for the next question, or each has one of its own. */
   readonly connection: 'kept' | 'each';
-  /** How many questions are under way all the time; 16 unless given. */
+  /** Number of questions that are under way all the time; 16 unless given. */
   readonly connections?: number;
   readonly milliseconds: number;
 }
