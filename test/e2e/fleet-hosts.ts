@@ -35,7 +35,7 @@ export async function ruled(
   return answer.text === '' ? null : JSON.parse(answer.text);
 }
 
-/** The same, whatever the answer. */
+/** Sends a request to the API of quotas, and returns the answer whatever it is. */
 export function rule(on: Server, path: string, question: Parameters<Server['ask']>[2] = {}): Promise<Answer> {
   return on.ask('admin', `/api/v1/admin/quota${path}`, question);
 }

@@ -12,7 +12,7 @@ import { transports } from './transports.ts';
 
 t.setTimeout(240_000);
 
-/** How often refs that make a repository are pushed at once. */
+/** Number of pushes at once of refs that make a repository. */
 const races = isLong ? 100 : 4;
 
 /** Refs below a name that make that name a repository for git, and how they are brought. */

@@ -71,7 +71,7 @@ export class Trial {
     return server;
   }
 
-  /** The same without one of the hosts. */
+  /** Returns the trial without one of the hosts. */
   without(index: number): Trial {
     const others = new Trial(this.#t, this.#options);
     others.servers.push(...this.servers.filter((_, at) => at !== index));
@@ -158,7 +158,7 @@ export class Trial {
     this.#t.ok(ms < refusedWithinMs, `${what}: and that is said after ${ms.toFixed(0)} ms`);
   }
 
-  /** What is measured counts on its own host, whether or not others hear of it. */
+  /** Checks that each host counts what it measured itself, whether or not others hear of it. */
   async countsHere(what: string): Promise<void> {
     for (const server of this.servers) {
       const own = await onDisk(server, 'alice');
