@@ -15,7 +15,7 @@ const folders = ['src', 'web/src', 'scripts', 'bench', 'test'];
 /** Words that open a fragment, as parts of a regular expression. */
 const openings = [
   'As|Of|Such|Than|The same',
-  'How|What|Whatever|Where|Which|Who|Whoever|Whom|Whose',
+  'How|What|Whatever|Where|Whether|Which|Who|Whoever|Whom|Whose',
   'So (far|long|many|much|often)',
   '(After|At|By|For|From|In|On|Since|To|Until|Up to|With) (so|what|when|which|whom|whose)',
 ];

@@ -192,7 +192,7 @@ export class Outbox {
         else shares.push(share);
       }
     }
-    // Whether it was written is not known until it is acknowledged.
+    // A write counts as unsure until it is acknowledged.
     for (const ownerKey of digests.keys()) {
       this.#told.set(ownerKey, unsure);
       this.#toldSince?.add(ownerKey);

@@ -94,7 +94,7 @@ async function stageOf(t: Test, context: string, network: 'own' | 'shared'): Pro
 
 interface Surroundings {
   readonly context: string;
-  /** Whether .dockerignore lets a path of the context through. */
+  /** Tells whether .dockerignore lets a path of the context through. */
   readonly allowed: (path: string) => boolean;
   readonly named: ReadonlyMap<string, Stage>;
 }

@@ -40,7 +40,7 @@ export function rule(on: Server, path: string, question: Parameters<Server['ask'
   return on.ask('admin', `/api/v1/admin/quota${path}`, question);
 }
 
-/** Whether the owner may push now, as this host's gate says. */
+/** Tells whether the owner may push now, as this host's gate says. */
 export async function mayPush(on: Server, owner: string): Promise<boolean> {
   const { status } = await on.ask('gate', `/v1/check?owner=${owner}&subject=size:repos:private`);
   return status === 200;

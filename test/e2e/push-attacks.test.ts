@@ -27,7 +27,7 @@ const refsOfRepository = (name: string, tip: string): Readonly<Record<string, re
   ],
 });
 
-/** Whether git takes this directory for a repository. */
+/** Tells whether git takes this directory for a repository. */
 async function isRepository(path: string): Promise<boolean> {
   const { code } = await run('git', ['--git-dir', path, 'rev-parse', '--git-dir']);
   return code === 0;

@@ -23,7 +23,7 @@ export interface ServerOptions {
   readonly ini?: Ini;
   /** `OWNER/NAME` of the repositories to begin with; their hooks are installed. */
   readonly repositories?: readonly string[];
-  /** Whether the daemon is started; it is unless said otherwise. */
+  /** False leaves the daemon to be started later. */
   readonly started?: boolean;
 }
 

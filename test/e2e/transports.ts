@@ -155,7 +155,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether somebody says a first word there. */
+/** Tells whether somebody says a first word there. */
 function greets(port: number): Promise<true | null> {
   return happens('data', connect(port, '127.0.0.1'));
 }

@@ -226,7 +226,7 @@ export async function rulesOf(on: Server): Promise<ReadonlyMap<string, number>> 
   return new Map(rules.map(({ name, limit }) => [name, limit]));
 }
 
-/** Whether a check is answered, and as one that may be behind the times. */
+/** Tells whether a check is answered, and as one that may be behind the times. */
 export async function isStale(on: Server): Promise<boolean> {
   const { status, text } = await on.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs');
   if (status !== 200 && status !== 413) throw new Error(`a check is not answered: ${status} ${text}`);

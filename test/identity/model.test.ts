@@ -32,7 +32,7 @@ import { emptyModel, storeOn } from '../store/model.ts';
 interface Owner {
   name: string;
   type: 'user' | 'organization';
-  /** Whether an administrator has created or changed it. */
+  /** An administrator has created or changed it. */
   isLaidDown: boolean;
   email: string;
   isAdmin: boolean;

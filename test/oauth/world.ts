@@ -104,7 +104,7 @@ export class SignInWorld {
   }
 }
 
-/** Whether a provider sends a browser back to there, with or without a code. */
+/** Tells whether a provider sends a browser back to there, with or without a code. */
 export function isBack(url: URL): boolean {
   return url.pathname.endsWith('/callback');
 }
