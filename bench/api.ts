@@ -179,7 +179,7 @@ async function changing(): Promise<readonly Figure[]> {
   ];
 }
 
-/** What checks wait while an administrator lists and changes without a pause. */
+/** Measures how long checks wait while an administrator lists and changes without a pause. */
 async function waiting(): Promise<Figure> {
   const asking = {
     socket: daemon.socket,

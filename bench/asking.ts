@@ -19,9 +19,9 @@ export interface Asking {
   readonly bodies?: readonly string[];
   /** The kind of answer that is wanted. */
   readonly accept: string;
-  /** Whether a connection is kept for the next question, or each has one of its own. */
+  /** Keeps a connection for the next question, or makes one for each. */
   readonly connection: 'kept' | 'each';
-  /** How many questions are under way all the time; 16 unless given. */
+  /** Number of questions that are under way all the time; 16 unless given. */
   readonly connections?: number;
   readonly milliseconds: number;
 }

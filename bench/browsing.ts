@@ -5,7 +5,7 @@ import type { CDPSession, Page } from 'puppeteer-core';
 import { z } from 'zod';
 
 export interface FirstLoad {
-  /** As they came over the wire, heads included. */
+  /** Bytes that came over the wire, heads included. */
   readonly bytes: number;
   readonly requests: number;
   /** From the beginning of the navigation until the first row can be seen. */
@@ -93,7 +93,7 @@ export class Browsing {
     return drawing.parse(await this.page.evaluate('drawing'));
   }
 
-  /** What of the page's objects is left when those that nothing holds are gone, in MB. */
+  /** Heap of the page after a garbage collection, in MB. */
   async heapMb(): Promise<number> {
     await this.#cdp.send('HeapProfiler.collectGarbage');
     const { JSHeapUsedSize = Number.NaN } = await this.page.metrics();

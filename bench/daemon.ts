@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { type ScanReport, scanReport } from '../src/wire/index.ts';
 import { environment, timed } from './processes.ts';
 
-/** What a user runs. */
+/** Program that a user runs. */
 export const softquota = fileURLToPath(new URL('../scripts/built.js', import.meta.url));
 
 export interface Server {
@@ -23,7 +23,10 @@ export interface Server {
 
 const readyWithinMs = 120_000;
 
-/** As systemd/softquota.service and the image start the daemon; what stands beside it is started alike. */
+/**
+ * Environment that systemd/softquota.service and the image give the daemon; other programs beside it get the
+ * same.
+ */
 const ofService = { MALLOC_ARENA_MAX: '2' } as const;
 
 /** Resolves once the daemon answers; its first answer is that to `question`. */

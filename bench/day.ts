@@ -21,7 +21,7 @@ const others = 1000;
 /** Both cores are busy, and no two push into the same repository. */
 const pushersAtOnce = 2;
 const restMs = 90_000;
-/** So much may the last quarter have above the second one, in which everything is warm. */
+/** Growth of the last quarter over the second one, in which everything is warm, at most. */
 const mostGrowth = 1.05;
 
 const directory = makeGround();

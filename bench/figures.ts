@@ -15,7 +15,7 @@ export interface Goal {
 export interface Figure {
   readonly what: string;
   readonly ours: string;
-  /** What a user would take instead; empty where nothing stands beside it. */
+  /** Program that a user would take instead; empty if nothing is compared. */
   readonly instead: string;
   /** Ours to the other; null where nothing stands beside it. */
   readonly ratio: number | null;
@@ -24,7 +24,7 @@ export interface Figure {
 
 export interface Claim {
   readonly title: string;
-  /** How it was measured, in a few sentences. */
+  /** Description of how it was measured, in a few sentences. */
   readonly how: string;
   readonly figures: readonly Figure[];
 }

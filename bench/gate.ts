@@ -189,7 +189,7 @@ async function walking(): Promise<Figure> {
   };
 }
 
-/** What the daemon answers to the first of these. */
+/** Returns the daemon's answer to the first of these addresses. */
 function answerTo({ addresses, accept }: Question): string {
   const address = `http://localhost${addresses[0]}`;
   const asked = ['-sq', '-H', `Accept: ${accept}`, '--unix-socket', daemon.socket, address];

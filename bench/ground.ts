@@ -1,6 +1,6 @@
 /**
- * What is measured: trees that look like a git server's, made below the system's temporary folder and
- * taken away at the end, however it comes.
+ * Trees that look like a git server's, made below the system's temporary folder and taken away at the end,
+ * however it comes.
  *
  * Their files have lengths but no blocks: all that is measured here asks for a file's length and never
  * reads what is in it.
@@ -27,7 +27,7 @@ export function makeGround(): string {
   return directory;
 }
 
-/** What was made. */
+/** Numbers of entries and bytes that were made. */
 export class Made {
   entries = 0;
   bytes = 0;
@@ -59,7 +59,7 @@ type Numbers = ReturnType<typeof numbers>;
 
 const hex = (number: number, digits: number) => number.toString(16).padStart(digits, '0');
 
-/** So many hexadecimal digits. */
+/** Returns a random name of that many hexadecimal digits. */
 function name(random: Numbers, digits: number): string {
   let text = '';
   while (text.length < digits) text += hex(random(2 ** 24), 6);

@@ -188,7 +188,7 @@ async function recorded() {
   return { ms, longestWriteMs, longestBlockMs: delays.max / 1e6 };
 }
 
-/** Of the store, its log left out of account. */
+/** Returns the size of the store, without its log. */
 async function sizeOnDisk(): Promise<number> {
   await store.write({});
   const { size } = statSync(file);

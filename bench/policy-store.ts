@@ -14,14 +14,14 @@ import { timed } from './processes.ts';
 
 export const size = { owners: 100_000, groups: 1000, rules: 10_000 };
 
-/** So many groups have the shared rule. */
+/** Number of groups that have the shared rule. */
 const groupsSharing = 10;
 
 /** The only rule of the first groups; all others have rules of their own. */
 export const sharedRule = 'shared';
 
 export interface MadeStore {
-  /** Whom the shared rule bears on. */
+  /** Owners whom the shared rule bears on. */
   readonly sharing: readonly string[];
   /** The others, whose rules leave room. */
   readonly others: readonly string[];
@@ -108,7 +108,7 @@ function groupsOf(): Backup['policy'] {
   });
 }
 
-/** What a program that adds up when it is asked would keep. */
+/** Builds the tables of a program that adds up when it is asked. */
 function makeTables(file: string, { reported_units: units }: Backup): void {
   const db = new DatabaseSync(file);
   db.exec(`PRAGMA journal_mode = WAL;

@@ -84,7 +84,7 @@ export async function untilAtRest(pid: number): Promise<number> {
   }
 }
 
-/** What of a process is in memory now, and the most that ever was, in MB. */
+/** Returns the memory that a process uses now, and the most that it ever used, in MB. */
 export function memoryMb(pid: number): { readonly now: number; readonly most: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   const megabytes = (name: string) => {

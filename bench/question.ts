@@ -36,8 +36,7 @@ for (const repository of repositories) {
 const { socket, pid } = daemon;
 const asking = { socket, pid, accept: 'text/plain', milliseconds: roundMs } as const;
 const checks = { addresses: repositories.map(path => `/v1/check?path=${path}`) };
-// Of two hooks one after the other: a question that is the same as the last one of its repository gets the
-// answer that this one had.
+// Each pair of hooks asks the same question of a repository, and the second gets the answer of the first.
 const questions = {
   addresses: ['/v1/push'],
   bodies: [1, 2].flatMap(hook => repositories.map(repository => bodyOf(repository, hook))),

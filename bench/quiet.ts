@@ -39,7 +39,7 @@ interface World {
   readonly walked: Side;
   /** By parallel-disk-usage; empty where it is not installed. */
   readonly walkedByMany: Side;
-  /** How many times quicker than parallel-disk-usage a sweep is to be, with and without a change. */
+  /** Factors by which a sweep is to be quicker than parallel-disk-usage, with and without a change. */
   readonly goals: { readonly unchanged: number; readonly changed: number };
 }
 
@@ -141,7 +141,7 @@ async function makeRepositories(): Promise<World> {
   );
   const change = (each: number): void => {
     const repository = `${begun.root}/owner-${each % owners}/project-${each % repositoriesEach}.git`;
-    // As a push does.
+    // Changes the repository as a push does.
     const quarantine = `${repository}/objects/tmp_objdir-incoming-${each}`;
     mkdirSync(quarantine);
     const fanOut = readdirSync(`${repository}/objects`).find(name => /^[0-9a-f]{2}$/.test(name)) ?? '00';

@@ -202,7 +202,7 @@ async function told(after: string): Promise<{ readonly perSecond: number }> {
   return { perSecond: ((size.owners - already) * 1000) / (performance.now() - begun) };
 }
 
-/** What the two do while nobody asks and nothing changes. */
+/** Measures the load of the two while nobody asks and nothing changes. */
 async function idle() {
   const daemons = [one, two] as const;
   const used = () => daemons.reduce((sum, { pid }) => sum + processorMs(pid), 0);
@@ -239,7 +239,7 @@ async function lags(here: Server, there: Server, until: Promise<unknown> | null)
   return { lags: found, waits: await Promise.all(waits) };
 }
 
-/** What checks wait, one at a time with a pause after each. */
+/** Measures the waits of checks, one at a time with a pause after each. */
 async function waited({ socket }: Server, run: { readonly goesOn: boolean }): Promise<readonly number[]> {
   const found: number[] = [];
   while (run.goesOn) {

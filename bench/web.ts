@@ -162,7 +162,7 @@ async function typedInto(browsing: Browsing, search: string): Promise<readonly D
 interface Click {
   /** A selector of what is clicked. */
   readonly button: string;
-  /** What the rows are then. */
+  /** Query of the rows that appear then. */
   readonly query: string;
 }
 
@@ -186,7 +186,7 @@ async function clicking(what: string, clicks: readonly Click[]): Promise<readonl
   return times;
 }
 
-/** What both sides gave, round by round. */
+/** Figures of both sides, round by round. */
 interface Both<Value> {
   readonly ours: readonly Value[];
   readonly theirs: readonly Value[];

@@ -14,7 +14,7 @@ import { z } from 'zod';
 
 const auditMs = 60_000;
 const [file = 'package-lock.json'] = process.argv.slice(2);
-/** What the builds say of the packages that they bundled: a heading for each. */
+/** Lists of the bundled packages that the builds write: a heading for each. */
 const licenses = [
   'dist/licenses.txt',
   'dist/licenses-forge.txt',

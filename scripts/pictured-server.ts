@@ -42,7 +42,7 @@ interface Owner {
   readonly releases?: number;
   readonly artifacts?: number;
   readonly packages?: number;
-  /** How much of it there was half a year ago. */
+  /** Share of it that there was half a year ago. */
   readonly before: number;
 }
 
@@ -92,8 +92,8 @@ export async function pictured(rootUrl: string, port: number): Promise<Playgroun
 }
 
 /**
- * The same server with two others, once the first daemon has ended: they share a new policy, and the third
- * has gone.
+ * Starts the server again, with two others, once the first daemon has ended. They share a new policy, and the
+ * third has gone.
  */
 export async function picturedFleet(
   rootUrl: string,
@@ -127,14 +127,14 @@ export async function picturedFleet(
 }
 
 interface Settings {
-  /** Of the host. */
+  /** Name of the host. */
   readonly name: string;
   readonly directory: string;
   readonly sockets: { readonly admin: string; readonly gate: string };
   readonly rootUrl: string;
   readonly port: number;
   readonly storages: Readonly<Record<string, string>>;
-  /** Of what it shares with others; without it, it stands alone. */
+  /** Port of the Redis that it shares with others; without it, the host stands alone. */
   readonly redisPort?: number;
 }
 

@@ -41,7 +41,7 @@ threads.Worker = class extends Worker {
 };
 syncBuiltinESMExports();
 
-/** Of the four figures in /proc, each in hundredths of a second. */
+/** Unit of the four figures in /proc: a hundredth of a second. */
 const millisecondsPerTick = 10;
 
 process.on('exit', () => {

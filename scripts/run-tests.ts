@@ -22,12 +22,12 @@ import { createInterface } from 'node:readline';
 import { inOrder } from './test-order.ts';
 import { coverageDirectory, forgetCoverage, unitCoverage, unitTests } from './unit-tests.ts';
 
-/** How many files run at a time, and one more that only waits: many wait for events. */
+/** Number of files that run at a time; one more only waits, since many wait for events. */
 const jobs = 4;
 const isLong = process.env.SOFTQUOTA_LONG === '1';
 /** Seconds that one file may take, unless it gives itself longer; it looks after that itself. */
 const timeout = isLong ? 1800 : 240;
-/** After so many seconds a file that cannot even do that is ended. */
+/** Seconds after which a file is ended that did not end itself. */
 const longest = isLong ? 18_000 : 1200;
 
 /**
@@ -43,7 +43,7 @@ interface Result {
   readonly path: string;
   readonly passed: number;
   readonly failed: number;
-  /** What it said. */
+  /** Output of the file. */
   readonly lines: readonly string[];
   /** For how long it had a processor; empty where it could not say so. */
   readonly cpu: string;

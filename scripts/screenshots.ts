@@ -38,11 +38,11 @@ exec "$2" "$3" '${own}'
 
 interface Picture {
   readonly address: string;
-  /** What is done on the page before. */
+  /** Action on the page before the picture is taken. */
   readonly act?: (page: Page) => Promise<void>;
 }
 
-/** Whose pages, each with a name of its picture. */
+/** Pages of each user, by the names of their pictures. */
 const visits: Readonly<Record<string, Readonly<Record<string, Picture>>>> = {
   nobody: { 'sign-in': { address: addressOf('signIn') } },
   root: {

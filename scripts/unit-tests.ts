@@ -43,9 +43,7 @@ interface Lines {
   readonly lines: { readonly total: number; readonly covered: number };
 }
 
-/**
- * Where test files write down what they cover, and tap reads it.
- */
+/** Folder in which test files record what they cover, for tap to read. */
 export const coverageDirectory = fileURLToPath(new URL('.tap/coverage', root));
 const summary = fileURLToPath(new URL('.tap/report/coverage-summary.json', root));
 

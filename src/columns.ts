@@ -6,9 +6,9 @@ export const noRow = -1;
 type Column = Float64Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>;
 
 /**
- * The same column with room for so many rows; it grows by half, so that growing costs each row little. The
- * one before is empty then: its memory is given back at once, for V8 would only do so when it collects all
- * garbage.
+ * Returns a copy of the column with room for that many rows. It grows by half, so that growing costs each row
+ * little. The old column is empty then: its memory is given back at once, for V8 would only do so when it
+ * collects all garbage.
  */
 export function grown<C extends Column>(column: C, rows: number): C;
 export function grown(column: Column, rows: number): Column {

@@ -197,7 +197,7 @@ const catalog = {
     status: 403,
     exit: exitCodes.notPermitted,
     meaning:
-      'The operating system, or the scopes of the token, do not allow this, or it is something that nobody may do for themselves.',
+      'The operating system, or the scopes of the token, do not allow this, or another administrator has to do it.',
     fix: "Run it as the daemon's user or as root, use a token with the scopes, or ask another administrator.",
   },
   internal: {
@@ -210,7 +210,7 @@ const catalog = {
 
 export type ErrorCode = keyof typeof catalog;
 
-/** What docs/errors.md says of each code; `fix` is Markdown. */
+/** Texts of docs/errors.md for each code; `fix` is Markdown. */
 export const errorCatalog: Readonly<
   Record<
     ErrorCode,

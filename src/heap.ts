@@ -1,4 +1,4 @@
-/** How V8 uses the memory of the daemon and its threads. */
+/** Settings of V8 for the memory of the daemon and its threads. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

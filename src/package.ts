@@ -1,5 +1,5 @@
 /**
- * Where the files of this package are.
+ * Paths of the files of this package.
  *
  * In a checkout Node runs src/ as it stands. `npm run build` bundles it into dist/, with the packages that it
  * needs, so that a command loads a few files instead of hundreds. This file is one level below the package's

@@ -19,7 +19,7 @@ export class PackedNumbers {
   readonly #zeros: readonly number[];
   /** The places, from the lowest bit on, that are not 0. */
   #masks = new Uint8Array(0);
-  /** Where the numbers begin in the pool, and 1; 0: the row has no list. */
+  /** Row by row, the start of its numbers in the pool, plus 1; 0 if the row has no list. */
   #places = new Int32Array(0);
   readonly #pools: readonly Pool[];
 

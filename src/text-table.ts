@@ -11,14 +11,14 @@ import { HashedRows, mixed } from './hashed-rows.ts';
 import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 const blockBytes = 2 ** 20;
-/** Up to so many bytes it takes longer to call what is quicker for long texts. */
+/** Below this length a loop is faster than a call of the native function. */
 const short = 64;
-/** How many rows are moved out of sparse blocks with each text that is added. */
+/** Rows that are moved out of sparse blocks with each text that is added. */
 const movedAtOnce = 8;
 
 interface Block {
   readonly bytes: Buffer;
-  /** How much of it was given out, and how many texts are still in it. */
+  /** Number of its bytes that were given out, and of texts that are still in it. */
   end: number;
   texts: number;
 }
@@ -55,7 +55,7 @@ export class TextTable {
     return (this.#sizes[row] ?? 0) > 0;
   }
 
-  /** How many bytes its blocks take. */
+  /** Number of bytes that the blocks take. */
   get blockBytes(): number {
     return this.#blocks.reduce((sum, block) => sum + (block?.bytes.length ?? 0), 0);
   }
@@ -281,10 +281,7 @@ export class TextTable {
     this.#freeBlocks.push(index);
   }
 
-  /**
-   * Where more than half of what was given out is used no more, texts move together, some with each
-   * addition.
-   */
+  /** Moves texts together, some with each addition, once less than half of the bytes given out is in use. */
   #tidy(): void {
     if (this.#usedBytes < 2 * this.#liveBytes + blockBytes) return;
     for (let moved = 0; moved < movedAtOnce; moved += 1) {

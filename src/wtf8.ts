@@ -35,6 +35,6 @@ export function decodeWtf8(bytes: Uint8Array): string | null {
     start = at + 3;
   }
   text += buffer.toString('utf8', start);
-  // What was cut short, overlong, or a pair written as two halves would come out otherwise.
+  // Bytes that are cut short, overlong, or a pair written as two halves would be encoded otherwise.
   return buffer.equals(encodeWtf8(text)) ? text : null;
 }

@@ -1,4 +1,4 @@
-/** What tests measure deadlines with does not count what others do to the host. */
+/** Deadlines that tests measure do not count what others do to the host. */
 
 import t from 'tap';
 import { ownTime } from './own-time.ts';

@@ -1,5 +1,5 @@
 /**
- * How much a run does: `npm run test:long` goes through all, and an ordinary run through a part of what would
+ * Length of a run: `npm run test:long` goes through all, and an ordinary run through a part of what would
  * take long.
  */
 

@@ -62,7 +62,9 @@ export async function unpackWithNode(npmFile: string, folder: string, version: s
   await cp(join(checkout, 'packaging/softquota'), join(folder, 'bin/softquota'));
 }
 
-/** Where a distribution has what is not the program itself, by its place in the published package. */
+/**
+ * Places in a distribution of the files that are not the program, by their place in the published package.
+ */
 const systemPlaces: Readonly<Record<string, string>> = {
   'systemd/sysusers.d': 'usr/lib/sysusers.d',
   'systemd/tmpfiles.d': 'usr/lib/tmpfiles.d',

@@ -12,7 +12,7 @@ const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: '
 const steps = { postinst: 'after-install', prerm: 'before-remove', postrm: 'after-remove' };
 
 export interface PackageTask {
-  /** What npm publishes, packed. */
+  /** Tarball that npm publishes. */
   readonly npmFile: string;
   /** An empty directory. */
   readonly work: string;

@@ -3,7 +3,7 @@
 import type { Command, Option } from 'commander';
 import { buildProgram } from '../../src/commands/index.ts';
 
-/** As wide as a terminal, whoever generates it. */
+/** Width of the help, whatever terminal generates it. */
 const helpWidth = 100;
 
 export interface DescribedOption {
@@ -12,7 +12,7 @@ export interface DescribedOption {
   readonly name: string;
   readonly short: string | null;
   readonly description: string;
-  /** What follows it: nothing, a path, one of some words, or anything. */
+  /** Kind of value that follows it: nothing, a path, one of some words, or anything. */
   readonly value: 'none' | 'path' | 'any' | readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface DescribedCommand {
   readonly takesPaths: boolean;
   /** The whole help, as it is printed. */
   readonly help: string;
-  /** What the help has after the options. */
+  /** Text of the help after the options. */
   readonly after: string;
 }
 
@@ -75,7 +75,7 @@ function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
-/** With what stands behind it, which `helpInformation` leaves out. */
+/** Returns the help with the text after it, which `helpInformation` leaves out. */
 function helpOf(command: Command): string {
   let text = '';
   command.configureOutput({

@@ -29,7 +29,7 @@ function webhookBlock(): string {
 }
 
 function block(section: Section): string {
-  // What every storage section has in common is explained at the first.
+  // Keys that all storage sections have are explained at the first one.
   const terse = section.name.startsWith('storage.') && section.name !== 'storage.repos';
   const lines = terse
     ? section.keys.filter(key => key.name === 'PATH').map(setting)

@@ -22,7 +22,7 @@ export function metricsReference(): string {
 
 interface Panel {
   readonly title: string;
-  /** As Grafana calls it. */
+  /** Unit by Grafana's name. */
   readonly unit: string;
   /** Queries, by their legends. */
   readonly queries: Readonly<Record<string, string>>;

@@ -85,7 +85,7 @@ function describe(routes: readonly Route[]): Document {
     },
   };
   return createDocument(document, {
-    // What code here may not change, an asker may well send.
+    // A client may send fields that the code's types make read-only.
     override: ({ jsonSchema }) => {
       delete jsonSchema.readOnly;
     },

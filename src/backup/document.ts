@@ -49,13 +49,13 @@ const level = z.strictObject({ owner_id: whole, text: z.string() });
 const document = z.strictObject({
   softquota: z.literal('backup'),
   format: z.literal([formatWithoutGraces, format]),
-  /** Of the softquota that made it. */
+  /** Version of the softquota that made it. */
   version: z.string(),
   host: z.string(),
   taken_at: whole,
   owners: z.array(ownerShape),
   policy: z.array(documentShape),
-  /** Since when owners are over limits that have a grace; left out where nobody is. */
+  /** Times since which owners are over limits that have a grace; left out if nobody is. */
   graces: z.array(documentShape.extend({ kind: z.literal(graceKind.name) })).optional(),
   /** The units that programs reported, which no walk finds. */
   reported_units: z.array(reportedUnit),
@@ -68,12 +68,13 @@ export type Backup = z.infer<typeof document>;
 
 const eventsAtOnce = 1000;
 
-/** What a daemon knows at this moment, and what has happened. Rejects as reading the store does. */
+/** Reads everything that a backup holds from a running daemon. Rejects as reading the store does. */
 export async function backupOf(
   ledger: Pick<Ledger, 'documents' | 'eventLog' | 'kept' | 'units'>,
   host: string,
 ): Promise<Backup> {
-  // What waits to be written is a part of it; while the store takes nothing it has to be left out.
+  // Changes that wait to be written are a part of it; while the store takes nothing they have to be left
+  // out.
   await ledger.kept();
   const events = await eventsIn(ledger.eventLog);
   const levels = await ledger.eventLog.levels();

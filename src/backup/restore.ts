@@ -17,7 +17,7 @@ export interface Restored {
   readonly policy: number;
   readonly reported_units: number;
   readonly events: number;
-  /** What was in the store and not in the backup, and was taken out. */
+  /** Entries that were in the store but not in the backup, and were removed. */
   readonly removed_owners: number;
   readonly removed_policy: number;
   readonly removed_units: number;
@@ -66,7 +66,7 @@ export async function restore(
     goneUnits,
     goneOwners,
     goneDocuments: goneDocuments.map(({ kind, key }) => ({ kind, key })),
-    // What was to count until the next walk belongs to the time after the backup.
+    // Deltas that count until the next walk belong to the time after the backup.
     goneDeltas: kept.deltas.map(({ seq }) => seq),
     owners: backup.owners,
     documents: [...backup.policy, ...graces],

@@ -17,7 +17,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { outlookOf } from './outlook.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
-/** What is asked and told by all that answers. */
+/** Parts of the daemon that the servers answer from. */
 export interface ServedParts {
   readonly current: Current;
   /** This host's name. */

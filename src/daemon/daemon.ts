@@ -46,7 +46,7 @@ interface DaemonOptions {
   readonly socketLost?: (error: unknown) => void;
 }
 
-/** What was opened, each after what it needs. */
+/** Parts that were opened, each after those that it needs. */
 type Opened = { close(): Promise<void> }[];
 
 /** The parts that are told of a reload, or asked at the end. */
@@ -134,7 +134,7 @@ export class Daemon {
         monotonic: () => performance.now(),
         log,
       });
-      // What was measured before counts no more where nobody measures it again.
+      // Earlier measurements no longer count where nobody measures again.
       if (config.reclaim.run === 'never') ledger.reach.forget();
       const onFullChanged = () => refusals.lookAtAll();
       const parts = {

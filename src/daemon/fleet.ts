@@ -29,7 +29,7 @@ export async function joinFleet({ config, host, ledger, log }: FleetParts): Prom
   return Fleet.open({ ledger, store, host, token, version, mounted, log, now: Date.now });
 }
 
-/** What `[storage.*] SHARED` names, and the kinds of data that lie there. */
+/** Returns the names in `[storage.*] SHARED`, and the kinds of data stored under each. */
 export function mountedIn({ storages }: Config): Mounted {
   const sections = storages.flatMap(one =>
     one.shared === undefined ? [] : [{ ...one, shared: one.shared }],

@@ -1,4 +1,4 @@
-/** By what this host is known: names that are made once and kept in DATA_PATH. */
+/** Names of this host, each made once and kept in DATA_PATH. */
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export function hostIdIn(dataPath: string): string {
   return nameIn(join(dataPath, 'host.id'), ', or set [server] HOST_ID');
 }
 
-/** By which this host proves to be the one that had its name before; nobody else's. Throws the same. */
+/** Secret that proves this host to be the one that had its name before. Throws as `hostIdIn` does. */
 export function hostTokenIn(dataPath: string): string {
   return nameIn(join(dataPath, 'host.token'), '');
 }

@@ -1,4 +1,7 @@
-/** What is made once and kept in DATA_PATH, each a small file that only the daemon's own user may read. */
+/**
+ * Values that are made once and kept in DATA_PATH, each in a small file that only the daemon's own user may
+ * read.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -7,9 +10,11 @@ import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 
 interface KeptOnce<T> {
   readonly file: string;
-  /** What the file says; null: that is nothing of this kind. */
+  /** Returns the value in the file's text; null if the text holds none of this kind. */
   read(text: string): T | null;
-  /** What such a file holds, behind the name of the file: `holds no host's name; remove it ...` */
+  /**
+   * Error for a file without such a value, said after the file's name: `holds no host's name; remove it ...`
+   */
   readonly unread: string;
   make(): string;
 }

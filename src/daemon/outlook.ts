@@ -1,4 +1,7 @@
-/** What the limits promise beside what the disks have, and when the disks are full at the present growth. */
+/**
+ * Compares what the limits promise with the size of the disks, and predicts when the disks are full at the
+ * present growth.
+ */
 
 import type { Outlook } from '../api/index.ts';
 import { type History, reachedAt, type Totals } from '../overview/index.ts';
@@ -9,7 +12,7 @@ interface OutlookParts {
   readonly history: Pick<History, 'of'>;
 }
 
-/** Of those disks that say how large they are. */
+/** Covers the disks that report their size. */
 export async function outlookOf(
   { totals, history }: OutlookParts,
   disks: readonly WatchedDisk[],

@@ -144,7 +144,7 @@ export function reasonsAgainst({
   return notReady({ ledger, rootsAway, hangs: status.hangs, fleet, forge: forge?.observed() ?? null });
 }
 
-/** How many connections each server takes; where the system allows fewer than usual, the log says so. */
+/** Returns how many connections each server takes. If the system allows fewer than usual, the log says so. */
 function sharesOf(limit: number | null, log: Logger): ConnectionShares {
   const shares = connectionShares(limit);
   if (limit !== null && limit < enoughDescriptors) {

@@ -17,7 +17,7 @@ export interface SpaceRoundOptions {
   readonly pauseMs?: number;
 }
 
-/** Of an owner. */
+/** Number of repositories that are looked at for one owner, at most. */
 const mostRepositories = 10;
 const leastBytes = 1024 * 1024;
 const mostWanted = 1000;
@@ -91,7 +91,7 @@ export class SpaceRound {
       const decide = ledger.deciderFor(ledger.ownerUsage(ownerKey));
       return ofRepositories.some(leaf => {
         const decision = decide(leaf);
-        // Where nothing may be stored, deleting does not help.
+        // Deleting does not help if the limit is 0.
         return (
           decision.by === 'rule' && decision.limit > 0 && (!decision.allowed || decision.warnPercent !== null)
         );

@@ -40,7 +40,7 @@ const noteMs = 360_000;
 const reclaimMs = 7 * 3_600_000;
 const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
-/** Whoever asks again and again keeps the worker busy for no longer. */
+/** Pause between two looks at one repository, so that repeated requests do not keep the worker busy. */
 const restMs = 5000;
 /** The pauses before looks that nobody asked for. */
 const noteEveryMs = 72_000_000;

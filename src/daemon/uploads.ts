@@ -1,4 +1,4 @@
-/** What a reverse proxy may ask about, from the configuration in force. */
+/** Builds the upload routes that a reverse proxy may ask about, from the configuration in force. */
 
 import type { Config } from '../config/index.ts';
 import type { UploadSettings } from '../gate/index.ts';

@@ -38,7 +38,7 @@ interface DaemonWorkerOptions
 
 const mostGits = 10;
 const lookEveryMs = 5000;
-/** After so long nobody knows any more what a silent worker said. */
+/** Time after which the words of a silent worker count no more. */
 const forgottenMs = 86_400_000;
 /** New repositories are measured out of turn only where there is little else to do. */
 const fewTasks = 100;
@@ -55,7 +55,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   /** The connected worker has reported. */
   #isHere = false;
   #isAskedEarly = false;
-  /** Where the gits are that pushes came by, and the worker does not have. */
+  /** Exec paths of gits that pushes used and the worker does not have. */
   readonly #otherGits = new Set<string>();
   readonly #startedAt: number;
 
@@ -225,7 +225,10 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.#isHere = this.#tasks.closed(channel) ? false : this.#isHere;
   }
 
-  /** What other repositories borrow from this one may be in use, whatever its own refs reach. */
+  /**
+   * Stores the figures of a repository. If other repositories borrow objects from it, nothing counts as
+   * unreachable: its own refs do not say what is in use.
+   */
   #take({ path, mark, measured }: RepositoryFigures): void {
     const [, number = '0'] = mark.startsWith(`${this.#id} `) ? mark.split(' ') : [];
     const found =

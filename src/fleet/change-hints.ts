@@ -13,7 +13,10 @@ interface ErrandsOptions {
   readonly store: Pick<SharedStore, 'listen' | 'say'>;
   /** Tells whether this host walks what has that name. */
   isFor(name: string): boolean;
-  /** Whoever said it may be wrong: the path is one below a directory, and no more is known of it. */
+  /**
+   * Called with a path that another host reports as changed. It may be wrong: all that was checked is that it
+   * lies below a directory.
+   */
   heard(name: string, path: string): void;
 }
 
@@ -56,7 +59,7 @@ export class ChangeHints {
     this.#isSaying = true;
     for (const text of this.#waiting) {
       this.#waiting.delete(text);
-      // What nobody hears the next sweep finds.
+      // The next sweep finds changes whose hint is lost.
       await this.#options.store.say(text).catch(() => {});
     }
     this.#isSaying = false;

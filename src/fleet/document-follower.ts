@@ -30,13 +30,13 @@ interface DocumentFollowerOptions {
   readonly store: Pick<SharedStore, 'markOf' | 'policy' | 'replace' | 'restore'>;
   readonly tell: Tell;
   /**
-   * How long after another server was met others have to write again what it lacks, in milliseconds; 0 unless
-   * given.
+   * Milliseconds that other hosts have, after a change of the Redis server, to write again what it lacks; 0
+   * unless given.
    */
   readonly settleMs?: number;
 }
 
-/** So often the policy is read again that changes while it is looked at. */
+/** Number of times that the policy is read again if it changes while it is read. */
 const mostTries = 20;
 
 type PolicyRead = { readonly state: SharedState; readonly policy: SharedPolicy };
@@ -73,7 +73,7 @@ export class DocumentFollower {
     return this.#diverged?.divergence ?? null;
   }
 
-  /** Where the policy stood that is not in force here; null: there was none, or it is in force. */
+  /** Position of the store's policy if it is not in force here; null if there is none, or it is in force. */
   get divergedPosition(): Position | null {
     return this.#diverged?.position ?? null;
   }
@@ -166,11 +166,11 @@ export class DocumentFollower {
     const { replica, store } = this.#options;
     const next = newGeneration();
     const outcome = await store.replace(await replica.policy(), null, next, []);
-    // Where another host came first, the next look finds its policy.
+    // If another host was faster, the next look finds its policy.
     if (outcome === 'kept') replica.apply({}, next, lines);
   }
 
-  /** Where this host stands where the store does, the last change of each line is known. */
+  /** Learns the last change of each line, if this host is at the store's position. */
   #knowHeads({ position, heads }: SharedState): void {
     const { replica } = this.#options;
     const at = replica.position;

@@ -35,7 +35,7 @@ export interface FleetOptions {
   /** Closed together with the fleet. */
   readonly store: SharedStore;
   readonly host: string;
-  /** By which the host is known again after a restart, and which no other has. */
+  /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
   /** The version of softquota. */
   readonly version: string;
@@ -55,7 +55,7 @@ export interface FleetOptions {
   readonly adviceEveryMs?: number;
 }
 
-/** How it stands with the others. */
+/** Problems between this host and the others. */
 export interface FleetState {
   /** Null while the shared store answers. */
   readonly away: Away | null;
@@ -68,7 +68,9 @@ export interface FleetState {
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
 
-/** So long that all find the server, so short that whoever rules is answered in time. */
+/**
+ * Long enough for all hosts to find the server, and short enough for an administrator to be answered in time.
+ */
 const usualSettleMs = 1200;
 
 export class Fleet implements SharedDocuments {

@@ -17,7 +17,7 @@ interface FollowingOptions {
   readonly store: Pick<SharedStore, 'changesAfter' | 'state'>;
   /** Its name is kept before each look at the store; where that rejects, so does the look. */
   readonly membership: Pick<Membership, 'mayTell'>;
-  /** How long shares are read, in milliseconds, until the log is looked at again; 300 unless given. */
+  /** Milliseconds that shares are read for, until the log is looked at again; 300 unless given. */
   readonly readingMs?: number;
 }
 
@@ -56,7 +56,7 @@ export class LogFollower {
       });
       return this.#running;
     }
-    // What is being read may be older than this call.
+    // The read that runs may have begun before a change that this caller waits for.
     const running = this.#running;
     this.#again ??= running
       .catch(() => {})

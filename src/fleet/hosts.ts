@@ -14,7 +14,7 @@ interface HostsOptions {
 
 export class Hosts {
   readonly #options: HostsOptions;
-  /** As the store knew them last. */
+  /** Records of the hosts as the store last listed them. */
   readonly #listed = new Map<string, HostRecord>();
 
   constructor(options: HostsOptions) {

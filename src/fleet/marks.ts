@@ -41,8 +41,8 @@ export class Marks {
   }
 
   /**
-   * Tells whether something was lost, and not all have had time to tell it again: true for whatever was read
-   * from the store before this was called and lacked it. Rejects with `store_away`.
+   * Returns true while hosts may still have to report usage that the store lost: a read that ended before
+   * the call may lack it. Rejects with `store_away`.
    */
   async isLacking(): Promise<boolean> {
     return this.#heldUntil !== null || (await this.#isAnyLost());
@@ -84,7 +84,7 @@ export class Marks {
     const mark = this.#mark;
     if (mark === null || this.#isLost) return this.#isLost;
     const isThere = await store.isMarked(host, mark);
-    // What was put meanwhile is another one.
+    // A mark that was written while this one was looked for is not lost.
     if (!isThere && this.#mark === mark) this.#isLost = true;
     return this.#isLost;
   }

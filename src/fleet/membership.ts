@@ -17,7 +17,7 @@ interface MembershipOptions {
   readonly ledger: Ledger;
   readonly store: SharedStore;
   readonly host: string;
-  /** By which the host is known again after a restart, and which no other has. */
+  /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
   /** The version of softquota. */
   readonly version: string;

@@ -13,7 +13,7 @@ export type FleetMessage =
   | { readonly is: 'usage told again' }
   /** The shared store has fallen back, or was emptied: what this host said to it may be lost. */
   | { readonly is: 'store fell back' }
-  /** So many changes that the shared store had lost were written again. */
+  /** Changes that the shared store had lost were written again. */
   | { readonly is: 'changes restored'; readonly count: number }
   /** Others knew these owners before. */
   | { readonly is: 'owners met'; readonly owners: readonly OwnerRecord[] }

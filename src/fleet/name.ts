@@ -16,7 +16,7 @@ import type { Tell } from './messages.ts';
 interface HostNameOptions {
   readonly store: Pick<SharedStore, 'claim' | 'release'>;
   readonly host: string;
-  /** By which the host is known again after a restart, and which no other has. */
+  /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
   /** The version of softquota. */
   readonly version: string;
@@ -45,17 +45,16 @@ export interface NameTaken {
 }
 
 /**
- * Who was not heard of for so long may have lost the name to another, without a trace where that was lost,
- * too.
+ * Silence after which a host may have lost its name to another, even if the store lost every trace of that.
  */
 const certainMs = 3000;
 /** In this time the process that had the name asks for it, before it tells anything, and stops. */
 const handoverMs = 3000;
-/** How long it may be unknown whether the daemon before this one still lives, until that is said. */
+/** Milliseconds after which it is logged that the daemon before this one may still live. */
 const formerMs = 6000;
 /** Milliseconds between two looks of a daemon that starts at a store that may have lost the names. */
 const lookMs = 200;
-/** So often at most; a store that is emptied again and again is no reason not to start. */
+/** Looks at most: a store that is emptied again and again is no reason not to start. */
 const mostLooks = 50;
 
 export class HostName {
@@ -66,9 +65,12 @@ export class HostName {
   #isHeld = false;
   /** When the last claim that gave the name was begun, on the monotonic clock. */
   #heldAt = Number.NEGATIVE_INFINITY;
-  /** From when on this daemon may tell, on the monotonic clock. */
+  /** Time from which this daemon may write under the name, on the monotonic clock. */
   #tellsFrom = Number.POSITIVE_INFINITY;
-  /** Since when it waits for the daemon before it to be silent, on the monotonic clock; null: it does not. */
+  /**
+   * Time since which it waits for the daemon before it to be silent, on the monotonic clock; null: it does
+   * not.
+   */
   #waitsSince: number | null = null;
   #taken: NameTaken | null = null;
   /** Another daemon may have told something under the name since this one last did. */

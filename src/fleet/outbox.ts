@@ -49,7 +49,7 @@ export class Outbox {
   #isAllUnsure = false;
   /** The shares of this host that the store was found to have, as long as they are not compared. */
   #found: readonly ShareRecord[] | null = null;
-  /** Owners of whom the store was told since that was looked for; null: it is not. */
+  /** Owners written since the read-back began; null if none runs. */
   #toldSince: Set<string> | null = null;
   #unwatch: (() => void) | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -66,7 +66,7 @@ export class Outbox {
   start(): void {
     const { ledger, everythingMs = 900_000 } = this.#options;
     this.#unwatch ??= ledger.watch(ownerKey => {
-      // What anybody's decisions depend on is no part of what is told.
+      // Changes of the policy are no part of the usage that is stored.
       if (ownerKey === null) return;
       this.#changed.add(ownerKey);
       this.#wake();
@@ -192,7 +192,7 @@ export class Outbox {
         else shares.push(share);
       }
     }
-    // Whether it was written is not known until it is acknowledged.
+    // A write counts as unsure until it is acknowledged.
     for (const ownerKey of digests.keys()) {
       this.#told.set(ownerKey, unsure);
       this.#toldSince?.add(ownerKey);
@@ -205,7 +205,7 @@ export class Outbox {
       for (const ownerKey of digests.keys()) this.#others.add(ownerKey);
       throw error;
     }
-    // What was found or lost meanwhile may be of before or after.
+    // Shares that were found or lost during the write may be older or newer than it.
     if (this.#isAllDue) return true;
     for (const [ownerKey, digest] of digests) {
       if (digest === nothing) this.#told.delete(ownerKey);
@@ -262,7 +262,9 @@ export class Outbox {
 const nothing = '';
 const unsure = '?';
 
-/** The same for all shares that say the same, wherever they were read. */
+/**
+ * Digest of a share. Equal shares have equal digests, whether they come from the ledger or from the store.
+ */
 function digestOf(share: ShareRecord | null): string {
   if (share === null) return nothing;
   const { bytes, unreachable, units, largest, partial, measuredAt } = share;

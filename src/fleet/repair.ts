@@ -17,7 +17,7 @@ interface RepairParts {
   readonly log: Pick<Log, 'info'>;
 }
 
-/** As `Fleet.repair`. */
+/** Does the work of `Fleet.repair`. */
 export async function repair(policy: 'known' | 'stored', parts: RepairParts): Promise<void> {
   const { replica, store, documents, following, log } = parts;
   await following.sync();
@@ -28,7 +28,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
   await tellOfTheSilent(parts);
   const stored = await store.policy();
   const { position, supersedes } = stored.state;
-  // Whoever decides has seen what is decided on: not what another has decided since.
+  // The policy that the administrator saw must still be the stored one.
   if (!isDeepStrictEqual(position, divergedPosition)) throw changedMeanwhile();
   const chosen: SharedPolicy = policy === 'known' ? await replica.policy() : stored.policy;
   const given = [replica.position?.generation, position?.generation, ...supersedes];

@@ -1,5 +1,6 @@
 /**
- * Who walks what several hosts mount: one of them, which the shared store names, so that it counts once.
+ * Chooses the host that walks storage which several hosts mount: one host, named in the shared store, so that
+ * it counts once.
  *
  * The host that took it first keeps it until it is forgotten, or its configuration no longer has the name.
  * A host that does not walk it has none of its units: what was counted before goes as soon as another walks
@@ -37,7 +38,9 @@ interface WalkersHooks {
   heard(name: string, path: string): void;
 }
 
-/** For so long nobody takes what another walked when the store was emptied, which has lost who that is. */
+/**
+ * Time that the former walker has to take its storage again after the store was emptied, and lost its name.
+ */
 const leftMs = 3000;
 
 export class Walkers {
@@ -47,7 +50,7 @@ export class Walkers {
   #own: Set<string>;
   /** The storage that other hosts walk, as far as that is known. */
   readonly #others = new Map<string, string>();
-  /** Since when nobody walks it, on the monotonic clock. */
+  /** Times since which nobody walks a storage, on the monotonic clock. */
   readonly #freeSince = new Map<string, number>();
   #hooks: WalkersHooks | null = null;
   #looking: Promise<void> | null = null;
@@ -101,7 +104,7 @@ export class Walkers {
   /** Finds out who walks what, and takes what nobody does. To be called by a host that has its name. */
   look(): Promise<void> {
     if (this.#mounted.size === 0) return Promise.resolve();
-    // Whoever waits for it may go on only when all is dropped that another walks.
+    // The caller may go on only after the units that another host walks were dropped.
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
     });

@@ -14,7 +14,10 @@ export function garbageField({ garbage }: Decision): object {
   return garbage === undefined ? {} : { garbage };
 }
 
-/** Until when and how far a limit may be passed, as a field; none where none is passed, or it has no grace. */
+/**
+ * Field that says until when, and by how much, a limit may be passed; none if none is passed, or it has no
+ * grace.
+ */
 export function graceField({ grace }: Pick<Decision, 'grace'>): object {
   if (grace === undefined) return {};
   return { grace: { until: new Date(grace.until).toISOString(), below: grace.below } };

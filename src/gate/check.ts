@@ -89,7 +89,7 @@ function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit
   );
 }
 
-/** How long the bytes of such a push count that is never said to be over. */
+/** Seconds that the bytes of a push count if nothing reports its end. */
 const pushSeconds = 60;
 
 /** The id of the reservation of such a push. */
@@ -127,7 +127,7 @@ export function answered(services: GateServices, question: Question, answer: Dec
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',
     json: () => asJson(answer, subject, mode),
-    // Who only tries the limits out is not spoken to.
+    // In report mode the pusher sees no message.
     text: () => (mode === 'report' ? '' : textFor(services, question, answer)),
   };
 }

@@ -21,7 +21,7 @@ import { contactLine, refusalText } from './words.ts';
 
 export const forwardAuthAddress = '/v1/forward-auth';
 /**
- * The same question once more, for a proxy that does not pass on what it was answered: nginx. It never answers 200,
+ * Address of the refusal's text, for a proxy that drops the body of the first answer: nginx. It never answers 200,
  * which a client would take for success if the owner was freed in between.
  */
 export const refusalAddress = '/v1/forward-auth/refusal';
@@ -70,7 +70,7 @@ interface Asked {
   readonly lengthBytes: number;
 }
 
-/** What the proxy asks about; a text: why that cannot be told. */
+/** Returns the request that the proxy asks about, or as a text the reason why that is unknown. */
 function askedIn({ headers }: IncomingMessage, family: keyof typeof headerNames): Asked | string {
   const [uri, verb, length] = headerNames[family];
   const target = headers[uri];

@@ -64,7 +64,7 @@ interface Route {
   readonly handle: Handler;
   /** Parameters that may be whole JSON values, where there are such. */
   readonly nested?: Nested;
-  /** How long a body may be, where that is more than usual. */
+  /** Length of a body, at most; set where it is more than usual. */
   readonly mostBodyBytes?: number;
 }
 
@@ -109,7 +109,7 @@ export interface GateLimits {
   readonly requestMs: number;
   /** Between two requests, and for an answer to be read. */
   readonly idleMs: number;
-  /** For what is under way when the gate closes. */
+  /** Time that requests under way have to end when the gate closes. */
   readonly drainMs: number;
 }
 
@@ -191,7 +191,7 @@ export class Gate {
     const server = createServer({
       maxHeaderSize: longestHeaderBytes,
       headersTimeout: headersMs,
-      // Where a set may come, other bodies have their time measured apart.
+      // Sets of a source may take longer; other bodies have their own time limit.
       requestTimeout: isTrusted ? Math.max(requestMs, longestSetMs) : requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(checkEveryMs, headersMs),
@@ -241,7 +241,7 @@ export class Gate {
       connections.whenAnswered(socket, () => rejectClient(error, socket)),
     );
     const listening = await begin(server);
-    // Such as no descriptor being left for one more connection: that one is lost, the gate is not.
+    // An error of accepting, such as no free descriptor, loses one connection and must not end the gate.
     server.on('error', services.unforeseen);
     return new Gate({ server, connections, listening, drainMs });
   }

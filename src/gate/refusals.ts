@@ -26,7 +26,7 @@ export interface RefusalsOptions {
 /** Milliseconds between two writings, at most. The least `lastFor` of hooks is an hour. */
 const refreshMs = 30 * 60_000;
 
-/** Where it is published what is refused at this socket. */
+/** Path of the list of refusals that is published for a socket. */
 export function refusedFile(socket: string): string {
   return `${socket.replace(/\.sock$/, '')}.refused`;
 }
@@ -112,7 +112,7 @@ export class Refusals {
     else this.#succeeded();
   }
 
-  /** As it is when each is written: what changes meanwhile is pending again. */
+  /** Yields each line from the state at that moment: later changes are pending again. */
   *#lines(): Generator<string> {
     const { ledger, disks, foldCase } = this.#options;
     yield headerLine(Date.now(), foldCase);

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 
-/** So much is put together between two chances for others to be answered. */
+/** Characters that are put together before others get a turn on the loop. */
 const pieceCharacters = 64 * 1024;
 
 /** The permissions of a socket, as its directory entry has them or will have them once it is created. */

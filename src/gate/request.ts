@@ -124,7 +124,8 @@ function parseJson(body: Buffer): Parameters {
   const text = textOf(body);
   const whole = objectIn(text);
   const found = flat(whole, noNames);
-  // How a number is written takes a call for each value to find out: only where there is one.
+  // Finding out how a number is written takes a call for each value, so it is done only if there is a
+  // number.
   return Object.values(whole).some(value => typeof value === 'number') ? asWritten(text, found) : found;
 }
 

@@ -38,7 +38,7 @@ export interface UploadSettings {
     /** The path below which clients see that server; it does not know it. */
     readonly base: string;
   };
-  /** Where the storage templates expect the repository of an upload. */
+  /** Returns the paths at which the storage templates expect the repository of an upload. */
   repositoryPathsOf(upload: Upload): readonly string[];
 }
 
@@ -110,11 +110,11 @@ export interface GateServices {
    * `conflict` where the source is not active.
    */
   synchronize(claimed: Claimed): Promise<Synchronization>;
-  /** Whom a refused pusher turns to: `[hooks] CONTACT`, else the page My usage. */
+  /** Contact for a refused pusher: `[hooks] CONTACT`, else the page My usage. */
   contact(): string | null;
   /** The address of the page My usage; null: nobody said where the web UI is. */
   myUsage(): string | null;
-  /** What a reverse proxy may ask about, as configured now. */
+  /** Routes that a reverse proxy may ask about, as configured now. */
   uploads(): UploadSettings;
   /** A proxy asks in a way that cannot be answered. */
   notUnderstood(why: string): void;

@@ -19,7 +19,7 @@ import type { GateServices } from './services.ts';
 export const sourcesAddress = '/v1/sources';
 export const sourceMethods: readonly string[] = ['GET', 'HEAD', 'PUT', 'DELETE'];
 
-/** How long a whole set may take to come, in milliseconds. */
+/** Milliseconds that a whole set may take to arrive. */
 export const longestSetMs = 3_600_000;
 
 /** A source that does not say how long its figures are good has to report once a day. */
@@ -72,7 +72,7 @@ async function put({ ledger }: GateServices, name: string, request: IncomingMess
       text: () => `${units} units of ${owners} owners\n`,
     };
   } catch (error) {
-    // Who is cut off while it sends does not listen.
+    // A client whose connection is cut while it sends does not read the answer.
     request.resume();
     await finished(request, { writable: false }).catch(() => {});
     throw error;

@@ -7,11 +7,11 @@ import type { Action } from '../ledger/index.ts';
 import { type Decided, decidedFirstByDisk } from './decided.ts';
 import type { GateServices } from './services.ts';
 
-/** How long the bytes of an upload count that never come. */
+/** Seconds that the bytes of an upload count if they never arrive. */
 const uploadSeconds = 600;
-/** So many units of an owner are measured soon after an upload; an owner has one of a kind, mostly. */
+/** Units of an owner that are measured soon after an upload; most owners have one of a kind. */
 const mostMeasured = 4;
-/** Whoever has many units waits no longer; what is not found here, the next sweep measures. */
+/** Units that are searched for those; the next sweep measures the others. */
 const mostLookedAt = 200;
 
 /** Decides, and with PRECISE reserves what is allowed. A part of 0 bytes is one of unknown size. */

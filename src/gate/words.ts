@@ -27,7 +27,7 @@ interface RefusalWords {
   readonly deniesForce?: boolean;
   /** Whole lines about what takes the space in the repository; none, unless given. */
   readonly space?: readonly string[];
-  /** Whom to turn to: a text, or an address; null if nobody said. */
+  /** Text or address to turn to; null if none is configured. */
   readonly contact: string | null;
 }
 

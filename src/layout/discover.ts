@@ -69,7 +69,7 @@ const absence = { missing: 'ENOENT', unreadable: 'EACCES', 'not a directory': 'E
 
 export interface Directory {
   readonly path: string;
-  /** What may still match below; never empty. */
+  /** States that may still match below; never empty. */
   readonly states: readonly State[];
 }
 
@@ -112,7 +112,7 @@ export function* look(
     let here: Units | null;
     try {
       const assumed = assumes ? unitIfRepository(layout, path, states) : null;
-      // Of one that another host walks, no walker looks what it is.
+      // This host does not inspect directories that another host walks.
       if (assumed !== null && isWalked(layout, assumed)) {
         yield { type: 'unit', unit: assumed, inner: [], isAssumed: true };
         return;
@@ -148,7 +148,7 @@ export function namesInTemplate({ path, states }: Directory): { names: readonly 
   try {
     return { names: directoriesIn(path) ?? [], unread: [] };
   } catch (error) {
-    // What may not be listed may still be passed through to a name that is known.
+    // A directory that cannot be listed may still be passed through to a known name.
     return { names: those(literals, path).names, unread: [unreadAt(path, error)] };
   }
 }
@@ -188,7 +188,7 @@ function* lostTemplates(
   }
 }
 
-/** Of these roots, those that lie in no other one; of several in one place, one. */
+/** Returns the roots that lie in no other one; of several at one path, the first. */
 export function outermost(roots: readonly Root[]): Root[] {
   return roots.filter(
     (root, index) =>

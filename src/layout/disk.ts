@@ -1,5 +1,5 @@
 /**
- * What the layout asks the disk: what is there, what a directory holds, where a path leads.
+ * Questions of the layout to the disk: what exists, what a directory holds, where a path leads.
  *
  * That something is not there is an answer; any other failure of the system is thrown, since
  * nobody may take it for an absence.
@@ -52,11 +52,11 @@ export function directoriesIn(path: string): string[] | null {
   }
 }
 
-/** Where a path leads, as far as it exists. */
+/** Destination of a path, as far as it exists. */
 export interface Destination {
   /** The names from `/`, links resolved; those that do not exist follow as they were written. */
   readonly names: readonly string[];
-  /** How many of the names exist. */
+  /** Number of the names that exist. */
   readonly existing: number;
   /** Tells whether the last existing one is a directory. */
   readonly directory: boolean;

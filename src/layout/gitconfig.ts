@@ -31,7 +31,7 @@ export function configValue(text: string, key: string): ConfigValue {
 }
 
 export interface GitConfigEntry {
-  /** As git spells it: what has no case is small. */
+  /** Key as git spells it: the parts without case are in small letters. */
   readonly key: string;
   /** Null: the key stands alone on its line, which git takes as true. */
   readonly value: string | null;

@@ -22,9 +22,9 @@ import { beforeLook } from './watched.ts';
 
 /** A template's fixed part. */
 export interface Root {
-  /** As configured, with single slashes. */
+  /** Path as configured, with single slashes. */
   readonly written: string;
-  /** Where it really is, links resolved; what of it does not exist is as written. */
+  /** Path with links resolved; parts that do not exist are as written. */
   readonly path: string;
   readonly state: 'present' | 'missing' | 'unreadable' | 'not a directory';
   /** The device and the inode of the directory; 0 if it is not present. */
@@ -48,7 +48,7 @@ export interface Track {
   readonly root: number;
   /** The whole template from `/`, its fixed part where it really is. */
   readonly pattern: readonly Segment[];
-  /** How many of the pattern's segments are its fixed part. */
+  /** Number of the pattern's segments that are its fixed part. */
   readonly fixedLength: number;
   /** The tracks that continue this one by literal segments, and by which. */
   readonly continuations: readonly Continuation[];

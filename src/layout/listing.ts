@@ -19,7 +19,7 @@ interface Listing {
   readonly odd: boolean;
 }
 
-/** How Node shows bytes that are not UTF-8; a name may also hold it rightly. */
+/** Character that Node shows for bytes that are not UTF-8; a name may also contain it. */
 const replacement = '\ufffd';
 
 const attempts = 5;
@@ -87,8 +87,8 @@ function decoded(entry: BufferEntry): DirectoryEntry {
 }
 
 function listWhole(location: string | Buffer): Listing {
-  // Where a file system does not tell what its entries are, Node asks for each, and one that
-  // vanishes meanwhile fails the listing with ENOENT: that is not the directory's absence.
+  // Node asks for the type of each entry if the file system does not tell it. An entry that vanishes
+  // meanwhile fails the listing with ENOENT, though the directory is there.
   for (let attempt = 1; ; attempt++) {
     try {
       return listOnce(location);

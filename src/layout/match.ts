@@ -9,7 +9,7 @@ import type { Layout, Track } from './layout.ts';
 
 export interface State {
   readonly track: Track;
-  /** How many segments of the track's pattern are matched. */
+  /** Number of the pattern's segments that are matched. */
   readonly at: number;
   /** The next segment, `{repo}`, has begun and may go on. */
   readonly open: boolean;

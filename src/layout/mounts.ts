@@ -1,7 +1,7 @@
 /** The file systems that are mounted, by what the system lists in /proc/self/mountinfo; see proc(5). */
 
 export interface Mount {
-  /** Where it is mounted. */
+  /** Path that it is mounted at. */
   readonly at: string;
   /** The numbers of its device: one file system may be mounted at several places. */
   readonly device: string;
@@ -25,7 +25,7 @@ export function mountsIn(mountinfo: string): readonly Mount[] {
 export type MountTable = (path: string) => Mount | null;
 
 export function mountTable(mounts: readonly Mount[]): MountTable {
-  // Of two in one place the later one covers the earlier.
+  // A later mount covers an earlier one in the same place.
   const byPlace = new Map(mounts.map(mount => [mount.at, mount]));
   return path => {
     for (let at = path; at !== '/' && at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {

@@ -1,5 +1,5 @@
 /**
- * Whose a unit is.
+ * Finds out who owns a unit.
  *
  * What stands in a directory's name is an owner whatever its characters are, for its bytes must
  * count; what stands in a file must be a name that softquota takes. A file is read only where

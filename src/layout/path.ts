@@ -29,8 +29,8 @@ export function decodePath(bytes: Uint8Array): string {
 }
 
 /**
- * What the file system calls take for this path: itself where it is UTF-8, else its bytes.
- * Throws `bad_parameter` for a lone surrogate that stands for no byte: no file can be named so.
+ * Returns the path as the file system calls take it: as text if it is UTF-8, else as bytes. Throws
+ * `bad_parameter` for a lone surrogate that stands for no byte: no file can be named so.
  */
 export function encodePath(path: string): string | Buffer {
   if (path.isWellFormed()) return path;

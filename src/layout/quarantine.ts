@@ -21,7 +21,7 @@ export function isQuarantineName(name: string): boolean {
 }
 
 /**
- * Where the quarantine of this name is for the unit; null: no quarantine of this unit is named so. Gitaly names
+ * Returns the path of a unit's quarantine; null if no quarantine of this unit has that name. Gitaly names
  * those of edits after the path of their repository below the storage, so that one cannot pass for another's.
  */
 export function quarantinePath(unit: string, name: string): string | null {

@@ -10,11 +10,11 @@ export type Segment =
   | { readonly is: 'any' }
   /** At least one character between `before` and `after`. */
   | { readonly is: 'owner'; readonly before: string; readonly after: string }
-  /** As above, over one or more segments: `before` begins the first, `after` ends the last. */
+  /** `{repo}`, over one or more segments: `before` begins the first, `after` ends the last. */
   | { readonly is: 'repo'; readonly before: string; readonly after: string };
 
 export interface Template {
-  /** As written, with single slashes. */
+  /** Template as written, with single slashes. */
   readonly text: string;
   /** The directory before the first segment with `{` or `*`, as written; all of a literal template. */
   readonly fixed: string;

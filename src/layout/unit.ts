@@ -15,7 +15,7 @@ export const storageKinds = [
 
 export type StorageKind = (typeof storageKinds)[number];
 
-/** How a unit's owner is told (`[storage.*] OWNER`). */
+/** Ways of finding a unit's owner (`[storage.*] OWNER`). */
 export type OwnerSource =
   | { readonly by: 'path' }
   | { readonly by: 'file'; readonly name: string }

@@ -1,5 +1,5 @@
 /**
- * Which units a matched directory is: itself, and those of its own inside it.
+ * Finds the units of a matched directory: itself, and those of its own inside it.
  *
  * The outermost directory that a whole template matches, and that is what its section keeps, is
  * the unit. Nothing inside is a unit, except where a template continues, by literal segments
@@ -70,7 +70,7 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
   };
 }
 
-/** Where templates continue those that took the directory, and the states there. */
+/** Returns the places where templates continue those that took the directory, with the states there. */
 export function continuedPlaces(
   layout: Layout,
   path: string,

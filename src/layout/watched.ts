@@ -1,5 +1,5 @@
 /**
- * What watches a thread's looks at the disk.
+ * Watcher of a thread's looks at the disk.
  *
  * A call to a disk that hangs never comes back, and nobody can end it. So a thread says before each look
  * where it is about to look, and may be told to keep away from there: that is an error of the system, and is

@@ -1,4 +1,4 @@
-/** What one rule counts of the bytes that bear on an action, and what its limit leaves. */
+/** Counts the bytes that bear on an action by one rule, and what its limit leaves. */
 
 import { forgivenUnder, type Garbage } from './garbage.ts';
 import type { CompiledRule } from './policy.ts';

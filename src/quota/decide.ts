@@ -90,7 +90,10 @@ interface Ruled {
   readonly allowance?: ActiveAllowance;
   /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
   readonly garbage?: Garbage;
-  /** Of a passed limit: where allowed it runs, where refused it has ended, or does not reach so far. */
+  /**
+   * Grace of a passed limit: it runs if the action is allowed; if refused, it has ended or the limit is
+   * passed by more.
+   */
   readonly grace?: Grace;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
@@ -240,7 +243,7 @@ function decisionBy(
   const raised = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
   const forgiven = garbage === null ? raised : { ...raised, garbage };
   const common = grace === null ? forgiven : { ...forgiven, grace };
-  // What is common first: an object that begins with a copy is made in one step.
+  // The common part comes first: V8 makes an object that begins with a copy in one step.
   if (verdict === 'refuses') return { ...common, allowed: false, warnPercent: null };
   return { ...common, allowed: true, warnPercent: limit > 0 ? reached(settings.warnAt, used, limit) : null };
 }

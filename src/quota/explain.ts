@@ -48,7 +48,7 @@ export interface ExplainedRule {
   readonly garbage?: Garbage;
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
-  /** Of a passed limit: as in a decision. */
+  /** Grace of a passed limit, as in a decision. */
   readonly grace?: Grace;
   /** It is in report mode. */
   readonly mode?: 'report';
@@ -89,7 +89,7 @@ export interface Explanation {
   /** In the order in which they were asked; none when quotas are switched off. */
   readonly steps: readonly ExplainedStep[];
   readonly decision: Decision;
-  /** The same if all in report mode were in force; absent where nothing is in report mode. */
+  /** Decision and steps if everything in report mode were in force; absent if nothing is in report mode. */
   readonly reporting?: Pick<Explanation, 'decision' | 'steps'>;
 }
 

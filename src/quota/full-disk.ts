@@ -6,7 +6,7 @@ export interface FullDisk {
   readonly of: 'bytes' | 'files';
   readonly free: number;
   readonly size: number;
-  /** As much as has to stay free. */
+  /** Bytes that have to stay free. */
   readonly least: number;
 }
 

@@ -6,7 +6,7 @@
  * has none, since it says that the owner may not store this at all.
  */
 
-/** How far a limit may be passed: so many bytes, or per cent of the limit. */
+/** Amount by which a limit may be passed: in bytes, or per cent of the limit. */
 export type GraceMost = { readonly bytes: number } | { readonly percent: number };
 
 export const usualGraceMost: GraceMost = { percent: 10 };

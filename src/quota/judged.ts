@@ -1,5 +1,6 @@
 /**
- * What one rule says about an action, and which of several speaks for a group, and for the owner.
+ * Judges an action by one rule, and picks the rule that speaks for a group, and the group that speaks for the
+ * owner.
  *
  * A rule allows, refuses, or lets through by its grace. Without graces the order of headrooms says it all: a
  * rule that refuses has less than any that allows.
@@ -20,7 +21,7 @@ export type RuleVerdict = (typeof verdicts)[number];
 export interface CountedRule extends Counted {
   readonly rule: CompiledRule;
   readonly verdict: RuleVerdict;
-  /** Of a limit that is passed and has one. */
+  /** Grace of the limit if it is passed and has one, else null. */
   readonly grace: Grace | null;
 }
 

@@ -17,7 +17,7 @@ export interface LintedPolicy {
   readonly groups: readonly Group[];
   /** The names in DEFAULT_GROUPS. */
   readonly defaultGroups: readonly string[];
-  /** How many owners each group is assigned to; left out where nobody knows, as for a draft. */
+  /** Number of owners that each group is assigned to; left out if unknown, as for a draft. */
   readonly assignments?: ReadonlyMap<string, number>;
   readonly settings: QuotaSettings;
 }
@@ -57,7 +57,7 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
   const isAssigned = ({ name }: CompiledGroup) =>
     assignments === undefined || (assignments.get(name) ?? 0) > 0;
-  // What is in report mode limits nobody, and so makes nothing else superfluous.
+  // Rules and groups in report mode limit nobody, and so make nothing else superfluous.
   const enforced = enforcedGroups(groups);
   const enforcedDefaults = enforced.filter(group => defaultGroups.includes(group.name));
   const assigned = enforced.filter(isAssigned);

@@ -26,7 +26,7 @@ export interface Group {
 export interface ActiveAllowance {
   /** Their sum, above 0. */
   readonly bytes: number;
-  /** How many there are. */
+  /** Number of allowances. */
   readonly count: number;
   /** When the first of them ends, in milliseconds since 1970. */
   readonly until: number;
@@ -43,7 +43,7 @@ export interface CompiledRule extends GraceTerms {
   readonly covers: number;
   /** The leaves whose bytes it counts, as in `leafMask`: what lies below two of its subjects counts once. */
   readonly counts: number;
-  /** As in `Rule`. */
+  /** `report` for a rule that only records, as in `Rule`. */
   readonly mode?: 'report';
 }
 
@@ -62,7 +62,7 @@ const subjectBits: ReadonlyMap<string, number> = new Map(
   subjects.map((subject, index) => [subject, 1 << index]),
 );
 
-/** Where a subject stands in `CompiledRule.covers`. */
+/** Bit of a subject in `CompiledRule.covers`. */
 export function subjectBit(subject: Subject): number {
   return subjectBits.get(subject) ?? 0;
 }

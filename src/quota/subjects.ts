@@ -71,7 +71,7 @@ export function isRepository(leaf: Leaf): boolean {
   return leaf === 'size:repos:public' || leaf === 'size:repos:private' || leaf === 'size:assets:wiki';
 }
 
-/** Where a leaf's bytes stand in a `Usage`. */
+/** Index of a leaf's bytes in a `Usage`. */
 export function leafIndex(leaf: Leaf): number {
   return leaves.indexOf(leaf);
 }

@@ -17,7 +17,7 @@ interface Closing {
    * over.
    */
   readonly withdraw: () => boolean;
-  /** For what is under way, in milliseconds. */
+  /** Milliseconds that requests under way have to end. */
   readonly drainMs: number;
 }
 
@@ -32,7 +32,7 @@ export async function closeServer({ server, connections, withdraw, drainMs }: Cl
     do {
       before = connections.accepted;
       await sleep(quietMs);
-      // Where the loop was held up, a timer comes before what waits to be accepted.
+      // Waiting connections are accepted after a timer that is late because the loop was held up.
       await nextTurn();
     } while (connections.accepted !== before && performance.now() < end);
   }

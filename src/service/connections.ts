@@ -12,7 +12,7 @@ import type { Duplex } from 'node:stream';
 
 export interface ConnectionLimits {
   readonly most: number;
-  /** How many one who connects may have, and who that is; null: nobody in particular, such as a proxy. */
+  /** Bound for each peer, and who that is; null: nobody in particular, such as a proxy. */
   readonly ofOne?: { readonly most: number; readonly peerOf: (socket: Socket) => string | null };
 }
 
@@ -30,7 +30,7 @@ export class Connections {
   readonly #after = new WeakMap<Duplex, () => void>();
   /** The peers that have them; connections that nobody in particular has are left out. */
   readonly #peers = new Map<Socket, string>();
-  /** How many each peer has. */
+  /** Number of open connections of each peer. */
   readonly #counts = new Map<string, number>();
   #accepted = 0;
   #draining = false;
@@ -41,7 +41,7 @@ export class Connections {
     server.on('request', (request, response) => this.#asked(request, response));
   }
 
-  /** How many there ever were. */
+  /** Number of connections since the start. */
   get accepted(): number {
     return this.#accepted;
   }

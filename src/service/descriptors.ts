@@ -7,7 +7,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 
-/** How many connections each server takes at most. */
+/** Number of connections that each server takes, at most. */
 export interface ConnectionShares {
   readonly gate: number;
   readonly trusted: number;
@@ -15,20 +15,20 @@ export interface ConnectionShares {
   readonly admin: number;
 }
 
-/** Where there are enough descriptors. */
+/** Bounds if there are enough descriptors. */
 export const usualShares: ConnectionShares = { gate: 4096, trusted: 1024, http: 2048, admin: 256 };
 
 /** For files, threads, programs that are run, and the store that hosts share. */
 const ownDescriptors = 256;
 
-/** With so many nothing has to be shared out. */
+/** Number of descriptors from which every server gets its usual share. */
 export const enoughDescriptors =
   ownDescriptors + usualShares.gate + usualShares.trusted + usualShares.http + usualShares.admin;
 
 /** Some connections are always taken: the probe notices where even these are too many. */
 const leastShare = 4;
 
-/** How many files this process may open; null where nobody can tell. */
+/** Number of files that this process may open; null if unknown. */
 export function openFilesLimit(file = '/proc/self/limits'): number | null {
   let text: string;
   try {

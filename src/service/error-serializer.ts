@@ -13,7 +13,7 @@ interface LoggedError {
   readonly code?: string;
   readonly stack?: string;
   readonly cause?: LoggedError;
-  /** Of an AggregateError, such as of a host with several addresses. */
+  /** Causes of an AggregateError, such as of a host with several addresses. */
   readonly errors?: readonly LoggedError[];
 }
 

@@ -12,7 +12,7 @@ const sticky = 0o1000;
 const mostLinks = 40;
 
 export interface Exposure {
-  /** Such as `everybody may write /tmp`. */
+  /** Fault in words, such as `everybody may write /tmp`. */
   readonly words: string;
   /** The directory that everybody may write. */
   readonly directory: string;
@@ -55,7 +55,8 @@ export function exposureOf(path: string, us: number = process.geteuid?.() ?? 0):
       pending.push(...stepsOf(target).reverse());
     }
   } catch (error) {
-    // What is not there, or may not be looked at, nobody can listen in; that is said when it is tried.
+    // Nobody can listen at a path that does not exist or may not be read; listening there fails and says
+    // so.
     if (systemCode(error) === null) throw error;
     return null;
   }

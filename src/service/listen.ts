@@ -12,11 +12,11 @@ export interface SocketPlace {
   readonly mode: number;
   /** A group's name or number; null leaves the daemon's own. */
   readonly group: string | null;
-  /** What it is for, as it stands in a fault: `[server] SOCKET`. */
+  /** Setting that a fault names: `[server] SOCKET`. */
   readonly setting: string;
   /** A listening descriptor from the service manager; its path, mode and group are the manager's. */
   readonly descriptor?: number;
-  /** Who hears of it when the file of the socket goes, as where /run is emptied; else nobody looks. */
+  /** Called when the socket's file goes, as where /run is emptied; unless given, nobody looks. */
   readonly watch?: SocketWatch;
 }
 
@@ -108,7 +108,7 @@ function keep(server: Server, place: SocketPlace, isOwn: boolean): Listening {
   };
 }
 
-/** Where a listening socket has its file, or had it; null where the system does not say. */
+/** Path of a listening socket's file, which may be gone; null if the system does not say. */
 function pathOf(descriptor: number): string | null {
   try {
     const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${descriptor}`))?.[1];
@@ -163,7 +163,7 @@ export function listenAt(server: Server, { host, port, settings }: AddressPlace)
   });
 }
 
-/** Which file it is; null where there is none. */
+/** Device and inode of a file; null if there is none. */
 function identityOf(path: string): string | null {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? null : `${stats.dev} ${stats.ino}`;

@@ -32,7 +32,7 @@ interface LogWriter {
  */
 type Flushed = 'written' | 'left' | 'hangs';
 
-/** What waits for a reader who stands still: some thousand lines. */
+/** Bytes that are kept for a reader who does not read: some thousand lines. */
 const mostWaitingBytes = 2 * 1024 * 1024;
 const retryMs = 1000;
 const flushMs = 1000;

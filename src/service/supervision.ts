@@ -25,9 +25,9 @@ export interface Supervision {
   close(): Promise<void>;
 }
 
-/** Where the manager hears of life three times as often as it wants to, one question may be lost. */
+/** The manager hears of life three times as often as it expects, so one question may be lost. */
 const feedsPerTerm = 3;
-/** How long the gate may take, and how soon it is asked again before it ever answered. */
+/** Time that the gate has to answer, and the pause before it is asked again, before its first answer. */
 const beforeReadyMs = { deadline: 1000, pause: 100 };
 const longestStatus = 300;
 

@@ -1,4 +1,4 @@
-/** Who gets what: 401, 403 and 404, and what a stranger can learn from them. */
+/** Access to each operation: 401, 403 and 404, and what a stranger can learn from them. */
 
 import t from 'tap';
 import { ask, type Example, fill, story } from './operations.ts';
@@ -7,7 +7,7 @@ import { type Answer, type Asked, World } from './world.ts';
 const unknownToken = '0123456789abcdef0123456789abcdef01234567';
 const areas = ['admin', 'user', 'organization'] as const;
 
-/** What of an answer could tell something. */
+/** Parts of an answer that could reveal something. */
 const telling = ({ status, json, headers }: Answer) => {
   const { date: _, ...others } = headers;
   return { status, json, headers: others };
@@ -194,7 +194,7 @@ t.test("this host's administrator rules over the socket without a token, and has
   }
 });
 
-/** As its description has it, such as `read:admin`; null where anybody may. */
+/** Scope in the operation's description, such as `read:admin`; null where anybody may ask. */
 function scopeOf(world: World, { method, path }: Example): string | null {
   const described = world.description.operation(method, path)?.description ?? '';
   return /Scope: `(\w+:\w+)`/.exec(described)?.[1] ?? null;

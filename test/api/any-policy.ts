@@ -49,7 +49,7 @@ export const quota = fc.record({
 
 export type Quota = typeof quota extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What each of the owners stores of each leaf. */
+/** Usage of each of the owners, leaf by leaf. */
 export const usage = fc.tuple(any.usage, any.usage, any.usage);
 
 export async function store(world: World, stored: typeof usage extends fc.Arbitrary<infer V> ? V : never) {

@@ -1,4 +1,4 @@
-/** What a request may say, and how it is told what is wrong with it. */
+/** Bodies of requests: what they may say, and the messages about what is wrong. */
 
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What of a description's requests has no bound. */
+/** Finds parts of a description's requests that have no bound. */
 
 import { z } from 'zod';
 import type { Document } from '../../scripts/reference/openapi.ts';
@@ -65,7 +65,7 @@ function isUnbounded(schema: SchemaObject): boolean {
   if (types.includes('array') && schema.maxItems === undefined) return true;
   const isRecord = properties === undefined || typeof additionalProperties === 'object';
   if (types.includes('object') && isRecord && schema.maxProperties === undefined) return true;
-  // What says nothing of itself may be anything.
+  // A schema that says nothing of itself allows anything.
   const says = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const'];
   return !says.some(key => key in schema);
 }

@@ -4,12 +4,12 @@ import type { Answer, Person, World } from './world.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What a browser says of a request that comes from a page at this origin: over plain http, Origin alone. */
+/** Headers that a browser sends with a request from a page at this origin: over plain http, Origin alone. */
 export function ourPage(world: World): Headers {
   return { Origin: world.url.origin };
 }
 
-/** What a browser that took this answer sends from then on. */
+/** Cookie that a browser sends after this answer. */
 export function cookieOf({ headers }: Pick<Answer, 'headers'>): string {
   const [first = ''] = headers['set-cookie'] ?? [];
   return first.replace(/;.*/s, '');

@@ -1,4 +1,4 @@
-/** What a change of policy is worth: whole, in force once it is answered, and nobody's is lost. */
+/** Changes of policy: each is whole, in force once it is answered, and none is lost. */
 
 import t from 'tap';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** What a request may hold: the description allows what the daemon takes, and nothing that it refuses. */
+/** Input of requests: the description allows what the daemon takes, and nothing that it refuses. */
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';

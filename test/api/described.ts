@@ -20,7 +20,7 @@ interface Described {
   readonly content?: Readonly<Record<string, unknown>>;
 }
 
-/** What may be answered where no operation is meant, or before one is looked for. */
+/** Statuses that may be answered where no operation is meant, or before one is looked for. */
 const undescribed: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 429]);
 
 /** By the text of a document: to compile its schemas takes longer than to start a daemon. */
@@ -45,7 +45,7 @@ export class Description {
 
   /** Reads the text of an OpenAPI document. */
   constructor(text: string) {
-    // What it says is what the tests are about.
+    // The tests are about what it says.
     this.document = JSON.parse(text) as Document;
     this.seen = this.#seen;
     this.#operations = operationsOf(this.document);

@@ -22,7 +22,7 @@ async function events<Kind extends EventKind>(
   return found.filter((each): each is Extract<Event, { kind: Kind }> => each.kind === kind);
 }
 
-/** What changed since, oldest first, in short. */
+/** Changes since then, oldest first, in short. */
 async function changesSince(world: World, count: number) {
   const all = (await events(world, 'policy')).toReversed();
   return all.slice(count).map(({ action, what, name, before, after }) => [action, what, name, before, after]);

@@ -225,7 +225,7 @@ t.test('owners see what happened to them, and nobody else does', async t => {
     await told(`${path}?kind=refusal`, 'alice', 1);
     t.equal((await world.call('GET', `${path}?kind=policy`, { as: 'alice' })).status, 422);
   }
-  // Whoever has the name now is somebody else.
+  // The name now belongs to somebody else.
   await world.report('bob', lfs, 0);
   await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
   await world.must(201, 'POST', '/admin/users', { body: { username: 'bob' } });

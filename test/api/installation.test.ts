@@ -1,4 +1,4 @@
-/** What is wrong with the installation, and its backup. */
+/** Findings about the installation, and its backup. */
 
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Who belongs to an organization, and what that lets them see. */
+/** Members of an organization, and what membership lets them see. */
 
 import t from 'tap';
 import { z } from 'zod';

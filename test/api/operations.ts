@@ -55,7 +55,7 @@ async function deadNotice(world: World): Promise<string> {
   // A notice waits two seconds after its first attempt, and hours after many.
   await world.must(201, 'POST', groups, { body: { name: 'fresh' } });
   await world.must(204, 'DELETE', `${groups}/fresh`);
-  // What waits for a webhook that is gone is given up at the next attempt.
+  // Notices that wait for a webhook that is gone are given up at the next attempt.
   world.reload({ 'webhook.other': brokenHook });
   const id = await until(async () => {
     const { json } = await world.must(200, 'GET', `${path}?state=dead`);
@@ -65,7 +65,7 @@ async function deadNotice(world: World): Promise<string> {
   return id;
 }
 
-/** Of the only source that there is. */
+/** Path of the only source that there is. */
 async function sourcePath(world: World, below = ''): Promise<string> {
   const { json } = await world.must(200, 'GET', '/admin/auths');
   const [{ id }] = z.tuple([z.object({ id: z.number() })]).parse(json);
@@ -244,7 +244,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   getDescription: get('/openapi.json'),
 };
 
-/** What makes lists long enough to show what is in them. */
+/** Makes lists long enough to show what is in them. */
 export async function fill(world: World): Promise<void> {
   const leaves = ['artifacts', 'attachments:issues', 'attachments:releases', 'packages:all'];
   for (const leaf of leaves) {

@@ -1,4 +1,4 @@
-/** What owners see of their own, and administrators of any owner. */
+/** Quotas that owners see of their own, and administrators of any owner. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -106,7 +106,7 @@ t.test("the lists come a page at a time, as Forgejo's do, whatever page and limi
     t.strictSame((await list('?limit=5000')).names, names, 'as many as can be');
     t.strictSame((await list('?page=3&limit=25')).names, names.slice(50));
     t.strictSame((await list('?page=9')).names, []);
-    // As a client does that reads all there are.
+    // A client that wants all of them reads page after page.
     const all: string[] = [];
     for (let page = 1; all.length < 60; page++) all.push(...(await list(`?page=${page}&limit=7`)).names);
     t.strictSame(all, names);

@@ -26,13 +26,13 @@ async function put(world: World, body: unknown, query = '', asked: Asked = {}) {
   return replacedPolicy.parse((await world.must(200, 'PUT', path + query, { ...asked, body })).json);
 }
 
-/** What the answer says is wrong. */
+/** Message of the fault in the answer. */
 async function fault(world: World, status: number, body: unknown, query = ''): Promise<string> {
   const { json } = await world.must(status, 'PUT', path + query, { body });
   return (json as { message: string }).message; // as the description has faults
 }
 
-/** As the paths that Forgejo knows have it. */
+/** Policy as the paths that Forgejo knows show it. */
 async function seen(world: World) {
   const { json: groups } = await world.must(200, 'GET', '/admin/quota/groups');
   const users = await Promise.all(

@@ -29,7 +29,7 @@ function ended(world: World, id: number): Promise<ScanReport> {
   });
 }
 
-/** What a scan is each time that it is looked at, up to its end. */
+/** Reports of a scan, one for each look, up to its end. */
 async function lookedAt(world: World, id: number): Promise<readonly ScanReport[]> {
   const reports: ScanReport[] = [];
   for (;;) {
@@ -123,7 +123,7 @@ t.test('what cannot be ordered is refused, and what is not there is not found', 
 t.test('a scan that is looked at again and again only grows up to its end', async t => {
   const world = await World.open(t);
   await measure(world);
-  // How far it is when it is looked at is chance; so there is ever more to do, until it was seen in the
+  // A look sees the scan at any point by chance; so there is ever more to do, until one saw it in the
   // midst.
   let [units, files, bytes] = [0, 0, 0];
   let reports: readonly ScanReport[] = [];

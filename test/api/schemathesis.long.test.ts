@@ -18,8 +18,8 @@ t.setTimeout(3_600_000);
 const seeds = [1, 2, 3];
 
 /**
- * What refuses input that no schema can call wrong: times in the past, names of what is not there or may not
- * do that, duplicates.
+ * Operations that refuse input no schema can call wrong: times in the past, names of what is not there or may
+ * not do that, duplicates.
  */
 const withMeaning = [
   'createAllowance',
@@ -75,7 +75,7 @@ for (const seed of seeds) {
       const isEnd = /^(delete|end|remove|revoke|unlink|withdraw|signOut)/.test(id);
       if (!isEnd) await world.call(example.method, example.path, example);
     }
-    // Of nobody whom the fuzzer knows from the examples.
+    // The token's user is nobody whom the fuzzer knows from the examples.
     await world.must(201, 'POST', '/admin/users', { body: { username: 'keeper', is_admin: true } });
     const token = await world.newToken('keeper', ['all']);
     const address = new URL('api/v1', world.url).href;

@@ -17,7 +17,7 @@ interface Scene {
   readonly world: World;
   /** Runs a program of the page with a token of these scopes, beside a fake sendmail. */
   start(program: string, scope: string, ...args: readonly string[]): Promise<Run>;
-  /** What was given to sendmail. */
+  /** Mails that were given to sendmail. */
   mails(): Promise<string>;
   file(name: string, text: string): Promise<string>;
 }

@@ -1,4 +1,4 @@
-/** What another policy would change is told exactly, and nothing is changed by asking. */
+/** Simulation of another policy: it tells exactly what would change, and changes nothing. */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -19,7 +19,7 @@ async function simulate(world: World, body: object, query = '') {
   return simulation.parse((await world.must(200, 'POST', `${path}${query}`, { body })).json);
 }
 
-/** What the gate says, by owner and leaf. */
+/** Decisions of the gate, by owner and leaf. */
 async function decisions(world: World) {
   const found = new Map<string, ReadonlyMap<string, z.infer<typeof verdict>>>();
   for (const owner of owners) {

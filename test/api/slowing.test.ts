@@ -7,7 +7,7 @@ import { ourPage } from './browser.ts';
 import { type Answer, type Asked, World } from './world.ts';
 
 const wrong = { token: '0'.repeat(40) } as const;
-/** So many in a minute are answered. */
+/** Number of wrong tries in a minute that are answered. */
 const wrongTries = 20;
 
 async function statusOf(world: World, asked: Asked): Promise<number> {
@@ -103,7 +103,7 @@ t.test('behind trusted proxies each of those who ask is slowed alone, whatever t
   const proxies = '127.0.0.1, 10.0.0.0/8';
   const world = await World.open(t, { settings: { server: { TRUSTED_PROXIES: proxies } } });
   for (let tried = 0; tried < wrongTries; tried++) {
-    // What stands before the address that the proxies saw is the asker's own word.
+    // Addresses before the one that the proxies saw are the asker's own words.
     const headers = { 'X-Forwarded-For': `198.51.100.${tried}, 127.0.0.1, 203.0.113.9, 10.1.2.3` };
     t.equal(await statusOf(world, { ...wrong, headers }), 401);
   }

@@ -1,4 +1,4 @@
-/** What the worker says of repositories, as administrators and owners see it. */
+/** Space in repositories, as the worker reports it and administrators and owners see it. */
 
 import t from 'tap';
 import { spaceAnswer } from '../../src/wire/index.ts';

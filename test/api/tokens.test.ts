@@ -233,7 +233,7 @@ async function slowly(t: Test, world: World, path: string, token: string) {
   const answered = once(sent, 'response');
   sent.flushHeaders();
   await once(sent, 'continue');
-  // Whatever follows is answered after the look at the credentials.
+  // The daemon has looked at the credentials once it has answered this.
   await world.must(200, 'GET', '/version');
   return async (body: string) => {
     sent.end(body);

@@ -1,4 +1,4 @@
-/** What was recorded from Forgejo's quota API, request by request, asked of a running daemon. */
+/** Recordings of Forgejo's quota API, asked of a running daemon, request by request. */
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';

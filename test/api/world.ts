@@ -48,7 +48,7 @@ export interface Asked {
 export interface WorldOptions {
   /** Besides or instead of what is there by default. */
   readonly settings?: Settings;
-  /** Where DATA_PATH lies; a new directory unless given. */
+  /** Path of DATA_PATH; a new directory unless given. */
   readonly dataPath?: string;
 }
 
@@ -64,7 +64,7 @@ const readyLine = z.object({ msg: z.literal('softquota answers'), http: z.string
 export class World {
   /** Holds everything that this world is made of: `git/OWNER/REPO.git` are its repositories. */
   readonly directory: string;
-  /** What was logged, each line as it was written. */
+  /** Lines of the log, as they were written. */
   readonly log: string[] = [];
   readonly #dataPath: string;
   /** Leaves a connection that rests long before the daemon does, which a busy host may let both do at once. */
@@ -154,7 +154,7 @@ export class World {
     return answer;
   }
 
-  /** As `call`, where anything but this status is a failure. */
+  /** Calls, and fails for any other status than this. */
   async must(status: number, method: string, path: string, asked: Asked = {}): Promise<Answer> {
     const answer = await this.call(method, path, asked);
     if (answer.status === status) return answer;
@@ -176,7 +176,7 @@ export class World {
     await this.gate('POST', '/v1/units', { owner, subject, unit, bytes });
   }
 
-  /** What the trusted gate answers; anything but 2xx and 413 is a failure. */
+  /** Asks the trusted gate; any status but 2xx and 413 is a failure. */
   async gate(method: string, path: string, body?: unknown): Promise<Answer> {
     const response = await send({
       agent: this.#agent,

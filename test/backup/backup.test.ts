@@ -11,7 +11,7 @@ import { openStore } from '../../src/store/index.ts';
 import { lfs, SetClock, World, walk } from '../ledger/world.ts';
 import { event, oddStrings } from '../store/records.ts';
 
-/** Who is known, and what may start. */
+/** Owners and the decisions for them. */
 function answers(ledger: Ledger): readonly unknown[] {
   return [...ledger.documents.owners.all]
     .map(record => ({
@@ -21,7 +21,7 @@ function answers(ledger: Ledger): readonly unknown[] {
     .sort((a, b) => (a.record.key < b.record.key ? -1 : 1));
 }
 
-/** What the document is after a trip through a file. */
+/** Document after a trip through a file. */
 async function written(ledger: Ledger): Promise<string> {
   return JSON.stringify(await backupOf(ledger, 'here'));
 }

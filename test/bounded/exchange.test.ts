@@ -1,4 +1,4 @@
-/** Whoever asks over a connection gets an answer in any case, and nothing runs that nobody waits for. */
+/** Exchanges over a connection: every question gets an answer, and nothing runs that nobody waits for. */
 
 import { once } from 'node:events';
 import { createServer, type Socket, connect as toSocket } from 'node:net';

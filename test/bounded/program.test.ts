@@ -16,7 +16,7 @@ t.test('what does not end is killed, with all that it started', async t => {
   const script = 'sleep 1000 & echo $! >&2; wait';
   const late = runProgram('sh', ['-c', script], { timeoutMs: 300 });
   await t.rejects(late, { code: 'not_ready', message: 'sh: no end within 0.3 s' });
-  // What it started holds its output open after it has ended, and is killed all the same.
+  // A child that holds the output open after the program has ended is killed all the same.
   const left = runProgram('sh', ['-c', 'sleep 1000 & exit 0'], { timeoutMs: 300 });
   await t.rejects(left, { code: 'not_ready' });
 });

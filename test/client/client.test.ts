@@ -18,7 +18,7 @@ import { decision, type GateStub, plain } from './gate.ts';
 const reserved = plain(201, { id: 'r/1', expires_at: '2026-11-23T05:10:00.000Z' });
 
 t.test('the client knows the subjects of the gate', async t => {
-  // Whoever changes one of the types and not the other cannot compile this.
+  // A change of one of the types without the other does not compile.
   const same: [QuotaLeaf, QuotaSubject] extends [Leaf, Subject]
     ? [Leaf, Subject] extends [QuotaLeaf, QuotaSubject]
       ? true
@@ -170,7 +170,7 @@ t.test('many calls at once share a bounded number of connections', async t => {
     gate.answer = (...asked) => void held.push(() => answer(...asked));
     const all = Promise.all(Array.from({ length: 500 }, () => call()));
     while (held.length < 64) await turn();
-    // So many turns that others would have come, too.
+    // Other questions would have come within these turns of the loop.
     for (let turns = 0; turns < 200; turns++) await turn();
     t.equal(held.length, 64, name);
     gate.answer = answer;
@@ -356,7 +356,7 @@ t.test('options that make no client are named', async t => {
     [{ socket: 'gate.sock' }, 'socket: expected an absolute path, not "gate.sock"'],
     [{ timeoutMs: 5 }, 'timeoutMs: expected 100 to 60000, not 5'],
     [{ timeoutMs: Number.NaN }, 'timeoutMs: expected 100 to 60000, not NaN'],
-    // As a program without types may write it.
+    // Programs without types may write it.
     [{ onError: 'last' as 'deny' }, 'onError: expected allow, deny or throw, not "last"'],
   ] as const) {
     t.throws(() => createClient(options), new TypeError(words));

@@ -18,7 +18,7 @@ export class GateStub {
   readonly socket: string;
   readonly heard: Heard[] = [];
   connections = 0;
-  /** What each request is answered with. */
+  /** Writes the answer to each request. */
   answer: (response: ServerResponse, heard: Heard, request: IncomingMessage) => void;
   #server = createServer((request, response) => void this.#take(request, response));
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { decodeValue, encodeValue } from '../../src/config/value.ts';
 import { configOf, faultsOf } from './written.ts';
 
-/** What stands after the `=`, and the text that it is. */
+/** Text after the `=`, the value that it means, and why. */
 const cases: readonly (readonly [written: string, text: string, why: string])[] = [
   [' https://git.example/quota#help', 'https://git.example/quota#help', 'a # in a word is no comment'],
   [' a;b', 'a;b', 'a ; in a word is no comment'],

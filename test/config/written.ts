@@ -30,7 +30,7 @@ export function loadText(t: Test, ini: string, env: Where['env'] = {}): LoadedCo
   return loadConfig({ file: 'app.ini', env, cwd: folder, uid: 1000, systemFile: `${folder}/none` });
 }
 
-/** As above; a configuration with faults fails the test. */
+/** Loads a configuration as `loadText` does; one with faults fails the test. */
 export function load(t: Test, ini: string, env: Where['env'] = {}): LoadedConfig {
   const loaded = loadText(t, ini, env);
   if (!loaded.ok) throw new Error(formatFaults(loaded.faults));

@@ -1,4 +1,4 @@
-/** What the worker says of repositories reaches the ledger with the number of the doubts that it answers. */
+/** Figures of the worker reach the ledger with the number of the doubts that they answer. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';

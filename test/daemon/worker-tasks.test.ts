@@ -1,4 +1,4 @@
-/** What the worker is told and asked reaches the one that is connected. */
+/** Tasks and questions reach the worker that is connected. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** Where nothing collects garbage is told, and nowhere else. */
+/** Repositories where nothing collects garbage are reported, and no others. */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What doctor makes of a daemon's answers, and of none. */
+/** Findings from a daemon's answers, and from none. */
 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

@@ -18,7 +18,7 @@ export function write(file: string, text: string, mode = 0o644): string {
   return file;
 }
 
-/** As far as anybody needs it who only looks: HEAD, objects and refs. */
+/** Makes a repository as far as one who only looks needs it: HEAD, objects and refs. */
 export function repositoryAt(path: string): string {
   for (const name of ['objects', 'refs']) mkdirSync(join(path, name), { recursive: true });
   write(join(path, 'HEAD'), 'ref: refs/heads/main\n');

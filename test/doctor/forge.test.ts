@@ -1,4 +1,4 @@
-/** What doctor says of a forge's database while no daemon tells of it. */
+/** Findings about a forge's database while no daemon tells of it. */
 
 import { chmodSync, chownSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

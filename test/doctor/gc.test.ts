@@ -1,4 +1,4 @@
-/** Whether gc runs, told from a look at a repository. */
+/** Findings about gc, told from a look at a repository. */
 
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What a user may do, by the system's own word. */
+/** Rights of a user, compared with the system's own answer. */
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, symlinkSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Whether git asks clients for signed pushes is told, and the seed is not. */
+/** Settings for signed pushes are reported, and the seed is not. */
 
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What administrators rule: in force when it is written, as a whole, and never lost. */
+/** Transactions of administrators: in force when they are written, whole, and never lost. */
 
 import t from 'tap';
 import type { ChangeSet } from '../../src/documents/index.ts';

@@ -5,7 +5,7 @@ import type { Server } from './server.ts';
 
 const createdToken = z.object({ sha1: z.string() });
 
-/** What the daemon serves HTTP at; ends with a slash. */
+/** Address that the daemon serves HTTP at; ends with a slash. */
 export async function addressOf({ daemon }: Server): Promise<string> {
   return String((await daemon.logged(/^softquota answers/)).http);
 }

@@ -53,7 +53,7 @@ export function ask(socketPath: string, path: string, question: Question = {}): 
 const askAgainMs = 25;
 /** A look that takes long, such as find(1) over a tree, leaves the processors to what it waits for. */
 const longestPauseMs = 200;
-/** For so long something is waited for. */
+/** Time that something is waited for. */
 export const patienceMs = 60_000;
 
 /** Looks again and again until there is something; rejects with what `last` says after a minute. */

@@ -26,9 +26,9 @@ export async function manyCommits(clone: Clone, count: number, bytes: number): P
 
 /** Between the hooks and the daemon. */
 export interface Between {
-  /** How many questions about pushes the daemon answered with "go on". */
+  /** Number of questions about pushes that the daemon answered with "go on". */
   readonly allowed: () => number;
-  /** What the daemon answers from now on reaches nobody: each connection ends instead. */
+  /** Drops the daemon's answers from now on: each connection ends instead. */
   loseAnswers(isLost: boolean): void;
 }
 

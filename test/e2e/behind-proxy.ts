@@ -28,7 +28,7 @@ class Forge {
     readonly method: string;
     readonly url: string;
     readonly bytes: number;
-    /** Whom the proxy says that it has let in. */
+    /** User whom the proxy says that it has let in. */
     readonly user: string | undefined;
   }[] = [];
   /** The path below which clients see it. */
@@ -53,7 +53,7 @@ class Forge {
     return { forge, port: (web.address() as AddressInfo).port }; // as it is of every TCP server that listens
   }
 
-  /** How many objects and packages came. */
+  /** Number of objects and packages that came. */
   puts(): number {
     return this.came.filter(({ method }) => method === 'PUT').length;
   }

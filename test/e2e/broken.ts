@@ -7,11 +7,11 @@ export interface Fault {
   readonly break: string;
   /** The codes of all that doctor finds. */
   readonly found: readonly string[];
-  /** What the message has to name. */
+  /** Word that the message has to name. */
   readonly names: string;
   /** False where the daemon cannot be ready meanwhile. */
   readonly ready?: false;
-  /** What an administrator does where the mend is for a person to carry out, and what of the mend says so. */
+  /** Steps of an administrator where the mend is left to a person, and the words of the mend that say so. */
   readonly byHand?: { readonly says: RegExp; readonly does: string };
 }
 

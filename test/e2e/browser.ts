@@ -17,7 +17,7 @@ const program = '/usr/bin/chromium-headless-shell';
 /** Starting, and drawing a page, take long where much else runs. */
 const patienceMs = 120_000;
 
-/** What it is opened for, a test as a rule. */
+/** User of the browser, a test as a rule. */
 interface User {
   teardown(end: () => Promise<void>): void;
 }

@@ -161,7 +161,7 @@ t.test(`after ${steps} random steps every owner's usage equals what find counts,
   );
 });
 
-/** What find counts of an owner by leaf, unit after unit. */
+/** Counts an owner's bytes by leaf with find, unit after unit. */
 async function independent(server: Server, owner: string): Promise<Readonly<Record<string, number>>> {
   const bytes = { 'size:repos:private': 0, 'size:git:lfs': 0, 'size:assets:attachments:issues': 0 };
   const heads = await run('find', [

@@ -15,7 +15,7 @@ t.setTimeout(600_000);
 
 const canary = (what: string) => `canary-${what}-${randomBytes(12).toString('hex')}`;
 
-/** What was said, and by whom. */
+/** Texts that were said, and by whom. */
 class Heard {
   readonly #texts: (readonly [by: string, text: string])[] = [];
 

@@ -7,15 +7,15 @@ import { systemCode } from '../../src/errors.ts';
 import { until } from './ask.ts';
 import { identity, must, type Run, type Runner, type RunOptions, run } from './run.ts';
 
-/** Where somebody works. */
+/** Folder that somebody works in. */
 export interface Desk {
   readonly folder: string;
-  /** What git is run by there; this host unless said otherwise. */
+  /** Runs git there; this host unless said otherwise. */
   readonly run?: Runner;
 }
 
 export interface Push extends Run {
-  /** What the hooks wrote, without git's own words. */
+  /** Text that the hooks wrote, without git's own words. */
   readonly said: string;
 }
 

@@ -220,7 +220,7 @@ t.test(`${pushers} push while the worker collects in the same repositories`, asy
   const collecting = (async () => {
     for (let turn = 0; !isOver(); turn++) {
       const name = names[turn % names.length] ?? '';
-      // What the objects of running pushes are too young for happens to this one.
+      // This object is old enough to be collected; those of running pushes are too young.
       const garbage = join(server.folder, 'clones', 'garbage');
       await writeFile(garbage, randomBytes(30_000), { mode: 0o644 });
       const blob = await git(server.path(name), 'hash-object', '-w', garbage);

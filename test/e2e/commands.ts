@@ -21,7 +21,7 @@ const program = fileURLToPath(new URL('command-program.ts', import.meta.url));
 /** These become another program or another user, or run until a signal ends them. */
 const ofTheirOwn = ['serve', 'worker', 'receive-pack', 'playground', 'restore'];
 
-/** As many command lines run at a time; others wait. */
+/** Number of command lines that run at a time; others wait. */
 const most = 3;
 const idle: Commands[] = [];
 const waiting: ((commands: Commands) => void)[] = [];

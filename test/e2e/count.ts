@@ -1,4 +1,4 @@
-/** What find(1) counts: the same figures by another way, sharing nothing with what is tested. */
+/** Counts with find(1): the figures by another way, sharing nothing with what is tested. */
 
 import { must } from './run.ts';
 

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { plainEnvironment } from './run.ts';
 
-/** What is built, since it starts in half of the time that src/ takes. */
+/** Program as built, since it starts in half of the time that src/ takes. */
 export const launcher = fileURLToPath(new URL('../../scripts/built.js', import.meta.url));
 
 export interface LogLine {
@@ -22,7 +22,7 @@ export interface Ending {
 
 export interface DaemonOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** What runs it, the daemon's own command line following. */
+  /** Command that runs it, the daemon's own command line following. */
   readonly through?: readonly string[];
 }
 

@@ -26,7 +26,7 @@ t.test('man and the shells find what the package has for them, without any setti
     await host.must('zsh', ['-fc', 'autoload -U compinit; compinit -u -D; echo $_comps[softquota]']),
     '_softquota',
   );
-  // Where bash-completion looks for the completion of a command of this name.
+  // Completion is found where bash-completion looks for a command of this name.
   t.equal(
     await host.must('bash', [
       '-c',

@@ -39,7 +39,7 @@ const compose = z.object({
   volumes: z.record(z.string(), z.null()),
 });
 
-/** What a container adds to an image. */
+/** Options that a container adds to an image. */
 interface Container {
   /** Mounts and what else root prepares, before the root becomes read-only. */
   readonly prepare?: string;

@@ -22,7 +22,7 @@ interface Instruction {
   readonly text: string;
 }
 
-/** What the network of this host needs, as a builder would be told. */
+/** Variables that this host's network needs, as a builder would be told. */
 export const networkSettings = Object.fromEntries(
   Object.entries(process.env).filter(
     (pair): pair is [string, string] =>
@@ -94,7 +94,7 @@ async function stageOf(t: Test, context: string, network: 'own' | 'shared'): Pro
 
 interface Surroundings {
   readonly context: string;
-  /** Whether .dockerignore lets a path of the context through. */
+  /** Tells whether .dockerignore lets a path of the context through. */
   readonly allowed: (path: string) => boolean;
   readonly named: ReadonlyMap<string, Stage>;
 }
@@ -147,7 +147,10 @@ async function step(stage: Stage, name: string, text: string, around: Surroundin
   }
 }
 
-/** Of several sources, or into a folder, the target ends with a slash; else it takes the source's place. */
+/**
+ * Copies sources. With several sources, or into a folder, the target ends with a slash; else it takes the
+ * source's place.
+ */
 async function copy(stage: Stage, text: string, { context, allowed, named }: Surroundings): Promise<void> {
   const [, from, paths = ''] = /^(?:--from=(\w+) )?(.+)$/.exec(text) ?? [];
   const words = paths.split(' ');

@@ -1,4 +1,7 @@
-/** What doctor finds on a host besides repositories: who may ask, git's own configuration, other programs' paths. */
+/**
+ * Findings of doctor on a host besides repositories: who may ask, git's own configuration, other programs'
+ * paths.
+ */
 
 import t from 'tap';
 import { Installation } from './installation.ts';

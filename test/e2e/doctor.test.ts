@@ -58,7 +58,7 @@ async function findsAndMends(t: Test, faults: readonly Fault[]): Promise<void> {
   t.strictSame(await installation.findings(), [], `at last nothing is wrong, after "${mended}"`);
 }
 
-/** Where packages would come from. */
+/** Fake source of packages. */
 const tools = `
 printf '%s\\n' '#!/bin/sh' 'case $3 in' \\
 	'git) rm /usr/local/bin/git ;;' \\

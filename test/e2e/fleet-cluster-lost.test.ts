@@ -36,13 +36,13 @@ t.test('masters of a Cluster without the policy are emptied', async t => {
   };
   await isAsOnDisks();
   for (const master of emptied) await master.cli('flushall');
-  // What changes meanwhile takes nothing away that the store has lost.
+  // Changes meanwhile take nothing away that the store has lost.
   await living.growAll(900);
   for (const { daemon } of living.servers) await daemon.logged(/has lost usage of this host/);
   await isAsOnDisks();
   t.equal(await trial.limit(trial.one, 7), 200, 'the policy is as it was, and can be changed');
 
-  // Who starts now knows nothing but what the store has.
+  // A host that starts now knows nothing but what the store has.
   const fourth = await trial.fleetHost('four');
   trial.servers.push(fourth);
   living.servers.push(fourth);

@@ -8,7 +8,7 @@ import type { Server } from './server.ts';
 
 t.setTimeout(240_000);
 
-/** Whose crossings this host finds on record, in order. */
+/** Owners whose crossings this host finds on record, in order. */
 async function crossed(on: Server): Promise<readonly string[]> {
   const { status, text } = await rule(on, '/events?kind=threshold&limit=1000');
   if (status !== 200) throw new Error(text);

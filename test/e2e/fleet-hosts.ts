@@ -35,12 +35,12 @@ export async function ruled(
   return answer.text === '' ? null : JSON.parse(answer.text);
 }
 
-/** The same, whatever the answer. */
+/** Sends a request to the API of quotas, and returns the answer whatever it is. */
 export function rule(on: Server, path: string, question: Parameters<Server['ask']>[2] = {}): Promise<Answer> {
   return on.ask('admin', `/api/v1/admin/quota${path}`, question);
 }
 
-/** Whether the owner may push now, as this host's gate says. */
+/** Tells whether the owner may push now, as this host's gate says. */
 export async function mayPush(on: Server, owner: string): Promise<boolean> {
   const { status } = await on.ask('gate', `/v1/check?owner=${owner}&subject=size:repos:private`);
   return status === 200;

@@ -23,15 +23,15 @@ t.test(
     await two.usageIs('alice', size => size === bytes);
     const twin = await fleetHost(t, { address, host: 'one', started: false, repositories: ['alice/twin'] });
     const admin = new Redis(address);
-    // As in store/redis-order.test.ts.
+    // Redis is watched by MONITOR, as store/redis-order.test.ts does.
     await admin.ping();
     const monitor = await admin.monitor();
     t.teardown(() => {
       admin.disconnect();
       monitor.disconnect();
     });
-    // Whoever comes looks at that first: it is emptied in front of the newcomer, before the living one looks
-    // again.
+    // A newcomer looks at the policy first: the store is emptied in front of it, before the living one
+    // looks again.
     const emptied = () =>
       new Promise<void>(resolve => {
         const look = (_: string, [name = '', key = '']: string[]) => {

@@ -66,7 +66,7 @@ t.test('two administrators on two hosts at once lose nothing', async t => {
     ),
   );
   const listed = async (on: typeof one) => JSON.parse((await rule(on, '/rules?limit=50')).text).length;
-  // What is acknowledged by one comes to the other a moment later.
+  // A rule that one has acknowledged comes to the other a moment later.
   await until(async () => ((await listed(one)) === 40 ? true : null));
   await ruled(two, '/rules', { body: { ...noSize, name: 'last' } });
   t.equal(await listed(two), 41);

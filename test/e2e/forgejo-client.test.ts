@@ -14,7 +14,7 @@ import { Server } from './server.ts';
 const server = await Server.open(t, { repositories: ['alice/app'] });
 const address = await addressOf(server);
 
-/** As the client's manual has it. */
+/** Client as its manual makes it. */
 function clientWith(headers: Readonly<Record<string, string>>) {
   return createClient(createConfig({ baseURL: `${address}api/v1`, headers }));
 }
@@ -28,7 +28,7 @@ await clone.git('push', '-q', 'origin', 'main');
 await server.usageIs('alice', used => used > 300_000);
 const alice = clientWith({ Authorization: `Bearer ${await tokenOf(server, 'alice', ['all'])}` });
 
-/** As the client gives what was refused. */
+/** Error in the client's form. */
 const fault = { message: /./, url: `${address}api/swagger` };
 
 const git = { name: 'git', limit: 200_000, subjects: ['size:git:all'] };

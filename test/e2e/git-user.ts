@@ -11,7 +11,7 @@ import { plainEnvironment, type Run, run } from './run.ts';
 import { type Ini, Server } from './server.ts';
 
 const isRoot = process.getuid?.() === 0;
-/** Whose the repositories are; no user of the system. */
+/** Number of the owner of the repositories; no user of the system. */
 export const uid = isRoot ? 42_424 : (process.getuid?.() ?? 0);
 
 /** A server whose repositories, and a folder `clones`, belong to that user, who may reach its sockets. */
@@ -40,7 +40,7 @@ export function gitAs(cwd: string, ...args: readonly string[]): Promise<Run> {
   return run(command, all, { cwd });
 }
 
-/** What runs a program as another user, its command line following; only root can. */
+/** Command that runs a program as another user, its command line following; only root can. */
 export const asUser = (id: number, group = id): readonly string[] =>
   isRoot ? ['setpriv', '--reuid', String(id), '--regid', String(group), '--clear-groups', '--'] : [];
 

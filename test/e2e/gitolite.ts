@@ -55,7 +55,7 @@ export class Gitolite {
     const keys = { alice: await keyPair(folder, 'alice'), bob: await keyPair(folder, 'bob') };
     const { url, envOf } = await startSshd(t, folder, [
       `AuthorizedKeysFile ${home}/.ssh/authorized_keys`,
-      // As it would be for a user of its own.
+      // HOME is that of a user of its own.
       `SetEnv HOME=${home}`,
     ]);
     const gitolite = new Gitolite(server, home, url, { alice: envOf(keys.alice), bob: envOf(keys.bob) });
@@ -77,7 +77,7 @@ export class Gitolite {
     await writeFile(file, (await readFile(file, 'utf8')).replace(from, to));
   }
 
-  /** Where a repository is, or will be. */
+  /** Path of a repository, which may not exist yet. */
   path(name: string): string {
     return join(this.home, 'repositories', `${name}.git`);
   }

@@ -48,7 +48,7 @@ export const inUse = [
 
 export type Way = keyof typeof ways;
 
-/** Where alice's repository is on each way. */
+/** Path of alice's repository on each way. */
 export const repository: Readonly<Record<Way, string>> = {
   ssh: '/srv/git/alice/app.git',
   http: '/srv/git/alice/app.git',
@@ -68,7 +68,7 @@ export async function readGuide(page = 'install.md'): Promise<readonly Block[]> 
   return blocks;
 }
 
-/** What a block of app.ini says. */
+/** Reads the settings in a block of app.ini. */
 export function iniOf({ text }: Block): Ini {
   const sections: Record<string, Record<string, string>> = {};
   let section = '';
@@ -79,7 +79,7 @@ export function iniOf({ text }: Block): Ini {
   return sections;
 }
 
-/** What is typed on a way, in order. */
+/** Blocks that are typed on a way, in order. */
 export function stepsOf(
   guide: readonly Block[],
   way: Way,
@@ -153,7 +153,7 @@ class OpenShell {
     return this.#ended;
   }
 
-  /** What the stream has before the mark, or the end. */
+  /** Reads the stream up to the mark, or the end. */
   #until(stream: 'stdout' | 'stderr', mark: string): Promise<string> {
     let text = '';
     const source = this.#process[stream].setEncoding('utf8');
@@ -175,7 +175,7 @@ class OpenShell {
 /** A host with nothing on it yet, and alice at her computer, which is another folder of root's there. */
 export class Site {
   readonly sandbox: SandboxHost;
-  /** Where alice's clones are. */
+  /** Folder of alice's clones. */
   readonly home: string;
   readonly #package: string | null;
   readonly #shell: OpenShell;
@@ -210,7 +210,7 @@ export class Site {
     return this.#shell.type(byNpm.replace(remove, `${remove}npm uninstall -g softquota\n`));
   }
 
-  /** The same where it has to succeed, or to end as the guide says: alice's first push is refused. */
+  /** Types a block that has to succeed, or to end as the guide says: alice's first push is refused. */
   async must(block: Block): Promise<Run> {
     const done = await this.type(block);
     const isRefused = block.kind === 'sh alice' && /^remote: Quota is 0: /m.test(done.stderr);

@@ -7,7 +7,7 @@ import { plainEnvironment } from './run.ts';
 
 const noObject = '0'.repeat(40);
 
-/** How receive-pack ended; `refused` where its hook said no. */
+/** End of receive-pack; `refused` where its hook said no. */
 export interface HangUp {
   readonly signal: NodeJS.Signals | null;
   readonly refused: boolean;

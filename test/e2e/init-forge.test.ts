@@ -98,7 +98,7 @@ async function start(t: Test, { folder }: World): Promise<Daemon> {
   return daemon;
 }
 
-/** What the daemon says of an owner, by its own names of the kinds of data. */
+/** Usage of an owner from the daemon, by its own names of the kinds of data. */
 async function usage({ folder }: World, owner: string): Promise<unknown> {
   const socket = join(folder, 'data/trusted.sock');
   const { text } = await ask(socket, `/v1/usage?owner=${encodeURIComponent(owner)}`);

@@ -99,7 +99,7 @@ for (const layout of layouts) {
       );
       t.match(await softquota(['serve', '--check-config'], { cwd: here }), { code: 0, stderr: '' });
 
-      // Whatever it does now, it cannot measure: what it knows, it was told by init.
+      // Measuring is impossible from here on: all figures come from init.
       await rename(tree.root, `${tree.root}.away`);
       await start(t, here, { SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL: '1' });
       t.strictSame(inOrder(await usage(here)), expected);

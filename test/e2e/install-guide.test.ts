@@ -31,7 +31,7 @@ const packageFile = await packed(folder);
 
 const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constant are its keys
 
-/** What is to be seen once a heading's commands were typed. */
+/** Output that is to be seen once a heading's commands were typed. */
 const shows: Readonly<Record<string, RegExp>> = {
   'Over ssh': /It has MODE = enforce\.[\s\S]*^1 repository\b/m,
   'Set the limit': /^alice +[\d.]+ k?B +10 GB +/m,
@@ -75,7 +75,7 @@ waits -lt
 rm -r /srv/git/alice/app.git/objects/*
 `;
 
-/** Whatever has the name, on the whole host but where this project itself and its cache lie. */
+/** Finds everything with the name, on the whole host but where this project itself and its cache lie. */
 const left =
   "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib /var/cache -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
   'grep softquota /etc/passwd /etc/group /etc/gshadow || true';
@@ -101,7 +101,7 @@ for (const way of names.filter(name => isLong || name !== 'http')) {
       const { sandbox } = site;
       const nothing = await sandbox.must('sh', ['-c', left]);
       const node = await sandbox.must('sh', ['-c', nodeOfHost]);
-      // As root's shell has it on a hardened host.
+      // Root's shell on a hardened host has this umask.
       await site.type({ kind: 'sh', heading: '', text: 'umask 077\n' });
       let before = '';
       for (const step of stepsOf(guide, way)) {

@@ -79,7 +79,7 @@ export class Installation {
     return this.#sandbox.must('sh', ['-c', script], options);
   }
 
-  /** What doctor finds besides that no worker runs here, which the daemon says after a while. */
+  /** Findings of doctor without the one that no worker runs here, which the daemon says after a while. */
   async findings(): Promise<readonly ListedFinding[]> {
     const { stdout, stderr } = await this.doctor('--json');
     if (stderr !== '') throw new Error(stderr);

@@ -46,7 +46,7 @@ export interface Attacked {
   readonly bare: string;
   readonly clone: Clone;
   readonly ways: readonly Way[];
-  /** How often each push is made by each way. */
+  /** Number of times that each push is made by each way. */
   readonly times: number;
 }
 

@@ -8,7 +8,7 @@ import { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { isStale, type Trial } from './trial.ts';
 
-/** Whose repositories are pushed to. */
+/** Owner of the repositories that are pushed to. */
 const pusher = 'carol';
 
 export class Load {
@@ -17,9 +17,9 @@ export class Load {
   #isOver = false;
   #fault: unknown = null;
   #rules = 0;
-  /** What administrators were answered, by status. */
+  /** Number of answers to administrators, by status. */
   readonly ruled = new Map<number, number>();
-  /** How long a push took at most, in milliseconds. */
+  /** Longest time of a push, in milliseconds. */
   slowestPushMs = 0;
   pushes = 0;
 
@@ -40,7 +40,7 @@ export class Load {
     this.#running = Promise.all(works).finally(() => {
       this.#isOver = true;
     });
-    // Whoever waits for it, or ends it, is told.
+    // Callers that wait for the load, or end it, get the fault.
     this.#running.catch(error => {
       this.#fault = error;
     });
@@ -64,7 +64,7 @@ export class Load {
     return this.#comesTo(() => this.ruled.get(201) ?? 0, count);
   }
 
-  /** The same of pushes. */
+  /** Resolves once so many more pushes were made. */
   pushesMore(count: number): Promise<true> {
     return this.#comesTo(() => this.pushes, count);
   }

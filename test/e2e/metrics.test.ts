@@ -160,7 +160,7 @@ t.test('notices are counted by place, and dead ones are told by doctor and by /r
     server.daemon.child.kill('SIGHUP');
     await server.daemon.logged(/^the configuration is reloaded/, length);
   };
-  // What waits for a webhook that is gone is given up at the next attempt.
+  // Notices that wait for a webhook that is gone are given up at the next attempt.
   await rename('chat', 'other');
   await server.daemon.logged(/^a notice could not be delivered: softquota notices send-again/);
   await rename('other', 'chat');

@@ -100,7 +100,7 @@ t.test(
     t.equal(push.code, 1);
     t.match(push.said, /^Quota exceeded: e\\u\{1b\}/);
     harmless(t, 'the refusal', push.said);
-    // What git began and left, so that there is something to tell.
+    // A file that git began and left gives doctor something to tell.
     const left = join(bare, 'objects/pack/tmp_pack_\u001b[1m\u202e');
     await writeFile(left, 'x');
     await must('touch', ['-d', '2 days ago', left]);

@@ -76,7 +76,7 @@ export async function tell({ server, place }: Mounting, name: string): Promise<n
   });
 }
 
-/** What its gate answers about a push there. */
+/** Answer of its gate about a push there. */
 export async function asked({ server, place }: Mounting, name: string): Promise<Answer> {
   return until(async () => {
     const answer = await server.ask('gate', `/v1/check?path=${join(place, name)}`);
@@ -111,7 +111,7 @@ export async function isPassedOn(
 
 const remindMs = 5000;
 
-/** What each host walks for all, as one of them says. */
+/** Storage that each host walks for all, as one of them says. */
 export async function walks(on: Mounting): Promise<Readonly<Record<string, readonly string[]>>> {
   const { stdout } = await on.server.softquota(['host', 'list', '--json']);
   const fleetHosts = z
@@ -137,5 +137,5 @@ export async function forgets(on: Mounting, host: string): Promise<void> {
   });
 }
 
-/** What doctor says. */
+/** Output of doctor. */
 export const findings = async (on: Mounting) => (await on.server.softquota(['doctor'])).stdout;

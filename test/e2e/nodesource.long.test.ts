@@ -9,7 +9,7 @@ import { SandboxHost } from './sandbox-host.ts';
 
 t.setTimeout(1_800_000);
 
-/** As NodeSource's packages have it, and with nothing of softquota's that this host has. */
+/** Lays out NodeSource's packages, with nothing of softquota's that this host has. */
 const layOut = `
 npm install --prefix /opt/other --no-audit --no-fund "node@$version" npm@10 >&2
 rm -rf /usr/lib/node_modules /usr/bin/node /usr/bin/npm node_modules

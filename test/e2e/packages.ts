@@ -53,7 +53,7 @@ store.close();"`;
 const change = (statements: string) => withStore(`store.exec('${statements.replaceAll('\n', ' ')}');`);
 const storeVersion = withStore(`console.log(store.prepare('PRAGMA user_version').get().user_version);`);
 
-/** Whatever is on the host where programs leave something, but its own lists of packages and its logs. */
+/** Lists every file where programs leave something, but the host's lists of packages and its logs. */
 const everything = `
 find /etc /usr /var /opt /srv /home /run -path /run/systemctl -prune -o -path /var/lib/dpkg -prune \\
 	-o -path /var/lib/apt -prune -o -path /var/cache/apt -prune -o -path /var/cache/ldconfig -prune \\

@@ -12,7 +12,7 @@ t.setTimeout(600_000);
 
 const blocks = await readGuide('policy.md');
 
-/** What the manual says that is stored. */
+/** Usage that the manual describes. */
 const stored = [
   ['alice', 'size:git:lfs', 5_000_000_000],
   ['alice', 'size:repos:private', 3_200_000_000],

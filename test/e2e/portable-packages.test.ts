@@ -1,4 +1,7 @@
-/** What needs no installation: the tarball where it is unpacked, and the npm package in an empty folder. */
+/**
+ * Packages that need no installation: the tarball where it is unpacked, and the npm package in an empty
+ * folder.
+ */
 
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -74,7 +74,7 @@ t.test(`of ${pushes} pushes at once by one owner none passes the limit`, async t
     const unlike = ended.filter(({ code, stderr }) => code !== 0 && !words.test(stderr));
     t.strictSame(unlike, [], 'each is told both figures');
     await server.usageIs('alice', used => used === there);
-    // Whatever was kept for the pushes is given back when they are measured.
+    // Room that was kept for the pushes is given back when they are measured.
     const { text } = await server.ask('gate', '/v1/check?owner=alice&subject=size:repos:private');
     t.equal(JSON.parse(text).used, there);
   }

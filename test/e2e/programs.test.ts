@@ -28,7 +28,7 @@ async function uses(t: Test, server: Server, bytes: number): Promise<void> {
   t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
 }
 
-/** How each program is started. */
+/** Prepares a program, and gives the command that starts it. */
 type Prepare = (file: string) => Promise<readonly [string, ...(readonly string[])]>;
 
 const scripts: Readonly<Record<string, Prepare>> = {

@@ -7,7 +7,7 @@ import type { Server } from './server.ts';
 import { startTraefik } from './traefik.ts';
 import { freePort, startCaddy, startNginx } from './transports.ts';
 
-/** What an administrator has around the lines of softquota. */
+/** Lines that an administrator has around those of softquota. */
 export interface Around {
   /** The lines that the proxy has above its servers, in the server and in what is protected. */
   readonly http?: string;

@@ -55,7 +55,7 @@ const fallbackMs = 2500;
 /** For the body itself, on a busy machine. */
 const bodyMs = 2500;
 
-/** What curl is told; null: HTTP/2, for which Debian's curl loses answers that come while it sends. */
+/** Options of curl; null: HTTP/2, for which Debian's curl loses answers that come while it sends. */
 const ways: Readonly<Record<string, readonly string[] | null>> = {
   'its length': ['-H', 'Expect:'],
   chunked: ['-H', 'Expect:', '-H', 'Transfer-Encoding: chunked'],
@@ -157,7 +157,7 @@ async function matrix(t: Test, { proxy, around }: Setup): Promise<void> {
   await uses(1_200_000);
   await all(({ name, status, taken, stdout }) => {
     t.equal(status, 403, name, { stdout });
-    // Of HTTP/2 and in Go there is no phrase; a client that is cut off while it sends may have no body.
+    // HTTP/2 and Go give no phrase; a client that is cut off while it sends may have no body.
     t.match(stdout, exceededWords, name);
     t.ok(taken <= mostTaken, `${name}: ${taken} taken`);
     t.same(forge.came, [], name);

@@ -12,7 +12,7 @@ import { transports } from './transports.ts';
 
 t.setTimeout(240_000);
 
-/** How often refs that make a repository are pushed at once. */
+/** Number of pushes at once of refs that make a repository. */
 const races = isLong ? 100 : 4;
 
 /** Refs below a name that make that name a repository for git, and how they are brought. */
@@ -27,7 +27,7 @@ const refsOfRepository = (name: string, tip: string): Readonly<Record<string, re
   ],
 });
 
-/** Whether git takes this directory for a repository. */
+/** Tells whether git takes this directory for a repository. */
 async function isRepository(path: string): Promise<boolean> {
   const { code } = await run('git', ['--git-dir', path, 'rev-parse', '--git-dir']);
   return code === 0;

@@ -1,4 +1,7 @@
-/** What refused pushes and broken uploads leave where no worker removes it, and on a host with many repositories. */
+/**
+ * Files that refused pushes and broken uploads leave where no worker removes them, and on a host with many
+ * repositories.
+ */
 
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,7 +44,7 @@ t.test('without a worker all of it counts after 130 seconds, what drips as well'
   );
   await delay(130_000); // the time that is promised
   for (const [scenario, { bare, owner }] of repositories) {
-    // What drips has at most a few bytes more by now.
+    // A slow upload has at most a few bytes more by now.
     const [before, used, after] = [await counted(bare), await server.usage(owner), await counted(bare)];
     t.ok(before - 100 <= used && used <= after, `${scenario}: ${before} bytes on the disk, ${used} counted`);
   }

@@ -1,4 +1,7 @@
-/** What refused pushes and broken uploads leave on the disk: with the worker nothing, and no byte uncounted. */
+/**
+ * Files that refused pushes and broken uploads leave on the disk: with the worker none, and no byte
+ * uncounted.
+ */
 
 import { spawn } from 'node:child_process';
 import { readlink, statfs } from 'node:fs/promises';

@@ -22,9 +22,9 @@ t.setTimeout(isLong ? 600_000 : 240_000);
 
 const pushBytes = 1_000_000;
 const many = 50;
-/** Where something dies. */
+/** Number of pushes where something dies. */
 const fewer = isLong ? many : 16;
-/** With what a bare repository has at first, room for three. */
+/** Limit that leaves room for three pushes, beside what a bare repository has at first. */
 const total = '3M';
 const through = asUser(uid);
 

@@ -11,7 +11,7 @@ const noObject = '0'.repeat(40);
 
 /** A push under way, of which the server has all that was sent. */
 export interface RawPush {
-  /** Of the program that this host runs for it: git, or ssh; null over HTTP. */
+  /** Process of the program that this host runs for it: git, or ssh; null over HTTP. */
   readonly pid: number | null;
   /** Resolves once that program, or the connection, has ended. */
   readonly ended: Promise<unknown>;
@@ -35,7 +35,7 @@ export async function wholePush(
   return Buffer.concat([Buffer.from(`${length}${command}0000`), await clone.pack(commit)]);
 }
 
-/** How pushes reach a repository over one of the transports `file paths`, `ssh` and `http`. */
+/** Begins pushes to a repository over one of the transports `file paths`, `ssh` and `http`. */
 export function rawPushes({ url, env }: Transport, through: readonly string[] = []): BeginPush {
   return (bare, length) => {
     const address = url(bare);

@@ -17,7 +17,7 @@ t.test('a started daemon refuses from what it knew, before its first walk has en
   await server.usageIs('alice', bytes => bytes === used);
   await clone.commit(10);
   await server.stop();
-  // So much to walk that the first questions come before the end of it.
+  // Enough is to be walked that the first questions come before the end of it.
   const packages = join(server.folder, 'lfs', 'bob');
   await must('sh', ['-c', `mkdir -p "$0" && cd "$0" && seq 1 3000 | xargs mkdir`, packages]);
   await must('sh', ['-c', `cd "$0" && for d in *; do : >"$d/a"; : >"$d/b"; done`, packages]);

@@ -81,7 +81,7 @@ t.test(`over ${restarts} restarts pushes wait: none fails, and none goes unasked
         throw new Error(`status ${status}`);
     }
   };
-  /** So many pushes later. */
+  /** Resolves after so many more pushes. */
   const pushed = (more: number) => {
     const goal = pushes.length + more;
     return until(() => (pushes.length >= goal ? true : null));

@@ -14,13 +14,13 @@ export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string | Buffer;
-  /** How what it prints is read; UTF-8 unless given. */
+  /** Encoding of the output; UTF-8 unless given. */
   readonly encoding?: 'latin1';
-  /** Of the environment only `env` and a search path. */
+  /** Leaves nothing in the environment but `env` and a search path. */
   readonly bare?: boolean;
 }
 
-/** Who commits. */
+/** Author and committer of all commits. */
 export const identity: Readonly<Record<string, string>> = {
   GIT_AUTHOR_NAME: 'Somebody',
   GIT_AUTHOR_EMAIL: 'somebody@git.example',
@@ -28,7 +28,7 @@ export const identity: Readonly<Record<string, string>> = {
   GIT_COMMITTER_EMAIL: 'somebody@git.example',
 };
 
-/** Where Node keeps what it compiled, so that the hundreds of programs of a run start quickly. */
+/** Folder of Node's compile cache, so that the hundreds of programs of a run start quickly. */
 const { NODE_COMPILE_CACHE } = process.env;
 
 /** All that a child of the tests is given: a search path, an identity, and no settings of git's. */
@@ -42,7 +42,7 @@ export const plainEnvironment: Readonly<Record<string, string>> = {
   ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
 };
 
-/** What runs programs: this host, or another. */
+/** Runs programs, on this host or another. */
 export type Runner = (command: string, args: readonly string[], options?: RunOptions) => Promise<Run>;
 
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {
@@ -71,7 +71,7 @@ export function run(command: string, args: readonly string[], options: RunOption
   });
 }
 
-/** What it wrote on standard output; rejects where it failed. */
+/** Returns the standard output of a program; rejects if it failed. */
 export async function must(
   command: string,
   args: readonly string[],

@@ -27,7 +27,7 @@ export interface SandboxOptions {
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
-/** What root finds after a login, and where Node keeps what it compiled, so that commands start quickly. */
+/** Environment of root after a login, with Node's compile cache, so that commands start quickly. */
 const environment: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: '/root',
@@ -99,7 +99,7 @@ export class SandboxHost {
     const systemctl = fileURLToPath(new URL('systemctl.ts', import.meta.url));
     const own = ['--mount', '--pid', '--fork', '--uts', '--ipc', '--kill-child'];
     if (network === 'own') own.push('--net');
-    // As a program of its tests only, in a root that is to have no Node.
+    // Node is a program of the tests only, in a root that is to have no Node.
     const node = root === '/' ? '/usr/local/bin/node' : '/usr/local/lib/node-of-tests';
     const given = [folder, process.execPath, systemctl, network, checkout, root, node];
     const first = spawn('unshare', [...own, 'sh', '-c', boot, 'sh', ...given], {
@@ -139,7 +139,7 @@ export class SandboxHost {
     return run('nsenter', this.entering([command, ...args], where), others);
   };
 
-  /** Where a file of the host's is seen from outside; sockets can be connected to there. */
+  /** Path of a file of the host as seen from outside; sockets can be connected to there. */
   outside(path: string): string {
     return `/proc/${this.#pid}/root${path}`;
   }

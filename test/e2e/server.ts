@@ -23,7 +23,7 @@ export interface ServerOptions {
   readonly ini?: Ini;
   /** `OWNER/NAME` of the repositories to begin with; their hooks are installed. */
   readonly repositories?: readonly string[];
-  /** Whether the daemon is started; it is unless said otherwise. */
+  /** False leaves the daemon to be started later. */
   readonly started?: boolean;
 }
 
@@ -113,7 +113,7 @@ export class Server {
     );
   }
 
-  /** What /readyz complains about; empty where it is 200. */
+  /** Complaints of /readyz; empty if it answers 200. */
   async reasons(): Promise<string> {
     const { status, text } = await this.ask('gate', '/readyz', { accept: 'text/plain' });
     return status === 200 ? '' : text.trim();
@@ -127,13 +127,13 @@ export class Server {
     return ask(this.socket(socket), path, question);
   }
 
-  /** What the daemon knows an owner to store, all kinds together. */
+  /** Bytes that the daemon counts for an owner, all kinds together. */
   async usage(owner: string): Promise<number> {
     const bytes = await this.usageByLeaf(owner);
     return Object.values(bytes).reduce((sum, each) => sum + each, 0);
   }
 
-  /** The same by leaf; kinds without a byte are left out. */
+  /** Bytes that the daemon counts for an owner by leaf; kinds without a byte are left out. */
   async usageByLeaf(owner: string): Promise<Readonly<Record<string, number>>> {
     const { status, text } = await this.ask('trusted', `/v1/usage?owner=${encodeURIComponent(owner)}`);
     if (status !== 200) throw new Error(`usage of ${owner}: ${status} ${text}`);
@@ -154,7 +154,7 @@ export class Server {
     );
   }
 
-  /** What is told of a sweep once it has ended. */
+  /** Runs a sweep, and returns its report once it has ended. */
   async scan(order: object = {}): Promise<{ readonly state: string; readonly [field: string]: unknown }> {
     const { status, text } = await this.ask('admin', '/api/v1/admin/quota/scans', { body: order });
     if (status !== 202) throw new Error(`no scan: ${status} ${text}`);

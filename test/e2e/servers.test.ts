@@ -23,7 +23,7 @@ const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
 t.teardown(() => rm(folder, { recursive: true }));
 const packageFile = await packed(folder);
 
-/** What the guide says that pushers see: near the limit, over it, without a daemon. */
+/** Texts that pushers see by the guide: near the limit, over it, without a daemon. */
 const [warning = '', refusal = '', absence = ''] = guide
   .filter(({ kind, heading }) => kind === 'text' && heading === 'What the pusher sees')
   .map(({ text }) => words(text));
@@ -145,7 +145,7 @@ async function isNormalAnswer(t: Test, log: string): Promise<void> {
   t.strictSame(new Set([...answers].map(([, status]) => status)), new Set(['200']));
 }
 
-/** Of both refusals: the guide's own at a limit of 0, and the one over the limit. */
+/** Both refusals name the pusher: the guide's own at a limit of 0, and the one over the limit. */
 async function namesActor(t: Test, log: string): Promise<void> {
   const lines = (await readFile(log, 'utf8')).split('\n').filter(line => line.includes('"msg":"refused"'));
   t.strictSame(

@@ -12,7 +12,7 @@ t.setTimeout(600_000);
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
 t.teardown(() => rm(folder, { recursive: true }));
 
-/** What is to be seen once a heading's commands were typed. */
+/** Output that is to be seen once a heading's commands were typed. */
 const shows: Readonly<Record<string, RegExp>> = {
   Usage: /^alice +[\d.]+ k?B +10 GB/m,
   'Why an owner is refused or allowed': /\* [\d.]+ k?B of 10 GB \(size:all\): allows/,

@@ -76,7 +76,7 @@ t.test('the refusal names the first three, what each frees, and the page, before
     /^This repository: 4\.\d+ MB\. Nothing from this push was stored/,
   ]);
   t.equal(lines.at(-1), 'To ask for more space: https://git.example/quota');
-  // Whoever may ask the gate learns nothing of it.
+  // Users who may only ask the gate learn nothing of it.
   const { text } = await server.ask('gate', `/v1/check?path=${server.path('alice/one')}`, {
     accept: 'text/plain',
   });

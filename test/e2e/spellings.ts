@@ -62,7 +62,7 @@ function requests(): readonly { readonly method: string; readonly path: string }
   return [...new Map(all.map(each => [`${each.method} ${each.path}`, each])).values()];
 }
 
-/** What the proxy answers, by a client that writes the address as it is. */
+/** Status from the proxy, by a client that writes the address as it is. */
 async function statusOf(port: number, method: string, path: string): Promise<number> {
   const socket = connect(port, '127.0.0.1');
   const body = '{"operation":"upload","objects":[]}';

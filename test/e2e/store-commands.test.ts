@@ -19,11 +19,11 @@ const nothing = { limit: 0, subjects: ['size:all'] };
 interface Told {
   readonly id: string;
   readonly kind: string;
-  /** How often it was refused; a refusal has it, a threshold and a change of policy do not. */
+  /** Number of refusals; thresholds and changes of policy have none. */
   readonly count?: number;
 }
 
-/** What happened, as this host tells it, newest first. */
+/** Events of this host, newest first. */
 async function eventsOf(server: Server): Promise<readonly Told[]> {
   return JSON.parse((await rule(server, '/events?limit=1000')).text);
 }

@@ -66,7 +66,7 @@ class Section {
   }
 }
 
-/** What a unit is about; a name alone is a service's. */
+/** Service that a unit is about; a name alone is a service's. */
 function serviceOf(unit: string): string {
   const name = unit.replace(/\.(service|socket)$/, '');
   const other = unit.endsWith('.socket') ? new Section(unit, 'Socket').get('Service') : undefined;

@@ -1,4 +1,4 @@
-/** What a token is worth to the daemon, over HTTP. */
+/** Asks the daemon with a token over HTTP, to see whether it takes it. */
 
 import type { Server } from './server.ts';
 

@@ -1,6 +1,4 @@
-/**
- * The same story over each way in which git reaches a server: git's environment differs, the answer does not.
- */
+/** One story over each way in which git reaches a server: git's environment differs, the answer does not. */
 
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -16,14 +16,14 @@ import type { Server } from './server.ts';
 
 export interface Transport {
   url(bare: string): string;
-  /** What git needs to get there. */
+  /** Environment that git needs to get there. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 export interface TransportOptions {
-  /** What git's own programs find other programs of git by: GIT_EXEC_PATH, on the server. */
+  /** GIT_EXEC_PATH on the server, by which git's programs find each other. */
   readonly programs?: string;
-  /** What runs git on the server, its command line following; by itself unless given. */
+  /** Command that runs git on the server, its command line following; git by itself unless given. */
   readonly through?: readonly string[];
 }
 
@@ -67,7 +67,7 @@ async function openSsh(
   const key = await keyPair(folder, 'user');
   const { url, envOf } = await startSshd(t, folder, [
     `AuthorizedKeysFile ${key}.pub`,
-    // Where no shell finds what the tester has it do first.
+    // HOME is a folder where no shell finds the tester's startup files.
     `SetEnv HOME=${folder}${programs === undefined ? '' : ` GIT_EXEC_PATH=${programs}`}`,
     ...(isPlain ? [] : [`ForceCommand ${[...through, shell].join(' ')} -c "$SSH_ORIGINAL_COMMAND"`]),
   ]);
@@ -155,7 +155,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether somebody says a first word there. */
+/** Tells whether somebody says a first word there. */
 function greets(port: number): Promise<true | null> {
   return happens('data', connect(port, '127.0.0.1'));
 }

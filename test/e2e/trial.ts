@@ -71,7 +71,7 @@ export class Trial {
     return server;
   }
 
-  /** The same without one of the hosts. */
+  /** Returns the trial without one of the hosts. */
   without(index: number): Trial {
     const others = new Trial(this.#t, this.#options);
     others.servers.push(...this.servers.filter((_, at) => at !== index));
@@ -158,7 +158,7 @@ export class Trial {
     this.#t.ok(ms < refusedWithinMs, `${what}: and that is said after ${ms.toFixed(0)} ms`);
   }
 
-  /** What is measured counts on its own host, whether or not others hear of it. */
+  /** Checks that each host counts what it measured itself, whether or not others hear of it. */
   async countsHere(what: string): Promise<void> {
     for (const server of this.servers) {
       const own = await onDisk(server, 'alice');
@@ -226,7 +226,7 @@ export async function rulesOf(on: Server): Promise<ReadonlyMap<string, number>> 
   return new Map(rules.map(({ name, limit }) => [name, limit]));
 }
 
-/** Whether a check is answered, and as one that may be behind the times. */
+/** Tells whether a check is answered, and as one that may be behind the times. */
 export async function isStale(on: Server): Promise<boolean> {
   const { status, text } = await on.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs');
   if (status !== 200 && status !== 413) throw new Error(`a check is not answered: ${status} ${text}`);

@@ -1,4 +1,4 @@
-/** What no event of the network, of a disk or of somebody who reads along ends: a daemon that serves. */
+/** A serving daemon outlives every event of the network, of a disk or of somebody who reads along. */
 
 import { once } from 'node:events';
 import t from 'tap';

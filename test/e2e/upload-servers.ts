@@ -78,7 +78,7 @@ http: { addr: '127.0.0.1:${port}' }
   return port;
 };
 
-/** What giftless needs, which its package does not name. */
+/** Packages that giftless needs and its own package does not name. */
 const ofGiftless = [
   'giftless==0.6.2',
   'cryptography',

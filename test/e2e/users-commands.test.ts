@@ -13,7 +13,7 @@ t.setTimeout(900_000);
 
 const aToken = /^[0-9a-f]{40}\n$/;
 
-/** Where the daemon serves HTTP. */
+/** Address that the daemon serves HTTP at. */
 async function urlOf(server: Server): Promise<string> {
   return String((await server.daemon.logged(/^softquota answers/)).http);
 }

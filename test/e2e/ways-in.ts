@@ -13,7 +13,7 @@ import { freePort, startNginx } from './transports.ts';
  */
 export type WayIn = (t: Test, server: Server) => Promise<string>;
 
-/** By what they are; nginx has the settings that the page of the manual shows. */
+/** Ways in, by their names; nginx has the settings that the page of the manual shows. */
 export async function waysIn(page: string): Promise<Readonly<Record<string, WayIn>>> {
   const [block] = (await readGuide(page)).filter(({ kind }) => kind === 'nginx');
   const asInManual = block?.text ?? '';

@@ -153,7 +153,7 @@ interface Filling {
   readonly text: (mostLength: number) => unknown;
   /** Instead of entries of the right kind. */
   readonly entry?: (at: number) => unknown;
-  /** How many more entries than there may be. */
+  /** Number of entries above the bound. */
   readonly beyond: number;
 }
 

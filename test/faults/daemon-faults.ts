@@ -1,4 +1,7 @@
-/** What can befall a daemon, its disk and its Redis: each fault begins, and is over when this resolves. */
+/**
+ * Faults that can befall a daemon, its disk and its Redis: each begins, and is over when its function
+ * resolves.
+ */
 
 import { once } from 'node:events';
 import { copyFile, open, rm, stat, writeFile } from 'node:fs/promises';
@@ -11,7 +14,7 @@ import { fill } from './small-disk.ts';
 
 export type Fault = readonly [name: string, happens: () => Promise<unknown>];
 
-/** How long something hangs or is away; longer than hooks wait, or shorter. */
+/** Times that something hangs or is away: shorter or longer than hooks wait. */
 const briefMs = 800;
 const longMs = 3000;
 const idleConnections = 2000;

@@ -35,7 +35,7 @@ function folderOf(t: Test) {
 
 const bare = (path: string) => must('git', ['init', '-q', '--bare', '-b', 'main', path]);
 
-/** Of a disk at `git/bob` and one that answers, with repositories on both. */
+/** Makes a disk that hangs at `git/bob` and one that answers, with repositories on both. */
 async function world(t: Test) {
   const { folder, git } = folderOf(t);
   const disk = await hangingDisk(t, join(git, 'bob'));

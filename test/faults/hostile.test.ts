@@ -62,7 +62,7 @@ t.test(`of ${most} hostile requests none holds the event loop, or the checks bes
   const sent: { readonly what: string; readonly from: number; readonly to: number }[] = [];
   const before = daemon.lines.length;
   const from = Date.now();
-  // What the daemon says of itself is what is attacked.
+  // The attacks follow the daemon's own description.
   const description = (await (await fetch(new URL('api/v1/openapi.json', address))).json()) as Document;
   sent.push({ what: 'the description', from, to: Date.now() });
   const requests = campaign(description, { tokens, sourceId, seed }).slice(0, most);

@@ -2,7 +2,7 @@
 
 import type { Daemon } from '../e2e/daemon.ts';
 
-/** What a daemon is started with so that it can be looked into. */
+/** Environment that starts a daemon so that it can be looked into. */
 export const inspected = { NODE_OPTIONS: '--inspect=127.0.0.1:0' } as const;
 
 /** For the snapshot of a heap on a busy machine, too. */
@@ -35,14 +35,14 @@ export class Inspector {
     return new Inspector(socket);
   }
 
-  /** What the heap of the main thread holds after all garbage was collected, in bytes. */
+  /** Bytes in the heap of the main thread after all garbage was collected. */
   async liveBytes(): Promise<number> {
     await this.#ask('HeapProfiler.collectGarbage');
     const { usedSize } = await this.#ask('Runtime.getHeapUsage');
     return Number(usedSize);
   }
 
-  /** What it holds, by constructor. */
+  /** Objects in the heap, by constructor. */
   async census(): Promise<Census> {
     await this.#ask('HeapProfiler.enable');
     this.#chunks = [];
@@ -84,7 +84,7 @@ export class Inspector {
   }
 }
 
-/** Of a snapshot as V8 writes it: rows of numbers, of which the fields' names say what they are. */
+/** Snapshot as V8 writes it: rows of numbers, of which the fields' names say what they are. */
 interface Snapshot {
   readonly snapshot: {
     readonly meta: { readonly node_fields: string[]; readonly node_types: [string[], ...unknown[]] };
@@ -109,7 +109,7 @@ function censusOf({ snapshot, nodes, strings }: Snapshot): Census {
   return found;
 }
 
-/** What grew most from one census to another, a line each. */
+/** Constructors that grew most from one census to another, a line each. */
 export function growth(before: Census, after: Census, most = 25): readonly string[] {
   return [...after]
     .map(([key, { count, bytes }]) => {

@@ -87,7 +87,7 @@ t.test(
       ...(await bytesOfUnits(server, 'alice')),
       ...(await bytesOfUnits(server, 'bob')),
     });
-    // What came last may be a repack's until nothing has changed for ten seconds.
+    // The last change may be a repack's until nothing has changed for ten seconds.
     await until(async () => {
       t.equal(scanReport.parse(await server.scan()).state, 'done');
       return isDeepStrictEqual(await known(), onDisk) ? true : null;

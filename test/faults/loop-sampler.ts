@@ -21,7 +21,7 @@ if (isMainThread) {
     const { user, system } = process.threadCpuUsage(before);
     before = process.threadCpuUsage();
     const heldMs = (user + system) / 1000;
-    // What is loaded at the start takes longer, and nobody is served then.
+    // Loading at the start takes longer, and nobody is served then.
     if (heldMs > mostMs) tell({ msg: 'the event loop was held', heldMs, at: Date.now() });
   }, everyMs).unref();
 }

@@ -23,13 +23,13 @@ interface Answer {
   readonly cookie: string;
 }
 
-/** So long an answer may take before the whole load has failed, in milliseconds. */
+/** Time that an answer may take before the whole load has failed, in milliseconds. */
 const mostWaitMs = 60_000;
 const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
 const packages = 'size:assets:packages:all';
 
 export class MixedLoad {
-  /** What was answered, by status. */
+  /** Number of answers, by status. */
   readonly answered = new Map<number, number>();
   readonly #server: Server;
   readonly #port: number;

@@ -9,7 +9,7 @@ import { Server } from '../e2e/server.ts';
 import { Realm } from './realm.ts';
 import { fill, mountSmallData } from './small-disk.ts';
 
-/** What they write fits on the small disk. */
+/** Number of changes that fit on the small disk. */
 const changes = 30;
 t.setTimeout(120_000);
 

@@ -81,7 +81,7 @@ async function lookAtGroups(t: Test, server: Server, life: { readonly goesOn: bo
   }
 }
 
-/** As the events tell it. */
+/** Policy of the realms, in the form that the events have. */
 function rulingOf(realms: readonly Realm[]): Readonly<Record<string, unknown>> {
   const entries = realms.flatMap(({ state, organization }) => [
     ...entriesOf(state),

@@ -1,5 +1,5 @@
 /**
- * What the record of events tells of rules, groups and owners, added up from the first event on.
+ * Adds up the record of events, from the first on, to rules, groups and owners.
  *
  * Each event has to go on from what those before it left; the sum is what the policy has to be.
  */

@@ -7,7 +7,7 @@ import { Clone } from '../e2e/clone.ts';
 import { plainEnvironment, run } from '../e2e/run.ts';
 import type { Server } from '../e2e/server.ts';
 
-/** Who decided: the daemon, what it published before, or nobody who knew. */
+/** Source of a decision: the daemon, what it published before, or nobody who knew. */
 export type DecidedBy = 'daemon' | 'last' | 'nobody';
 
 export interface Outcome {
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly by: DecidedBy;
   /** From the start of git, or of the hook, to its end, in milliseconds. */
   readonly elapsedMs: number;
-  /** What the person read. */
+  /** Text that the person read. */
   readonly said: string;
 }
 
@@ -101,7 +101,9 @@ export class Pushers {
     this.#record({ kind: 'push', isOver, isRefused: code !== 0, by: decidedBy(said), elapsedMs, said });
   }
 
-  /** What `softquota receive-pack` asks before an upload, and a hook before a push that brings something. */
+  /**
+   * Asks as `softquota receive-pack` does before an upload, and a hook before a push that brings something.
+   */
   async #check(path: string, isOver: boolean): Promise<void> {
     const [none, some] = ['0', '1'].map(digit => digit.repeat(40));
     const { code, stderr, elapsedMs } = await run(join(path, 'hooks', 'pre-receive'), ['--early'], {

@@ -31,7 +31,7 @@ export const rulesOfItsOwn = 3;
 
 const most = { groups: 4, rules: 20, users: 4, tokens: 3 };
 
-/** Whose change it is. */
+/** Part of a realm that chooses names for a change. */
 export interface Chooser {
   readonly organization: string;
   /** A name that was never used before. */
@@ -205,7 +205,7 @@ function withUser(state: State, name: string, change: Partial<User>): State {
   return { ...state, users: { ...state.users, [name]: { ...user, ...change } } };
 }
 
-/** As it is compared: what has no order of its own stands by name. */
+/** Puts a state into a form for comparison: lists without an order of their own stand by name. */
 function sorted({ rules, groups, users, members }: State): State {
   const each = mapped(users, ({ email, groups: assigned, tokens }) => ({
     email,

@@ -12,12 +12,12 @@ import { anyStep, type Chooser, inOrder, type State, type User } from './realm-s
 
 export class Realm implements Chooser {
   readonly organization: string;
-  /** What was shown of each token, by the token's name. */
+  /** Secrets that were shown of tokens, by the token's name. */
   readonly secrets = new Map<string, string>();
   readonly #server: Server;
   readonly #name: string;
   #state: State = { rules: {}, groups: {}, users: {}, members: {} };
-  /** What follows from the change that is not answered yet. */
+  /** State after the change that is not answered yet. */
   #unanswered: State | null = null;
   #made = 0;
 
@@ -59,7 +59,7 @@ export class Realm implements Chooser {
     return this.#unanswered === null ? [this.#state] : [this.#state, this.#unanswered];
   }
 
-  /** What the API tells; goes on from there where it is right. */
+  /** Reads the state from the API, and goes on from there if it is right. */
   async settle(): Promise<{ readonly isRight: boolean; readonly seen: State }> {
     const seen = await this.#seen();
     const isRight = this.right.some(state => isDeepStrictEqual(state, seen));

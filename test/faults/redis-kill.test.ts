@@ -23,7 +23,7 @@ t.setTimeout(isLong ? 1_200_000 : 120_000);
 const printed = (name: string) => fileURLToPath(new URL(`../../share/redis/${name}`, import.meta.url));
 const users = readFileSync(printed('users.acl'), 'utf8');
 
-/** As the manual has it, with other users where they are given. */
+/** Starts a Redis as the manual says, with other users where they are given. */
 async function startPrinted(t: Test, acl = users): Promise<{ redis: Server; address: string; file: string }> {
   const folder = t.testdir({ 'users.acl': acl });
   const file = `${folder}/users.acl`;

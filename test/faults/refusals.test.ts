@@ -1,4 +1,4 @@
-/** What a daemon does not start on, and leaves as it is. */
+/** Stores and files that a daemon does not start on, and leaves as they are. */
 
 import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';

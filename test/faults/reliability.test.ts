@@ -24,9 +24,9 @@ import { mountSmallData } from './small-disk.ts';
 
 const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 200));
 const atOnce = 6;
-/** How long hooks wait. */
+/** Seconds that hooks wait. */
 const timeoutSeconds = 2;
-/** What git, a shell and curl take to start besides, on a host with other work. */
+/** Time that git, a shell and curl take to start besides, on a host with other work. */
 const spareMs = 8000;
 const mostUnanswered = wanted / 100_000;
 
@@ -115,7 +115,7 @@ async function worksIn(directory: string): Promise<boolean> {
   return folders.some(folder => folder.startsWith(directory));
 }
 
-/** What hooks go by when the daemon does not answer. */
+/** List that hooks decide by when the daemon does not answer. */
 function published(server: Server): Promise<string> {
   return readFile(join(server.folder, 'data', 'gate.refused'), 'utf8').catch(() => '');
 }

@@ -23,7 +23,7 @@ export async function mountSmall(t: Test, directory: string, size: string): Prom
   t.teardown(() => unmount(directory));
 }
 
-/** The same for a daemon's data, where nobody else may write. */
+/** Mounts a small disk for a daemon's data, where nobody else may write. */
 export async function mountSmallData(t: Test, directory: string, size: string): Promise<void> {
   await mountSmall(t, directory, size);
   await chmod(directory, 0o700);

@@ -1,4 +1,4 @@
-/** What the log says of how the server of a shared store is set up, with real servers. */
+/** Log lines about how the server of a shared store is set up, with real servers. */
 
 import t from 'tap';
 import { AdviceWatch } from '../../src/fleet/advice-watch.ts';
@@ -74,7 +74,7 @@ t.test('writing to a replica is told, with the address of its master', async t =
 
 t.test('a server that others reach without a password is told of', async t => {
   const { address } = await startSingle(t, '--protected-mode', 'no');
-  // As from another host: an address of this one that is none of the loopback's names.
+  // An address of this host that is none of the loopback's names looks like another host's.
   const store = await openRedisStore({ address: address.replace('127.0.0.1', '0.0.0.0'), prefix: 'p' });
   t.teardown(() => store.close());
   const told: string[] = [];

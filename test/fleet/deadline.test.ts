@@ -25,7 +25,7 @@ const ruling = ({ ledger }: Member, name: string) =>
 
 const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
 
-/** What came of a change, and after how long. */
+/** Outcome of a change, and its time. */
 async function asked(by: Member, name: string): Promise<{ readonly said: string; readonly ms: number }> {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
@@ -45,7 +45,7 @@ async function asked(by: Member, name: string): Promise<{ readonly said: string;
 interface Fault {
   readonly begin: () => unknown;
   readonly end: () => unknown;
-  /** What is said of each; by default that it is not known, or that nothing was changed. */
+  /** Outcomes that a change may have; by default made, not known, or nothing changed. */
   readonly said?: RegExp;
 }
 

@@ -1,4 +1,4 @@
-/** Which policies of a shared store are taken over, and which are not. */
+/** Policies of a shared store that are taken over, and those that are not. */
 
 import t from 'tap';
 import { judge } from '../../src/fleet/divergence.ts';

@@ -1,4 +1,4 @@
-/** What others keep in the shared store is taken over from there. */
+/** Records of others in the shared store are taken over from there. */
 
 import t, { type Test } from 'tap';
 import { DocumentFollower } from '../../src/fleet/document-follower.ts';

@@ -1,4 +1,4 @@
-/** What the shared store has lost of what hosts said is noticed, and told again. */
+/** Losses of the shared store are noticed, and hosts write again what it lost. */
 
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Whatever happens to the store, to the way there and to daemons, at most one of them tells under a name,
- * none that serves ends, and in the end the one that began first has it.
+ * Model of names: at most one daemon writes under a name, whatever happens to the store, to the way there and
+ * to daemons. None that serves ends, and in the end the one that began first has the name.
  */
 
 import fc from 'fast-check';
@@ -78,7 +78,7 @@ class World {
       },
       (error: unknown) => {
         if (!(error instanceof SoftquotaError)) throw error;
-        // Where the store is away it serves all the same.
+        // It serves although the store is away.
         if (daemon.is === 'starting') daemon.is = error.code === 'configuration' ? 'refused' : 'serving';
       },
     );

@@ -19,7 +19,7 @@ const renewalMs = 3000;
 export class NamesServer {
   readonly #held = new Map<string, Held>();
   readonly #hosts = new Set<string>();
-  /** Since when names are kept here. */
+  /** Time since which names are kept here. */
   #began: number | null = null;
 
   /** Another server with all that this one has now. */

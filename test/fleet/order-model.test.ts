@@ -1,7 +1,8 @@
 /**
- * Whatever becomes of the servers of a shared store, and of daemons: no host undoes a change that is in
- * force there, and in the end all have the same policy, with all that was acknowledged, and nobody repaired
- * anything, unless two different changes were made upon the same policy, or the store was emptied.
+ * Model of the order of changes, whatever becomes of the servers of a shared store, and of daemons: no host
+ * undoes a change that is in force there. In the end all have the same policy, with all that was
+ * acknowledged, and nobody repaired anything, unless two different changes were made upon one policy, or the
+ * store was emptied.
  */
 
 import fc from 'fast-check';

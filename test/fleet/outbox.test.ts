@@ -1,4 +1,4 @@
-/** What a host says of its owners' usage in the shared store. */
+/** Usage that a host writes of its owners into the shared store. */
 
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
@@ -126,7 +126,7 @@ t.test('everything is told again when the store may have lost it', async t => {
   await outbox.settled();
   await servers[0].cli('flushall');
   outbox.enrollEverybody();
-  // What goes meanwhile may be in there still.
+  // An owner that goes meanwhile may be in there still.
   ledger.walks.recordGone('/srv/git/carol/app.git', ledger.walks.nextSeq());
   await outbox.settled();
   const { owners, shares } = await shared.load();
@@ -169,7 +169,7 @@ t.test('what is told while it is read what the store has is not taken back', asy
   const seen = (await shared.load()).shares;
   walk(ledger, 'alice/app', 300);
   await outbox.settled();
-  // As it was when it was looked at, so that only what the store has is another.
+  // The share is as it was at the look, so that only the store's differs.
   walk(ledger, 'alice/app', 100);
   outbox.reconcile(seen);
   await outbox.settled();

@@ -18,7 +18,7 @@ const ruling = (ledger: Ledger, name: string) =>
     createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }),
   );
 
-/** Whoever is in it stores too much with the first byte. */
+/** Group whose members store too much with the first byte. */
 const none = { name: 'none', rules: [{ name: 'none', limitBytes: 0, subjects: ['size:all' as const] }] };
 
 const knowsRule = (ledger: Ledger, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
@@ -42,7 +42,7 @@ t.test('a change that comes between two questions of a look is not passed over',
     }),
   });
   await two.fleet.catchUp();
-  // Where nothing is new the log is not read at all.
+  // The log is not read at all if nothing is new.
   await ruling(one.ledger, 'before');
   before = () => ruling(one.ledger, 'between');
   await two.fleet.catchUp();
@@ -94,7 +94,7 @@ t.test('two hosts that find the same owner agree who it is, and what is laid dow
   const ids = [one, two].map(({ ledger }) => ledger.documents.owners.named('alice')?.id);
   t.not(ids[0], ids[1]);
   await one.ledger.documents.transact(({ changes }) => createGroup(changes, none));
-  // Who is governed is enrolled before, and may be somebody else afterwards.
+  // A governed owner is enrolled before, and may be somebody else afterwards.
   await Promise.all([
     one.ledger.documents.transact(transaction =>
       assign(transaction.changes, transaction.mustBeOwner('alice').id, 'none'),

@@ -36,7 +36,7 @@ async function world(t: Test, settleMs = 0) {
         await redis.cli('del', `{${prefix}}:${key}`);
         await redis.cli('copy', `{${prefix}}:old-${key}`, `{${prefix}}:${key}`);
       }
-      // As another server that took its place would be.
+      // The restart makes it look like another server that took its place.
       await redis.end();
       await redis.start();
       await comes('the store', () => succeeds(store.state()));

@@ -104,7 +104,7 @@ t.test('a store that was never given any, or has lost all, is given those that a
   const { key } = await signIn(one, alice);
   await one.fleet.catchUp();
   await server.cli('DEL', `{${prefix}}:volatile`);
-  // What the log lacks has everything read anew.
+  // A gap in the log has everything read anew.
   await server.cli('XTRIM', `{${prefix}}:log`, 'MAXLEN', '0');
   await one.fleet.catchUp();
   t.match(await store.volatile(null), [{ kind: 'session', key }]);

@@ -11,7 +11,7 @@ export interface Watched {
   readonly asked: (keyof SharedStore)[];
 }
 
-/** The same store, and what it is asked for. */
+/** Wraps a store, and records the methods that are called. */
 export function watched(store: SharedStore, ahead: Ahead = {}): Watched {
   const asked: (keyof SharedStore)[] = [];
   const proxy = new Proxy(store, {
@@ -24,7 +24,7 @@ export function watched(store: SharedStore, ahead: Ahead = {}): Watched {
       }
       return async (...args: unknown[]) => {
         asked.push(name);
-        // Whatever the method is, these are what it is called with.
+        // The arguments fit the method, whichever it is.
         await (ahead[name] as ((...args: unknown[]) => unknown) | undefined)?.(...args);
         return Reflect.apply(target[name], target, args);
       };

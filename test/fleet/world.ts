@@ -16,16 +16,16 @@ export const prefix = 'fleet';
 export interface MemberOptions {
   readonly address: string;
   readonly host: string;
-  /** Where its own store lies; a new place unless given. */
+  /** Directory of its own store; a new one unless given. */
   readonly directory?: string;
   readonly waitReplicas?: number;
-  /** As of `RedisSettings`; 0 unless given. */
+  /** Value of `RedisSettings.renewalMs`; 0 unless given. */
   readonly renewalMs?: number;
-  /** As `FleetOptions.settleMs`; 0 unless given. */
+  /** Value of `FleetOptions.settleMs`; 0 unless given. */
   readonly settleMs?: number;
-  /** What other hosts mount, too; who has such looks at each look who walks it. */
+  /** Storage that other hosts mount, too; a host with some finds out at each look who walks it. */
   readonly mounted?: Mounted;
-  /** What lies between it and the shared store. */
+  /** Wraps the shared store, for what lies between it and the host. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
 

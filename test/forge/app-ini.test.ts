@@ -1,4 +1,4 @@
-/** Where the database is, by the forge's own configuration and the variables of its container image. */
+/** Address of the database, by the forge's own configuration and the variables of its container image. */
 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-/** What befalls a forge's database: it is restarted, hangs, refuses the password, and lacks tables. */
+/** Faults of a forge's database: it is restarted, hangs, refuses the password, and lacks tables. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

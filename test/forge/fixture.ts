@@ -1,6 +1,6 @@
 /**
- * What a real Gitea 1.27.3 wrote, on three databases, and how many bytes each owner has there: counted from
- * what was uploaded and from walks of the repositories, never from a database.
+ * Data that a real Gitea 1.27.3 wrote, on three databases, and how many bytes each owner has there: counted
+ * from what was uploaded and from walks of the repositories, never from a database.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -11,7 +11,7 @@ import { Readings, settingsFor } from './readings.ts';
 
 t.setTimeout(300_000);
 
-/** As the models of Forgejo 12 have them, but for columns that say nothing of owners and bytes. */
+/** Tables as the models of Forgejo 12 have them, but for columns that say nothing of owners and bytes. */
 const tables: Tables = {
   user: { id: 'key', lower_name: 'text', name: 'text', email: 'text', type: 'number', is_admin: 'flag' },
   repository: {

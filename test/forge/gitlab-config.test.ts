@@ -1,4 +1,4 @@
-/** Where GitLab's database is, by its own configuration. */
+/** Address of GitLab's database, by its own configuration. */
 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

@@ -44,7 +44,7 @@ async function open(t: Test) {
   return { server, made, sql: database.sql };
 }
 
-/** What an owner has by the lists of the one who made it. */
+/** Bytes of an owner by the lists of the one who made them. */
 function expected(made: readonly HashedRepository[], owner: string): Readonly<Record<string, number>> {
   const leaves: Record<string, number> = { ...gitlabExpected.top[owner] };
   for (const one of made.filter(each => each.owner === owner)) {

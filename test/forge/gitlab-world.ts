@@ -9,9 +9,10 @@ import { must } from '../e2e/run.ts';
 import type { Rows, Tables } from './made.ts';
 
 /**
- * As db/structure.sql of GitLab 17.11 or 18.0 has them (commit 0016ea0586af of the mirror gitlabhq/gitlabhq),
- * but for columns that say nothing of owners and bytes. That of the middle of 2021 (commit 92de056eb4d8) has
- * each column that is read, too. All numbers are bigint here, also where GitLab has an integer.
+ * Tables as db/structure.sql of GitLab 17.11 or 18.0 has them (commit 0016ea0586af of the mirror
+ * gitlabhq/gitlabhq), but for columns that say nothing of owners and bytes. That of the middle of 2021
+ * (commit 92de056eb4d8) has each column that is read, too. All numbers are bigint here, also where GitLab has
+ * an integer.
  */
 export const gitlabTables: Tables = {
   namespaces: {
@@ -81,7 +82,7 @@ export const dividedArtifacts = `
   CREATE TABLE gitlab_partitions_dynamic.ci_job_artifacts_101 PARTITION OF p_ci_job_artifacts FOR VALUES IN (101);
 `;
 
-/** As it was before 16.10. */
+/** Table of artifacts before 16.10. */
 export const wholeArtifacts = `
   CREATE TABLE ci_job_artifacts (id bigint PRIMARY KEY, project_id bigint NOT NULL, size bigint, file_type int,
     partition_id bigint NOT NULL);
@@ -294,7 +295,7 @@ function placeOf(kind: string, id: number): string {
   return `${kind}/${hash.slice(0, 2)}/${hash.slice(2, 4)}/${hash}`;
 }
 
-/** What git made, and whose it is by the lists above. */
+/** Repository that git made, and its owner by the lists above. */
 export interface HashedRepository {
   readonly path: string;
   readonly owner: string | null;

@@ -100,7 +100,7 @@ t.test(
 
 t.test('the table of artifacts is found by its former name, too', async t => {
   const { readings, sql } = await open(t, {}, 'whole');
-  // As in GitLab of 2021, where namespaces of users may have no type.
+  // Namespaces of users may have no type in GitLab of 2021.
   await sql("UPDATE namespaces SET type = NULL WHERE type = 'User'");
   await readings.read();
   matches(t, readings, 'top');
@@ -108,7 +108,7 @@ t.test('the table of artifacts is found by its former name, too', async t => {
 
 t.test('a part of the divided table of artifacts is not taken for all of it', async t => {
   const { readings, sql } = await open(t);
-  // As in GitLab 16.10 to 18.0, for a reader that was given the right to the former table only.
+  // GitLab 16.10 to 18.0 looks so to a reader that was given the right to the former table only.
   await sql(`CREATE TABLE ci_job_artifacts PARTITION OF p_ci_job_artifacts FOR VALUES IN (102);
     GRANT SELECT ON ci_job_artifacts TO softquota; REVOKE SELECT ON p_ci_job_artifacts FROM softquota`);
   await t.rejects(readings.read(), {

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Rows, Tables } from './made.ts';
 
-/** As the models of Gogs 0.14 have them. */
+/** Tables as the models of Gogs 0.14 have them. */
 export const gogsTables: Tables = {
   user: {
     id: 'key',

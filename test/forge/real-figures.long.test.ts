@@ -39,7 +39,7 @@ const databases: Readonly<Record<string, (t: Test) => Promise<string>>> = {
   },
 };
 
-/** What `softquota init --json` says, as far as it is looked at. */
+/** Output of `softquota init --json`, as far as it is looked at. */
 const report = z.object({
   layout: z.string(),
   largest: z.array(z.object({ name: z.string(), total: z.number() })),

@@ -152,7 +152,7 @@ export class RealForge {
     return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : null;
   }
 
-  /** The same, where a refusal is an answer. */
+  /** Sends a request whose refusal is an answer, too. */
   async tried(method: string, path: string, body?: object, user = admin): Promise<ForgeAnswer> {
     const isJson = body !== undefined && !Buffer.isBuffer(body) && !(body instanceof FormData);
     const type = path.includes('/info/lfs/') ? 'application/vnd.git-lfs+json' : 'application/json';
@@ -195,7 +195,7 @@ export class RealForge {
     return run('git', ['-C', work, 'push', '-q', ...options, this.remote(repository), refs]);
   }
 
-  /** Where its administrator finds a repository. */
+  /** Address at which the forge's administrator finds a repository. */
   remote(repository: string): string {
     const url = new URL(`${this.url}/${repository}.git`);
     url.username = admin.name;

@@ -159,7 +159,7 @@ class Gogs {
   }
 }
 
-/** Whoever may write there, which its administrator is not. */
+/** User who may write there, which the administrator may not. */
 function ownerOf(repository: string): string {
   return repository.slice(0, repository.indexOf('/'));
 }

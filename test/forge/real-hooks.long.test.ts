@@ -16,9 +16,9 @@ import { Server } from '../e2e/server.ts';
 import { admin, RealForge } from './real-forge.ts';
 
 const repositories = 500;
-/** So many are made at a time. */
+/** Number of repositories that are made at a time. */
 const makers = 2;
-/** Who runs the forge and the worker; no user of the system. */
+/** User who runs the forge and the worker; no user of the system. */
 const uid = 42_424;
 const [older, newer] = ['1.26.0', '1.27.3'];
 
@@ -77,7 +77,7 @@ async function startWorker(t: Test, server: Server): Promise<ChildProcess> {
   return child;
 }
 
-/** What alice stores elsewhere: over her limit, or nothing. */
+/** Sets the bytes that alice stores elsewhere: over her limit, or nothing. */
 async function uses(server: Server, bytes: number): Promise<void> {
   const body = { owner: 'alice', subject: 'size:assets:artifacts', unit: 'x', bytes };
   const { status, text } = await server.ask('trusted', '/v1/units', { body });

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { until } from '../e2e/ask.ts';
 import { must, run } from '../e2e/run.ts';
 
-/** Whoever starts a server: a test, or a bench. */
+/** Part that starts a server: a test, or a bench. */
 export interface Teardown {
   teardown(act: () => unknown): void;
 }
@@ -23,7 +23,7 @@ export interface DatabaseServer {
   address(user: string, password?: string): string;
   /** The place of its socket, as forges name it. */
   readonly host: string;
-  /** Where it writes every statement that it gets. */
+  /** File of every statement that the server gets. */
   readonly statements: string;
   start(): Promise<void>;
   /** Ends every connection. */
@@ -51,7 +51,7 @@ export async function startPostgres(t: Teardown): Promise<DatabaseServer> {
   const data = join(directory, 'data');
   const options = ['-D', data, '-U', 'admin', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'];
   await must('setpriv', [...asNobody, join(programs, 'initdb'), ...options], { cwd: directory });
-  // Whoever is not the administrator needs the password that they were given.
+  // Users other than the administrator need the password that they were given.
   writeFileSync(join(data, 'pg_hba.conf'), 'local all admin trust\nlocal all all scram-sha-256\n');
   const statements = join(directory, 'log');
   const settings = {

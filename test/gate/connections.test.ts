@@ -77,7 +77,7 @@ t.test('who has to make room for one that comes behind the question is answered 
 
 t.test('who asks and is done speaking at once is answered', async t => {
   const world = await openWorld(t);
-  // As much as is read at a time: the end comes in the same turn.
+  // The text is as long as one read: the end comes in the same turn.
   const count = Math.floor(65_536 / question.length);
   const longer = question.replace('alice', `alice${'0'.repeat(65_536 % question.length)}`);
   const whole = longer + question.repeat(count - 1);
@@ -144,7 +144,7 @@ t.test('answers that nobody reads do not pile up', async t => {
   socket.pause();
   const closed = new Promise(resolve => socket.once('close', resolve));
   const asked = 20_000;
-  // As long as a power of two: what is read at a time ends where a request ends.
+  // The length is a power of two: one read ends where a request ends.
   const [before, behind] = [
     'GET /v1/check?path=/srv/git/alice/app.git&x=',
     ' HTTP/1.1\r\nHost: gate\r\n\r\n',

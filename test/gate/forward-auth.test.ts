@@ -1,4 +1,4 @@
-/** What a reverse proxy is told about the requests that it lets through, or does not. */
+/** Answers to a reverse proxy about the requests that it lets through, or does not. */
 
 import t from 'tap';
 import type { UploadSettings } from '../../src/gate/index.ts';

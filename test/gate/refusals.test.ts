@@ -320,7 +320,7 @@ t.test('100,000 owners over the limit leave others their turn', async t => {
   t.ok(turns > 10);
 });
 
-/** What must be in it, told from nothing but decisions. */
+/** Lines that must be in it, told from nothing but decisions. */
 function expected(ledger: Ledger): string[] {
   const lines: string[] = [];
   if (ledger.settings.mode === 'report') return lines;

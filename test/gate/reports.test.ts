@@ -1,4 +1,4 @@
-/** What hooks and trusted programs tell the gate, how the gate is, and what an owner uses. */
+/** Reports of hooks and trusted programs to the gate, the gate's state, and an owner's usage. */
 
 import t from 'tap';
 import { assign, createGroup } from '../../src/policy/index.ts';

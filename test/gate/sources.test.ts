@@ -227,7 +227,7 @@ t.test('only the trusted socket takes sets', async t => {
   }
 });
 
-/** Whether a set of the source `s` is under way; changes nothing. */
+/** Tells whether a set of the source `s` is under way; changes nothing. */
 async function isBusy({ askTrusted }: World): Promise<boolean> {
   return (await askTrusted('/v1/sources/s', set('no unit'))).status === 409;
 }

@@ -40,7 +40,7 @@ export interface Asked {
   readonly body?: string | Buffer;
 }
 
-/** What the tests set, and what the gate did. */
+/** Settings of the tests, and what the gate did. */
 export interface Told {
   contact: string | null;
   fullDisk: FullDisk | null;
@@ -53,7 +53,7 @@ export interface Told {
   readonly workers: WorkerReport[];
   /** Those that count. */
   readonly pushes: AllowedPush[];
-  /** What the daemon's book of pushes and its worker do otherwise than here. */
+  /** Methods of the daemon's book of pushes and of its worker that a test replaces. */
   readonly pushServices: Partial<PushServices>;
   readonly pushWorker: Partial<PushWorker>;
   readonly unforeseen: unknown[];
@@ -297,7 +297,7 @@ export async function bare(t: Test, socketPath: string): Promise<Bare> {
   return { socket, received: () => all, until, ended: ended.promise };
 }
 
-/** How many answers of this status a bare connection got. */
+/** Number of answers with this status on a bare connection. */
 export function answers(received: string, status: number): number {
   return received.split(`HTTP/1.1 ${status} `).length - 1;
 }

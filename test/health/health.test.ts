@@ -1,4 +1,4 @@
-/** What doctor and /readyz say of a running daemon. */
+/** Findings of doctor and /readyz on a running daemon. */
 
 import t from 'tap';
 import { findings, notes, notReady } from '../../src/health/index.ts';

@@ -10,14 +10,14 @@ export interface Question {
   readonly method: string;
   readonly path: string;
   readonly accept: string;
-  /** Of a query, a form, or the fields of `/v1/push`. */
+  /** Parameters of a query or a form, or the fields of `/v1/push`. */
   readonly parameters: URLSearchParams;
   /** git's lines, of `/v1/push`. */
   readonly lines: string;
   readonly raw: Buffer;
 }
 
-/** What the gate says: one of the answers below, or whatever a test does with the response. */
+/** Answer of the gate: one of those below, or whatever a test does with the response. */
 export type Answer = (response: ServerResponse, question: Question) => void;
 
 export const allowed: Answer = response => decide(response, 200, 'allowed', '');
@@ -56,7 +56,7 @@ export const silent: Answer = () => {};
 export class Gate {
   readonly socket: string;
   answer: Answer = allowed;
-  /** What reports are answered with: /v1/changed, and /v1/push from post-receive. */
+  /** Answer to reports: /v1/changed, and /v1/push from post-receive. */
   taking: Answer = plain(202);
   readonly questions: Question[] = [];
   readonly #hearing = new EventEmitter();

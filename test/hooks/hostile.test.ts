@@ -1,4 +1,4 @@
-/** What of a pusher's environment and names the hooks believe: nothing. */
+/** Hooks believe nothing of a pusher's environment and names. */
 
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';

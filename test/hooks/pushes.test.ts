@@ -1,4 +1,4 @@
-/** What the hooks ask, and what becomes of a push by the answer. */
+/** Questions of the hooks, and what becomes of a push by the answer. */
 
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

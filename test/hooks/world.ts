@@ -116,13 +116,13 @@ export class World {
     return this.run(file, [], { cwd: this.bare, input, env });
   }
 
-  /** What a hook of ours wrote to the person who pushed, without git's own words. */
+  /** Text that a hook of ours wrote to the person who pushed, without git's own words. */
   static said(push: Run): string {
     const lines = push.stderr.split('\n').filter(line => line.startsWith('remote: '));
     return lines.map(line => line.slice('remote: '.length).trimEnd()).join('\n');
   }
 
-  /** How many files lie under the bare repository's objects. */
+  /** Number of files under the bare repository's objects. */
   async objects(): Promise<number> {
     const entries = await readdir(join(this.bare, 'objects'), { recursive: true, withFileTypes: true });
     return entries.filter(entry => entry.isFile()).length;

@@ -1,4 +1,4 @@
-/** Who is let in, who is not, and who has to wait. */
+/** Credentials that are let in, those that are not, and those that have to wait. */
 
 import t, { type Test } from 'tap';
 import {

@@ -32,7 +32,7 @@ import { emptyModel, storeOn } from '../store/model.ts';
 interface Owner {
   name: string;
   type: 'user' | 'organization';
-  /** Whether an administrator has created or changed it. */
+  /** An administrator has created or changed it. */
   isLaidDown: boolean;
   email: string;
   isAdmin: boolean;
@@ -57,7 +57,7 @@ interface Model {
 interface Step {
   /** Gives the token that was made, or what a browser holds, if there is such. */
   readonly does: (ledger: Ledger) => Promise<unknown>;
-  /** The same on the model; the code of the fault instead where it is one, and then nothing is changed. */
+  /** Does it on the model; gives the code of the fault where it is one, and then nothing is changed. */
   readonly means: (model: Model, made: unknown) => string | undefined;
 }
 
@@ -122,7 +122,7 @@ const step = {
         if (other !== undefined && other !== owner && !isOnlyFound(model, other)) return 'conflict';
         const before = keyOf(owner.name);
         model.owners.delete(before);
-        // What lies on the disk is as the disk says.
+        // Units on the disk keep the owner that the disk names.
         if (model.units.has(before)) model.owners.set(before, found(owner.name));
         model.owners.set(keyOf(changed.name), Object.assign(owner, edit, { isLaidDown: true, sessions }));
       },
@@ -256,7 +256,7 @@ const step = {
   ),
 };
 
-/** How often, so that there is something that the rarer ones can be done to. */
+/** Weights of the steps, so that there is something that the rarer ones can be done to. */
 const weights: Readonly<Partial<Record<keyof typeof step, number>>> = {
   setMember: 4,
   createToken: 3,

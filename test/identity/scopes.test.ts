@@ -1,4 +1,4 @@
-/** What tokens may, as it was recorded, and what one may give to another. */
+/** Scopes of tokens, as they were recorded, and what one token may give to another. */
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';

@@ -203,7 +203,7 @@ t.test('a secret that another host replaced a moment ago is no theft', async t =
     documents: {
       snapshot: {
         get: (kind, at) =>
-          // Of this kind, as it was read from there.
+          // The session stays as this one read it.
           !knowsLatest && kind.name === 'session'
             ? (before as never)
             : ledger.documents.snapshot.get(kind, at),

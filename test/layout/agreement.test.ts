@@ -76,7 +76,7 @@ const configured: fc.Arbitrary<Configured[]> = fc
     ]),
   );
 
-/** What the disk holds below `at` once the entries were made, in the order that they can be. */
+/** Makes the entries that can be made, in order, and gives what the disk then holds below `at`. */
 function make(
   at: string,
   entries: readonly Entry[],

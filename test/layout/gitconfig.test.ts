@@ -7,7 +7,7 @@ import { configValue } from '../../src/layout/gitconfig.ts';
 import { isLong } from '../run-length.ts';
 import { emptyDirectory } from './world.ts';
 
-/** What git itself says. */
+/** Value that git itself reads. */
 function gitsValue(file: string, key: string): ReturnType<typeof configValue>['found'] | { value: string } {
   const { status, stdout } = spawnSync('git', ['config', '--file', file, '--no-includes', '-z', '--list'], {
     encoding: 'utf8',

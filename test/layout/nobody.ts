@@ -25,7 +25,7 @@ export interface Answer {
   readonly roots: readonly Pick<Root, 'state' | 'error'>[];
   /** The units first, each type in the order of the paths. */
   readonly found: readonly Discovered[];
-  /** Of the question's paths. */
+  /** Answers for the question's paths. */
   readonly located: readonly Located[];
   readonly inspected: readonly Located[];
 }

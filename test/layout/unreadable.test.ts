@@ -14,7 +14,7 @@ import {
   storage,
 } from './world.ts';
 
-/** What the layout answers to one who is not root, when this command runs it. */
+/** Answer of the layout to one who is not root, when this command runs it. */
 function asNobody(
   storages: readonly StorageSettings[],
   paths: readonly string[] = [],

@@ -61,7 +61,7 @@ export function layoutOf(...storages: readonly StorageSettings[]): Layout {
   return resolveLayout(storages, excluded);
 }
 
-/** What `discover` yields, sorted by path, by type. */
+/** Yield of `discover`, sorted by path, by type. */
 export function discovered(layout: Layout): {
   readonly units: readonly Extract<Discovered, { type: 'unit' }>[];
   readonly unread: readonly { readonly path: string; readonly error: string }[];

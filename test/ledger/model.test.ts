@@ -1,4 +1,6 @@
-/** Whatever comes in whatever order: the sums are those of a book that is added up anew each time. */
+/**
+ * Sums of the ledger, whatever comes in whatever order, are those of a book that is added up anew each time.
+ */
 
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -66,7 +68,7 @@ const anyOwner: fc.Arbitrary<string> = fc.constantFrom('alice', 'ALICE', 'bob');
 const anyOwnerOrNobody: fc.Arbitrary<string | null> = fc.option(anyOwner);
 const anyLeaf = fc.constantFrom(...twoLeaves);
 const anyBytes = fc.nat(1000);
-/** How long ago, in places of the order, the walk began. */
+/** Age of the walk's beginning, in places of the order. */
 const ago = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(6));
 
 const anyStep = fc.oneof(
@@ -104,7 +106,7 @@ async function play(steps: readonly Step[], open: () => Promise<Ledger>): Promis
   let ledger: Ledger = await open();
   const model = new Model();
   let begun: number[] = [];
-  /** Where the walk began that began so many steps ago. */
+  /** Number of the walk that began so many steps ago. */
   const seqAgo = (back: number) => begun.at(-1 - Math.min(back, begun.length - 1)) ?? 0;
   try {
     for (const step of steps) {

@@ -1,4 +1,6 @@
-/** What the worker says is unreachable counts for what it measured, and no longer than it can be true. */
+/**
+ * Unreachable bytes that the worker reports count for what it measured, and no longer than they can be true.
+ */
 
 import fc from 'fast-check';
 import t, { type Test } from 'tap';

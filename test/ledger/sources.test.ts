@@ -44,7 +44,7 @@ async function* setOf(units: Readonly<Record<string, number>>, pieceBytes = 7): 
 
 const hour = 3_600_000;
 
-/** So many units of one owner. */
+/** Lines of that many units of one owner. */
 async function* manyUnits(count: number): AsyncGenerator<Uint8Array> {
   for (let from = 0; from < count; from += 1000) {
     const numbers = Array.from({ length: Math.min(1000, count - from) }, (_, index) => from + index);
@@ -53,7 +53,7 @@ async function* manyUnits(count: number): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** How many rows the tables of sets have, in a store that is closed. */
+/** Number of rows in the tables of sets, in a store that is closed. */
 function rowsIn(directory: string): object {
   const db = new DatabaseSync(join(directory, 'softquota.db'));
   const rows = db

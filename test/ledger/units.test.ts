@@ -1,4 +1,4 @@
-/** What walks and programs say of units, and whose bytes they are. */
+/** Units as walks and programs report them, and their owners. */
 
 import t from 'tap';
 import { type Leaf, leafMask, leaves, type Subject } from '../../src/quota/index.ts';

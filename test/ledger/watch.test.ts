@@ -1,4 +1,4 @@
-/** Who watches the ledger hears of every change that a decision may depend on, and of nothing else. */
+/** Watchers of the ledger hear of every change that a decision may depend on, and of nothing else. */
 
 import t from 'tap';
 import { createUser, identityKinds, roleIn, setMember } from '../../src/identity/index.ts';

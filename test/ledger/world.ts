@@ -58,7 +58,7 @@ export interface WorldOptions {
   readonly kinds?: readonly Kind<unknown>[];
 }
 
-/** Where a ledger is opened again and again. */
+/** World in which a ledger is opened again and again. */
 export class World {
   readonly file: string;
   readonly #options: WorldOptions;
@@ -97,7 +97,7 @@ export function sweepOnce({ walks }: Pick<Ledger, 'walks'>): void {
   if (walks.lastSweep === null) walks.recordSweep({ startedAt: 0, finishedAt: 0, units: 0 }, [], () => true);
 }
 
-/** What a walk that begins now finds at `/srv/git/OWNER/NAME.git`. */
+/** Records a walk that begins now and finds a unit at `/srv/git/OWNER/NAME.git`. */
 export function walk(
   ledger: Pick<Ledger, 'walks'>,
   place: `${string}/${string}`,

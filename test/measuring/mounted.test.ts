@@ -1,4 +1,4 @@
-/** What hosts that mount the same at different places tell one another of paths. */
+/** Paths that hosts tell one another if they mount the same at different places. */
 
 import t from 'tap';
 import type { StorageKind, StorageSettings } from '../../src/layout/index.ts';

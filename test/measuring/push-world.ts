@@ -28,7 +28,7 @@ const environment = {
   GIT_COMMITTER_EMAIL: 'alice@example.org',
 };
 
-/** What pre-receive is answered: go on, or refuse before the push is counted, or by a hook that comes later. */
+/** Answer to pre-receive: go on, or refuse before the push is counted, or by a hook that comes later. */
 export type HookAnswer = 'go on' | 'refuse' | 'refuse later';
 
 export interface PushWorldOptions {
@@ -114,12 +114,12 @@ export class PushWorld {
     return world;
   }
 
-  /** What the ledger counts of the repository. */
+  /** Bytes that the ledger counts for the repository. */
   get bytes(): number {
     return this.ledger.units.unit(this.repository)?.bytes ?? 0;
   }
 
-  /** What is on the disk, without quarantines and what git has not finished. */
+  /** Bytes on the disk, without quarantines and what git has not finished. */
   get onDisk(): number {
     const { repository } = this;
     const unfinished = [
@@ -150,7 +150,7 @@ export class PushWorld {
     );
   }
 
-  /** What counts beside the last walk. */
+  /** Bytes that count beside the last walk. */
   get pushBytes(): number {
     return this.measuring.pushes.bytesOf(this.repository);
   }

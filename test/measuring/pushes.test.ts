@@ -1,4 +1,4 @@
-/** What a push counts from the answer "go on" to the walk after its end, with real git. */
+/** Bytes of a push from the answer "go on" to the walk after its end, with real git. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';

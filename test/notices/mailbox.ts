@@ -17,7 +17,7 @@ export interface Mail {
 
 export interface MailboxOptions {
   readonly port?: number;
-  /** Whoever sends has to sign in so. */
+  /** Sign-in that every sender needs. */
   readonly user?: string;
   readonly password?: string;
   /**
@@ -33,7 +33,7 @@ export class Mailbox {
   refuses: string | null = null;
   /** The names of those who tried to sign in, with or without success. */
   readonly signIns: string[] = [];
-  /** How many mails came in clear. */
+  /** Number of mails that came in clear. */
   inClear = 0;
   readonly #server: SMTPServer;
 
@@ -74,7 +74,7 @@ export class Mailbox {
     return (this.#server.server.address() as AddressInfo).port;
   }
 
-  /** To whom what was sent, in order, and from now on anew. */
+  /** Takes the mails that came, in order, and forgets them. */
   take(): readonly Mail[] {
     return this.mails.splice(0);
   }

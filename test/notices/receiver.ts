@@ -20,7 +20,7 @@ export interface Received {
 export class Receiver {
   /** All that came, whatever the answer was. */
   readonly came: Received[] = [];
-  /** What was answered with 2xx. */
+  /** Requests that were answered with 2xx. */
   readonly taken: Received[] = [];
   answer: (response: ServerResponse) => void = response => void response.writeHead(204).end();
   #server: Server | null = null;

@@ -78,7 +78,7 @@ export function mailAt(port: number, other: Partial<MailSettings> = {}): MailSet
 
 export class World {
   readonly clock = new SetClock();
-  /** What the log was told. */
+  /** Lines of the log. */
   readonly logged: string[] = [];
   /** While it is set, the store takes no documents. */
   takesNothing: SoftquotaError | null = null;
@@ -184,7 +184,7 @@ export class World {
     this.#open = { ledger, events, notices };
   }
 
-  /** What happened by now is read, and what is due is sent. */
+  /** Lets time pass: what has happened by then is read, and what is due is sent. */
   async pass(milliseconds = 1000): Promise<void> {
     this.clock.pass(milliseconds);
     await this.events.kept();

@@ -1,4 +1,4 @@
-/** What must not sign anybody in, each against a provider that lies, or a browser that was misled. */
+/** Attacks that must not sign anybody in, each against a provider that lies, or a browser that was misled. */
 
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';

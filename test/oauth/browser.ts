@@ -6,7 +6,7 @@
 interface Cookie {
   readonly value: string;
   readonly path: string;
-  /** As the server wrote it. */
+  /** Attributes as the server wrote them. */
   readonly attributes: string;
 }
 
@@ -46,7 +46,7 @@ export class Browser {
     throw new Error(`too many redirects, the last to ${url}`);
   }
 
-  /** What it holds at an address. */
+  /** Cookies that it holds for an origin. */
   cookies(origin: string): ReadonlyMap<string, Cookie> {
     return this.#jar.get(origin) ?? new Map();
   }

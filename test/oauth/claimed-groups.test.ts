@@ -16,7 +16,7 @@ const rules: ClaimRules = {
 
 const everything = () => true;
 
-/** As a provider sends it: `__proto__` is a name like any other there. */
+/** Claims as a provider sends them: `__proto__` is a name like any other there. */
 function claimsIn(json: string): Claims {
   return JSON.parse(json);
 }
@@ -156,7 +156,7 @@ t.test('laws of every synchronization', async () => {
       const outside = (groups: readonly string[]) => groups.filter(one => !named.has(one)).sort();
       const { groups } = done;
       return (
-        // What the mapping does not name is never touched.
+        // Groups that the mapping does not name are never touched.
         JSON.stringify(outside(groups)) === JSON.stringify(outside(current)) &&
         // Nobody comes into a group that there is not, and nobody goes unless removal is on.
         done.added.every(exists) &&

@@ -32,7 +32,7 @@ export interface Lies {
   readonly back?: Readonly<Record<string, string | null>>;
   /** Instead of all that userinfo says. */
   readonly userinfo?: Readonly<Record<string, unknown>>;
-  /** Of the token endpoint: an answer that goes on for ever, or one that is a token and no JSON. */
+  /** Answer of the token endpoint that goes on for ever, or is a token and no JSON. */
   readonly endless?: boolean;
   readonly garbled?: boolean;
   /** The one way in which clients may say their secret. */
@@ -105,7 +105,7 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
       groups: ['staff'],
       ...hostile.lies.claims,
     };
-    // What is undefined is left out by the JSON.
+    // Undefined claims are left out by the JSON.
     const claims = JSON.parse(JSON.stringify(payload));
     switch (hostile.lies.signature) {
       case 'none':

@@ -7,7 +7,7 @@ import { Provider } from 'oidc-provider';
 import type { Test } from 'tap';
 import { type Client, startIssuer } from './issuer.ts';
 
-/** Who signs in at the provider, and what it claims of them. */
+/** User who signs in at the provider, and the provider's claims about them. */
 export interface Someone {
   readonly subject: string;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export interface Someone {
 export interface RealProvider {
   readonly issuer: string;
   readonly client: Client;
-  /** Who signs in from now on. */
+  /** User who signs in from now on. */
   someone: Someone;
   /** The addresses that it may send browsers to that signed in, and where to when they have signed out. */
   allow(redirectUri: string, postLogoutRedirectUri?: string): void;
@@ -80,7 +80,7 @@ export async function realProvider(t: Test, pushing: Pushing = 'offered'): Promi
         accountId: subject,
         claims: () => ({ sub: subject, ...real.someone.claims }),
       }),
-      // Whoever comes has signed in and agreed already.
+      // Every visitor has signed in and agreed already.
       interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     });
   let provider = providerFor();

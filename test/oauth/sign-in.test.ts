@@ -1,4 +1,4 @@
-/** What a sign-in at a real provider makes of users, groups, administration and sessions. */
+/** Effects of a sign-in at a real provider on users, groups, administration and sessions. */
 
 import t, { type Test } from 'tap';
 import { groupsOf, messageOf, userOf } from '../api/people.ts';
@@ -16,7 +16,7 @@ async function open(t: Test, fields: object = {}) {
 
 const rootAdministrates = { admin_group_claim_name: 'groups', admin_group: 'root' };
 
-/** Whoever the provider calls by this name, and what else it claims of them. */
+/** User of the provider with this name, and its other claims. */
 function person(name: string, claims: object = {}): Someone {
   return { subject: `sub-${name}`, claims: { preferred_username: name, ...claims } };
 }

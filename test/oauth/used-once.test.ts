@@ -23,7 +23,7 @@ function begunWith(state: string): PendingLogin {
   };
 }
 
-/** What a browser sends back of `Set-Cookie` headers. */
+/** Cookies that a browser sends back for `Set-Cookie` headers. */
 function sent(headers: readonly string[]): string {
   return headers.map(header => header.replace(/;.*/, '')).join('; ');
 }

@@ -16,9 +16,9 @@ export interface At {
 
 export interface Signed {
   readonly browser: Browser;
-  /** Where the browser came to: a page of the daemon. */
+  /** Page of the daemon that the browser came to. */
   readonly at: URL;
-  /** Of `/session`; null: nobody is signed in. */
+  /** Login in `/session`; null: nobody is signed in. */
   readonly login: string | null;
   readonly isAdmin: boolean;
 }
@@ -93,7 +93,7 @@ export class SignInWorld {
     return this.world.log.flatMap(text => line.safeParse(JSON.parse(text)).data?.reason ?? []);
   }
 
-  /** What the log says of sign-ins that came to nothing. */
+  /** Log lines on sign-ins that came to nothing. */
   get faults(): readonly { readonly fault: string; readonly reason: string }[] {
     const line = z.object({
       msg: z.literal('a sign-in came to nothing'),
@@ -104,7 +104,7 @@ export class SignInWorld {
   }
 }
 
-/** Whether a provider sends a browser back to there, with or without a code. */
+/** Tells whether a provider sends a browser back to there, with or without a code. */
 export function isBack(url: URL): boolean {
   return url.pathname.endsWith('/callback');
 }

@@ -24,9 +24,9 @@ class World {
   readonly clock = new SetClock();
   /** While it is true no hour can be ended. */
   isAway = false;
-  /** How often that was tried in vain. */
+  /** Number of attempts that failed. */
   refused = 0;
-  /** What happens while the store looks whether an hour is recorded. */
+  /** Called while the store looks whether an hour is recorded. */
   meanwhile: () => Promise<void> = async () => {};
   readonly #file: string;
   #open: Open | null = null;
@@ -246,7 +246,7 @@ t.test('an owner who is renamed while an hour is recorded is recorded once', asy
   const world = await World.open(t);
   const { ledger, totals } = world.now;
   const { documents } = ledger;
-  // So many that they are not counted again in one turn, and the new name before the old one.
+  // There are too many to be counted again in one turn, and the new name comes before the old one.
   await documents.transact(transaction => transaction.createOwner('first'));
   for (let owner = 0; owner < 2000; owner += 1) walk(ledger, `owner${owner}/app`, 1);
   walk(ledger, 'alice/app', 10);

@@ -1,4 +1,4 @@
-/** How long events are kept, and finding them again. */
+/** Time that events are kept for, and finding them again. */
 
 import { mock } from 'node:test';
 import t from 'tap';

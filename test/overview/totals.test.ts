@@ -10,7 +10,7 @@ import { leaves, noUsage } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { directoryFor, lfs, repos, settings, silentLog, walk } from '../ledger/world.ts';
 
-/** Of everybody 10,000 bytes at most; warned of from 80 percent on. */
+/** Opens a world where everybody may have 10,000 bytes, with warnings from 80 percent on. */
 async function world(t: Test, file = join(directoryFor(t), 'softquota.db')) {
   const store = await openStore({ adapter: 'sqlite', file });
   const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
@@ -155,7 +155,7 @@ t.test('after any changes it is as if it were added up anew', async t => {
             if (is === 'rename') transaction.renameOwner(who, to, () => true);
             if (is === 'delete') transaction.deleteOwner(who);
           });
-          // Of one who is not there, or has units.
+          // The owner may be absent, or have units.
           await change.catch(() => {});
         }
         await totals.settled();

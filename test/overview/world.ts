@@ -27,7 +27,7 @@ export interface WorldOptions extends Pick<EventsOptions, 'limits'> {
   readonly settings?: Partial<LedgerSettings>;
   readonly host?: string;
   readonly keepMs?: number;
-  /** So long that nothing is written by itself unless a test says otherwise. */
+  /** Pause that is too long for anything to be written by itself, unless a test says otherwise. */
   readonly pauseMs?: number;
   /** False: no sweep has ended yet. */
   readonly isSwept?: boolean;
@@ -40,7 +40,7 @@ interface Open {
 
 export class World {
   readonly clock = new SetClock();
-  /** What the log was told to be wrong. */
+  /** Errors in the log. */
   readonly errors: string[] = [];
   /** While it is true the store takes nothing. */
   isAway = false;

@@ -34,7 +34,7 @@ import type { DocumentRecord } from '../../src/store/index.ts';
 const kinds = [ruleKind, groupKind, assignmentKind];
 const rule = (name: string, limitBytes = 10): Rule => ({ name, limitBytes, subjects: ['size:all'] });
 
-/** What there is, in plain lists. */
+/** Rules, groups and owners, in plain lists. */
 interface Model {
   rules: Rule[];
   groups: { name: string; rules: string[]; members: number[] }[];
@@ -43,7 +43,7 @@ interface Model {
 
 interface Step {
   readonly does: (changes: ChangeSet) => void;
-  /** The same on the model; the code of the fault instead where it is one, and then nothing is changed. */
+  /** Does it on the model; gives the code of the fault where it is one, and then nothing is changed. */
   readonly means: (model: Model) => string | undefined;
 }
 

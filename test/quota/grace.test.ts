@@ -203,7 +203,7 @@ const anyQuestion = fc.record({
   adding: fc.nat(30),
 });
 
-/** What one rule says, in words of the manual. */
+/** Verdict of one rule, in words of the manual. */
 function saysModel(by: QuotaSettings, rule: Rule, stored: Usage, adding: number, of: Graces): number {
   if (rule.limitBytes === -1) return 2;
   const used = bytesOf(rule, stored) + (by.precise ? adding : 0);

@@ -17,7 +17,7 @@ import {
 } from '../../src/quota/index.ts';
 import { group, plainSettings, settings, standing, subject, usage } from './arbitraries.ts';
 
-/** As a policy gives it. */
+/** Standing as a policy gives it. */
 function standingOf(assigned: readonly Group[], defaults: readonly Group[]): Standing {
   const all = { assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) };
   return {

@@ -1,4 +1,4 @@
-/** What a sweep takes for a repository by its name, and its walk finds to be none. */
+/** Directories that a sweep takes for repositories by their names, and its walk finds to be none. */
 
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What a sweep has found waits in a list, apart for each device. */
+/** Findings of a sweep wait in a list, apart for each device. */
 
 import t from 'tap';
 import { Backlog } from '../../src/scan/backlog.ts';

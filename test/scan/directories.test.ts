@@ -9,7 +9,7 @@ interface World {
   /** A path below the root. */
   at(name: string): string;
   readonly directories: Directories;
-  /** What a pass tells, by names below the root, sorted. */
+  /** Results of a pass, by names below the root, sorted. */
   pass(): { readonly found: readonly string[]; readonly gone: readonly string[]; readonly vanished: boolean };
 }
 

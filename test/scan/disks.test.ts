@@ -1,4 +1,4 @@
-/** How full the disks are: asked off the main thread, and one that hangs costs no other its answer. */
+/** Fill of the disks: asked off the main thread, and one that hangs costs no other its answer. */
 
 import { execFileSync } from 'node:child_process';
 import { statfsSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What git and others do to a repository, and what catches each: its signature, or only a walk of VERIFY. */
+/**
+ * Operations of git and others on a repository, and what catches each: its signature, or only a walk of
+ * VERIFY.
+ */
 
 import { throws } from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -106,7 +109,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       commit(2);
       throws(() => gitIn(work, 'push', '-q', 'origin', 'HEAD:main'));
       gitIn(work, 'reset', '-q', '--hard', 'HEAD~1');
-      // What is left of it is what its quarantine did to `objects`.
+      // The push leaves only the change that its quarantine made to `objects`.
       chmodSync(path('hooks/pre-receive'), 0o644);
     },
   },

@@ -1,4 +1,4 @@
-/** Who goes first where the host is busy. */
+/** Order of work where the host is busy. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';

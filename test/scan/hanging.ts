@@ -11,9 +11,9 @@ import { Hangs, type HangsOptions } from '../../src/scan/hangs.ts';
 import { Mounts } from '../../src/scan/mounts.ts';
 
 export interface HangingDisk {
-  /** Where it is mounted. */
+  /** Path that it is mounted at. */
   readonly path: string;
-  /** What is in it, which can be looked at while the disk hangs. */
+  /** Directory of its files, which can be looked at while the disk hangs. */
   readonly behind: string;
   /** From now on whoever looks at it waits. */
   hang(): void;
@@ -31,7 +31,7 @@ export async function hangingDisk(t: Test, path: string): Promise<HangingDisk> {
   const server = spawn('bindfs', ['-f', '-o', options, behind, path], { stdio: 'ignore' });
   await once(server, 'spawn');
   t.teardown(async () => {
-    // Whoever still waits is told that the server is gone.
+    // Callers that still wait are told that the server is gone.
     if (server.exitCode === null && server.signalCode === null) {
       const ended = once(server, 'exit');
       server.kill('SIGKILL');

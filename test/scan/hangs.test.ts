@@ -142,7 +142,7 @@ t.test('a path on a disk that hangs is told so, and paths on others are looked u
   await swept(scanner);
   disk.hang();
   const far = (name: string) => scanner.locate(join(disk.path, name, 'x'), 1000);
-  /** Whether it was found out that the disk does not answer; else it was only waited for in vain. */
+  /** Tells whether it was found out that the disk does not answer; else it was only waited for in vain. */
   const isKnown = async (name: string) => {
     const reason = await far(name).then(String, (error: unknown) => error);
     t.match(reason, { code: 'not_ready' });

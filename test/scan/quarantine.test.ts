@@ -1,4 +1,4 @@
-/** What is seen in quarantines, and what became of those that are gone. */
+/** Quarantines that are seen, and what became of those that are gone. */
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

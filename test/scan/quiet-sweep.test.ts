@@ -16,7 +16,7 @@ interface World {
   readonly cacheFile: string;
   /** Sweeps, and gives the directories that were read, below the root. */
   readBy(kind?: 'sweep' | 'verify'): Promise<readonly string[]>;
-  /** The same by a daemon that starts with the cache and the figures of this one. */
+  /** Starts a daemon with the cache and the figures of this one. */
   restart(): World;
 }
 
@@ -81,7 +81,7 @@ t.test('only what has changed is read', async t => {
   makeUnits(root);
   await readBy();
   const pushed = join(root, 'git/alice/3.git');
-  // As a push does.
+  // The changes are those of a push.
   mkdirSync(join(pushed, 'objects/incoming-x'));
   fill(join(pushed, 'objects/12/56'), 1000);
   rmSync(join(pushed, 'objects/incoming-x'), { recursive: true });

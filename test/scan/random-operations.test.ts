@@ -29,7 +29,7 @@ import { type Book, fill, independentCount, scanning, storage, temporary } from 
 
 const rounds = isLong ? 400 : 8;
 const stepsEach = 4;
-/** Of so many rounds the last one ends with a verify. */
+/** Rounds of which the last one ends with a verify. */
 const roundsPerVerify = 4;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Date.now() % 2 ** 31);
 
@@ -51,7 +51,7 @@ interface Step {
   run(): void;
 }
 
-/** What a table's operation does first may be of either kind, so nothing is said of it. */
+/** Steps of a table's operation. The preparation may be of either kind, so nothing is said of it. */
 function gitStep(ground: Ground, random: Numbers): readonly Step[] {
   const names = Object.keys(operations).filter(name => !destructive.has(name));
   const name = oneOf(names, random);
@@ -78,7 +78,7 @@ function filesIn(directory: string): readonly string[] {
   });
 }
 
-/** What somebody does to a directory of files. */
+/** Steps of somebody in a directory of files. */
 function fileSteps(directory: string, random: Numbers): readonly Step[] {
   const inside = (): string => join(directory, `${random(4)}`, `${random(4)}`, `file-${random(30)}`);
   const there = (): string => {
@@ -202,7 +202,7 @@ t.test(
         run();
         done += 1;
       } catch {
-        // What it needs is not there any more; what it did all the same is found below.
+        // The operation lacks what it needs; what it did all the same is found below.
         failed += 1;
       }
       // An operation may reach into the LFS store that lies in its repository.

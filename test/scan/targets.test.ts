@@ -8,7 +8,7 @@ const alive = setInterval(() => {}, 1000);
 t.teardown(() => clearInterval(alive));
 
 const path = '/srv/git/alice/large.git';
-/** So much of its rest a unit may put off. */
+/** Time of its rest that a unit may put off. */
 const putOffMs = 4000;
 /** A timer may be early by the part of a millisecond that it cannot count. */
 const earlyMs = 2;

@@ -91,7 +91,7 @@ t.test('a file with several names counts once', async t => {
   t.same(counted(measured(elsewhere)), { bytes: 1000, files: 1 }, 'in each unit');
 });
 
-/** What `find` says that these take on the disk, by its blocks of 512 bytes. */
+/** Blocks of 512 bytes on the disk, by `find`. */
 function blocksOf(root: string, types: string, ...expression: string[]): number {
   const told = execFileSync('find', [root, ...expression, '-type', types, '-printf', '%b\n']).toString();
   return told

@@ -60,7 +60,7 @@ export function storage(kind: StorageSettings['kind'], ...templates: string[]): 
   return { kind, templates, owner: { by: 'path' }, visibility: 'export-ok' };
 }
 
-/** What a scanner reported, newest by the order of numbers. */
+/** Reports of a scanner, newest by the order of numbers. */
 export class Book {
   readonly units = new Map<string, MeasuredUnit>();
   readonly roots = new Map<string, RootIdentity>();

@@ -1,4 +1,4 @@
-/** What `.ci/run` looks at in package-lock.json, against a registry of the test's own. */
+/** Checks of package-lock.json in `.ci/run`, against a registry of the test's own. */
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

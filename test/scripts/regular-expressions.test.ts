@@ -46,7 +46,7 @@ function isMade(node: object): boolean {
   return 'name' in node.callee && node.callee.name === 'RegExp';
 }
 
-/** What is wrong with it in theory: for texts that repeat one character. */
+/** Faults of an expression in theory: for texts that repeat one character. */
 function faultsOf(expression: RegExp): readonly string[] {
   return analyse(expression).reports.map(({ type, exponential, character }) => {
     const degree = exponential ? 'exponential' : 'quadratic or worse';

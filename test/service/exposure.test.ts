@@ -1,4 +1,4 @@
-/** Where a socket may lie: nobody else may be able to put theirs there. */
+/** Paths where a socket may lie: nobody else may be able to put theirs there. */
 
 import fs from 'node:fs';
 import { createServer } from 'node:net';

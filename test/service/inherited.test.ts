@@ -114,7 +114,7 @@ t.test('of a socket that is handed over, and whose file is gone, one of its own 
     });
   await once(activated.stderr, 'data');
   activated.stderr.resume();
-  // Whoever connects has it started; the file goes before it runs.
+  // A connection starts it; the file goes before it runs.
   const first = connect(path);
   await once(first, 'connect');
   fs.unlinkSync(path);

@@ -1,4 +1,4 @@
-/** Where a server listens: what is replaced, what is refused, and who may connect. */
+/** Sockets that a server listens on: what is replaced, what is refused, and who may connect. */
 
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';

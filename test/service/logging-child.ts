@@ -5,7 +5,7 @@ import { createLogger } from '../../src/service/index.ts';
 const [level = 'info', format = 'json', task = '', count = '0'] = process.argv.slice(2);
 const { log, flush } = createLogger({ level, format: format === 'pretty' ? 'pretty' : 'json' });
 
-/** As libraries make them: with all that they were about. */
+/** Error as libraries make it: with all that it was about. */
 function telling(): Error {
   const cause = Object.assign(new Error('below', { cause: new Error('at the bottom') }), {
     options: { password: 'canary-1' },

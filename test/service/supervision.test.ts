@@ -1,4 +1,4 @@
-/** What the service manager is told, and what it is not told. */
+/** Messages to the service manager, and those that it does not get. */
 
 import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

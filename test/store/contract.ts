@@ -1,5 +1,5 @@
 /**
- * What the store of one host promises beyond what every record store does: what was measured is kept with it.
+ * Promises of the store of one host beyond those of every record store: what was measured is kept with it.
  *
  * See record-store-contract.ts for places.
  */

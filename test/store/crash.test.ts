@@ -1,4 +1,4 @@
-/** What is left when the daemon is killed (kill -9) at any moment. */
+/** Content of the store after the daemon is killed (kill -9) at any moment. */
 
 import { readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';

@@ -105,7 +105,7 @@ for (const left of ['closed', 'killed'] as const) {
   });
 }
 
-/** As a newer daemon does that is killed before its log is carried over. */
+/** Writes a version as a newer daemon does that is killed before its log is carried over. */
 function overwriteVersionInLog(file: string): void {
   const statements = 'PRAGMA locking_mode = EXCLUSIVE; PRAGMA user_version = 99';
   const program = `new (require('node:sqlite').DatabaseSync)(${JSON.stringify(file)}).exec(${JSON.stringify(statements)}); process.kill(process.pid, 'SIGKILL')`;

@@ -76,7 +76,7 @@ t.test('the log gives back its room when the disk is full', async t => {
   const file = join(directory, 'store.db');
   const store = await open(file);
   t.teardown(() => store.close());
-  // The same few rows again and again: the file stays small, and the log grows.
+  // A few rows are written again and again: the file stays small, and the log grows.
   let seq = 0;
   do {
     await store.write({ units: [unit('a', { seq: ++seq })] });

@@ -33,7 +33,7 @@ async function record(store: HistoryStore, hour: number, owners: Readonly<Record
   await store.recordHour({ hour, at: hour * 3_600_000 + 1, usage: using(all) });
 }
 
-/** What an owner used at each recorded hour, as the steps have it. */
+/** Usage of an owner at each recorded hour, by the steps. */
 async function usedAt(store: HistoryStore, ownerId: number): Promise<Map<number, number>> {
   const { hours, steps } = await store.history({ ownerId, fromHour: 0, toHour: Number.MAX_SAFE_INTEGER });
   return new Map(hours.map(({ hour }) => [hour, steps.findLast(step => step.hour <= hour)?.usage[0] ?? 0]));
@@ -102,7 +102,7 @@ t.test('every recorded hour says what was recorded, in whatever order hours came
   await fc.assert(
     fc.asyncProperty(anyHours(0), async recorded => {
       await withStore(async store => {
-        // Whoever is left out is as at the hour before.
+        // Owners that are left out are as at the hour before.
         const wanted = new Map<number, Record<string, number>>();
         for (const { hour, owners } of recorded) {
           const before = [...wanted.keys()].filter(other => other < hour).sort((a, b) => a - b);

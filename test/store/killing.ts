@@ -11,7 +11,7 @@ export function startWriter(file: string): ChildProcess {
   return spawn(process.execPath, [writerProgram, file], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-/** What a writer says that cannot start; one that does start is stopped, and has no exit code. */
+/** Error of a writer that cannot start; one that does start is stopped, and has no exit code. */
 export function refusedWriter(file: string, runner: readonly string[] = []) {
   const [command = '', ...args] = [...runner, process.execPath, writerProgram, file];
   const { status, stderr } = spawnSync(command, args, {

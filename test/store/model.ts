@@ -128,7 +128,7 @@ export function keptBy(model: Model): AllRecords {
   });
 }
 
-/** The same for the same records, in whatever order they came. */
+/** Sorts records, so that the order in which they came does not matter. */
 export function sortedRecords({ owners, documents, shares }: Records): Records {
   return {
     owners: owners.toSorted((a, b) => order(a.key, b.key)),
@@ -137,7 +137,7 @@ export function sortedRecords({ owners, documents, shares }: Records): Records {
   };
 }
 
-/** The same; the order of deltas is promised, and so is kept. */
+/** Sorts all records but the deltas, whose order is promised. */
 export function sorted(kept: AllRecords): AllRecords {
   return {
     ...sortedRecords(kept),
@@ -161,7 +161,7 @@ function order(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** What is written is in the model at once, and stays there when it is closed. */
+/** Opens a store that is the model itself: writes are there at once, and stay when it is closed. */
 export function storeOn(model: Model): Store {
   return {
     load: async () => keptBy(model),
@@ -173,7 +173,7 @@ export function storeOn(model: Model): Store {
   };
 }
 
-/** What is said of the versions before comes on top of what was said, as far as that stays. */
+/** Adds what is said of versions to what was said before, as far as that stays. */
 function adoptedAfter(
   before: ReplicatedPosition | null,
   { lineage, ...position }: ReplicatedPosition,

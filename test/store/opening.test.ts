@@ -1,4 +1,4 @@
-/** Who may open a file as a store, and how a new one comes to be. */
+/** Files that may be opened as a store, and how a new one comes to be. */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

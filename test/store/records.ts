@@ -200,7 +200,7 @@ export const faultyRegisterChanges: Readonly<Record<string, RecordChanges>> = {
     shares: [share('a', 'sound'), share('a', 'faulty', { bytes: { 'size:git:lfs': -1 } })],
   },
   'a share beyond 2^53 - 1': { shares: [share('a', 'one', { bytes: { 'size:git:lfs': 2 ** 53 } })] },
-  // What a program that is not checked by TypeScript, or a later version, might hand over.
+  // Faults that a program which is not checked by TypeScript, or a later version, might hand over.
   'a share of an unknown leaf': {
     owners: [owner('sound')],
     shares: [share('a', 'one', { bytes: { 'size:all': 1 } as ShareRecord['bytes'] })],
@@ -215,7 +215,7 @@ export const faultyChanges: Readonly<Record<string, Changes>> = {
   'a fraction of a byte': { units: [unit('sound'), unit('faulty', { bytes: 0.5 })] },
   'a size that is no number': { units: [unit('sound'), unit('faulty', { bytes: Number.NaN })] },
   'an endless size': { units: [unit('sound'), unit('faulty', { bytes: Number.POSITIVE_INFINITY })] },
-  // What a program that is not checked by TypeScript, or a later version, might hand over.
+  // Faults that a program which is not checked by TypeScript, or a later version, might hand over.
   'an unknown leaf': { units: [unit('sound'), unit('faulty', { leaf: 'size:all' as 'size:git:lfs' })] },
   'a delta beyond 2^53 - 1': {
     owners: [owner('sound')],

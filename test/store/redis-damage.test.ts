@@ -1,4 +1,4 @@
-/** What lies in Redis and is not what this softquota wrote there: refused by its name, and left as it is. */
+/** Values in Redis that this softquota did not write: refused by name, and left as they are. */
 
 import { Redis } from 'ioredis';
 import t from 'tap';

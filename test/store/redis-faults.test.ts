@@ -1,4 +1,4 @@
-/** What the shared store does when Redis is away, hangs, is full, read-only, or emptied. */
+/** Behaviour of the shared store when Redis is away, hangs, is full, read-only, or emptied. */
 
 import { once } from 'node:events';
 import { Redis } from 'ioredis';

@@ -16,7 +16,7 @@ t.setTimeout(120_000);
 
 interface World {
   readonly place: SharedPlace;
-  /** As a daemon has it. */
+  /** Store as a daemon has it. */
   readonly store: SharedStore;
   readonly admin: Redis;
   /** Does it, and gives what brings the same commands over another connection later. */

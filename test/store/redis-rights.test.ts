@@ -1,4 +1,4 @@
-/** Who is let in to Redis, what a role needs, and what its administrator should change. */
+/** Access to Redis, the rights that a role needs, and what its administrator should change. */
 
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -163,7 +163,7 @@ t.test('advice names what is amiss, and the line that mends it', async t => {
   ]);
   const careful = await opened(t, placeIn(address));
   t.strictSame(await careful.advice(), []);
-  // As from another host: an address of this one that is none of the loopback's names.
+  // An address of this host that is none of the loopback's names looks like another host's.
   const open = await opened(t, placeIn(address.replace('127.0.0.1', '0.0.0.0')));
   t.strictSame(
     (await open.advice()).map(({ code }) => code),

@@ -22,7 +22,7 @@ import { freePort } from '../e2e/transports.ts';
 export interface Server {
   readonly port: number;
   readonly directory: string;
-  /** What redis-cli prints. */
+  /** Output of redis-cli. */
   cli(...words: readonly string[]): Promise<string>;
   /**
    * Starts it where it does not run, with more settings where there are any; resolves when it takes
@@ -36,10 +36,10 @@ export interface Server {
   go(): void;
 }
 
-/** What takes part, and how a store is opened there. */
+/** Servers that take part, and how a store is opened there. */
 export interface Servers {
   readonly address: string;
-  /** Of `single` and `secure` one; of others every server with data, the first master first. */
+  /** Servers with data, the first master first; `single` and `secure` have one. */
   readonly servers: readonly [Server, ...Server[]];
 }
 
@@ -61,7 +61,7 @@ export async function comes(what: string, isSo: () => Promise<boolean>): Promise
 interface Options {
   readonly directory: string;
   readonly settings?: readonly string[];
-  /** What redis-cli needs besides the port. */
+  /** Options that redis-cli needs besides the port. */
   readonly cli?: readonly string[];
   readonly port?: number;
   /** Runs a Sentinel with this file, which it writes to. */

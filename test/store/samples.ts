@@ -10,7 +10,7 @@ import { batch } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
 import { allIn } from './model.ts';
 
-/** How the daemon ended: in order, or killed, with the newest batches in the log only. */
+/** End of the daemon: in order, or killed, with the newest batches in the log only. */
 export type Left = 'closed' | 'killed';
 
 export const open = (file: string): Promise<Store & HistoryStore> => openStore({ adapter: 'sqlite', file });
@@ -34,7 +34,7 @@ export async function sample(t: Test, left: Left = 'closed'): Promise<string> {
 
 const closed = once(async directory => {
   const store = await open(join(directory, 'store.db'));
-  // So many that what damages overwrite lies in other pages than what the killed one wrote.
+  // There are enough rows for damages to overwrite other pages than those that the killed one wrote.
   const roots = Array.from({ length: 3000 }, (_, index) => ({
     path: `/srv/${index}`,
     device: 1n,

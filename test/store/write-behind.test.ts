@@ -1,4 +1,4 @@
-/** How changes get into a store that fails at chosen moments. */
+/** Changes get into a store that fails at chosen moments. */
 
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';

@@ -104,7 +104,7 @@ t.test('bytes are shown to about three digits, in powers of 1000', async t => {
   for (const [bytes, text] of shown) t.equal(formatBytes(bytes), text);
 });
 
-/** Up to what still can be read when it was rounded up. */
+/** Largest numbers that can be read after they were rounded up. */
 const readable = fc.maxSafeNat().map(bytes => Math.min(bytes, 9_000_000_000_000_000));
 
 t.test('what is shown can be read again, and is near what was meant', async () => {

@@ -1,6 +1,4 @@
-/**
- * What administrators find and change in many owners at once: lists with filters, CSV, undo, tokens, help.
- */
+/** Tools of administrators for many owners at once: lists with filters, CSV, undo, tokens, help. */
 
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
@@ -83,7 +81,7 @@ t.test('owners are filtered by state, group and type; the address and the CSV ha
   t.same(await namesIn(tab), ['acme']);
 });
 
-/** What the link of this text has the browser save. */
+/** Downloads the file that the link with this text has the browser save. */
 async function csv(tab: Tab, words: string): Promise<{ readonly name: string; readonly text: string }> {
   const link = z.object({ name: z.string(), href: z.string() }).parse(
     await tab.page.$$eval(

@@ -27,7 +27,7 @@ const labels = [
   'Remove users from synchronized quota groups if user does not belong to corresponding group',
 ] as const;
 
-/** What has this label. */
+/** Input with this label. */
 async function labelled(tab: Tab, label: string): Promise<string> {
   const id = await tab.page.$$eval(
     'label',

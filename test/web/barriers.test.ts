@@ -10,7 +10,9 @@ const world = await realm(t);
 const web = await Web.open(t);
 const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
 
-/** What is only there once somebody asks for it: a page, what to press, and what is then to be read. */
+/**
+ * Parts that are only there once somebody asks for them: a page, what to press, and what is then to be read.
+ */
 const opened = [
   ['groups', 'New group', 'Name of the group'],
   ['rules', 'New rule', 'Kinds of data, counted together'],

@@ -107,7 +107,7 @@ t.test('for a report the figures are saved as CSV, and the chart as SVG and as P
       return make(blob);
     };
   }`);
-  /** What is saved last, as text. */
+  /** Last saved file, as text. */
   const saved = async (button: string, count: number) => {
     await tab.click(`main ::-p-text(${button})`);
     await tab.page.waitForFunction(`window.saved.length === ${count}`);

@@ -1,4 +1,4 @@
-/** What the history plot draws and says, without a browser. */
+/** Drawing and words of the history plot, without a browser. */
 
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What administrators' pages ask the daemon for, and in which order they show it. */
+/** Requests of administrators' pages to the daemon, and the order in which they show rows. */
 
 import t from 'tap';
 import { World } from '../api/world.ts';
@@ -48,7 +48,7 @@ t.test('a policy that the page has is not sent again until it is another one', a
   tab.page.on('response', response => {
     if (response.url().endsWith('/admin/quota/policy')) statuses.push(response.status());
   });
-  /** As when somebody comes back to the page, until it has asked so often. */
+  /** Comes back to the page until it has asked that many times. */
   const isAsked = (times: number) =>
     until(async () => {
       if (statuses.length >= times) return true;

@@ -63,7 +63,7 @@ t.test('on a phone an ordinary name breaks between its words, never inside one',
   }
 });
 
-/** Of each word of the name, wherever it stands in a table: in how many lines. */
+/** Lines that each word of the name takes, wherever it stands in a table. */
 function linesOfWords(name: string): string {
   return `[...document.querySelectorAll('td bdi, th bdi')]
     .filter(({ textContent }) => textContent === ${JSON.stringify(name)})

@@ -65,7 +65,7 @@ t.test('dead notices are shown with their fault, and sent again one by one or al
     world.must(201, 'POST', '/admin/quota/rules', { body: { name, limit: 1e9, subjects: ['size:all'] } });
   for (const name of ['one', 'two', 'three']) await rule(name);
   await until(() => (receiver.came.length >= 3 ? true : null));
-  // What waits for a webhook that is gone is given up at the next attempt.
+  // Notices that wait for a webhook that is gone are given up at the next attempt.
   world.reload({ 'webhook.other': hook });
   await until(async () => {
     const { json } = await world.must(200, 'GET', '/admin/quota/notices?state=dead');

@@ -1,4 +1,4 @@
-/** What users see of themselves and of their organizations, in Chromium. */
+/** Pages that users see of themselves and of their organizations, in Chromium. */
 
 import t from 'tap';
 import { endSessions, sessionsOf } from '../api/people.ts';

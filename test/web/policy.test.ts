@@ -1,4 +1,4 @@
-/** What the policy's pages do to a policy before the daemon sees it. */
+/** Edits of a policy on its pages, before the daemon sees it. */
 
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What a request for more is filled in with. */
+/** Values that a request for more is filled in with. */
 
 import t from 'tap';
 import { proposal } from '../../web/src/own/proposal.ts';

@@ -1,4 +1,4 @@
-/** What pages make of what the daemon says and of what is typed, without a browser. */
+/** Words and values that pages make of the daemon's answers and of input, without a browser. */
 
 import fc from 'fast-check';
 import t from 'tap';

@@ -80,7 +80,7 @@ t.test('from the refusal to the page, from the page to a smaller repository', as
   t.match(text, /<b>odd\\u\{202e\}\\u\{1b\}\[31m/);
   t.notMatch(text, /Reclaim now/);
   t.same(await barriersInAnyLook(tab), []);
-  // What the page says, as it says it, by the keyboard.
+  // The page's advice is typed as it stands, opened by the keyboard.
   await tab.page.focus('::-p-xpath(//summary[contains(., "How to delete it")])');
   await tab.page.keyboard.press('Enter');
   const line = await tab.page.$eval('details[open] pre', pre => pre.textContent);

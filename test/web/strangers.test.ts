@@ -1,4 +1,4 @@
-/** What strangers send, to Chromium and by it: names from a provider that lies, and pages of another site. */
+/** Input of strangers, to Chromium and by it: names from a provider that lies, and pages of another site. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

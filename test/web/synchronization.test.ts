@@ -25,14 +25,14 @@ for (const name of vectors.existingGroups.filter(group => !groups.includes(group
 const source = `/admin/auths/${signIns.id}`;
 const total = async () => (await signIns.events()).length;
 
-/** Who is signed in in this tab afterwards. */
+/** User who is signed in in this tab afterwards. */
 async function signIn(tab: Tab, name: string, claims: object): Promise<string> {
   provider.someone = { subject: `sub of ${name}`, claims: { preferred_username: name, ...claims } };
   await tab.go(signIns.begin.href);
   return String(await tab.page.evaluate('fetch("/api/v1/session").then(a => a.json()).then(s => s.login)'));
 }
 
-// Who is in no group yet comes for the first time; who is, has come before.
+// A user in no group yet comes for the first time; one in a group has come before.
 const known = await web.tab();
 t.equal(await signIn(known, 'known', {}), 'known');
 

@@ -1,4 +1,4 @@
-/** What a browser loads before it shows anything. */
+/** Weight of what a browser loads before it shows anything. */
 
 import { execFile } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';

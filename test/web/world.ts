@@ -118,7 +118,10 @@ const axeResults = z.object({
   violations: z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) })),
 });
 
-/** What keeps people out of the page as it is: axe's findings, and whether it is wider than the window. */
+/**
+ * Barriers that keep people out of the page as it is: axe's findings, and whether it is wider than the
+ * window.
+ */
 export async function barriers({ page }: Tab): Promise<readonly string[]> {
   if ((await page.evaluate('"axe" in window')) === false) await page.evaluate(axe);
   const { violations } = axeResults.parse(
@@ -132,8 +135,8 @@ export async function barriers({ page }: Tab): Promise<readonly string[]> {
 }
 
 /**
- * The same as the page looks on a desk and on a phone, light and dark; in an ordinary run light on a desk and
- * dark on a phone.
+ * Barriers of the page as it looks on a desk and on a phone, light and dark; in an ordinary run light on a
+ * desk and dark on a phone.
  */
 export async function barriersInAnyLook(tab: Tab): Promise<readonly string[]> {
   const found: string[] = [];

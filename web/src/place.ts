@@ -1,5 +1,6 @@
 /**
- * Where the app is: pages by their paths below the base URL, and links between them that load nothing again.
+ * Addresses of the app: pages by their paths below the base URL, and links between them that load nothing
+ * again.
  */
 
 import { navigate as push, usePathname, useSearch } from 'wouter-preact/use-browser-location';
@@ -30,7 +31,7 @@ export function usePlace(): Place | null {
   return placeOf(usePathname());
 }
 
-/** What stands behind the `?`, kept in the address so that it can be sent and come back to. */
+/** Query of the address. State is kept there so that it can be sent and come back to. */
 export function useQueryPart(): readonly [
   URLSearchParams,
   (changes: Readonly<Record<string, string>>) => void,

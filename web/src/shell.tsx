@@ -1,4 +1,4 @@
-/** What is around every page: the way to the others, and what has to be told whichever page it is. */
+/** Frame of every page: links to the others, and notices that appear on every page. */
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';

@@ -131,7 +131,7 @@ export class Metrics {
     this.#counter('softquota_collections_total').inc({ result: hasFailed ? 'failed' : 'done' });
   }
 
-  /** Whoever asks while it is being made gets the same. */
+  /** Makes the text. Callers that come while it is being made get that one. */
   text(): Promise<MetricsText> {
     this.#asked ??= this.#text().finally(() => {
       this.#asked = null;

@@ -1,4 +1,4 @@
-/** How much a push brings, as far as the daemon can see. */
+/** Estimates how many bytes a push brings. */
 
 import type { Quarantine } from '../../layout/index.ts';
 import type { RefChanges } from './lines.ts';
@@ -12,7 +12,7 @@ export interface Growth {
   readonly bytes: number;
   /** Null: nobody could read it, or git made none. */
   readonly quarantine: Quarantine | null;
-  /** By which its end is noticed; null: nothing can be watched. */
+  /** Name of the quarantine, by which the push's end is noticed; null: nothing can be watched. */
   readonly name: string | null;
 }
 

@@ -63,7 +63,7 @@ interface MeasuredPush {
   /** Names in the repository beside which those of the push may make a folder a repository. */
   readonly existing: readonly string[];
   readonly growth: Growth;
-  /** By which the push is known among those of its unit. */
+  /** Key of the push among those of its unit. */
   readonly key: string;
   readonly identity: string;
   /** On the clock. */

@@ -5,7 +5,7 @@
 
 import type { ConfigFacts } from './config.ts';
 
-/** How Gitaly names the directories above repositories. */
+/** Names that Gitaly gives the directories above repositories. */
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
 /**

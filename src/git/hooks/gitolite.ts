@@ -30,7 +30,7 @@ export interface Gitolite {
   link(): Promise<void>;
 }
 
-/** How the host's users are found, and who runs this. */
+/** Sources of the host's users and of the user who runs this; the system's unless given. */
 export interface UserLookup {
   readonly passwd?: string;
   readonly uid?: number;

@@ -4,7 +4,7 @@ import { isSubject, type Subject } from '../../quota/index.ts';
 import { readAddress } from './address.ts';
 import { type Captured, matchReading, type UrlTemplate } from './template.ts';
 
-/** What a route grows: a subject, `repository` for the repository's own one, or `none`: it grows nothing. */
+/** Subject that a route grows; `repository`: that of the repository; `none`: it grows nothing. */
 export type RouteSubject = Subject | 'repository' | 'none';
 
 export interface UploadRoute {
@@ -13,7 +13,7 @@ export interface UploadRoute {
   /** In capitals. */
   readonly methods: readonly string[];
   readonly subject: RouteSubject;
-  /** Whose it is where no template says so. */
+  /** Owner if no template names one. */
   readonly owner: string | null;
   /** Tells of a name, in lower case, that it stands where an owner would and is none. */
   readonly isNoOwner: (name: string) => boolean;

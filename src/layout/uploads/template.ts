@@ -80,7 +80,7 @@ export function matchReading(
   if (!query.every(([name, value]) => asked.getAll(name).some(each => isValue(each, value)))) {
     return null;
   }
-  // What was found not to match is not tried again, so that long addresses take no long time.
+  // A place that did not match is not tried again, so that long addresses take no long time.
   const failed = new Set<number>();
   const matchFrom = (segment: number, name: number): Captured | null => {
     const place = segment * (names.length + 1) + name;

@@ -73,7 +73,7 @@ t.test('whatever the places are named, what is written loads as what was found',
         configText(found, places, { mode: 'report', total: proposeTotal([], 0), hasWorker: true }),
       );
       const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
-      // What is too long for a socket is no question of writing.
+      // A path that is too long for a socket has nothing to do with how it is written.
       if (!loaded.ok && loaded.faults.every(({ message }) => message.includes('bytes long'))) return;
       if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
       const { config } = loaded;

@@ -170,7 +170,7 @@ t.test('a forge is recognised by its hooks alone, and by the app.ini that they n
   t.match(await look(join(folder, 'b/trees')), {
     layout: 'gitea',
     stores: [{ what: 'attachments', path: `${folder}/b/files`, bytes: 8 }],
-    // Whoever owns a repository can write its hooks, and must not choose the database that root asks.
+    // The owner of a repository can write its hooks, and must not choose the database that root asks.
     forge: { kind: 'gitea', configFile: null, passedOver: { file: ini, why: 'named-by-hook' } },
   });
 });

@@ -29,7 +29,7 @@ export function repository(path: string, bytes = 10, files: Readonly<Record<stri
 }
 
 export interface Tree {
-  /** What an administrator would name. */
+  /** Path that an administrator would name. */
   readonly given: string;
   /** The directory of the repositories. */
   readonly root: string;
@@ -139,7 +139,7 @@ export function sizesOf(directories: Iterable<string>): ReadonlyMap<string, numb
   return sizes;
 }
 
-/** What each owner has, and under null what has none. */
+/** Bytes of each owner, and under null those that nobody owns. */
 export function totalsOf({ owners }: Tree): ReadonlyMap<string | null, number> {
   const totals = new Map<string | null, number>();
   for (const [path, bytes] of sizesOf(owners.keys())) {

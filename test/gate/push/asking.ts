@@ -14,7 +14,7 @@ export function created(...names: readonly string[]): string {
   return names.map(name => `${zero} ${one} ${name}\n`).join('');
 }
 
-/** As mktemp of git names it. */
+/** Name of a quarantine, as git's mktemp makes it. */
 export function quarantineName(text: string): string {
   return `tmp_objdir-incoming-${createHash('sha1').update(text).digest('hex').slice(0, 6)}`;
 }

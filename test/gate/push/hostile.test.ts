@@ -1,4 +1,4 @@
-/** Whatever a pusher puts into the environment, the lines or the path: it is data. */
+/** Input of a pusher in the environment, the lines or the path: it is data. */
 
 import t from 'tap';
 import { isWithin, quarantinePath } from '../../../src/layout/index.ts';

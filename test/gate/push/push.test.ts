@@ -1,4 +1,4 @@
-/** What a push is told, and what counts because of it. */
+/** Answers to a push, and what counts because of it. */
 
 import t from 'tap';
 import { SoftquotaError } from '../../../src/errors.ts';

@@ -1,4 +1,4 @@
-/** The same question gets the same answer; pushes at once see each other. */
+/** Repeated questions get the first answer; pushes at once see each other. */
 
 import t from 'tap';
 import {

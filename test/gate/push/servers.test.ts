@@ -1,4 +1,4 @@
-/** Who acts, where, and where the objects are: by the variables of each server. */
+/** Actor, unit and objects of a push, by the variables of each server. */
 
 import { createHash } from 'node:crypto';
 import t from 'tap';

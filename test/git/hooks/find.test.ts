@@ -1,4 +1,4 @@
-/** Which directories are repositories that get the hooks. */
+/** Directories that are repositories and get the hooks. */
 
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

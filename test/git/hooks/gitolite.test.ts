@@ -1,4 +1,4 @@
-/** Where gitolite has its hooks, as whom it is asked, and what keeps ours from going there. */
+/** Hooks of gitolite: their place, the user who asks it, and what keeps ours from going there. */
 
 import { lstat, mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

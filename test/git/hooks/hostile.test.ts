@@ -20,7 +20,7 @@ async function hostile(t: Test) {
   const server = await Server.open(t);
   const repository = await server.repository('mallory/app.git');
   const at = (path: string): string => join(repository, path);
-  /** What all three say; a look that waited would let the test's time run out. */
+  /** Faults of all three commands; a look that waited would let the test's time run out. */
   const faults = async () => {
     const status = await hooksStatus([repository]);
     const installed = await installHooks([repository], { ...wanted, hookConf: server.noConf });

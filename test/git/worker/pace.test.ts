@@ -1,4 +1,4 @@
-/** How long the worker rests after its work. */
+/** Rest of the worker after its work. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What the worker says of a repository is always of what the repository is. */
+/** Reports of the worker on a repository always fit its present state. */
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -67,7 +67,7 @@ async function open(t: Test) {
   return { folder, path, clone, reclaim, next, push };
 }
 
-/** As if the last change were some time ago. */
+/** Waits until the last change is some time ago. */
 async function settle(path: string): Promise<void> {
   for (;;) {
     if ((await refsSignature(path))?.isSure === true) return;

@@ -73,7 +73,7 @@ export class World {
     return this.server.path('git', `${name}.git`);
   }
 
-  /** As a forge makes it: git first, its own hooks then. */
+  /** Makes a repository as a forge does: git first, its own hooks then. */
   async makeForge(name: string, template?: string): Promise<string> {
     const config = template === undefined ? [] : ['-c', `init.templateDir=${template}`];
     const made = await this.server.git([...config, 'init', '-q', '--bare', this.path(name)]);

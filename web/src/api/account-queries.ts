@@ -1,4 +1,4 @@
-/** What accounts' pages ask: tokens and sessions, one's own or, for administrators, anybody's. */
+/** Queries of accounts' pages: tokens and sessions, one's own or, for administrators, anybody's. */
 
 import { queryOptions } from '@tanstack/preact-query';
 import type { CreatedToken, NewToken, SessionRow, Token } from '../../../src/wire/index.ts';

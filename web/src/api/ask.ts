@@ -5,7 +5,7 @@ import { AskFailed } from './fault.ts';
 
 export interface Question {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** What is undefined is left out. */
+  /** Parameters of the address; undefined ones are left out. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
@@ -16,7 +16,7 @@ export interface Question {
 
 export interface Page<Entry> {
   readonly entries: readonly Entry[];
-  /** How many there are on all pages. */
+  /** Number of items on all pages. */
   readonly total: number;
 }
 
@@ -38,8 +38,8 @@ export async function ask<Answer = void>(
 }
 
 /**
- * The same of what may be long and seldom changes: where the daemon still has the version that is `held`,
- * that very object is given.
+ * Asks for an answer that may be long and seldom changes: if the daemon still has the version that is `held`,
+ * that very object is returned.
  */
 export async function askUnless<Answer extends { readonly version: string }>(
   held: Answer | undefined,

@@ -1,4 +1,4 @@
-/** What the page of OAuth2 sources asks and changes. */
+/** Queries and changes of the page of OAuth2 sources. */
 
 import { queryOptions } from '@tanstack/preact-query';
 import type { Event } from '../../../src/overview/event-shapes.ts';

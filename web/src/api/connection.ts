@@ -20,17 +20,17 @@ export const reachability = new Watched<Reachability>({ is: 'there' });
 /** True from the first question that was refused for want of a session until one is let in again. */
 export const signedOut = new Watched(false);
 
-/** Of the daemon that answered last, where it said. */
+/** Version of the daemon that answered last, if it said so. */
 export const daemonVersion = new Watched<string | null>(null);
 
-/** Since when the daemon's store takes nothing, as the daemon says; null: it takes what is written. */
+/** Time since which the daemon's store takes nothing, as the daemon says; null: it takes what is written. */
 export const storeAwaySince = new Watched<string | null>(null);
 
 let answeredAt: Date | null = null;
 let onReturn: () => void = () => {};
 let probe: ReturnType<typeof setTimeout> | null = null;
 
-/** What to do once the daemon answers again, or lets in again. */
+/** Registers an action for when the daemon answers again, or lets the user in again. */
 export function whenBack(act: () => void): void {
   onReturn = act;
 }

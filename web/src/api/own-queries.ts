@@ -10,7 +10,7 @@ import { live } from './client.ts';
 /** Oneself, or an organization that one owns. */
 export type Own = { readonly is: 'me' } | { readonly is: 'organization'; readonly name: string };
 
-/** Whose history: one's own, or as an administrator one owner's or that of all together. */
+/** Owner of a history: oneself, or as an administrator one owner or all together. */
 export type HistoryOf = Own | { readonly is: 'owner'; readonly name: string } | { readonly is: 'all' };
 
 /** The path of the quota of an owner. */

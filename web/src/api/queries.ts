@@ -87,7 +87,7 @@ export interface EventsAsked {
   readonly until?: string | undefined;
   readonly actor?: string | undefined;
   readonly q?: string | undefined;
-  /** How many at a time. */
+  /** Number of rows on a page. */
   readonly limit: number;
 }
 

@@ -13,7 +13,7 @@ export const ownRequestsQuery = (own: Own) =>
     refetchInterval: live(),
   });
 
-/** So much more, in bytes, until then, in ISO 8601. */
+/** Bytes to add to a limit, until a time in ISO 8601. */
 export interface More {
   readonly bytes: number;
   readonly until: string;

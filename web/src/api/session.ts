@@ -1,4 +1,4 @@
-/** Who is signed in. */
+/** Session of the user who is signed in. */
 
 import { queryOptions, useQuery } from '@tanstack/preact-query';
 import type { Session } from '../../../src/wire/index.ts';

@@ -1,4 +1,4 @@
-/** What the sign-in page asks before anybody is signed in. */
+/** Queries of the sign-in page, before anybody is signed in. */
 
 import { queryOptions } from '@tanstack/preact-query';
 import type { OfferedSource } from '../../../src/wire/index.ts';

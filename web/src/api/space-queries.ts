@@ -1,4 +1,4 @@
-/** What takes the space in repositories, and the collection of garbage there. */
+/** Queries for what takes the space in repositories, and the collection of garbage there. */
 
 import { keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type { ReclaimRun, SpaceAnswer } from '../../../src/wire/index.ts';
@@ -6,7 +6,7 @@ import { ask } from './ask.ts';
 import { live, refresh } from './client.ts';
 import { type Own, quotaOf } from './own-queries.ts';
 
-/** Whose repositories: one's own, or as an administrator those of one owner. */
+/** Owner of the repositories: oneself, or as an administrator one owner. */
 export type SpaceOf = Own | { readonly is: 'owner'; readonly name: string };
 
 export interface SpaceAsked {

@@ -1,4 +1,4 @@
-/** What pasted claims would change by a source as it is typed, without changing it. */
+/** Shows what pasted claims would change by a source as it is typed, without changing it. */
 
 import { useState } from 'preact/hooks';
 import type { TriedSynchronization } from '../../../src/wire/index.ts';

@@ -103,7 +103,7 @@ export function mappingSeen(text: string, quotaGroups: ReadonlySet<string>): Map
   return { faults: [], unknown: [...quotaGroupsIn(mapped.mapping)].filter(name => !quotaGroups.has(name)) };
 }
 
-/** What was pasted as claims; null: it is no JSON object. */
+/** Claims in a pasted text; null if it is no JSON object. */
 export function claimsIn(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);

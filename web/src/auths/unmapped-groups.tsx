@@ -1,4 +1,4 @@
-/** Which claimed groups do nothing here, since the mapping of a source does not name them. */
+/** Lists claimed groups that do nothing here, since the mapping of a source does not name them. */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { Source } from '../../../src/wire/index.ts';

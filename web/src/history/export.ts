@@ -30,7 +30,7 @@ const beside = 12;
 
 export interface ImageText {
   readonly title: string;
-  /** What the colours mean, each with the figure at the end. */
+  /** Meaning of the colours, each with the figure at the end. */
   readonly legend: readonly { readonly words: string; readonly colour: string }[];
 }
 
@@ -76,7 +76,7 @@ export function chartSvg(chart: SVGSVGElement, { title, legend }: ImageText): st
   return new XMLSerializer().serializeToString(image);
 }
 
-/** The same as PNG, twice as fine as on the screen. */
+/** Turns an SVG chart into a PNG, twice as fine as on the screen. */
 export async function chartPng(svg: string): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;

@@ -1,5 +1,5 @@
 /**
- * Where everything in a plot of usage over time stands, in pixels from its upper left corner.
+ * Positions of everything in a plot of usage over time, in pixels from its upper left corner.
  *
  * Two pictures of the same figures: by kind, areas on top of each other; and against the limit, a line for
  * all kinds together, with the limit and, dashed, the present growth up to the day on which the limit is
@@ -31,14 +31,14 @@ export interface Plot {
   };
   /** From the lowest up; empty against the limit. */
   readonly bands: readonly { readonly leaf: Leaf; readonly path: string }[];
-  /** Of all kinds together. */
+  /** Path of the line of all kinds together. */
   readonly total: string;
   readonly limitAt: number | null;
   /** Dashed; null: the limit is not come to, or there is none. */
   readonly ahead: string | null;
   readonly sizes: readonly Tick[];
   readonly times: readonly Tick[];
-  /** Where each point stands, in their order. */
+  /** Horizontal position of each point, in their order. */
   readonly across: readonly number[];
   /** The height of all kinds together, of each point. */
   readonly heights: readonly number[];
@@ -55,10 +55,10 @@ const sizeTicks = 4;
 const dayMs = 86_400_000;
 /** The limit is not the picture's edge. */
 const roomAbove = 1.05;
-/** Of the time that is shown, behind the last point. */
+/** Part of the shown time that the dashed line may run beyond the last point. */
 const farthestAhead = 0.5;
 
-/** Of two points or more. */
+/** Draws a history of two points or more. */
 export function plotOf(history: History, picture: Picture, { width, height }: Frame): Plot {
   const { points } = history;
   const times = points.map(({ at }) => Date.parse(at));
@@ -125,7 +125,7 @@ export function totalOf({ bytes }: HistoryPoint): number {
   return bytes.reduce((sum, each) => sum + each, 0);
 }
 
-/** What is to be drawn as the limit; null: there is none, or nothing may be stored at all. */
+/** Limit that is drawn; null if there is none, or nothing may be stored at all. */
 export function limitIn({ growth }: History): number | null {
   const limit = growth?.limit ?? null;
   return limit === null || limit <= 0 ? null : limit;
@@ -138,7 +138,7 @@ interface Now {
   readonly limit: number;
 }
 
-/** Where the dashed line ends. */
+/** End of the dashed line. */
 function aheadOf({ growth }: History, { first, last, total, limit }: Now) {
   const reached = growth?.reached_at ?? null;
   if (growth === null || growth.per_day <= 0 || total >= limit) return null;
@@ -154,7 +154,10 @@ const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-di
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const month = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
 
-/** As exact as they are apart: hours, with the day at midnight; days; months. */
+/**
+ * Words of the time axis, as exact as the distance of the ticks: hours, with the day at midnight; days;
+ * months.
+ */
 function timeTicks(dates: readonly Date[]): readonly { readonly date: Date; readonly words: string }[] {
   const apart = (dates[1]?.getTime() ?? 0) - (dates[0]?.getTime() ?? 0);
   const format = apart > 27 * dayMs ? month : day;

@@ -1,4 +1,4 @@
-/** What to do to use less, the kind of data that takes most first, and whom to ask. */
+/** Advice on how to use less, the kind of data that takes most first, and whom to ask. */
 
 import type { Leaf, Usage } from '../../../src/quota/index.ts';
 import { Kind } from '../parts/bar.tsx';
@@ -7,7 +7,7 @@ import { Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { portions } from '../usage.ts';
 
-/** Of all that is stored: what is less frees next to nothing. */
+/** Share of all stored bytes from which advice is given: less frees next to nothing. */
 const worthwhile = 0.05;
 
 const inRepositories =

@@ -1,4 +1,4 @@
-/** What an owner sees of themselves, or of an organization: as it is now, and as it changes. */
+/** Usage that owners see of themselves, or of an organization: as it is now, and as it changes. */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';

@@ -1,4 +1,4 @@
-/** What is decided for an owner, told once for all kinds of data that the same rule decides for alike. */
+/** Decisions for an owner, listed once for all kinds of data that one rule decides for alike. */
 
 import {
   type Leaf,
@@ -16,7 +16,7 @@ export type StatedVerdict = OwnReport['decisions'][string];
 export interface Ruling {
   readonly verdict: StatedVerdict;
   readonly leaves: readonly Leaf[];
-  /** The same kinds, in the fewest subjects. */
+  /** Kinds of data that the rule decides for, in the fewest subjects. */
   readonly subjects: readonly Subject[];
 }
 
@@ -35,7 +35,7 @@ export function rulingsIn(decisions: OwnReport['decisions']): readonly Ruling[] 
   return [...alike.values()].map(each => ({ ...each, subjects: fewest(each.leaves) }));
 }
 
-/** The same kinds of data, in as few subjects as there can be. */
+/** Covers the kinds of data by as few subjects as there can be. */
 export function fewest(subjects: readonly Subject[]): readonly Subject[] {
   return subjectsWithin(subjects.reduce((mask, subject) => mask | leafMask(subject), 0));
 }
@@ -45,7 +45,7 @@ export function listWords(subjects: readonly Subject[]): string {
   return subjects.map(subjectWords).join(', ');
 }
 
-/** Of several, the one that matters most. */
+/** Returns the worst of several states. */
 export function worstState(rulings: readonly Ruling[]): OwnerState {
   const all = new Set(rulings.map(({ verdict }) => verdict.state));
   return ownerStatesWorstFirst.find(state => all.has(state)) ?? 'ok';

@@ -15,7 +15,7 @@ import { Page } from '../parts/page.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 
-/** What is open: a new source, or one by its id. */
+/** Form that is open: a new source, or one by its id. */
 type Open = 'new' | number | null;
 
 export function Auths() {

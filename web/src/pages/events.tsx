@@ -1,4 +1,4 @@
-/** What happened: refusals, thresholds reached, changes of policy. The address has what is asked. */
+/** Page of events: refusals, thresholds reached, changes of policy. The address has the filter. */
 
 import { useState } from 'preact/hooks';
 import type { EventKind } from '../../../src/overview/event-shapes.ts';

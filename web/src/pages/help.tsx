@@ -1,4 +1,4 @@
-/** What each page shows, and how to do there what one comes for. */
+/** Page that says what each page shows, and how to do there what one comes for. */
 
 import { useEffect } from 'preact/hooks';
 import { useSession } from '../api/session.ts';
@@ -11,7 +11,7 @@ interface Section {
   readonly title: string;
   readonly isForAdministrators?: boolean;
   readonly text: readonly string[];
-  /** The same at a terminal. */
+  /** Commands that do it at a terminal. */
   readonly commands?: readonly string[];
 }
 

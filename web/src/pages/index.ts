@@ -1,4 +1,4 @@
-/** What each page draws. `name` is that of the address, empty where there is none. */
+/** Components of the pages. `name` is that of the address, empty if there is none. */
 
 import type { FunctionComponent } from 'preact';
 import type { PageId } from '../../../src/wire/pages.ts';

@@ -1,4 +1,4 @@
-/** What one uses oneself, and the organizations whose usage one may see. */
+/** Page of one's own usage, and of the organizations whose usage one may see. */
 
 import { useSession } from '../api/session.ts';
 import { OwnMails } from '../own/own-mails.tsx';

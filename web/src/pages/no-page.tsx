@@ -1,4 +1,4 @@
-/** Where there is nothing to show. */
+/** Page for addresses that have nothing to show. */
 
 import { Page } from '../parts/page.tsx';
 import { to } from '../place.ts';

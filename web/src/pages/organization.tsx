@@ -1,4 +1,4 @@
-/** What an organization uses, for who owns it. */
+/** Page of an organization's usage, for its owners. */
 
 import { OwnUsage } from '../own/own-usage.tsx';
 import { Name } from '../parts/name.tsx';

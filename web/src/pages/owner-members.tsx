@@ -1,4 +1,4 @@
-/** Who belongs to an organization; its owners see its quota. */
+/** Members of an organization; its owners see its quota. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,7 @@
-/** What takes the space in an owner's repositories, and what frees it; for the owner and for administrators. */
+/**
+ * Page of what takes the space in an owner's repositories, and what frees it; for the owner and for
+ * administrators.
+ */
 
 import { useSession } from '../api/session.ts';
 import type { SpaceOf } from '../api/space-queries.ts';

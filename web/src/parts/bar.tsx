@@ -69,7 +69,7 @@ function barWords(usage: Usage, total: number): string {
     .join(', ');
 }
 
-/** How full a limit is: as a percentage, and as a bar under it that is full at the limit. */
+/** Shows how full a limit is: as a percentage, and as a bar under it that is full at the limit. */
 export function Fullness({ used, limit, state }: UseProps & { readonly state?: OwnerState }) {
   const percent = <Percent used={used} limit={limit} />;
   if (used === null || limit === null || limit <= 0) return percent;
@@ -98,7 +98,7 @@ export function Kind({ leaf }: KindProps) {
   );
 }
 
-/** What there is of each kind. */
+/** Lists the bytes of each kind of data. */
 export function Legend({ usage }: { readonly usage: Usage }) {
   return (
     <ul class="legend">

@@ -73,17 +73,17 @@ function handOnFrom(focused: HTMLElement): void {
 export interface ConfirmProps {
   /** The question: `Delete the group free?` */
   readonly title: string;
-  /** What will happen, and what will not. */
+  /** Text that says what will happen, and what will not. */
   readonly children: ComponentChildren;
-  /** What the button says: `Delete the group`. */
+  /** Words on the button: `Delete the group`. */
   readonly action: string;
   /** It cannot be taken back. */
   readonly isDangerous?: boolean;
-  /** What is in it can be done; left out: always. */
+  /** True if the input is complete and can be used; always true if left out. */
   readonly isReady?: boolean;
   /** Does it; where it rejects the dialog says why, and stays. */
   readonly act: () => Promise<unknown>;
-  /** What is told once it is done: `The group is gone.` */
+  /** Words that are announced once it is done: `The group is gone.` */
   readonly done: string;
   /** It is done, or was given up. */
   readonly onClose: (isDone: boolean) => void;

@@ -68,7 +68,7 @@ export interface ChangedProps {
   /** The effect on the owners: `newly refused`. */
   readonly what: string;
   readonly owners: Simulation['refused'];
-  /** Which of the two decisions is shown. */
+  /** Decision that is shown: that before, or that after. */
   readonly side: 'before' | 'after';
   /** It would be so, and is not yet. */
   readonly isFuture?: boolean;

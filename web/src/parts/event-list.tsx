@@ -18,7 +18,7 @@ import { Table } from './table.tsx';
 
 export interface EventListProps {
   readonly asked: EventsAsked;
-  /** Whose they are is clear. */
+  /** Hides the owners, for a list of one owner's events. */
   readonly isOfOne?: boolean;
 }
 

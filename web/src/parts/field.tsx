@@ -48,7 +48,7 @@ export function Field(props: FieldProps) {
 
 export interface SizeFieldProps {
   readonly label: string;
-  /** As it is typed; `sizeIn` reads it. */
+  /** Text as typed; `sizeIn` reads it. */
   readonly value: string;
   readonly onInput: (text: string) => void;
 }
@@ -87,7 +87,7 @@ export function sizeIn(text: string): number | null {
 export interface CheckProps {
   /** May be a name: it is shown harmless. */
   readonly label: string;
-  /** What more there is to say of it. */
+  /** Further explanation of the field. */
   readonly note?: string;
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;

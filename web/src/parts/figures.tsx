@@ -20,7 +20,7 @@ export interface UseProps {
   readonly limit: number | null;
 }
 
-/** How full a limit is: `92 %`; a dash where there is none. */
+/** Share of a limit that is used: `92 %`; a dash if there is no limit. */
 export function Percent({ used, limit }: UseProps) {
   const percent = used === null || limit === null ? '-' : formatUse(used, limit).percent;
   return <span class="percent">{percent === '-' ? '–' : percent}</span>;

@@ -14,7 +14,7 @@ import { colourOf, Kind } from './bar.tsx';
 import { Size, timeWords, Use } from './figures.tsx';
 
 export interface HistoryPlotProps {
-  /** Of two points or more. */
+  /** History of two points or more. */
   readonly history: History;
   readonly picture: Picture;
   /** Below it. */
@@ -115,7 +115,7 @@ const farStep = 10;
 
 interface ReaderProps {
   readonly plot: Plot;
-  /** Which point is read. */
+  /** Index of the point that is read out. */
   readonly read: number;
   readonly words: string;
   readonly onRead: (read: number | null) => void;
@@ -219,7 +219,7 @@ function Readings({ history, picture, read, isLast }: ReadingsProps) {
   );
 }
 
-/** What is read out at the line. */
+/** Words that are read out for the point at the line. */
 function wordsAt({ leaves, points }: History, read: number): string {
   const point = points[read];
   if (point === undefined) return '';
@@ -230,7 +230,7 @@ function wordsAt({ leaves, points }: History, read: number): string {
   return `${timeWords(new Date(point.at))}: ${[`${formatBytes(totalOf(point))} in total`, ...parts].join(', ')}`;
 }
 
-/** What the picture shows, for who does not see it. */
+/** Description of the picture, for people who do not see it. */
 function summary(history: History): string {
   const { points } = history;
   const [first] = points;

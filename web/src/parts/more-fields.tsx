@@ -1,4 +1,4 @@
-/** How much more, and until when: two fields that requests, grants and allowances have alike. */
+/** Two fields of requests, grants and allowances: how much more, and until when. */
 
 import { Field, SizeField } from './field.tsx';
 import type { TypedMore } from './typed-more.ts';

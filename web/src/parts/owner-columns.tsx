@@ -1,4 +1,4 @@
-/** What every table of owners says of each, and how it is sorted by that. */
+/** Columns of every table of owners, and how they sort. */
 
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { OwnerRow } from '../../../src/wire/index.ts';

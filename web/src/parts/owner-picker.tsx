@@ -12,7 +12,7 @@ import { useSettled } from './settled.ts';
 
 export interface OwnerPickerProps {
   readonly label: string;
-  /** What it means that nobody is chosen. */
+  /** Words for the case that nobody is chosen. */
   readonly none?: string;
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;

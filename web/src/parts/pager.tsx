@@ -1,4 +1,4 @@
-/** Where one is in a long list, and the way on. */
+/** Position in a long list, and the way on. */
 
 import { counted } from './figures.tsx';
 
@@ -7,7 +7,7 @@ export interface PagerProps {
   readonly page: number;
   readonly pageSize: number;
   readonly total: number;
-  /** What is listed: `['owner', 'owners']`. */
+  /** Words for the items: `['owner', 'owners']`. */
   readonly of: readonly [one: string, several: string];
   readonly onPage: (page: number) => void;
 }

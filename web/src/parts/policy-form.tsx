@@ -20,11 +20,11 @@ import { Fault } from './states.tsx';
 export interface PolicyFormProps {
   /** In force. */
   readonly policy: WholePolicy;
-  /** What is in the form; null while it cannot be taken. */
+  /** Policy of the form; null while its input is invalid. */
   readonly edited: WholePolicy | null;
-  /** What the button says: `Create the group`. */
+  /** Words on the button: `Create the group`. */
   readonly action: string;
-  /** What is told once it is saved. */
+  /** Words that are announced once it is saved. */
   readonly done: string;
   readonly onSaved: () => void;
   readonly onCancel: () => void;
@@ -39,7 +39,8 @@ export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, ch
   const [failure, setFailure] = useState<unknown>(null);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    // What opened it is gone while it is there, and so is it afterwards.
+    // The button that opened the form is not there while the form is, so the heading takes the focus
+    // afterwards.
     form.current?.querySelector('input')?.focus();
     return () => document.querySelector('h1')?.focus({ preventScroll: true });
   }, []);

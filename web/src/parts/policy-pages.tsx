@@ -15,7 +15,7 @@ import { Page, Panel } from './page.tsx';
 import { PolicyConfirm } from './policy-confirm.tsx';
 import { Answered, Empty } from './states.tsx';
 
-/** What a form says when it is done with. */
+/** Callbacks for the end of a form. */
 export interface FormEnds {
   readonly onSaved: (name: string) => void;
   readonly onCancel: () => void;
@@ -64,7 +64,7 @@ export interface PolicyPieceProps<Piece> {
   readonly shown: (policy: WholePolicy, piece: Piece) => ComponentChildren;
   /** The policy as it is once this is deleted. */
   readonly without: (policy: WholePolicy) => WholePolicy;
-  /** What deleting it does besides. */
+  /** Other effects of deleting it. */
   readonly deleting: (piece: Piece) => ComponentChildren;
 }
 

@@ -107,7 +107,7 @@ function Sure({ event, events, policy, edited, onClose }: SureProps) {
   );
 }
 
-/** What is done to undo it. */
+/** Verbs for undoing each action. */
 const verbs: Readonly<Record<PolicyEvent['action'], string>> = {
   created: 'Delete',
   edited: 'Change back',

@@ -6,7 +6,7 @@ import type { Rule } from '../../../src/wire/index.ts';
 import { Choice, Field, SizeField, sizeIn } from './field.tsx';
 import { SubjectPicker } from './subject-picker.tsx';
 
-/** As it is typed. */
+/** Input of the form, as typed. */
 export interface TypedRule {
   readonly name: string;
   readonly size: string;

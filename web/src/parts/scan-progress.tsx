@@ -1,4 +1,4 @@
-/** How far a scan has come. */
+/** Progress of a scan. */
 
 import { printable } from '../../../src/text/index.ts';
 import type { ScanReport } from '../../../src/wire/index.ts';

@@ -1,4 +1,4 @@
-/** Where a user is signed in, and the way to end that. */
+/** Sessions of a user, and the way to end them. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

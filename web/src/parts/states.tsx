@@ -1,4 +1,4 @@
-/** What a page shows where it has no figures: not yet, none, or not to be had. */
+/** Content of a page that has no figures: not yet, none, or not to be had. */
 
 import type { ComponentChildren } from 'preact';
 import { faultOf, wordsOf } from '../api/fault.ts';
@@ -30,7 +30,7 @@ export function Fault({ of }: { readonly of: unknown }) {
   );
 }
 
-/** Of a query, as far as the states need it. */
+/** Part of a query that the states need. */
 export interface Asked {
   readonly error: unknown;
   readonly refetch: () => unknown;
@@ -38,7 +38,7 @@ export interface Asked {
 
 export interface FailedProps {
   readonly query: Asked;
-  /** What could not be had: `the owners`. */
+  /** Name of what could not be loaded: `the owners`. */
   readonly what: string;
 }
 
@@ -60,7 +60,7 @@ export function Failed({ query, what }: FailedProps) {
 export interface AnsweredProps<Data> {
   readonly query: Asked & { readonly data: Data | undefined };
   readonly what: string;
-  /** How much room to hold. */
+  /** Number of rows to reserve space for. */
   readonly rows?: number;
   readonly children: (data: Data) => ComponentChildren;
 }

@@ -25,7 +25,7 @@ export interface Sorting {
 }
 
 export interface TableProps<Row> {
-  /** What it is a table of, for who does not see it. */
+  /** Subject of the table, for people who do not see it. */
   readonly caption: string;
   /** The first says what a row is about. */
   readonly columns: readonly Column<Row>[];

@@ -16,7 +16,7 @@ import { Table } from './table.tsx';
 export interface TokensProps {
   /** The login. */
   readonly user: string;
-  /** Whose they are is an administrator, whose tokens may give more. */
+  /** The account is an administrator's, whose tokens may give more. */
   readonly isAdmin: boolean;
 }
 
@@ -113,7 +113,9 @@ export function Tokens({ user, isAdmin }: TokensProps) {
   );
 }
 
-/** What a new token may do, as it is chosen; administrators may choose the last one, too. */
+/**
+ * Scopes that a new token may get, by the words to choose from; administrators may choose the last one, too.
+ */
 const choices: readonly { readonly words: string; readonly scopes: NewToken['scopes'] }[] = [
   { words: 'Full account access', scopes: ['all'] },
   { words: 'See the usage of the account', scopes: ['read:user'] },

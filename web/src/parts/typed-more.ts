@@ -1,4 +1,4 @@
-/** How much more, and until when, as it is typed. */
+/** Amount and end of a request or a grant, as typed. */
 
 import { parseSize } from '../../../src/text/index.ts';
 

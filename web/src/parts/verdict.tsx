@@ -6,7 +6,7 @@ import { Fullness } from './bar.tsx';
 import { Size, Time, Use } from './figures.tsx';
 import { Name } from './name.tsx';
 
-/** How it stands with an owner: as it does with the kind of data in the worst state. */
+/** State of an owner: that of the kind of data in the worst state. */
 export function State({ state }: { readonly state: OwnerState }) {
   if (state === 'over') return <span class="mark bad">✕ over the limit</span>;
   if (state === 'grace') return <span class="mark near">! over the limit, in its grace</span>;

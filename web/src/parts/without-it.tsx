@@ -1,4 +1,4 @@
-/** Whom a rule or a group hits: what would be different now without it. */
+/** Owners that a rule or a group bears on: decisions that would differ without it. */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { WholePolicy } from '../../../src/wire/index.ts';

@@ -6,7 +6,7 @@ export type ReadPolicy =
   | { readonly ok: true; readonly policy: NewWholePolicy }
   | { readonly ok: false; readonly reason: string };
 
-/** What is wrong inside the lists is for the daemon to say, which knows everything that can be. */
+/** Reads a policy file as far as its shape; the daemon checks the lists. */
 export function readPolicy(text: string): ReadPolicy {
   let document: unknown;
   try {
@@ -32,7 +32,7 @@ export function readPolicy(text: string): ReadPolicy {
   return { ok: true, policy: { rules, groups } };
 }
 
-/** The same, to be tried. */
+/** Turns a policy into a draft that can be tried. */
 export function trialOf({ rules, groups }: NewWholePolicy): DraftPolicy {
   return {
     rules,

@@ -27,7 +27,7 @@ export function restored(policy: WholePolicy, events: readonly PolicyEvent[]): R
   const undone = events.filter(isRestorable);
   const why = undone.flatMap(event => changedSince(policy, event) ?? heldBack(event) ?? []);
   if (why.length > 0) return { is: 'refused', why };
-  // As they were made, rules before the groups that have them, and groups before those who are in them.
+  // The order of creation: rules before groups that have them, and groups before their members.
   const steps = undone.toReversed().toSorted((a, b) => order.indexOf(a.what) - order.indexOf(b.what));
   const edited = steps.reduce(withBefore, policy);
   const lacking = lackingIn(edited, undone);
@@ -99,7 +99,7 @@ function withBefore(policy: WholePolicy, { what, name, before }: PolicyEvent): W
   return withGroupsOf(policy, named, new Set(groupsIn(before) ?? []));
 }
 
-/** What the restored groups and owners need and is not there. */
+/** Names what the restored groups and owners need and no longer exists. */
 function lackingIn(policy: WholePolicy, events: readonly PolicyEvent[]): readonly string[] {
   const rules = new Set(policy.rules.map(({ name }) => name));
   const groups = new Set(policy.groups.map(({ name }) => name));

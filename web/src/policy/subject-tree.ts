@@ -23,7 +23,7 @@ function branch(subject: Subject): Branch {
   return { subject, below: below.map(branch) };
 }
 
-/** How much of a subject these ones take in. */
+/** Tells how much of a subject the chosen ones cover. */
 export function tickOf(chosen: readonly RuleSubject[], subject: Subject): Tick {
   const all = maskOf(chosen);
   const own = leafMask(subject);

@@ -1,4 +1,4 @@
-/** What another policy would change, asked of the daemon before anything is saved; and the saving. */
+/** Trial of a policy: the daemon says what it would change before anything is saved. Also saves it. */
 
 import { queryOptions } from '@tanstack/preact-query';
 import type { DraftPolicy, NewWholePolicy, ReplacedPolicy, Simulation } from '../../../src/wire/index.ts';

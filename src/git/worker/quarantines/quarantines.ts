@@ -127,7 +127,7 @@ export class Quarantines {
     return this.#stop.signal.aborted;
   }
 
-  /** Where somebody pushes is looked at whatever the pass over all others takes. */
+  /** Looks often at repositories that somebody pushes to, however long the pass over all others takes. */
   async #lookOften(): Promise<void> {
     const pace = new Pace(restPerWork, this.#stop.signal);
     while (!this.#isStopped) {
@@ -148,7 +148,7 @@ export class Quarantines {
     }
   }
 
-  /** Whatever comes into `objects` or leaves it changes that directory. */
+  /** Looks at every repository whose `objects` directory changed, since a new quarantine changes its time. */
   async #passOver(pace: Pace): Promise<void> {
     const fresh: string[] = [];
     // A quarantine that is there at the start may be old.

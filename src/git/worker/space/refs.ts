@@ -41,7 +41,7 @@ const several = -1;
 interface Reached {
   readonly bytes: number;
   readonly objects: number;
-  /** How long it took to find out. */
+  /** Milliseconds that the search took. */
   readonly tookMs: number;
 }
 

@@ -54,7 +54,7 @@ export async function writeBitmap(view: RepositoryView, limits: RunLimits): Prom
     await repack(view, [], limits);
     await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress'], limits);
   } catch (error) {
-    // Such as an object that no pack has: measuring goes on without one.
+    // Without a bitmap (an object may be in no pack), measuring goes on, only slower.
     if (!(error instanceof UnusableRepository)) throw error;
   }
 }

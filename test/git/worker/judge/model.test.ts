@@ -1,6 +1,6 @@
 /**
- * Whatever an owner over the limit pushes: what the refs reach never grows, and no push is refused that would
- * have made it less. The second is found out by the same push into a copy without hooks.
+ * Pushes of an owner over the limit: what the refs reach never grows, and no push is refused that would have
+ * made it less. The second is found out by the same push into a copy without hooks.
  */
 
 import { rm, writeFile } from 'node:fs/promises';

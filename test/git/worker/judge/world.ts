@@ -30,12 +30,12 @@ export class World {
   readonly work: string;
   readonly tasks = new WorkerTasks(() => 'mark');
   readonly judgements: Judgements;
-  /** How pushes that bring something are decided: all pass, or they are judged so. */
+  /** Manner of judging pushes that bring something; null: all pass. */
   over: Manner | null = null;
   /** Names of refs that the server hides. */
   hidden: readonly string[] = [];
   judgeMs = 60_000;
-  /** What was said to pushers, the last behind. */
+  /** Texts for pushers, the last behind. */
   readonly said: string[] = [];
   asked = 0;
   worker: Worker | null = null;
@@ -145,7 +145,7 @@ export class World {
     if (push.code !== 0) throw new Error(push.stderr);
   }
 
-  /** What the last push was told. */
+  /** Text for the last push. */
   get last(): string {
     return this.said.at(-1) ?? '';
   }
@@ -199,7 +199,7 @@ export class World {
     const signal = AbortSignal.timeout(this.judgeMs);
     const { hidden, judgements } = this;
     const task = { unit: this.bare, quarantine, lines, manner: this.over, hidden, execPath };
-    // What brings no object passes, unless it brings back what nothing reaches.
+    // A push that brings no object passes, unless it brings back what nothing reaches.
     const objects = await this.run('find', [
       join(this.bare, 'objects', quarantine ?? ''),
       '-type',

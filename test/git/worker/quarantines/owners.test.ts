@@ -1,4 +1,4 @@
-/** Which quarantines a living process may own. */
+/** Quarantines that a living process may own. */
 
 import t from 'tap';
 import { heldQuarantines, type KnownOwners } from '../../../../src/git/worker/quarantines/owners.ts';

@@ -1,4 +1,4 @@
-/** What broken pushes leave behind goes; what a push uses stays. */
+/** Quarantines of broken pushes go; those that a push uses stay. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

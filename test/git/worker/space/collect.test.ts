@@ -1,4 +1,4 @@
-/** What is reachable is measured exactly, and what is not goes only when nothing can need it any more. */
+/** Reachable bytes are measured exactly, and unreachable ones go only when nothing can need them any more. */
 
 import { access, copyFile, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';

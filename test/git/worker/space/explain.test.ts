@@ -1,7 +1,4 @@
-/**
- * What is said to free so much frees so much: each kind of advice is taken, and the disk says what came of
- * it.
- */
+/** Predictions of freed bytes are true: each kind of advice is taken, and the disk says what came of it. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * What is said to free so much frees so much within five percent: in made repositories, in the sources of
- * packages as their releases, and in this project's own history.
+ * Predictions of freed bytes are true within five percent: in made repositories, in the sources of packages
+ * as their releases, and in this project's own history.
  */
 
 import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
@@ -48,7 +48,7 @@ async function made(t: Test, seed: number): Promise<Repository> {
     await repository.commit({ [name]: 2000 + upTo(200_000), note: 20 });
   }
   await repository.push('refs/heads/*:refs/heads/*', 'refs/tags/*:refs/tags/*');
-  // What somebody deleted.
+  // The branch is pushed and deleted again.
   await repository.commit({ 'data/deleted': 100_000 });
   await repository.push('HEAD:refs/heads/deleted');
   await repository.push(':refs/heads/deleted');

@@ -11,7 +11,7 @@ import { spaceReport } from '../../../../src/wire/index.ts';
 import { run } from '../../../hooks/world.ts';
 import { limits, program, type Repository } from './world.ts';
 
-/** As after an expiry that is over. */
+/** Settings at a time when the expiry is over. */
 const later = { expireMs: 600_000, limits, now: () => Date.now() + 86_400_000 };
 
 export async function explained(repository: Pick<Repository, 'path'>) {
@@ -69,7 +69,7 @@ export async function predictions(
   return found;
 }
 
-/** As git filter-repo does it, with what is part of git: all refs without the files. */
+/** Removes files from all refs, as git filter-repo does it, with what is part of git. */
 async function removeFiles(path: string, names: readonly string[]): Promise<void> {
   const exported = await run('git', ['fast-export', '--all', '--signed-tags=strip', '--no-data'], {
     cwd: path,

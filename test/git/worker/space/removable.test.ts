@@ -1,4 +1,4 @@
-/** Whether the worker may remove what a repack replaces, as a user who is not root. */
+/** Removal of what a repack replaces, by a worker that is not root. */
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync } from 'node:fs';

@@ -31,7 +31,7 @@ export class Repository {
     return repository;
   }
 
-  /** The same at another place. */
+  /** Repository at another path. */
   at(path: string): Repository {
     return new Repository(this.server, path, this.clone);
   }
