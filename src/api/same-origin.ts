@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Such a request changes nothing, whoever had a browser send it. */
+/** Safe methods change nothing, whoever had a browser send the request. */
 export function isSafeMethod(method: string): boolean {
   return safeMethods.has(method);
 }

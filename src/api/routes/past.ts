@@ -15,7 +15,7 @@ interface Against {
 
 type Services = Pick<ApiServices, 'history' | 'ledger' | 'now' | 'totals'>;
 
-/** How long a page waits for a changed policy to be held against all owners. */
+/** Milliseconds that a page waits for a changed policy to be held against all owners. */
 const countingMs = 1000;
 
 /** The history of one owner, with the growth against the limit for everything. */
