@@ -1,4 +1,4 @@
-/** How quickly usage grows, in words. */
+/** Growth of usage, in words. */
 
 import { formatBytes } from '../text/index.ts';
 import type { Growth } from '../wire/index.ts';

@@ -1,4 +1,4 @@
-/** How much more, and until when, as people type it. */
+/** Options for how much more, and until when, as people type it. */
 
 import { type Command, Option } from 'commander';
 import { duration } from '../config/index.ts';
