@@ -7,7 +7,7 @@ import * as kind from './kinds.ts';
 
 const forgeKey = keysOfSection('forge');
 
-/** Where a forge's database is. The password in it must not be shown. */
+/** Address of a forge's database. The password in it must not be shown. */
 const databaseAddress = kind.textKind(
   z
     .string()
