@@ -5,10 +5,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 
-/**
- * How long a transaction waits for the shared store, in milliseconds: whoever asks is answered within two
- * seconds.
- */
+/** Milliseconds that a transaction waits for the shared store, so that it is answered within two seconds. */
 export const deadlineMs = 1700;
 
 export const notBegun = 'the shared store did not answer in time: nothing was changed. Try again';
@@ -38,8 +35,7 @@ export class Deadline {
   async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
     const begun = performance.now();
     const { promise: over, reject } = Promise.withResolvers<never>();
-    // Where this process itself was held up, the answer lies there already, and is read before what is
-    // immediate.
+    // After a hold-up of this process the answer is there already, and is read before immediates run.
     const giveUp = () => reject(new SoftquotaError('store_away', refusal));
     const timer = setTimeout(() => setImmediate(giveUp), Math.max(this.#leftMs, 0));
     try {

@@ -61,7 +61,7 @@ export class Documents {
   readonly #lineage = new Lineage();
   readonly #recentEvents = new RecentEvents();
   readonly #queues = new LineQueues();
-  /** How often each line was changed here. */
+  /** Number of times that each line was changed here. */
   #moves: Readonly<Record<Line, number>> = { policy: 0, account: 0 };
   readonly #movesNow = () => this.#moves;
 
@@ -162,8 +162,8 @@ export class Documents {
   }
 
   /**
-   * As `transact`, for a change that may be large: it is drafted in slices, so that nothing else waits for
-   * that, and again where what it was drafted on changes meanwhile.
+   * Runs a change that may be large, otherwise like `transact`: it is drafted in slices, so that nothing else
+   * waits for it, and again if what it was drafted on changes meanwhile.
    */
   transactInSlices<T>(change: LongChange<T>, by: Author | null = null): Promise<T> {
     const deadline = new Deadline(deadlineMs);
@@ -176,7 +176,7 @@ export class Documents {
     });
   }
 
-  /** As `dryRun`, for a change that may be large. */
+  /** Drafts a change that may be large, otherwise like `dryRun`. */
   dryRunInSlices<T>(change: LongChange<T>): Promise<T> {
     return workUpToDate(() => change(this.#begin(this.#options.now())), this.#movesNow);
   }

@@ -15,7 +15,7 @@ export type LongChange<T> = (transaction: Transaction) => Work<T>;
 export interface DraftBasis {
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
   readonly standing: ReplicaStanding | null;
-  /** How often each line had been changed by then. */
+  /** Number of times that each line had been changed by then. */
   readonly moves: Readonly<Record<Line, number>>;
 }
 

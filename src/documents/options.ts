@@ -6,7 +6,7 @@ import type { OwnerRegistry } from './owner-registry.ts';
 
 /** The usage that documents have to know of. */
 export interface UsageOfOwners {
-  /** How many units an owner has, on all hosts. */
+  /** Number of units of an owner, on all hosts. */
   unitCountOf(ownerKey: string): number;
   /** Tells whether anything is stored or reported of an owner. */
   hasUsage(ownerKey: string): boolean;

@@ -11,7 +11,7 @@ import {
   type VolatileChange,
 } from '../store/index.ts';
 
-/** Where transactions are written first when several hosts share the documents. */
+/** Store that transactions are written to first when several hosts share the documents. */
 export interface SharedDocuments {
   /**
    * Gives where the store stands with the change; null: another change came first. Rejects with `store_away`.
@@ -27,7 +27,7 @@ export interface SharedDocuments {
   takeLease(name: string): Promise<boolean>;
 }
 
-/** Where the documents in force stand in the shared store. */
+/** Position in the shared store of the documents in force. */
 export interface ReplicaStanding {
   readonly position: Position;
   /** Null: the last change of each line is not known yet. */
