@@ -9,11 +9,11 @@ import { OwnerRows } from './owner-rows.ts';
 import type { ForgeMembers, ForgeOwner } from './picture.ts';
 import type { PartSums } from './sums.ts';
 
-/** Where more have changed, it is no matter of names. */
+/** Number of changed names that are handled one by one, at most. */
 const mostChangedNames = 10_000;
 const ownersAtOnce = 1000;
 
-/** What is new after a reading. */
+/** Changes that a reading found. */
 export interface News {
   /** The owners who are new, or other than before, as JSON: some at a time. */
   owners: readonly Uint8Array[];

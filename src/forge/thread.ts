@@ -30,7 +30,7 @@ export class ForgeThread {
   readonly #schema: ForgeSchema;
   #reading: ForgeReading;
   #due: DueParts<string>;
-  /** Of the figures that were told last. */
+  /** Digest of the figures that were reported last. */
   #digest = '';
 
   constructor({ settings, seed }: ThreadSettings, env: NodeJS.ProcessEnv) {
@@ -118,7 +118,7 @@ export class ForgeThread {
 
   *#told(news: News, full: boolean): Generator<Chunk, void> {
     for (const packed of news.owners) {
-      // As the reading packed them.
+      // The reading packed them.
       const owners = JSON.parse(new TextDecoder().decode(packed)) as ForgeOwner[];
       yield { is: 'owners', owners };
     }
