@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 
 export interface Signed {
-  /** The same however often it is sent. */
+  /** Id that stays however often the notice is sent. */
   readonly id: string;
   /** Whole seconds since 1970. */
   readonly timestamp: number;
