@@ -5,10 +5,10 @@ import { type Claims, namesInClaim } from './claim-names.ts';
 
 export const missingClaims = ['remove', 'keep'] as const;
 
-/** What follows where the claim is absent: that nobody belongs to anything, or nothing at all. */
+/** Effect of an absent claim: nobody belongs to anything, or nothing changes. */
 export type MissingClaim = (typeof missingClaims)[number];
 
-/** What a source says of quota groups. */
+/** Rules of a source about quota groups. */
 export interface ClaimRules {
   /** Null: groups are not synchronized. */
   readonly groupClaim: string | null;
@@ -24,15 +24,15 @@ export interface Synchronization {
    * name them; `off`: the source names no claim.
    */
   readonly outcome: 'synchronized' | 'kept' | 'overage' | 'off';
-  /** As they were claimed. */
+  /** Names as they were claimed. */
   readonly claimed: readonly string[];
-  /** What the user is in afterwards; this and all that follow by name. */
+  /** Groups of the user afterwards; this and all that follow by name. */
   readonly groups: readonly string[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
   /** Mapped and claimed, but there is no such quota group. */
   readonly skipped: readonly string[];
-  /** What of the claim could not be understood. */
+  /** Parts of the claim that could not be understood. */
   readonly ignored: readonly string[];
 }
 

@@ -9,7 +9,7 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
   );
   const [first, second] = markers;
   const both = isObject(first) && isObject(second) ? { ...first, ...second } : (second ?? first);
-  // What cannot be read stands for every claim, and is not to be covered by what can.
+  // A marker that cannot be read stands for every claim, and must not be covered by one that can.
   const marker = isObject(second) && first !== undefined && !isObject(first) ? first : both;
   return { ...idToken, ...userinfo, ...(markers.length === 0 ? {} : { _claim_names: marker }) };
 }

@@ -1,4 +1,4 @@
-/** Where a provider is, and what it is known by. */
+/** Address of a provider, and the issuer that it is known by. */
 
 import { isIPv4 } from 'node:net';
 
@@ -25,7 +25,7 @@ export function isSafeAddress(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 
-/** What a provider is known by, whichever of its two addresses is given: without a slash at its end. */
+/** Issuer of a provider, whichever of its two addresses is given: without a slash at its end. */
 export function issuerOf(address: string): string {
   const { href } = new URL(address);
   let issuer = href.endsWith(wellKnown) ? href.slice(0, -wellKnown.length) : href;
@@ -33,7 +33,7 @@ export function issuerOf(address: string): string {
   return issuer;
 }
 
-/** Where a provider tells what it is like. */
+/** Address of a provider's metadata. */
 export function discoveryOf(address: string): URL {
   return new URL(issuerOf(address) + wellKnown);
 }
