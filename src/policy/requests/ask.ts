@@ -20,7 +20,7 @@ export interface NewRequest {
   readonly owner: string;
   readonly askedBy: { readonly id: number; readonly name: string };
   readonly bytes: number;
-  /** Milliseconds since 1970; null: whoever grants it says. */
+  /** Milliseconds since 1970; null: the administrator sets it when granting. */
   readonly until: number | null;
   readonly why: string;
 }

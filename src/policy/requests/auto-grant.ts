@@ -7,7 +7,7 @@ import type { RequestEntry } from './list.ts';
 export interface AutoGrant {
   /** The most that is granted. */
   readonly bytes: number;
-  /** For so many milliseconds, at most. */
+  /** Milliseconds that it is granted for, at most. */
   readonly forMs: number;
   /** Once in so many milliseconds for each owner. */
   readonly everyMs: number;
