@@ -13,7 +13,7 @@ const mostWantedShare = 0.5;
 const betweenLooksMs = 400;
 /** A walker that waits so long for one answer may have met a disk that hangs, which gets no more walkers. */
 const longWaitMs = 100;
-/** After so long without a look, walkers may have had nothing to do. */
+/** Milliseconds without a look after which walkers may have had nothing to do. */
 const oldMs = 2000;
 
 interface Look {
