@@ -16,7 +16,7 @@ type PendingNamed<Names, Item> = Map<string, { readonly names: Names; readonly i
 type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
 type ShareNames = Pick<ShareRecord, 'ownerKey' | 'host'>;
 
-/** The same for no other two; quickly made, for a hundred thousand may wait at once. */
+/** Key of a pair, unique and quickly made, for a hundred thousand may wait at once. */
 const both = (one: string, other: string) => `${one.length}:${one}${other}`;
 
 /** Events are not held in memory; so many wait at most. */
@@ -108,7 +108,8 @@ export class PendingWrites {
     move(this.units, taken.units, most - taken.size);
     move(this.roots, taken.roots, most - taken.size);
     move(this.deltas, taken.deltas, most - taken.size);
-    // What was told comes before that it was told, so that a crash in between has it told again.
+    // Events go before the levels that say they were told, so that a crash in between has them told
+    // again.
     move(this.events, taken.events, most - taken.size);
     move(this.levels, taken.levels, most - taken.size);
     if (taken.size < most) {

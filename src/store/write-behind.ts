@@ -56,7 +56,7 @@ export class WriteBehind {
     return this.#away.current;
   }
 
-  /** How many records wait to be written. */
+  /** Number of records that wait to be written. */
   get waiting(): number {
     return this.#pending.size;
   }
@@ -120,12 +120,12 @@ export class WriteBehind {
     } catch (error) {
       if (!isRefused(error)) {
         this.#failed(error);
-        // Whether the store is back is found out by trying, not by the next one who asks.
+        // Trying again finds out that the store is back, without waiting for the next write.
         this.#start();
       }
       throw error;
     }
-    // Where the same unit waits, that is older.
+    // A waiting record of such a unit is older.
     for (const id of changes.goneUnits ?? []) this.#pending.units.delete(id);
     for (const { id } of changes.units ?? []) this.#pending.units.delete(id);
     if (this.#away.current !== null) this.#wake.abort();
