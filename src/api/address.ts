@@ -1,4 +1,4 @@
-/** Where a request seems to come from. */
+/** Finds the address that a request seems to come from. */
 
 import type { Socket } from 'node:net';
 import { comesFrom } from '../service/index.ts';

@@ -94,7 +94,7 @@ function api({ routes, authenticate, browsers, services, downloads }: Applicatio
       const route = atPath.get(methodOf(request));
       const asker = askerOf(request, response, options);
       if (route === undefined) {
-        // Who has no good token learns nothing, not even which methods there are.
+        // A caller without a good token learns nothing, not even which methods there are.
         if (![...atPath.values()].every(isForAnybody)) await asker.caller();
         throw wrongMethod(request, response, [...atPath.keys()]);
       }
@@ -122,7 +122,7 @@ function api({ routes, authenticate, browsers, services, downloads }: Applicatio
   return router;
 }
 
-/** Where the store lies, and what is the matter with it, is told to administrators. */
+/** Only administrators are told where the store lies, and what is the matter with it. */
 function asToldTo(caller: Caller, error: unknown): unknown {
   if (!(error instanceof SoftquotaError) || !isOfStore(error) || caller.mayRead('admin')) return error;
   return new SoftquotaError(error.code, 'the store cannot be written at the moment: try again soon', {
@@ -196,7 +196,7 @@ function answer(route: Route, request: Request, response: Response, body: unknow
   else response.json(body);
 }
 
-/** As RFC 9110, 13.1.2 has it: a weak validator is as good, and `*` is held by whoever holds anything. */
+/** Compares by RFC 9110, 13.1.2: a weak validator is as good, and `*` stands for any. */
 function holds(request: Request, etag: string): boolean {
   const held = request.get('If-None-Match') ?? '';
   if (held.length > longestValidators) {

@@ -21,7 +21,7 @@ export interface AskerOptions {
 
 /** The browser that a request may come from. */
 export interface Browser {
-  /** Where it seems to be. */
+  /** Address that it seems to have. */
   readonly address: string;
   /** The session that it holds, good or not. */
   readonly held: string | null;
@@ -34,7 +34,7 @@ export interface Asker {
   readonly browser: Browser | null;
   /** Throws `not_permitted` where it is no request of a page of ours. */
   mustBeOurPage(): void;
-  /** As of now. Rejects with `unauthenticated`, `slowed`, or `not_permitted`. */
+  /** Caller as of now. Rejects with `unauthenticated`, `slowed`, or `not_permitted`. */
   caller(): Promise<Caller>;
 }
 
@@ -80,7 +80,7 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Such a request changes nothing, whoever had a browser send it. */
+/** Safe methods change nothing, whoever had a browser send the request. */
 function isSafeMethod(method: string): boolean {
   return safeMethods.has(method);
 }

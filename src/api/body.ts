@@ -7,10 +7,10 @@ import { SoftquotaError } from '../errors.ts';
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 
-/** How long a body may be, where its route says nothing else. */
+/** Length of a body, at most, unless its route says otherwise. */
 export const usualBytes = mebibyte;
 
-/** How long a body may be that is read before anybody is known to have sent it. */
+/** Length of a body, at most, that is read before its sender is known. */
 export const strangersBytes = 4 * kibibyte;
 
 /** A document of which a value takes fewer bytes on average is none that anybody means. */

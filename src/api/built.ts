@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { systemCode } from '../errors.ts';
 import { packageDirectory } from '../package.ts';
 
-/** Where `npm run build` puts it. */
+/** Folder that `npm run build` writes. */
 export const builtFolder = fileURLToPath(new URL('dist/web', packageDirectory));
 
 export interface BuiltFile {
   readonly bytes: Buffer;
-  /** The same, compressed; null where there is none. */
+  /** Compressed content; null if there is none. */
   readonly br: Buffer | null;
   readonly gzip: Buffer | null;
 }

@@ -7,7 +7,7 @@ interface SessionCookieHeader {
   read(header: string | undefined): string | null;
   /** A `Set-Cookie` header's value. */
   set(held: SessionCookie): string;
-  /** The same, for a browser that is to hold nothing any more. */
+  /** Value of a `Set-Cookie` header that makes a browser forget the cookie. */
   clear(): string;
 }
 
@@ -23,7 +23,7 @@ export function sessionCookie(baseUrl: string): SessionCookieHeader {
   const attributes = `Path=${pathname}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
     read: header => {
-      // Of several the first is that of the longest path.
+      // Browsers send the cookie with the longest path first.
       const pairs = (header ?? '').split(';').map(pair => pair.trim());
       return pairs.find(pair => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
     },

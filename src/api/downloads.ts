@@ -12,9 +12,9 @@ import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 
 export interface DownloadLimits {
-  /** How many are sent at a time. */
+  /** Number of downloads at a time. */
   readonly most: number;
-  /** After so long without a byte taken the asker is left. */
+  /** Milliseconds without a byte taken after which the download is given up. */
   readonly quietMs: number;
 }
 
@@ -45,7 +45,7 @@ export class Downloads {
     try {
       await pipeline(Readable.from(lines), response);
     } catch (error) {
-      // What was sent cannot be taken back: a broken connection says that it is not all.
+      // Bytes that were sent cannot be taken back: a broken connection says that it is not all.
       if (!response.destroyed) throw error;
     } finally {
       this.#count -= 1;

@@ -33,7 +33,7 @@ function fieldOf(path: readonly PropertyKey[], part: string): string {
   return path.length === 0 ? part : path.map(String).join('.');
 }
 
-/** For what a schema has no words of its own. */
+/** Words for faults that a schema has no words of its own for. */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     const wanted = `expected ${articled(issue.expected)}`;

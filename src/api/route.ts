@@ -57,7 +57,7 @@ interface Described {
   readonly access?: Requirement;
   /** Statuses of refusals besides those that follow from what the route takes. */
   readonly faults?: readonly (401 | 404 | 409 | 422 | 429 | 503)[];
-  /** How long a body may be; 1 MiB unless something larger is said, and 4 KiB where anybody may send it. */
+  /** Length of a body, at most; 1 MiB unless a larger one is given, and 4 KiB where anybody may send it. */
   readonly mostBytes?: number;
   /** The name of the body's schema, where a long one is read on a thread. */
   readonly longBody?: LongBodySchema;
@@ -114,7 +114,7 @@ export type RouteOutcome =
   | { readonly is: 'answer'; readonly body: unknown }
   | { readonly is: 'lines'; readonly lines: AsyncIterable<string> };
 
-/** As the framework sees it. */
+/** Route in the form that the framework uses. */
 export interface Route extends Described {
   readonly method: Method;
   readonly access: Requirement;
@@ -156,7 +156,7 @@ export function route<
         query: incoming.query,
         body: json,
       });
-      // The same: each part is what its schema, or `nothing`, gives.
+      // Each part has the type that its schema, or `nothing`, gives.
       const answered = await definition.handle(input as Input<Params, Query, Body>, call);
       return { is: 'answer', body: answered };
     },

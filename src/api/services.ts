@@ -47,7 +47,7 @@ interface DatedReport {
   report(): SpaceReport;
 }
 
-/** What the limits promise beside what the disks have. */
+/** Promise of the limits beside what the disks have. */
 export interface Outlook {
   readonly promisedBytes: number;
   readonly unlimitedOwners: number;
@@ -90,7 +90,7 @@ export interface ApiServices extends FaultServices {
   readonly autoCreate: boolean;
   /** Faults of this installation, as far as the daemon knows them. */
   findings(): Promise<readonly ListedFinding[]>;
-  /** Of these disks. */
+  /** Predicts when these disks are full. */
   outlook(disks: readonly WatchedDisk[]): Promise<Outlook>;
   /** The disks with less free space than is wanted. */
   shortDisks(): readonly { readonly path: string; readonly state: 'full' | 'low' }[];

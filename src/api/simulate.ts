@@ -128,7 +128,7 @@ function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison 
   const areAlike = (was: readonly CompiledGroup[], is: readonly CompiledGroup[]) =>
     was.length === is.length && was.every((group, at) => isGroupAlike(group, is[at]));
   return (was, is) =>
-    // Where some only report, the groups in force are made for each owner.
+    // With rules in report mode, the groups in force are made for each owner.
     was.reporting === undefined &&
     is.reporting === undefined &&
     areAlike(was.assigned, is.assigned) &&

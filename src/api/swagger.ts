@@ -12,7 +12,7 @@ import { type RequestHandler, Router, static as staticFiles } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { packageDirectory } from '../package.ts';
 
-/** Where `npm run build` puts Swagger UI; a package has it beside the compiled daemon. */
+/** Folder that `npm run build` puts Swagger UI into; a package has it beside the compiled daemon. */
 const builtFolder = fileURLToPath(new URL('dist/swagger', packageDirectory));
 
 const page = `<!doctype html>

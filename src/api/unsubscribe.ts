@@ -39,7 +39,7 @@ export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageO
   };
   const change: RequestHandler = async (request, response) => {
     const id = ownerOf(request.query.token);
-    // What is sent says no more than the address does, and is not read.
+    // The body says no more than the address does, and is not read.
     request.resume();
     const known = documents.owners.byId(id);
     const by = { ownerId: id, name: known?.name ?? null, tokenId: null };

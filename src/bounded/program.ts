@@ -24,7 +24,7 @@ interface RunOptions {
 
 export interface ProgramOptions extends RunOptions {
   readonly env?: Stage['env'];
-  /** How much it may print. */
+  /** Bytes that it may print. */
   readonly mostBytes?: number;
 }
 

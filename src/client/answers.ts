@@ -30,7 +30,7 @@ export interface QuotaGrace {
 
 /** A refusal by a rule in report mode: recorded, and let through. */
 export interface QuotaReport {
-  /** The same as in `QuotaStanding`. */
+  /** Figures as in `QuotaStanding`. */
   readonly used: number | null;
   readonly limit: number | null;
   readonly group: string | null;

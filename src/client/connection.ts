@@ -43,8 +43,8 @@ export class GateConnection {
   readonly #timeoutMs: number;
   readonly #kept = new Agent({ keepAlive: true, maxSockets: mostConnections });
   /**
-   * For what must not happen twice: the daemon may close a connection that stayed open at the moment in which
-   * it is used again, and nobody could tell whether the request was read.
+   * Agent for requests that must not happen twice: the daemon may close a connection that stayed open at the
+   * moment in which it is used again, and nobody could tell whether the request was read.
    */
   readonly #fresh = new Agent({ maxSockets: mostConnections });
   #isClosed = false;

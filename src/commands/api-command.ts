@@ -35,7 +35,7 @@ interface ApiCommand<Answer, Options> extends Help {
   readonly body?: (options: Options, ...args: string[]) => unknown;
   /** Asks what one route alone does not answer; takes the place of `route`. */
   readonly ask?: (client: DaemonClient, options: Options, ...args: string[]) => Promise<Answer>;
-  /** What `--json` prints; the answer unless given. */
+  /** Prints with `--json`; the answer unless given. */
   readonly json?: (answer: Answer) => unknown;
   /** Whole lines, or a list of lines that are still to be escaped. */
   readonly text?: (answer: Answer, options: Options, ...args: string[]) => string | readonly string[];

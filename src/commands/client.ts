@@ -22,7 +22,7 @@ interface Answered<Json> {
   readonly json: Json;
 }
 
-/** Where calls go to. A daemon of ours is taken at its word: its answers are of the types of its routes. */
+/** Client of the API. A daemon of ours is taken at its word: its answers are of the types of its routes. */
 export interface DaemonClient {
   /** The answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
   ask<Json = unknown>(call: ApiCall): Promise<Answered<Json>>;
@@ -50,7 +50,7 @@ export function adminClient(config: () => Config): DaemonClient {
   return clientAt(
     { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, headers: authorization() },
     `${pathname.replace(/\/$/, '')}/api/v1`,
-    // Whoever wrote a password into it does not want it shown.
+    // The address may have a password, which must not be shown.
     `${protocol}//${host}${pathname}`,
   );
 }
@@ -167,7 +167,7 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Daemon
           resolve(response);
         },
       );
-      // As long as something comes or goes it may take, as a large backup does.
+      // A long answer, such as a backup, may take as long as something comes or goes.
       request.setTimeout(answerMs, giveUp);
       // But not connecting, which that leaves out, and not headers that never end.
       const connecting = setTimeout(giveUp, answerMs);

@@ -25,7 +25,7 @@ import { followScan } from './progress.ts';
 
 export interface Measured {
   readonly scan: ScanReport;
-  /** How many there are. */
+  /** Number of owners. */
   readonly owners: number;
   /** The largest first; a thousand at most. */
   readonly largest: readonly OwnerRow[];
@@ -49,7 +49,7 @@ export async function measureFirst(
   const { log, flush } = createLogger({ level: 'error', format: 'pretty' });
   const own = onOwnSockets(config, folder);
   try {
-    // What the service manager may have handed to this process is not meant for this daemon.
+    // The environment may hold sockets of the service manager, which are not meant for this daemon.
     const daemon = await Daemon.start({ config: own, env: {}, log });
     try {
       return await measured(localAdminClient(own), () => daemon.firstForgeReading());

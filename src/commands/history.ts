@@ -42,7 +42,7 @@ function historyText({ leaves, points, growth }: History): string {
   return `${shown}${growth === null ? '' : `${growthText(growth)}\n`}`;
 }
 
-/** How quickly usage grows, in words. */
+/** Words for the growth of usage. */
 export function growthText({ per_day: perDay, since, reached_at: reachedAt }: Growth): string {
   const days = `a day since ${since.slice(0, 10)}`;
   if (perDay === 0) return `Usage has not changed since ${since.slice(0, 10)}.`;

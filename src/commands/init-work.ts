@@ -37,7 +37,7 @@ export interface InitTask {
   readonly worker: boolean;
 }
 
-/** What is printed, and the hooks to be installed; null: none would be run. */
+/** Output, and the hooks to be installed; null: none would be run. */
 export interface Initialised extends Printed {
   readonly hooks: Pick<Extract<HooksTask, { readonly act: 'install' }>, 'roots' | 'options'> | null;
 }

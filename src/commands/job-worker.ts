@@ -12,7 +12,7 @@ import { watchStreams } from './streams.ts';
 
 watchStreams();
 process.once('message', (order: JobOrder) => void work(order));
-// Where nobody listens any more, nobody wants the work done either.
+// Nobody wants the work done if nobody listens any more.
 process.once('disconnect', () => process.exit());
 
 async function work({ job, hung }: JobOrder): Promise<void> {

@@ -43,9 +43,9 @@ interface JobOutcome<Result> {
 }
 
 const minuteMs = 60_000;
-/** How long each may take; the first measurement is a part of `init`. */
+/** Time limit of each; the first measurement is a part of `init`. */
 const longestMs = { doctor: 1.5 * minuteMs, hooks: 60 * minuteMs, init: 24 * 60 * minuteMs } as const;
-/** How often disks are asked meanwhile. */
+/** Pause between two questions to disks meanwhile. */
 const askAgainMs = minuteMs / 2;
 /** In this time a process that is done ends by itself, unless one of its threads waits for a disk. */
 const graceMs = 1000;

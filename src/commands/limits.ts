@@ -35,7 +35,7 @@ export function ruleText(rule: Omit<Rule, 'name'>): string {
   return [limits, ...termsText(rule)].join(', ');
 }
 
-/** What a rule has besides its limit; none where all is as configured and in force. */
+/** Terms of a rule besides its limit; none if all is as configured and in force. */
 export function termsText({ grace, grace_most: most, mode }: Omit<Rule, 'name'>): readonly string[] {
   const reach = most === undefined ? '' : `up to ${most} over`;
   const time = grace === undefined ? '' : grace === 0 ? 'no grace' : `grace ${duration.print(grace * 1000)}`;

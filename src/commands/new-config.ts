@@ -32,8 +32,8 @@ interface NewPlaces extends ConfigPlaces {
 const systemFile = '/etc/softquota/app.ini';
 
 /**
- * Where the data of a configuration go: root's of /etc/softquota into the system's places, all others beside
- * the file. `gid`: the group that has to reach the gate.
+ * Paths of a configuration's data: root's of /etc/softquota in the system's places, all others beside the
+ * file. `gid`: the group that has to reach the gate.
  */
 export function placesFor(file: string, gid: number, trustedGroup: string | null): NewPlaces {
   const uid = process.getuid?.() ?? -1;
@@ -74,13 +74,13 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
     adminSocket: null,
     socketGroup,
     trustedGroup,
-    // Who asks the gate has to get through to it, and no further.
+    // Users of the gate have to get through to it, and no further.
     directories: [{ path: data, mode: socketGroup === null ? 0o700 : 0o711 }],
     account: uid === 0 ? ownerOf(data) : null,
   };
 }
 
-/** Whom a directory belongs to, if it is there and is somebody else's than root's. */
+/** Owner of a directory, if it is there and is somebody else's than root's. */
 function ownerOf(directory: string): NewPlaces['account'] {
   const about = statSync(directory, { throwIfNoEntry: false });
   return about === undefined || about.uid === 0 ? null : { uid: about.uid, gid: about.gid };

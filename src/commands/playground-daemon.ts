@@ -51,7 +51,7 @@ export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
   return { ended, stop };
 }
 
-/** What is set for another daemon is not meant for this one. */
+/** Removes settings that are meant for another daemon. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SOFTQUOTA_')));
 }

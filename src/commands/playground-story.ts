@@ -5,12 +5,12 @@ import { shellQuoted } from '../text/index.ts';
 import type { World } from './playground-world.ts';
 
 export interface Scene {
-  /** What is shown, in a line. */
+  /** Title of the step, in a line. */
   readonly title: string;
   /** One line for a shell. */
   readonly line: string;
   readonly succeeds: boolean;
-  /** What its output holds. */
+  /** Pattern that its output matches. */
   readonly shows: RegExp;
 }
 

@@ -91,7 +91,7 @@ function contentOf({ rules, users }: WholeGroup): string {
   return `${rules.length === 0 ? 'no rules' : counted('rule', rules)}; ${users.length === 0 ? 'nobody' : counted('user', users)}`;
 }
 
-/** So many are named, the rest only counted. */
+/** Number of names that are listed; others are only counted. */
 const mostNames = 8;
 
 function counted(what: string, names: readonly string[]): string {

@@ -73,8 +73,8 @@ function jsonIn(shown: string, text: string): unknown {
 }
 
 /**
- * The same policy has the same text, with a line for each rule and each user, so that what was changed can be
- * seen in a history. Without users, an import leaves those in a group who are in it.
+ * Writes a policy as text. Equal policies have equal texts, with a line for each rule and each user, so that
+ * changes can be seen in a history. Without users, an import leaves those in a group who are in it.
  */
 export function policyText({ rules, groups }: WholePolicy, withUsers: boolean): string {
   const texts = groups.map(({ name, rules: named, users }) => {

@@ -47,7 +47,7 @@ export async function importPolicy(
 ): Promise<number> {
   const { json = false, dryRun = false, yes = false, createUsers = false } = options;
   const before = await policyInForce(client);
-  // Of what was looked at, so that nothing is changed that nobody has seen.
+  // The version is that of the shown policy, so that nothing is changed that nobody has seen.
   const body = { ...wanted, version: before.version };
   const after = await sendPolicy(client, body, { dryRun: true, createUsers });
   const difference = differenceOf(before, after);
@@ -80,7 +80,7 @@ export function policyInFile(file: string): NewWholePolicy {
   return { rules, groups };
 }
 
-/** Whoever is yet to be created stores nothing, and no trial knows of them. */
+/** Users who are yet to be created store nothing, and no trial knows of them. */
 function withoutCreated({ rules, groups, created_users }: ReplacedPolicy): Omit<WholePolicy, 'version'> {
   const created = new Set(created_users);
   return {

@@ -54,7 +54,7 @@ async function serve(
     log.fatal({ err: error }, 'internal error (please report it)');
     void leave(exitCodes.internal);
   });
-  // What failed somewhere and was not waited for leaves all else as it was: no reason to stop answering.
+  // A failure that nobody waited for leaves all else as it was: no reason to stop answering.
   process.on('unhandledRejection', error => {
     log.error({ err: error }, 'internal error (please report it); the daemon continues');
   });

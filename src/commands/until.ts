@@ -1,4 +1,4 @@
-/** How much more, and until when, as people type it. */
+/** Options for how much more, and until when, as people type it. */
 
 import { Option } from 'commander';
 import { duration } from '../config/index.ts';

@@ -1,5 +1,5 @@
 /**
- * How many columns a terminal gives a text, of whatever script.
+ * Number of columns that a terminal gives a text, of whatever script.
  *
  * An entry of its own: the library takes as long to load as a fifth of a command, and few texts need it.
  */

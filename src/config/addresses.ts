@@ -12,7 +12,7 @@ function isHost(text: string): boolean {
   return (hostName.test(text) && !/^[\d.]+$/.test(text)) || isIP(text) !== 0;
 }
 
-/** Where to listen: an address, or a name of this host. */
+/** Address to listen on: an IP address, or a name of this host. */
 export const listenAddress: ValueType<string> = textKind(
   z
     .string()
@@ -68,7 +68,7 @@ const storeRests: Readonly<Record<string, RegExp>> = {
   'redis+cluster': /^\/?$/,
 };
 
-/** Where the shared store is. The password in it must not be shown: see `maskPassword`. */
+/** Address of the shared store. The password in it must not be shown: see `maskPassword`. */
 export const storeAddress: ValueType<string> = textKind(
   z.string().trim().refine(isStoreAddress, 'not an address of a store'),
   'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, redis+sentinel://H1:P,H2:P/MASTER/0 or redis+cluster://H1:P,H2:P, each with USER:PASSWORD@, percent-encoded, before the host where needed',

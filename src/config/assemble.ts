@@ -147,7 +147,7 @@ function refuseSharingAlone(config: Config, values: Values): void {
 /** The other hosts have to read what one host encrypts. */
 function refuseUnsharedKey(config: Config, values: Values): void {
   const { secretKeys } = config.security;
-  // Where what is given is no key, that is the fault.
+  // A value that is no key is its own fault.
   if (config.store.adapter === 'sqlite' || secretKeys.length > 0 || values.isFaulty(security.secretKeys))
     return;
   const where =

@@ -65,7 +65,7 @@ export interface Config {
     /** The worker sees all of git's processes. */
     readonly alone: boolean;
   };
-  /** What a reverse proxy asks. */
+  /** Settings for reverse proxies. */
   readonly gate: {
     readonly presets: readonly PresetName[];
     /** Begins with a slash. */
@@ -84,9 +84,9 @@ export interface Config {
   readonly events: { readonly keepMs: number };
   /** The newest first; none: what is kept under `dataPath`. */
   readonly security: { readonly secretKeys: readonly string[] };
-  /** What stays free on each file system; null: nothing has to. */
+  /** Space that stays free on each file system; null: none has to. */
   readonly disk: { readonly minFree: FreeSpaceSetting | null };
-  /** Whoever sends `token` may read them; null: only this host's own programs. */
+  /** Metrics. Clients that send `token` may read them; null: only this host's own programs. */
   readonly metrics: { readonly enabled: boolean; readonly token: string | null };
   /** The `[webhook.NAME]` sections, by name. */
   readonly webhooks: readonly WebhookSettings[];
@@ -95,7 +95,7 @@ export interface Config {
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' };
 }
 
-/** What notices tell. */
+/** Types of notices. */
 export const noticeTypes = [
   'threshold',
   'grace',

@@ -99,7 +99,7 @@ export const webhookSections: Section = {
 const routeDoc =
   'A route of your own, with any name: uploads to these addresses are asked about. Routes are asked in the order of the file, those that only the environment names after them by name, and those of PRESET last.';
 
-/** What stands for all sections whose names an administrator chooses. */
+/** Section that stands for all whose names an administrator chooses. */
 export const routeSections: Section = {
   name: 'gate.NAME',
   doc: routeDoc,

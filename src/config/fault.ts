@@ -3,7 +3,7 @@
 import { printable } from '../text/index.ts';
 import type { Key } from './key.ts';
 
-/** Where a value was written. */
+/** Place where a value was written. */
 export type ConfigOrigin =
   | { readonly in: 'file'; readonly file: string; readonly line: number }
   /** `file`: what a variable ending in `__FILE` names. */
@@ -26,7 +26,7 @@ export interface ConfigFault {
   readonly line?: number;
   readonly section?: string;
   readonly key?: string;
-  /** As written; never there for secrets, and without the passwords of addresses. */
+  /** Value as written; never there for secrets, and without the passwords of addresses. */
   readonly value?: string;
   /** Tells what is wrong, and what to write: whole sentences. */
   readonly message: string;

@@ -1,4 +1,4 @@
-/** Which configuration file counts. */
+/** Finds the configuration file. */
 
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -10,7 +10,7 @@ export interface Where {
   readonly file?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Whom this process runs as. */
+  /** User whom this process runs as. */
   readonly uid: number;
   /** The file of last resort, `/etc/softquota/app.ini`. */
   readonly systemFile?: string;

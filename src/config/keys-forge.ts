@@ -5,7 +5,7 @@ import { forgeKinds, parseDatabaseAddress } from '../forge/index.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
-/** Where a forge's database is. The password in it must not be shown. */
+/** Address of a forge's database. The password in it must not be shown. */
 const databaseAddress = kind.textKind(
   z
     .string()

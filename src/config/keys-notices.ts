@@ -24,7 +24,10 @@ function isHookUrl(text: string): boolean {
   return url.username === '' && url.password === '' && !text.includes('#');
 }
 
-/** As Standard Webhooks has it: base64 of 24 to 64 bytes. Of what is no secret nothing is repeated. */
+/**
+ * Secrets in the form of Standard Webhooks: base64 of 24 to 64 bytes. Values that are no secrets are not
+ * repeated.
+ */
 const hookSecrets: kind.ValueType<readonly string[]> = {
   expected:
     'Write whsec_ and 24 to 64 random bytes in base64, such as `echo whsec_$(openssl rand -base64 32)` prints; a previous secret can follow, separated by a comma',

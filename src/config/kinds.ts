@@ -42,7 +42,7 @@ export function textKind(schema: z.ZodType<string, string>, expected: string): V
   return valueTypeOf(schema, expected, text => text);
 }
 
-/** The same kind, with nothing written meaning null. */
+/** Returns a kind for which an empty value means null. */
 export function optional<T>(kind: ValueType<T>): ValueType<T | null> {
   return {
     expected: `${kind.expected}, or leave it empty`,
@@ -238,7 +238,7 @@ export const freeSpace: ValueType<FreeSpaceSetting> = {
   print: space => ('percent' in space ? `${space.percent}%` : printedBytes(space.bytes)),
 };
 
-/** How far a limit may be passed. */
+/** Amount by which a limit may be passed. */
 export const graceMost: ValueType<GraceMost> = {
   expected: 'Write a percentage of the limit, such as 10 %, or a number and a unit, such as 5G',
   parse: text => {

@@ -25,7 +25,7 @@ export function merged(old: Config, next: Config): Config {
   return Object.freeze({
     ...old,
     quota: next.quota,
-    // Whose forge tells what is public changes at the next start, and so does who asks it.
+    // The choice between forge and disk, which say what is public, changes only at the next start.
     storages: (old.forge === null) === (next.forge === null) ? next.storages : old.storages,
     scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
     requests: next.requests,

@@ -90,7 +90,7 @@ function readMend({ at, right, user }: Blocked): string {
   const { gid, mode } = statSync(encodePath(at));
   const name = userName(user.uid);
   const [letter, bit] = right === 'search' ? ['x', 0o010] : ['r', 0o040];
-  // Whoever is in root's group can read much else; and whoever has no name can be in none.
+  // Root's group can read much else, and a user without a name can be in no group.
   if (gid === 0 || name === null) return commandLine('setfacl', '-m', `u:${name ?? user.uid}:${letter}`, at);
   const open = (mode & Number(bit)) === 0 ? `${commandLine('chmod', `g+${letter}`, at)} && ` : '';
   return `${open}${commandLine('usermod', '-a', '-G', groupName(gid), name)}, then ${restart()}`;

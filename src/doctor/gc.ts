@@ -55,7 +55,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** How many names in a directory are like this; none where it cannot be read. */
+/** Number of names in a directory that match; 0 if it cannot be read. */
 function namesIn(path: string, pattern: RegExp): number {
   try {
     return readdirSync(encodePath(path), { encoding: 'latin1' }).filter(name => pattern.test(name)).length;

@@ -20,7 +20,7 @@ export interface Installation {
 
 /** The part that is there without a configuration, too. */
 export interface HostContext {
-  /** Whom doctor runs as; 0 may look everywhere. */
+  /** User whom doctor runs as; 0 may look everywhere. */
   readonly uid: number;
   /** The value of `--config`, to be repeated in the commands that mend. */
   readonly configOption: string | null;

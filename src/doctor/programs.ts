@@ -66,7 +66,7 @@ const managers = [
   ['apk', 'add'],
 ] as const;
 
-/** By what this system gets its packages from. */
+/** Command that installs a package on this system. */
 function installing(name: string): string {
   const manager = managers.find(([program]) => find(program) !== null);
   return manager === undefined ? `install ${name}` : commandLine(...manager, name);

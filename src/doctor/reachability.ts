@@ -29,8 +29,8 @@ interface Target {
 }
 
 /**
- * For whom the repositories belong to, and who may write them as a member of their group. `hooks`: what git runs,
- * of repositories that are well otherwise.
+ * Checks that the socket can be reached by the owners of repositories, and by those who may write them as
+ * members of their group. `hooks`: hooks that git runs, of repositories that are well otherwise.
  */
 export async function checkReachability(
   installation: Installation,
@@ -97,7 +97,7 @@ function socketMend(installation: Installation, block: Blocked): string {
   if ((mode & 0o7777) !== socketMode) return commandLine('chmod', configured, block.at);
   if ((socketMode & 0o020) === 0) return setKey(installation, 'server', 'SOCKET_MODE', '0660', 'restart');
   const name = userName(block.user.uid);
-  // Who is in root's group is nobody else's business; a group of the daemon's own is made for this.
+  // Root's group has other rights; a group of the daemon's own is made for this.
   if (uid !== 0 && gid !== 0 && name !== null) {
     return `${commandLine('usermod', '-a', '-G', groupName(gid), name)}  # takes effect at the next login`;
   }

@@ -20,13 +20,13 @@ import type { HookUser } from './rights.ts';
 
 export interface Repository {
   readonly path: string;
-  /** Whom it belongs to: git works on it as this user. */
+  /** Owner of the repository: git works on it as this user. */
   readonly user: HookUser;
 }
 
 export interface Repositories {
   readonly roots: readonly Root[];
-  /** How many the templates know. */
+  /** Number of repositories that the templates match. */
   readonly count: number;
   /** The ones of those to be looked at closely. */
   readonly close: readonly Repository[];

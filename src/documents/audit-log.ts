@@ -40,7 +40,7 @@ export interface AuditEntry {
 
 /** The content of an event of the kind `policy`, as JSON. */
 export interface PolicyEvent extends AuditEntry {
-  /** The same for all that was changed together. */
+  /** Id that all changes of one transaction share. */
   readonly change: string;
   /** Null: softquota itself. */
   readonly by: Author | null;
@@ -149,7 +149,7 @@ function* changesOf(
   nameOf: (ownerId: number) => string,
   options: AuditOptions,
 ): Generator<Changed | null> {
-  // Whoever gives way has gone before another one has the name.
+  // An owner who gives up a name goes before another one gets it.
   for (const owner of owners.values()) if (owner.after === null) yield changedOwner(owner);
   for (const owner of owners.values()) if (owner.after !== null) yield changedOwner(owner);
   yield* changedDocuments(transaction, nameOf, options);

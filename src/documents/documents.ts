@@ -46,7 +46,7 @@ export interface DocumentsOptions {
   readonly owners: OwnerRegistry;
   readonly writeBehind: Pick<WriteBehind, 'now' | 'note'>;
   readonly usage: {
-    /** How many units an owner has, on all hosts. */
+    /** Number of units of an owner, on all hosts. */
     unitCountOf(ownerKey: string): number;
     /** Tells whether anything is stored or reported of an owner. */
     hasUsage(ownerKey: string): boolean;
@@ -94,7 +94,7 @@ export class Documents {
   readonly #lineage = new Lineage();
   /** Ends when all transactions that were asked for have ended. */
   #last: Promise<unknown> = Promise.resolve();
-  /** How often anything but volatile documents was changed. */
+  /** Number of changes of anything but volatile documents. */
   #version = 0;
 
   constructor(options: DocumentsOptions) {
@@ -172,7 +172,7 @@ export class Documents {
     return this.#inTurn(async transaction => change(transaction), by);
   }
 
-  /** As `transact`, for a change that may be large: nothing else waits while it is drafted, in slices. */
+  /** Does what `transact` does, in slices: a large change is drafted while others are answered. */
   transactInSlices<T>(change: LongChange<T>, by: Author | null = null): Promise<T> {
     return this.#inTurn(transaction => workInSlices(change(transaction)), by);
   }
@@ -182,7 +182,7 @@ export class Documents {
     return change(this.#begin(this.#options.now()));
   }
 
-  /** As `dryRun`, for a change that may be large. */
+  /** Drafts a change that may be large, otherwise like `dryRun`. */
   dryRunInSlices<T>(change: LongChange<T>): Promise<T> {
     return attempted(() => this.#upToDate(() => workInSlices(change(this.#begin(this.#options.now())))));
   }

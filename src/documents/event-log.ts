@@ -77,7 +77,7 @@ export class EventLog {
     return this.#store.events(query);
   }
 
-  /** How near to their limits owners were when it was last told. */
+  /** Levels of owners when they were last told. */
   levels(): Promise<readonly LevelRecord[]> {
     return this.#store.levels();
   }

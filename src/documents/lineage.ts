@@ -10,7 +10,7 @@ import type { OwnerRecord, Position, ReplicatedPosition, VersionRecord } from '.
 
 /** Versions that are remembered: more than are made until a server that another took the place of is left. */
 const mostVersions = 10_000;
-/** So many more until the oldest are dropped. */
+/** Number of versions that are added until the oldest are dropped. */
 const someVersions = 1000;
 
 type Tombstone = Pick<OwnerRecord, 'key' | 'id'>;
@@ -39,7 +39,7 @@ export class Lineage {
       this.#versions.push(next);
       if (this.#versions.length > mostVersions + someVersions) this.#versions.splice(0, someVersions);
     } else {
-      // What lies between is not known, so nothing is known to lead here.
+      // The versions between are unknown, so nothing is known to lead here.
       this.#generation = generation;
       this.#versions = [next];
     }

@@ -9,7 +9,7 @@ import { TextTable } from '../text-table.ts';
 
 export class OwnerKeys {
   readonly #texts = new TextTable();
-  /** How many hold each row. */
+  /** Number of holders of each row. A row is reused after the last holder has released it. */
   #holders = new Uint8Array(0);
   readonly #free: number[] = [];
   #end = 0;

@@ -12,10 +12,7 @@ import { ownerKey } from '../quota/index.ts';
 import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
 import { OwnerKeys } from './owner-keys.ts';
 
-/**
- * How many owners are remembered who were expected and of whom nothing came, as after a report that was
- * refused.
- */
+/** Number of owners that are remembered although nothing came of them, as after a report that was refused. */
 export const mostExpected = 10_000;
 
 /** The registry, to look owners up. */
@@ -167,7 +164,7 @@ export class OwnerRegistry {
   /** Fills a row whose owner is not found by an id. */
   #put(row: number, { key, id, name, type, since }: OwnerRecord): void {
     this.#expected.delete(key);
-    // Of an owner who is being renamed, the later record is found.
+    // The later of two records counts for an owner who is being renamed.
     this.#leaveId(this.#rowOf(id));
     this.#makeRoomFor(row);
     this.#ids[row] = id;

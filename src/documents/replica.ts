@@ -44,7 +44,7 @@ export class DocumentReplica {
     this.#options = options;
   }
 
-  /** Where the documents in force stand; null: none were ever taken from a shared store. */
+  /** Position of the documents in force; null: none were ever taken from a shared store. */
   get position(): Position | null {
     return this.#options.documents.position;
   }

@@ -12,7 +12,7 @@ import {
   type VolatileChange,
 } from '../store/index.ts';
 
-/** Where transactions are written first when several hosts share the documents. */
+/** Store that transactions are written to first when several hosts share the documents. */
 export interface SharedDocuments {
   /**
    * Gives where the store stands with the change; null: another change came first. Rejects with `store_away`.
@@ -28,7 +28,7 @@ export interface SharedDocuments {
   takeLease(name: string): Promise<boolean>;
 }
 
-/** Where the documents in force stand in the shared store. */
+/** Position in the shared store of the documents in force. */
 export interface ReplicaStanding {
   readonly position: Position;
   /** Null: the last change of each line is not known yet. */
@@ -71,8 +71,7 @@ export function split(
 }
 
 /**
- * How long a transaction waits for the shared store, in milliseconds: whoever asks is answered within two
- * seconds.
+ * Time that a transaction waits for the shared store, in milliseconds: an answer comes within two seconds.
  */
 export const deadlineMs = 1700;
 
@@ -103,8 +102,7 @@ export class Deadline {
   async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
     const begun = performance.now();
     const { promise: over, reject } = Promise.withResolvers<never>();
-    // Where this process itself was held up, the answer lies there already, and is read before what is
-    // immediate.
+    // The answer may have arrived while this process was busy; it is read before what is immediate.
     const giveUp = () => reject(new SoftquotaError('store_away', refusal));
     const timer = setTimeout(() => setImmediate(giveUp), Math.max(this.#leftMs, 0));
     try {

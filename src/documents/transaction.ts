@@ -24,7 +24,7 @@ export interface AuditContext {
 /** The things that a transaction reads besides documents. */
 export interface TransactionOptions {
   readonly owners: OwnerRegistry;
-  /** How many units an owner has, on all hosts. */
+  /** Number of units of an owner, on all hosts. */
   unitCountOf(ownerKey: string): number;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -50,7 +50,7 @@ export class Transaction {
     return changed === undefined ? owners.byKey(key) : (changed ?? undefined);
   }
 
-  /** Whatever the name is now. */
+  /** Finds an owner by id, whatever the name is now. */
   ownerById(id: number): OwnerRecord | undefined {
     for (const owner of this.#owners.values()) if (owner?.id === id) return owner;
     const known = this.#options.owners.byId(id);

@@ -1,4 +1,4 @@
-/** Where the database is that the settings name. */
+/** Address of the database that the settings name. */
 
 import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
 import { databaseOfAppIni } from './app-ini.ts';

@@ -7,10 +7,10 @@
 
 import type { ChangeMarks } from './database.ts';
 
-/** How many times its duration a part rests, if one of its tables changed, or something somewhere. */
+/** Rest of a part, as a multiple of its duration, if one of its tables changed, or something somewhere. */
 const restAfterChange = 5;
 const restOtherwise = 50;
-/** What takes no longer is read at once. */
+/** Duration up to which a part is read at once. */
 const cheapMs = 200;
 
 interface LastRead {

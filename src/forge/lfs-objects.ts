@@ -13,7 +13,7 @@ export interface LfsObject {
 /** A repository with more shows its largest: those that are worth a look. */
 export const mostLfsObjects = 20_000;
 
-/** Where rows say which repository has which object. */
+/** Rows that say which repository has which object. */
 interface LfsRows {
   readonly table: string;
   /** The column with the number of the repository. */

@@ -6,7 +6,7 @@ import { ObjectTable } from './object-table.ts';
 import { PartSums } from './sums.ts';
 
 const leaf = 'size:git:lfs';
-/** Whoever reads an object of nobody has to know whether somebody else has it. */
+/** Owner number for an object of nobody, which counts as unowned only if no owner has it. */
 const nobody = -1;
 
 interface Orphan {

@@ -14,8 +14,8 @@ export interface ThreadSettings {
 }
 
 /**
- * How a reading goes: `new` reads what marks say has changed, `full` everything, and `anew` everything as if
- * it were the first time, so that all of it is told again.
+ * Kind of a reading: `new` reads what marks say has changed, `full` everything, and `anew` everything as if
+ * it were the first time, so that all of it is reported again.
  */
 export type ReadMode = 'new' | 'full' | 'anew';
 

@@ -1,5 +1,5 @@
 /**
- * Who has which objects, packed: an object is known by the first 128 bits of its SHA-256.
+ * Owners of objects, packed: an object is known by the first 128 bits of its SHA-256.
  *
  * Most objects have one owner, who stands beside the object. Only pairs of an object and a further owner are
  * in a set of their own. So a million objects take some thirty megabytes.

@@ -1,4 +1,4 @@
-/** What a reading of a forge's database gives. */
+/** Result of reading a forge's database. */
 
 import type { Leaf } from '../quota/index.ts';
 
@@ -6,7 +6,7 @@ import type { Leaf } from '../quota/index.ts';
 export interface ForgeOwner {
   /** The forge's own id, which a renamed owner keeps. */
   readonly id: number;
-  /** As the forge spells it. */
+  /** Name as the forge spells it. */
   readonly name: string;
   readonly type: 'user' | 'organization';
   readonly email: string;

@@ -9,10 +9,10 @@ import { OwnerRows } from './owner-rows.ts';
 import type { ForgeMembers, ForgeOwner } from './picture.ts';
 import type { PartSums } from './sums.ts';
 
-/** Where more have changed, it is no matter of names. */
+/** Number of changed names that are handled one by one, at most. */
 const mostChangedNames = 10_000;
 
-/** What is new after a reading. */
+/** Changes that a reading found. */
 export interface News {
   /** The owners who are new, or other than before. */
   owners: readonly ForgeOwner[];

@@ -16,7 +16,7 @@ import { printable } from '../text/index.ts';
 import type { ChangeMarks, ForgeDatabase, Row } from './database.ts';
 import { ForgeFault } from './fault.ts';
 
-/** How long a page should hold its lock, and how long a statement waits for the forge's own lock. */
+/** Milliseconds that a page should hold its lock, and that a statement waits for the forge's own lock. */
 const pageMs = 8;
 const busyMs = 5000;
 const leastRows = 100;

@@ -33,7 +33,7 @@ export class ForgeThread {
   readonly #schema: ForgeSchema;
   #reading: ForgeReading;
   #due: DueParts<string>;
-  /** Of the figures that were told last. */
+  /** Digest of the figures that were reported last. */
   #digest = '';
 
   constructor({ settings, seed }: ThreadSettings, env: NodeJS.ProcessEnv) {

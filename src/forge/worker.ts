@@ -20,7 +20,7 @@ import { ForgeThread } from './thread.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
 const port = parentPort;
-// What the reader passes to the thread that it starts.
+// The reader passes these settings to the thread that it starts.
 const thread = new ForgeThread(workerData as ThreadSettings, process.env);
 
 /** The reading that is under way. */

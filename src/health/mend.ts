@@ -20,7 +20,7 @@ export function quoted(word: string): string {
   return `"$(printf '${bytes.join('')}')${word.slice(end)}"`;
 }
 
-/** As `printf` reads it; letters and the like stay as they are. */
+/** Writes a byte for `printf`; letters and the like stay as they are. */
 function octal(byte: number): string {
   const character = String.fromCharCode(byte);
   return /[\w./]/.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`;

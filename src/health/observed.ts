@@ -40,7 +40,7 @@ export interface ObservedFleet {
 }
 
 interface ObservedHang extends WaitedFor {
-  /** Where its file system is mounted. */
+  /** Mount point of its file system. */
   readonly mountedAt: string;
 }
 
@@ -53,7 +53,7 @@ interface ObservedShortage {
 
 /** The state of the reader of a forge's database. Times are milliseconds since 1970. */
 export interface ObservedForge {
-  /** Which forge it is: `gitea`. */
+  /** Name of the forge: `gitea`. */
   readonly kind: string;
   /** Why the last reading failed, and since when readings fail; null if it did not. */
   readonly fault: {
@@ -86,7 +86,7 @@ export interface Observed {
   /** Storage roots that are missing or have become another file system, by the last sweep. */
   readonly rootsAway: readonly TroubledPlace[];
   readonly shortDisks: readonly ObservedShortage[];
-  /** What the limits promise beside what the disks have; see `[disk]`. */
+  /** Promise of the limits beside what the disks have; see `[disk]`. */
   readonly outlook: {
     readonly promisedBytes: number;
     readonly sizeBytes: number;
@@ -109,7 +109,9 @@ export interface Observed {
   readonly sweptAgoMs: number | null;
   /** The time between two scheduled sweeps. */
   readonly sweepEveryMs: number;
-  /** Since when and why the list of refused owners cannot be written for hooks; null if it can. */
+  /**
+   * Start and reason of the failure to write the list of refused owners for hooks; null if it can be written.
+   */
   readonly unpublished: Away | null;
   readonly worker: ObservedWorker;
   /** The places that notices go to. */
@@ -162,7 +164,7 @@ export interface ObservedWorker {
   readonly silentMs: number;
 }
 
-/** What a push holds that has not ended. */
+/** Bytes of a push that has not ended. */
 interface ObservedQuarantine {
   readonly unit: string;
   readonly name: string;
@@ -174,7 +176,7 @@ interface ObservedQuarantine {
 /** A webhook, or mail. */
 interface ObservedPlace {
   readonly name: string;
-  /** How many notices were given up. */
+  /** Number of notices that were given up. */
   readonly dead: number;
   /** Why the newest one was not taken; null: there is none. */
   readonly lastFault: string | null;

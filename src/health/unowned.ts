@@ -80,7 +80,7 @@ export function unownedKinds(
     {
       kind: 'directories_without_owner',
       ...directories,
-      what: 'directories in storage of which nobody knows the owner',
+      what: 'directories without a known owner',
       mend:
         forge?.kind === 'gitlab'
           ? 'ask gitlab-rails console with ProjectRepository.find_project before anything is deleted; see docs/forges/gitlab.md'

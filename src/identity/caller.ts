@@ -6,7 +6,7 @@ export interface Caller {
   /** Null: this host's administrator, over ADMIN_SOCKET. */
   readonly ownerId: number | null;
   readonly name: string | null;
-  /** Whatever the scopes; `mayRead` and `mayWrite` look at both. */
+  /** True for an administrator, whatever the scopes are; `mayRead` and `mayWrite` look at both. */
   readonly isAdmin: boolean;
   /** The token that was brought, or pasted to sign in. */
   readonly tokenId: string | null;

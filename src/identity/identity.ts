@@ -26,7 +26,9 @@ export type Authentication =
   | NotAuthenticated;
 
 type NotAuthenticated =
-  /** Whatever is wrong with it: nothing tells what is unknown from what is revoked, expired or misspelt. */
+  /**
+   * Refusal for whatever reason: nothing tells unknown credentials from revoked, expired or misspelt ones.
+   */
   { readonly is: 'refused' } | { readonly is: 'slowed'; readonly retryAfterSeconds: number };
 
 /** The credentials of a sign-in: a token, or the code in a link. */
@@ -41,7 +43,7 @@ export interface IdentityOptions {
   readonly log: UsesOptions['log'];
   /** 20 a minute unless given. */
   readonly limits?: AttemptLimits;
-  /** How often it is written when tokens and sessions were last used; once a minute unless given. */
+  /** Milliseconds between two writes of when tokens and sessions were last used; a minute unless given. */
   readonly usesEveryMs?: number;
 }
 

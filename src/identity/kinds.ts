@@ -32,7 +32,7 @@ export type Role = (typeof roles)[number];
 
 const members = z.array(z.strictObject({ user: whole, role: z.enum(roles) })).readonly();
 
-/** As they came to it; users by their ids. */
+/** Members in the order in which they joined; users by their ids. */
 export type Members = z.infer<typeof members>;
 
 /** By the organization's id; kept only for organizations with a member. */

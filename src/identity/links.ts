@@ -114,7 +114,7 @@ function linksIn(snapshot: Snapshot): readonly LinkDocument[] {
   return [...snapshot.all(linkKind)].map(([, link]) => link);
 }
 
-/** Whatever both are made of, no two pairs have the same. */
+/** Key of a pair; no two pairs have the same, whatever both are made of. */
 function keyOf({ issuer, subject }: ProviderSubject): string {
   return hash('sha256', JSON.stringify([issuer, subject]));
 }

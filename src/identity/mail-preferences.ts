@@ -1,4 +1,4 @@
-/** Who wants no mails about their own quota. */
+/** Users who want no mails about their own quota. */
 
 import { z } from 'zod';
 import type { ChangeSet, Kind, Snapshot } from '../documents/index.ts';

@@ -6,7 +6,7 @@ import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type Members, membersKind, type Role } from './kinds.ts';
 
-/** As they came to it. */
+/** Members in the order in which they joined. */
 export function membersOf(snapshot: Snapshot, organizationId: number): Members {
   return snapshot.get(membersKind, String(organizationId)) ?? [];
 }

@@ -17,15 +17,15 @@ import { forgetUse, forgetUsesOfGone, keptUseOf } from './uses.ts';
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-/** How long sessions last, and how many there are. */
+/** Lifetimes of sessions, and their number. */
 export const sessionLimits = {
   /** From the sign-in on, however much it is used. */
   lifeMs: 30 * dayMs,
   /** Without being used. */
   idleMs: 7 * dayMs,
-  /** After so long the next use replaces the secret. */
+  /** Age of a secret at which the next use replaces it. */
   rotateAfterMs: dayMs,
-  /** For so long one that was replaced is still taken: requests may have been on their way together. */
+  /** Time that a replaced secret is still taken: requests may have been on their way together. */
   graceMs: minuteMs,
   /** The most sessions of one user; a new one replaces the one that was unused for longest. */
   mostOfOne: 100,
@@ -99,7 +99,7 @@ export function startSession(
   return { key, document, value: `${handle}.${secret}`, seconds: secondsLeft(document, now) };
 }
 
-/** How what was brought stands to the session that it is for. */
+/** Tells whether a presented secret is the current one of its session, the previous one, or an older one. */
 export function standingOf(
   { secret, previousSecret, rotatedAt }: SessionDocument,
   brought: PresentedCookie,
@@ -193,7 +193,7 @@ export function lastUseOf(
   key: string,
   { createdAt, rotatedAt }: SessionDocument,
 ): number {
-  // Where the last use is not kept, the secret tells on which day it was.
+  // The secret's own times tell the day of the last use if that is not kept.
   return Math.max(createdAt, rotatedAt, keptUseOf(snapshot, key) ?? 0);
 }
 

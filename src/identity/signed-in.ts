@@ -92,7 +92,7 @@ export class SignedIn {
     return { key, caller, renewed };
   }
 
-  /** As it is now, whatever was brought; null: it lets nobody in any more. */
+  /** Caller of a session as it is now, whatever cookie was brought; null: it lets nobody in any more. */
   callerOf(key: string): Caller | null {
     const { documents } = this.#options;
     const session = this.#sessionOf(key);

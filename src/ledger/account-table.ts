@@ -34,7 +34,7 @@ class AccountExtras {
 
 const everything = leafMask('size:all');
 
-/** Where it has to be looked for when the oldest of the units was walked. */
+/** Mark for a time of the oldest walk that is to be searched for. */
 const unknown = Number.NaN;
 /** None of them was walked. */
 const never = Number.POSITIVE_INFINITY;
@@ -182,7 +182,7 @@ export class AccountTable {
     return this.#extras.size === 0 ? undefined : this.#extras.get(row);
   }
 
-  /** The same, made where there are none yet. */
+  /** Extras of a row, made if there are none yet. */
   openExtras(row: number): AccountExtras {
     const extras = this.#extras.get(row) ?? new AccountExtras();
     this.#extras.set(row, extras);

@@ -100,7 +100,7 @@ export class Account {
     return extras.usage;
   }
 
-  /** The same without what other hosts say. */
+  /** Usage without what other hosts report. */
   get ownUsage(): Usage {
     const extras = this.#table.extras(this.#row);
     if (extras === undefined) return this.#sumOfUnits();
@@ -113,7 +113,7 @@ export class Account {
     return this.#table.extras(this.#row)?.unreachable.with(this.#shares) ?? null;
   }
 
-  /** The same without what other hosts say. */
+  /** Unreachable bytes without those that other hosts report. */
   get ownUnreachable(): Usage {
     return this.#table.extras(this.#row)?.unreachable.own ?? noUsage;
   }
@@ -128,7 +128,7 @@ export class Account {
     return oldest;
   }
 
-  /** The same of the units of this host. */
+  /** Time of the oldest walk of this host's units. */
   get ownMeasuredAt(): number | null {
     return this.#table.measuredAt(this.#row);
   }

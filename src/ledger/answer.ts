@@ -7,7 +7,7 @@ import type { OwnerRecord } from '../store/index.ts';
 export interface OwnerUsage {
   /** Null: never heard of. */
   readonly id: number | null;
-  /** As first seen; as asked for one never heard of. */
+  /** Name as first seen; as asked if the owner was never heard of. */
   readonly name: string;
   readonly type: OwnerRecord['type'];
   /** The measured and reported bytes. */

@@ -80,7 +80,7 @@ export class OwnerGraces {
     return this.#isSet ? this.now(ownerId) : null;
   }
 
-  /** The same, also if no limit has a grace. */
+  /** Graces of an owner, read also if no limit has one. */
   now(ownerId: number | null): Graces {
     const document = ownerId === null ? undefined : this.#documentOf(ownerId);
     return {
@@ -233,7 +233,10 @@ export class OwnerGraces {
   }
 }
 
-/** Where usage may be unknown, nobody is known to be below a limit again. */
+/**
+ * Returns the graces after these passed limits. If usage may be stale, nobody is known to be below a limit
+ * again.
+ */
 function documentAfter(
   before: GraceDocument,
   passed: PassedLimits,
@@ -243,7 +246,7 @@ function documentAfter(
   const kept = before.flatMap(entry => {
     const still = passed.get(entry.rule);
     if (still === undefined) return isStale ? [entry] : [];
-    // Whoever was not warned is warned from now on.
+    // An owner who was not warned is warned from now on.
     const isBegunAnew = entry.isReported && !still.isReported;
     return [isBegunAnew ? { ...entry, since: now, isReported: false } : entry];
   });

@@ -42,7 +42,7 @@ type AccountFigures = Pick<OwnerUsage, 'usage' | 'unreachable' | 'measuredAt' | 
 export class Ledger {
   /** The documents, the policy among them. */
   readonly documents: Documents;
-  /** The same, as far as it is shared with other hosts. */
+  /** Documents as far as they are shared with other hosts. */
   readonly replica: DocumentReplica;
   /** The events. */
   readonly eventLog: EventLog;
@@ -58,7 +58,7 @@ export class Ledger {
   readonly graces: OwnerGraces;
   /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
-  /** What of repositories no ref reaches. */
+  /** Unreachable bytes of repositories. */
   readonly reach: Reach;
   /** The bytes that are promised to uploads. */
   readonly reservations: Reservations;
@@ -163,7 +163,7 @@ export class Ledger {
     return this.#writeBehind.away;
   }
 
-  /** How many records wait to be written. */
+  /** Number of records that wait to be written. */
   get waitingWrites(): number {
     return this.#writeBehind.waiting;
   }

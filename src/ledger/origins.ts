@@ -1,4 +1,4 @@
-/** How the bytes of owners are known: found on a disk, reported, from the forge, or stored on other hosts. */
+/** Origins of the bytes of owners: found on a disk, reported, from the forge, or stored on other hosts. */
 
 import { noRow } from '../columns.ts';
 import { leaves, type Usage } from '../quota/index.ts';

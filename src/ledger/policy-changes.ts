@@ -25,7 +25,7 @@ export function affectedBy(
 ): { readonly isPolicy: boolean; readonly owners: Iterable<string | null> } {
   const isPolicy = policyKinds.some(({ name }) => documents.has(name));
   if (goneOwners.length > 0 || forAnybody.some(({ name }) => documents.has(name))) {
-    // Who was renewed is somebody else now besides.
+    // A renewed owner is somebody else now besides.
     return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
   }
   // All of them are kept by the owner's id.

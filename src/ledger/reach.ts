@@ -19,7 +19,7 @@ interface ReachOptions {
   readonly clock: Clock;
 }
 
-/** How long a word counts after something that may have changed what it says. */
+/** Milliseconds that the worker's figures count after an event that may have changed them. */
 export const answerMs = 600_000;
 const lookEveryMs = 10_000;
 const mostDoubts = 100_000;
@@ -107,7 +107,7 @@ export class Reach {
     if (doubt === undefined || number < doubt.first) return;
     const { last, lastAt } = doubt;
     if (number >= last) this.#doubts.delete(path);
-    // Who asks again and again keeps no answer from counting.
+    // Repeated questions keep no answer from counting.
     else this.#doubts.set(path, { first: last, firstAt: lastAt, last, lastAt });
   }
 

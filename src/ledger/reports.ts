@@ -13,7 +13,7 @@ import { mustFit } from './must-fit.ts';
 import { reportedId } from './rekeyed.ts';
 import type { UsageIndex } from './usage-index.ts';
 
-/** How long a delta counts whose owner has no walked units to overtake it. */
+/** Milliseconds that a delta counts if its owner has no walked units to overtake it. */
 const deltaLapseMs = 3_600_000;
 const lapseCheckMs = 60_000;
 
@@ -97,7 +97,7 @@ export class Reports {
     this.#settle(this.#unsettled);
   }
 
-  /** The same for the owners of units that have just changed. */
+  /** Settles the deltas of the owners of units that have just changed. */
   settleOwnersOf(...units: readonly (UnitRecord | undefined)[]): void {
     if (this.#unsettled.size === 0) return;
     const { usage } = this.#options;

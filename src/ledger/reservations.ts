@@ -87,7 +87,7 @@ export class Reservations {
     return book.sums;
   }
 
-  /** The same without those of these ids. */
+  /** Reserved bytes of an owner without those of these ids. */
   besides(ownerKey: string, ids: ReadonlySet<string>): readonly ReservedBytes[] | null {
     const rest = [...this.ofOwner(ownerKey).values()].filter(({ id }) => !ids.has(id));
     return rest.length === 0 ? null : sumsOf(rest);

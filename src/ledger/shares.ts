@@ -16,7 +16,7 @@ import { unitCountIn } from './source-share.ts';
 import type { SourceUnit } from './unit-sources.ts';
 import type { UsageIndex } from './usage-index.ts';
 
-/** How many of an owner's units are told to others. */
+/** Number of an owner's units that are reported to other hosts. */
 const mostUnitsTold = 20;
 
 /** A unit as far as it is known here. */
@@ -145,18 +145,18 @@ export class UsageShares {
     };
   }
 
-  /** The same, largest first. */
+  /** Units of an owner, largest first. */
   async unitsOf(ownerName: string, asked: { readonly most: number }): Promise<readonly KnownUnit[]> {
     const { units } = await this.someUnitsOf(ownerName, asked);
     return [...units].sort((a, b) => b.bytes - a.bytes);
   }
 
-  /** How many units an owner has, on all hosts. */
+  /** Number of units of an owner, on all hosts. */
   unitCountOf(ownerName: string): number {
     return this.#options.usage.account(ownerName)?.unitCount ?? 0;
   }
 
-  /** How many owners store something on each host, and how much altogether. */
+  /** Number of owners who store something on each host, and the sum of their bytes. */
   async storedByHost(): Promise<ReadonlyMap<string, StoredOnHost>> {
     const { usage } = this.#options;
     const stored = new Map<string, { owners: number; bytes: number; measuredAt: number | null }>();

@@ -17,7 +17,7 @@ export interface UnitSource {
 export interface SourceShare {
   readonly source: UnitSource;
   readonly bytes: Usage;
-  /** How many there are of each leaf. */
+  /** Number of units of each leaf. */
   readonly units: Usage;
 }
 
@@ -25,7 +25,7 @@ export function hasSameFigures(a: SourceShare, b: SourceShare): boolean {
   return leaves.every((_, index) => a.bytes[index] === b.bytes[index] && a.units[index] === b.units[index]);
 }
 
-/** How many units of these leaves. */
+/** Number of units of these leaves. */
 export function unitCountIn({ units }: Pick<SourceShare, 'units'>, of: readonly Leaf[] = leaves): number {
   return of.reduce((sum, leaf) => sum + (units[leafIndex(leaf)] ?? 0), 0);
 }

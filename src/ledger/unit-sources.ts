@@ -193,7 +193,7 @@ export class UnitSources {
     }
   }
 
-  /** By what owners' names compare by now. */
+  /** Adds up sums by the owners' keys, as names compare now. */
   async #sharesOf(set: UnitSetRecord, sums: readonly UnitSum[]): Promise<NewShares> {
     const source = { name: set.source, reportedAt: set.reportedAt, staleAfterMs: set.staleAfterMs };
     const shares = new Map<string, { owner: string; source: UnitSource; bytes: number[]; units: number[] }>();

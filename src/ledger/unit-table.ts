@@ -221,14 +221,14 @@ export class UnitTable {
     return ((this.#flags[row] ?? 0) & flag) !== 0;
   }
 
-  /** Where all names are keys there is no such column. */
+  /** Stores the spelling of a name. If all names are keys there is no such column. */
   #spell(row: number, name: string | undefined): void {
     if (name === undefined && row >= this.#spellings.length) return;
     while (this.#spellings.length < row) this.#spellings.push(undefined);
     this.#spellings[row] = name;
   }
 
-  /** Where nobody has said of any unit what is unreachable in it, there are no such columns. */
+  /** Stores the unreachable bytes of a unit. Until any unit has some there are no such columns. */
   #setReach(row: number, reachable: number, unreachable: number): void {
     if (unreachable === 0 && row >= this.#unreachable.length) return;
     this.#reachable = grown(this.#reachable, row + 1);

@@ -39,7 +39,7 @@ export class UnreachableSum {
     return true;
   }
 
-  /** With what other hosts say, which is another map after each change; null: none. */
+  /** Unreachable bytes with those that other hosts report, another list after each change; null: none. */
   with(shares: ReadonlyMap<string, ShareRecord>): Usage | null {
     const own = this.#own;
     if (this.#all?.own !== own || this.#all.shares !== shares) {

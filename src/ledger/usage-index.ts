@@ -102,7 +102,7 @@ export class UsageIndex {
     return this.accountByKey(ownerKey)?.isEmpty === false;
   }
 
-  /** How many units an owner has, on all hosts. */
+  /** Number of units of an owner, on all hosts. */
   unitCountOf(ownerKey: string): number {
     return this.accountByKey(ownerKey)?.unitCount ?? 0;
   }

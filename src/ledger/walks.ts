@@ -86,7 +86,7 @@ export class Walks {
     if (before !== undefined && before.seq > walked.seq) return;
     if (this.#tombstones.after(walked.path, walked.seq)) return;
     const { path, ...measured } = walked;
-    // What the worker said of it still counts; see `Reach`.
+    // The worker's figures still count; see `Reach`.
     const reach = before?.reach === undefined ? {} : { reach: before.reach };
     const unit: UnitRecord = { id: path, kind: 'walked', host, name: path, ...measured, ...reach };
     this.put(unit);
@@ -122,7 +122,7 @@ export class Walks {
       : unit;
   }
 
-  /** The same of units as they come from the store. */
+  /** Brings the times of units from the store up to the last sweep. */
   loadedColumns(units: PackedUnits): PackedUnits {
     const { kinds, measuredAt } = units.columns;
     const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
@@ -214,7 +214,7 @@ export class Walks {
   }
 }
 
-/** What is known of a unit before its first walk. */
+/** Values of a unit before its first walk. */
 const newUnit = { kind: 'walked', bytes: 0, files: 0, partial: true, measuredAt: 0, seq: 0 } as const;
 
 function foundTheSame(a: UnitRecord, b: UnitRecord): boolean {

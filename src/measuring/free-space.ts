@@ -34,7 +34,7 @@ export interface ShortDisk {
 const everyMs = 10_000;
 const whileAskedMs = 250;
 const deadlineMs = 2000;
-/** So much more than enough ends a standing. */
+/** Factor over the wanted free space from which a disk is full or low no longer. */
 const margin = 1.05;
 
 interface Seen extends Pick<WatchedDisk, 'leaves' | 'path' | 'roots'> {

@@ -33,13 +33,14 @@ import { type PushClock, Pushes } from './pushes.ts';
 import type { RepositoryVisibility, RepositoryWatch } from './repositories.ts';
 
 /**
- * How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check.
+ * Milliseconds that a check waits for the disk to say what an unknown path is; less than a hook waits for the
+ * check.
  */
 const locateDeadlineMs = 1000;
 /** The deadline for reports of other hosts, for which nobody waits. */
 const heardDeadlineMs = 15_000;
 
-/** So many walks that wait for a walker are enough; what only follows a check comes later. */
+/** Number of walks that wait for a walker, at most; what only follows a check comes later. */
 const mostWaiting = 64;
 
 interface MeasuringParts {
@@ -288,7 +289,7 @@ export class Measuring {
     return unsharedNow(this.scanner.places(), this.#storages);
   }
 
-  /** How many threads were left behind by `close`, because a disk never answered them. */
+  /** Number of threads that were left behind by `close`, because a disk never answered them. */
   get hangingThreads(): number {
     return this.#hangingThreads;
   }

@@ -16,7 +16,7 @@ const lookDeadlineMs = 5000;
 const unitsPerQuestion = 1000;
 const mostCandidates = 20_000;
 const mostUnmanaged = 1000;
-/** For so long a repository that is no unit is not searched for again. */
+/** Milliseconds for which a repository that is no unit is not searched for again. */
 const unmanagedMs = 10_000;
 
 export class SameDirectories {

@@ -15,7 +15,7 @@ export interface DeliverOptions {
   readonly views: Views;
   readonly keys: SecretKeys;
   readonly log: Pick<Log, 'error'>;
-  /** As it is now. */
+  /** Settings as they are now. */
   settings(): NoticeSettings;
   /** Ends with a slash. */
   baseUrl(): string;
@@ -94,7 +94,7 @@ export class Deliverer {
   }
 }
 
-/** As Standard Webhooks has it. */
+/** Body in the form of Standard Webhooks. */
 function bodyOf({ type, at, data }: NoticeDocument): string {
   const body = (of: object) => JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: of });
   const whole = body(data);

@@ -1,6 +1,6 @@
 /**
- * What is to be delivered, and what else notices remember, as documents. What cannot be written yet counts
- * already, and is written when the store is back.
+ * Deliveries that are due, and what else notices remember, as documents. Changes that cannot be written yet
+ * count already, and are written when the store is back.
  */
 
 import { createHash } from 'node:crypto';
@@ -27,7 +27,7 @@ interface Change {
 
 export class DeliveryQueue {
   readonly #documents: DeliveryQueueOptions['documents'];
-  /** What is not written yet, by kind and key. */
+  /** Changes that are not written yet, by kind and key. */
   readonly #changes = new Map<string, Change>();
   readonly #saves = new SerialQueue();
   #forgotten = 0;
@@ -36,7 +36,7 @@ export class DeliveryQueue {
     this.#documents = documents;
   }
 
-  /** How many dead deliveries were forgotten in this life, for want of room. */
+  /** Number of dead deliveries that were forgotten in this life, for want of room. */
   get forgotten(): number {
     return this.#forgotten;
   }
@@ -134,7 +134,7 @@ export class DeliveryQueue {
 
 const digits = 8;
 
-/** The same for the same notice and target. */
+/** Id of a delivery, made from its notice and its target. */
 function deliveryId({ id }: Pick<NoticeDocument, 'id'>, to: Target): string {
   const where = to.via === 'webhook' ? `webhook ${to.name}` : `mail ${to.address}`;
   return `${id}-${createHash('sha256').update(where).digest('hex').slice(0, digits)}`;

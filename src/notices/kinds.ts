@@ -13,7 +13,7 @@ const whole = z.number().int();
 const allTypes = [...noticeTypes, 'test', 'digest'] as const;
 
 const notice = z.strictObject({
-  /** The same however often it is sent; without dots. */
+  /** Id that stays however often the notice is sent; without dots. */
   id: z.string(),
   type: z.enum(allTypes),
   /** Milliseconds since 1970, as all moments here. */
@@ -51,7 +51,7 @@ const delivery = z.strictObject({
   attempts: whole,
   /** Not tried before. */
   nextAt: whole,
-  /** What went wrong at the last attempt. */
+  /** Fault of the last attempt. */
   fault: z.string().nullable(),
 });
 
@@ -63,7 +63,7 @@ export const deliveryKind: Kind<Delivery> = { name: 'delivery', durability: 'vol
 const position = z.strictObject({
   /** Events from before are passed over. */
   floor: whole,
-  /** What was told since: the id, the time, and of a refusal how often it had happened. */
+  /** Events that were told since: the id, the time, and of a refusal how often it had happened. */
   seen: z.array(z.tuple([z.string(), whole, whole])).readonly(),
   /** When the last summary was made; null: none was. */
   digestAt: whole.nullable(),

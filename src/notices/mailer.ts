@@ -20,7 +20,7 @@ interface OutgoingMail extends RenderedMail {
 
 const connectMs = 10_000;
 const silentMs = 15_000;
-/** Whoever tries it out waits for it. */
+/** Time limit of a mail; an administrator who tries mails out waits for it. */
 const wholeMs = 25_000;
 
 /** Null: the server took it; else why not. */
@@ -67,7 +67,7 @@ function transportOptions(settings: MailSettings): SMTPTransportOptions {
   };
 }
 
-/** As RFC 8058 has it: one click in the mail program is enough. */
+/** Headers of RFC 8058: one click in the mail program is enough. */
 function unsubscribing(address: string | null): Readonly<Record<string, string>> {
   if (address === null) return {};
   return {

@@ -31,14 +31,14 @@ interface NoticesOptions
   readonly events: EventPages;
   /** This host's name. */
   readonly host: string;
-  /** What there is to say of the time since then. */
+  /** Summary of the time since then. */
   summary(since: number): Promise<Summary>;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
   /** Milliseconds between two looks at what happened; a second unless given. */
   readonly everyMs?: number;
 }
 
-/** How it stands with one place. */
+/** Status of one place that notices go to. */
 interface PlaceStatus {
   /** The name of a webhook, or `mail`. */
   readonly name: string;
@@ -131,7 +131,7 @@ export class Notices {
     return this.#sender.settled();
   }
 
-  /** How it stands with each place. */
+  /** Status of each place. */
   places(): readonly PlaceStatus[] {
     const { webhooks, mail } = this.#settings;
     const known = [
@@ -163,7 +163,7 @@ export class Notices {
     });
   }
 
-  /** What waits and what was given up, the newest first. */
+  /** Deliveries that wait or were given up, the newest first. */
   deliveries(): readonly (readonly [id: string, delivery: Delivery])[] {
     return [...this.#queue.all(deliveryKind)].sort(
       ([idA, a], [idB, b]) => b.createdAt - a.createdAt || (idA < idB ? -1 : 1),
@@ -266,7 +266,7 @@ export class Notices {
     this.#sender.begin(delivery => (delivery.host === null ? isLeading : delivery.host === host));
   }
 
-  /** Of several hosts one reads and sends for all. */
+  /** Tries to be the one of several hosts that reads and sends for all. */
   async #lead(): Promise<boolean> {
     const at = performance.now();
     if (at - this.#leaseTakenAt >= takeLeaseMs) {

@@ -81,7 +81,10 @@ export async function readNotices(
   return { notices: notices.reverse(), position: positionOf(before, floor, seen) };
 }
 
-/** What there is no room for is passed over from now on, and so are later arrivals of that time. */
+/**
+ * Position after these events. Events that there is no room for are passed over, and so are later arrivals of
+ * that time.
+ */
 function positionOf(
   { digestAt }: ReadPosition,
   floor: number,

@@ -1,4 +1,4 @@
-/** Who gets a notice: the webhooks that want it, the owner whom it is about, and administrators. */
+/** Recipients of a notice: the webhooks that want it, the owner whom it is about, and administrators. */
 
 import type { MailSettings, NoticeType, WebhookSettings } from '../config/index.ts';
 import type { Documents, Owners } from '../documents/index.ts';
@@ -31,7 +31,7 @@ export function recipientsOf(
   ];
 }
 
-/** Where mails to administrators go. */
+/** Addresses of mails to administrators. */
 export function adminAddresses(
   { admins }: MailSettings,
   { snapshot }: RecipientsOptions['documents'],
@@ -60,7 +60,10 @@ function mailRecipients(
   ];
 }
 
-/** Who asks knows that; a trial of the limits refuses nobody. */
+/**
+ * Tells whether the owner gets the notice: not of requests, which the sender knows of, nor of trials of
+ * limits, which refuse nobody.
+ */
 function isForOwner({ type, data }: NoticeDocument): boolean {
   if (type === 'request') return data.action === 'granted' || data.action === 'declined';
   return (type !== 'refusal' && type !== 'grace') || data.mode === 'enforce';
@@ -70,7 +73,7 @@ function isForAdministrators({ type, data }: NoticeDocument): boolean {
   return type !== 'request' || data.action === 'asked';
 }
 
-/** Of an organization without an address, its owners'. */
+/** Addresses of an owner; those of an organization's owners if it has none. */
 function ownersAddresses(
   name: string | null,
   { owners, snapshot }: { readonly owners: Owners; readonly snapshot: Documents['snapshot'] },

@@ -13,11 +13,11 @@ interface SenderOptions {
   readonly log: Pick<Log, 'error' | 'warn'>;
   /** Milliseconds since 1970. */
   now(): number;
-  /** After so many milliseconds a delivery there is given up. */
+  /** Milliseconds after which a delivery there is given up. */
   giveUpMs(to: Target): number;
 }
 
-/** What was sent to one place, in this life of the daemon. */
+/** Deliveries to one place, in this life of the daemon. */
 export interface Sent {
   readonly sent: number;
   readonly failed: number;
@@ -30,7 +30,7 @@ const mostAtOnce = 4;
 const firstWaitMs = 2000;
 const longestWaitMs = 6 * 3_600_000;
 const growth = 4;
-/** For what is being sent when the daemon stops. */
+/** Milliseconds that a running delivery has when the daemon stops. */
 const lastMs = 3000;
 
 export class Sender {
@@ -126,7 +126,7 @@ export function waitMs(attempts: number): number {
   return Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
 }
 
-/** As administrators name it. */
+/** Name of a place for administrators. */
 export function placeNameOf(to: Target): string {
   return to.via === 'webhook' ? to.name : 'mail';
 }

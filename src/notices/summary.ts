@@ -21,7 +21,7 @@ export interface Summary {
   readonly worst: readonly { readonly name: string; readonly state: string; readonly fullness: number }[];
 }
 
-/** Where nothing may be stored, there is no percentage of it. */
+/** Percentage above which a limit is 0, of which no percentage can be named. */
 const mostPercent = 1_000_000;
 
 /** The values of the template. `dead`: how many notices could not be delivered. */

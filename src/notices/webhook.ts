@@ -77,7 +77,7 @@ async function postTo(url: URL, hook: WebhookSettings, post: Post, redirectsLeft
   if (next === null || !/^https?:$/.test(next.protocol) || next.username !== '' || next.password !== '') {
     throw new PostFault(`${url.host} redirects to what is no address of a webhook`);
   }
-  // Whatever it is that redirects, an address inside is the reason to be told.
+  // An address inside the network is the first reason to name, whatever redirects.
   await checkedAddresses(next, hook, post.signal, `${url.host} redirects to `);
   if (url.protocol === 'https:' && next.protocol === 'http:') {
     throw new PostFault(`${url.host} redirects from https to http`);
@@ -170,7 +170,7 @@ async function drained(answer: IncomingMessage): Promise<void> {
 }
 
 interface Signed {
-  /** The same however often it is sent. */
+  /** Stays the same in every attempt. */
   readonly id: string;
   /** Whole seconds since 1970. */
   readonly timestamp: number;

@@ -1,5 +1,5 @@
 /**
- * Who is an administrator because a source says so.
+ * Administrators because a source says so.
  *
  * A source takes only what it gave: who was made an administrator by hand stays one. What it gave ends as
  * soon as it does not give it any more, whoever is left: this host's administrator always is, over
@@ -13,7 +13,7 @@ import type { SourceDocument } from './kinds.ts';
 
 export type Administration = 'given' | 'ended' | 'unchanged';
 
-/** What the claims make of the user of a link, who is an administrator or not, and by what. */
+/** Decides by the claims whether the user of a link is an administrator, and by what. */
 export function administrationBy(
   { id, adminClaim, adminGroup, missingClaim }: SourceDocument,
   claims: Claims,

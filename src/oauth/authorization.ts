@@ -1,6 +1,6 @@
 /**
- * Where a browser is sent to at a provider. What is asked of it goes there beforehand where the provider
- * takes that (pushed authorization requests, RFC 9126): the browser then brings a reference alone.
+ * Address that a browser is sent to at a provider. The parameters go there beforehand if the provider takes
+ * that (pushed authorization requests, RFC 9126): the browser then brings a reference alone.
  */
 
 import { buildAuthorizationUrl, buildAuthorizationUrlWithPAR, ResponseBodyError } from 'openid-client';
@@ -15,8 +15,8 @@ export class Authorizations {
   #underWay = 0;
 
   /**
-   * Where a provider takes pushed requests but does not require them, the browser brings the parameters
-   * itself whenever the provider does not take them beforehand. Rejects with a `SignInFault`.
+   * Makes the address. If a provider takes pushed requests but does not require them, the browser brings the
+   * parameters itself whenever the provider does not take them beforehand. Rejects with a `SignInFault`.
    */
   async addressFor(provider: Provider, parameters: Readonly<Record<string, string>>): Promise<URL> {
     const [configuration] = provider;

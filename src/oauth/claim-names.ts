@@ -2,14 +2,14 @@
 
 import { claimKind } from '../wire/index.ts';
 
-/** As a provider gives them: the payload of an ID token, with what the userinfo endpoint adds. */
+/** Claims as a provider gives them: the payload of an ID token, with what the userinfo endpoint adds. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 type ReadNames =
   | {
       readonly is: 'read';
       readonly names: ReadonlySet<string>;
-      /** What could not be understood, each with its place; at most `mostTold`, and how many more. */
+      /** Values that could not be understood, each with its place; at most `mostTold`, and how many more. */
       readonly ignored: readonly string[];
     }
   /** There is no such claim. */

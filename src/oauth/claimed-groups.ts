@@ -5,10 +5,10 @@ import { type Claims, namesInClaim } from './claim-names.ts';
 
 export const missingClaims = ['remove', 'keep'] as const;
 
-/** What follows where the claim is absent: that nobody belongs to anything, or nothing at all. */
+/** Effect of an absent claim: nobody belongs to anything, or nothing changes. */
 type MissingClaim = (typeof missingClaims)[number];
 
-/** What a source says of quota groups. */
+/** Rules of a source about quota groups. */
 export interface ClaimRules {
   /** Null: groups are not synchronized. */
   readonly groupClaim: string | null;

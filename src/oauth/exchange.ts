@@ -76,7 +76,7 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
   );
   const [first, second] = markers;
   const both = isObject(first) && isObject(second) ? { ...first, ...second } : (second ?? first);
-  // What cannot be read stands for every claim, and is not to be covered by what can.
+  // An unreadable marker stands for every claim, so a readable one must not hide it.
   const marker = isObject(second) && first !== undefined && !isObject(first) ? first : both;
   return { ...idToken, ...userinfo, ...(markers.length === 0 ? {} : { _claim_names: marker }) };
 }

@@ -48,7 +48,7 @@ interface Onward {
 }
 
 interface Finishing {
-  /** As it came, from the `?` on. */
+  /** Query as it came, from the `?` on. */
   readonly query: string;
   /** The `Cookie` header. */
   readonly cookies: string | undefined;
@@ -74,19 +74,20 @@ export class SignInFlow {
     return active.map(({ id, name }) => ({ id: String(id), name, href: `sign-in/oauth2/${id}` }));
   }
 
-  /** Where the provider is to send browsers back to: what has to be entered there. */
+  /** Address that the provider sends browsers back to; it has to be entered there. */
   redirectUri(sourceId: number): string {
     return new URL(`sign-in/oauth2/${sourceId}/callback`, this.#options.baseUrl()).href;
   }
 
   /**
-   * Where a provider is to send browsers back to that signed out there: what has to be entered there as well.
+   * Address that a provider sends browsers back to after a sign-out there; it has to be entered there as
+   * well.
    */
   get postLogoutRedirectUri(): string {
     return new URL('sign-in', this.#options.baseUrl()).href;
   }
 
-  /** Where the page is that shows why somebody was not signed in or out. */
+  /** Address of the page that shows why somebody was not signed in or out. */
   faultPage({ code }: SignInFault): string {
     return new URL(`sign-in?fault=${code}`, this.#options.baseUrl()).href;
   }
@@ -118,7 +119,7 @@ export class SignInFlow {
   }
 
   /**
-   * Where a browser with this session goes to sign out, relative to the base URL; null: there is no such
+   * Path at which a browser with this session signs out, relative to the base URL; null: there is no such
    * place.
    */
   signOutHref(session: SessionDocument): string | null {
@@ -149,7 +150,8 @@ export class SignInFlow {
   }
 
   /**
-   * Where a browser whose session has ended here ends the one at the provider. Rejects with a `SignInFault`.
+   * Address at which a browser whose session has ended here ends the one at the provider. Rejects with a
+   * `SignInFault`.
    */
   async endThere(sourceId: string): Promise<string> {
     try {

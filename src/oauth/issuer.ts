@@ -1,4 +1,4 @@
-/** Where a provider is, what it is known by, and how it is asked. */
+/** Address and names of a provider, and the way to query it. */
 
 import { isIPv4 } from 'node:net';
 import type { CustomFetch } from 'openid-client';
@@ -26,7 +26,7 @@ export function isSafeAddress(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 
-/** What a provider is known by, whichever of its two addresses is given: without a slash at its end. */
+/** Issuer of a provider, whichever of its two addresses is given: without a slash at its end. */
 export function issuerOf(address: string): string {
   const { href } = new URL(address);
   let issuer = href.endsWith(wellKnown) ? href.slice(0, -wellKnown.length) : href;
@@ -34,7 +34,7 @@ export function issuerOf(address: string): string {
   return issuer;
 }
 
-/** Where a provider tells what it is like. */
+/** Address of a provider's metadata. */
 export function discoveryOf(address: string): URL {
   return new URL(issuerOf(address) + wellKnown);
 }

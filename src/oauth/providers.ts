@@ -57,7 +57,7 @@ const usable = z.object({
   pushed_authorization_request_endpoint: endpoint.optional(),
   require_pushed_authorization_requests: z.boolean().optional(),
   id_token_signing_alg_values_supported: z.array(z.string()).default(['RS256']),
-  // Where nothing is told, both are tried.
+  // Both are tried if the provider names none.
   token_endpoint_auth_methods_supported: z
     .array(z.string())
     .default(['client_secret_basic', 'client_secret_post']),
@@ -69,7 +69,7 @@ type UsableMetadata = ServerMetadata &
 export const lostSecret =
   'the client secret was encrypted with a key that [security] SECRET_KEY does not have: add that key, or enter the secret again';
 
-/** How a client says who it is, in the order in which it is tried. */
+/** Configurations that differ in how the client authenticates, in the order in which they are tried. */
 export type Provider = readonly [Configuration, ...Configuration[]];
 
 interface Remembered {
@@ -77,7 +77,7 @@ interface Remembered {
   until: number;
 }
 
-/** What makes configurations: the library remembers the provider's keys with each of them, for minutes. */
+/** Maker of configurations: the library remembers the provider's keys with each of them, for minutes. */
 interface Found {
   configured(): Provider;
 }
@@ -129,7 +129,7 @@ export class Providers {
   }
 }
 
-/** How a client may say who it is, in the order in which it is tried. */
+/** Ways in which a client may authenticate, in the order in which they are tried. */
 function waysFor(
   secret: Exclude<KnownSecret, { readonly is: 'lost' }>,
   methods: readonly string[],
@@ -168,7 +168,7 @@ async function discovered(source: SourceDocument): Promise<ServerMetadata> {
   }
 }
 
-/** As much of it as is believed. */
+/** Checks a provider's metadata, and keeps the part that is believed. */
 function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetadata {
   const expected = issuerOf(source.discoveryUrl);
   if (server.issuer !== expected && server.issuer !== `${expected}/`) {
@@ -228,7 +228,10 @@ function isPlain({ discoveryUrl }: SourceDocument): boolean {
   return new URL(discoveryUrl).protocol === 'http:';
 }
 
-/** With what lies below it: a library's error says little by itself. Never with a piece of what was read. */
+/**
+ * Message of an error with those of its causes: a library's error says little by itself. Never with a piece
+ * of what was read.
+ */
 export function causesOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof SyntaxError) return 'it is no JSON';

@@ -13,7 +13,10 @@ import type { SourceDocument } from './kinds.ts';
 import { causesOf, isSafeFor, type Provider } from './providers.ts';
 import { sourceById } from './sources.ts';
 
-/** Where a browser with this session goes, relative to the base URL; null: the session ends here alone. */
+/**
+ * Path at which a browser with this session signs out, relative to the base URL; null: the session ends here
+ * alone.
+ */
 export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): string | null {
   const source = via.is === 'source' ? sourceById(snapshot, String(via.source)) : undefined;
   if (source?.signOutAtProvider !== true) return null;
@@ -26,8 +29,8 @@ export function isSignOutOf(session: SessionDocument, source: string, mark: stri
 }
 
 /**
- * Where a browser ends its session at the provider, which sends it to `back` then. No token is kept that
- * could say whose session it is, so most providers ask the person. Throws a `SignInFault`.
+ * Address at which a browser ends its session at the provider, which sends it to `back` then. No token is
+ * kept that could say whose session it is, so most providers ask the person. Throws a `SignInFault`.
  */
 export function endSessionAddress([configuration]: Provider, source: SourceDocument, back: string): URL {
   const address = addressAt(configuration, back);

@@ -18,7 +18,7 @@ const longestSecret = 4096;
 
 /** The settings of a source. */
 export type SourceFields = Omit<SourceDocument, 'id' | 'clientSecret' | 'clientSecretAt' | 'createdAt'> & {
-  /** As the provider gave it; null where it asks for none. */
+  /** Secret as the provider gave it; null if it asks for none. */
   readonly clientSecret: string | null;
 };
 
@@ -49,7 +49,7 @@ export type KnownSecret =
   | { readonly is: 'lost' }
   | { readonly is: 'known'; readonly secret: string };
 
-/** As they were made. */
+/** Sources in the order in which they were made. */
 export function sourcesIn(snapshot: Snapshot): readonly SourceDocument[] {
   return [...snapshot.all(sourceKind)]
     .map(([, source]) => source)
@@ -147,7 +147,7 @@ function endSessionsBy(changes: ChangeSet, { id }: SourceDocument): void {
 }
 
 /**
- * Whoever it was is signed out. What a source made of the user, an administrator, ends. Throws `not_found`.
+ * Unlinks a user, who is signed out. An administrator whom a source made is one no more. Throws `not_found`.
  */
 export function unlink(transaction: Transaction, id: string, user: string): void {
   const { changes } = transaction;
@@ -161,7 +161,7 @@ export function unlink(transaction: Transaction, id: string, user: string): void
   );
 }
 
-/** What the provider is asked with; `lost`: none of the keys that there are opens it. */
+/** Secret for the provider; `lost`: none of the keys that there are opens it. */
 export function clientSecretOf({ id, clientSecret }: SourceDocument, keys: SecretKeys): KnownSecret {
   if (clientSecret === null) return { is: 'none' };
   const secret = keys.open(clientSecret, purposeOf(id));

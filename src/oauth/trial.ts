@@ -53,7 +53,7 @@ function drafted(snapshot: Snapshot, { draft, now }: DraftSource): SourceDocumen
   return draftedSource(sourceNamed(snapshot, draft.name)?.id ?? noId, draft, now);
 }
 
-/** As a sign-in would find them. */
+/** Finds the user as a sign-in would. */
 function whose(documents: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
   const subject = textClaim(claims, 'sub');
   const link =

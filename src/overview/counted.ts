@@ -9,7 +9,7 @@ import { PackedNumbers } from '../packed-numbers.ts';
 import { leaves, type Usage } from '../quota/index.ts';
 import type { KindState } from './states.ts';
 
-/** How near an owner is to a limit, with the kind of data that is nearest. */
+/** Nearness of an owner to a limit, with the kind of data that is nearest. */
 export interface Nearness {
   readonly state: KindState;
   /** The percentage of the limit, as far as owners are compared by it. */

@@ -51,7 +51,7 @@ export interface CrossingsOptions {
   readonly turn: Telling | null;
 }
 
-/** So much is handed over at once, and waited for. */
+/** Number of crossings that are handed over at once, and waited for. */
 const mostAtOnce = 5000;
 
 interface Crossing {
@@ -211,7 +211,7 @@ export class Crossings {
         }),
         goneLevels: ids.filter(ownerId => !levelsById.has(ownerId)),
       });
-      // What is noted has room for so much; more of it waits here.
+      // The queue of notes has room for so many; more of them wait here.
       if (at + mostAtOnce < longest) await ledger.kept();
     }
   }

@@ -34,7 +34,7 @@ export interface EventsQuery extends EventFilter {
   readonly kind?: EventKind | undefined;
   /** The name of an owner: what was told under it, and what was told of who has it now. */
   readonly owner?: string | undefined;
-  /** Where the page before ended; see `EventsPage.next`. */
+  /** End of the page before; see `EventsPage.next`. */
   readonly after?: string | undefined;
   /** 1 or more. */
   readonly limit: number;
@@ -65,7 +65,7 @@ const daysAtOnce = 1000;
 const leastFreedBytes = 1_000_000;
 /** More than one hour of one host can have. */
 const mostOfAnHour = 10_000;
-/** So many events are looked through for a page of those that are meant; the next page goes on from there. */
+/** Number of events that are looked through for one page; the next page goes on from there. */
 const mostLookedAt = 20_000;
 const lookedAtOnce = 500;
 
@@ -159,8 +159,7 @@ export class Events {
   }
 
   /**
-   * The same of these kinds, and only what was told of this very owner: not of others who had the name
-   * before.
+   * Lists events of these kinds that belong to this very owner, and not to others who had the name before.
    */
   listOf<Kind extends EventKind>(
     ownerId: number,
@@ -222,7 +221,7 @@ export class Events {
     return { events, next: nameOf(place) };
   }
 
-  /** Of several kinds: each is found along an index of its own, and they are told as one. */
+  /** Merges the events of several kinds: each is found along an index of its own. */
   async #recordsOf(
     kinds: readonly EventKind[],
     owner: NonNullable<EventQuery['owner']> | null,

@@ -1,5 +1,5 @@
 /**
- * How quickly something grows, and when it comes to a limit if that goes on.
+ * Computes how quickly something grows, and when it reaches a limit if that goes on.
  *
  * The slope is Theil and Sen's: the median of the slopes between each two days. Unlike a line of least
  * squares it is not turned by one large upload or one cleaning up, which is what usage is made of, and it

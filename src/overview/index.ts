@@ -1,6 +1,6 @@
 /**
- * What an administrator reads about all owners: how many there are, are near a limit or over it, their usage
- * and its history, and the record of events.
+ * Figures of all owners for administrators: how many there are, are near a limit or over it, their usage and
+ * its history, and the record of events.
  *
  * The totals are updated with the ledger, an owner at a time, so that asking costs as much as has changed
  * since the last time. The history is recorded every hour; hourly figures are kept for days and daily figures

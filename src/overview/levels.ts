@@ -1,4 +1,7 @@
-/** How near to a limit something is, with some play downwards, so that what hovers there stands still. */
+/**
+ * Levels: how near something is to a limit, with some play downwards, so that small changes there change no
+ * level.
+ */
 
 import { type Decision, type Leaf, leafIndex, leaves, type QuotaSettings } from '../quota/index.ts';
 import { fieldsIn } from './record.ts';
@@ -20,17 +23,17 @@ export const lowest: Levels = leaves.map(() => belowAll);
 /** A threshold is left again below this part of it. */
 const play = 0.98;
 
-/** The same level in other settings: a threshold that there is no more counts as the next one below. */
+/** Level in other settings: a threshold that is gone counts as the next one below. */
 export function inForce({ warnAt }: Pick<QuotaSettings, 'warnAt'>, level: Level): Level {
   if (level === belowAll || level >= atLimit) return level;
   return warnAt.findLast(percent => percent <= level) ?? belowAll;
 }
 
-/** Where this decision brings something that stood at a level in force. */
+/** Level after this decision, for something that stood at a level in force. */
 export function nextLevel({ warnAt }: Pick<QuotaSettings, 'warnAt'>, decision: Decision, last: Level): Level {
   if (decision.by !== 'rule' || decision.limit === -1) return belowAll;
   const { used, limit } = decision;
-  // Where nothing may be stored, nothing stored is no news.
+  // With limit 0, nothing stored is no news.
   if (limit === 0) return used > 0 ? refusing : belowAll;
   const { allowed, grace, warnPercent } = decision;
   const reached = !allowed ? refusing : grace !== undefined ? atLimit : (warnPercent ?? belowAll);

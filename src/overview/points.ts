@@ -1,4 +1,4 @@
-/** Which of the recorded hours are shown, and what was used then. */
+/** Chooses the recorded hours that are shown, with their usage. */
 
 import type { Usage } from '../quota/index.ts';
 import type { PastUsage } from '../store/index.ts';
@@ -74,7 +74,10 @@ export function pointsOf(
   return points;
 }
 
-/** As many as a plot has room for: the last of each few, so that the newest is always among them. */
+/**
+ * Thins points out to as many as a plot has room for: the last of each few, so that the newest is always
+ * among them.
+ */
 export function fewOf(points: readonly Point[]): readonly Point[] {
   const each = Math.ceil(points.length / mostPoints);
   return points.filter((_, index) => (points.length - 1 - index) % each === 0);

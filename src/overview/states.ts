@@ -15,8 +15,8 @@ import { atLimit, belowAll, nextLevel } from './levels.ts';
 type Limits = Pick<QuotaSettings, 'warnAt'>;
 
 /**
- * The state that a decision about a kind of data means, of which so many bytes are stored. Who may store
- * nothing of it, and does not, is over nothing.
+ * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored. With
+ * limit 0 and nothing stored the state is `ok`.
  */
 export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): KindState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
@@ -77,7 +77,9 @@ const badness = { ok: 0, near: 1, grace: 2, over: 3 } as const;
 /** The state of an owner in one kind of data; that of the owner is the worst of them. */
 export type KindState = keyof typeof badness;
 
-/** Who stores something where nothing may be stored is fuller than all others. */
+/**
+ * Returns the percentage of the limit. With limit 0, any stored byte makes an owner fuller than all others.
+ */
 function fullnessOf({ by, used, limit }: Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : noLimit;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : noLimit;

@@ -21,7 +21,7 @@ export interface ToldRefusal {
   readonly mode: QuotaSettings['mode'];
 }
 
-/** What is known of who was refused. */
+/** Record of a refused owner, as far as it is known. */
 export interface Refused {
   readonly key: string;
   /** Undefined: never heard of. */
@@ -31,7 +31,7 @@ export interface Refused {
 export interface TallyLimits {
   /** Sums of an hour. */
   readonly sums: number;
-  /** Of one owner. */
+  /** Number of sums of one owner, at most. */
   readonly ofAnOwner: number;
 }
 
@@ -48,7 +48,7 @@ interface Sum extends Omit<EventRecord, 'text' | 'kind'> {
   body: Body;
 }
 
-/** What was refused on one day, in one life of the daemon: what the overview of all days is made of. */
+/** Refusals of one day, in one life of the daemon: the overview of all days is made of them. */
 export const dayKind = 'refusals';
 
 interface DaySum extends Pick<EventRecord, 'id' | 'at'> {
@@ -56,7 +56,7 @@ interface DaySum extends Pick<EventRecord, 'id' | 'at'> {
   count: number;
 }
 
-/** For whom refusals are added up. */
+/** Owner, actor, kind of data and mode of refusals that are counted together. */
 type Place = Pick<Body, 'actor' | 'subject' | 'mode' | 'others'> & Pick<EventRecord, 'ownerId' | 'ownerKey'>;
 
 export class Tally {
@@ -65,7 +65,7 @@ export class Tally {
   readonly #ids = new EventIds('r');
   #hour = Number.NaN;
   #sums = new Map<string, Sum>();
-  /** How many sums owners have of their own, by key. */
+  /** Number of sums that each owner has, by key. */
   #ofOwners = new Map<string, number>();
   readonly #changed = new Set<Sum>();
   #day: DaySum | null = null;
@@ -102,7 +102,7 @@ export class Tally {
     const sum = known ?? this.#begin(place, refusal, now);
     sum.body = {
       ...sum.body,
-      // Of several owners there is no one limit.
+      // Several owners have no single limit.
       ...(place.ownerKey === null ? {} : ruling),
       count: sum.body.count + 1,
       lastAt: isoOf(now),
@@ -111,7 +111,7 @@ export class Tally {
     this.#addToDay(now);
   }
 
-  /** What has changed since it was taken last. */
+  /** Takes the sums that have changed since they were taken last. */
   take(): readonly EventRecord[] {
     const taken = [...this.#changed].map(({ body, ...record }) => ({
       ...record,

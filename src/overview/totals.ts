@@ -18,8 +18,8 @@ interface TotalsOptions {
 interface TotalFigures {
   readonly owners: number;
   /**
-   * Owners of whom some kind of data is refused by a limit. Who may store nothing of a kind, and does not, is
-   * not among them.
+   * Owners of whom some kind of data is refused by a limit. An owner with limit 0 who stores nothing is not among
+   * them.
    */
   readonly over: number;
   /** Owners who are not, and have passed a limit whose grace runs. */
@@ -151,7 +151,7 @@ export class Totals {
       return { id: owner.id, usage, state, fullness, limit };
     } catch (error) {
       if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
-      // Whoever's bytes cannot be added up counts with what they were when they last could.
+      // An owner whose bytes cannot be added up counts with the last sum that could.
       const owner = this.#ledger.documents.owners.named(ownerKey);
       return owner && { id: owner.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0 };
     }

@@ -15,7 +15,7 @@ export interface NewGroup {
   readonly rules: readonly ({ readonly name: string } & RuleEdit)[];
 }
 
-/** As created, each with its rules as they were added. */
+/** Groups in the order of their creation, each with its rules as they were added. */
 export function groupsIn(snapshot: Snapshot): readonly Group[] {
   return inOrder(snapshot.all(groupKind)).map(([name, document]) => groupOf(snapshot, name, document));
 }
@@ -30,7 +30,7 @@ export function groupNamed(snapshot: Snapshot, name: string): Group | undefined 
   return found === undefined ? undefined : groupOf(snapshot, name, found);
 }
 
-/** As `groupNamed`, but throws `not_found`. */
+/** Finds a group like `groupNamed`, but throws `not_found`. */
 export function groupWithRules(snapshot: Snapshot, name: string): Group {
   return groupOf(snapshot, name, mustBeGroup(snapshot, name));
 }

@@ -8,7 +8,7 @@ import { printable } from '../text/index.ts';
 import { allowanceKind } from './allowances.ts';
 import { place } from './order.ts';
 
-/** What is in force, is without it. */
+/** Mode of a rule or a group; one in force has none. */
 const mode = z.literal('report').exactOptional();
 
 const graceMost = z.union([

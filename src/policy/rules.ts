@@ -20,7 +20,7 @@ export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>>
 /** `enforce`: it is in force; `report`: what it would refuse is recorded and let through. */
 export type PolicyMode = 'enforce' | 'report';
 
-/** As created. */
+/** Rules in the order of their creation. */
 export function rulesIn(snapshot: Snapshot): readonly Rule[] {
   return inOrder(snapshot.all(ruleKind)).map(([name, document]) => ruleOf(name, document));
 }

@@ -17,7 +17,7 @@ interface AroundOptions {
   readonly hungAfterMs: number;
 }
 
-/** So many disks may hang one after the other; then it is given up. */
+/** Number of disks that may hang one after the other before it is given up. */
 const mostHangs = 8;
 
 const looksEach = 10;

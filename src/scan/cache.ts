@@ -21,7 +21,7 @@ const version = 1;
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damages: ReadonlySet<unknown> = new Set([11, 26]);
 
-/** At so many pages of 4 KiB the log is carried over into the file. */
+/** Pages of 4 KiB at which the log is carried over into the file. */
 const logPages = 64;
 
 class Unusable extends Error {}

@@ -14,7 +14,10 @@ export interface ObjectsCount {
   readonly bytes: number;
   /** It may be anything, so the next walk counts as it is. */
   readonly isUnsure: boolean;
-  /** Since when walks have seen more than could be explained, on the clock of `ObjectsWalk.at`; null: they do not. */
+  /**
+   * Time since which walks have seen more than could be explained, on the clock of `ObjectsWalk.at`; null:
+   * they do not.
+   */
   readonly moreSince: number | null;
   /** The step to the walk after the next one. */
   readonly stepMs: number;
@@ -44,13 +47,13 @@ interface NextCount {
   readonly againMs: number | null;
 }
 
-/** So long nothing may have changed. A repack removes old packs one by one, and may take seconds for each. */
+/** Milliseconds without a change. A repack removes old packs one by one, and may take seconds for each. */
 export const quietSpanMs = 10_000;
 export const firstStepMs = 100;
 export const longestStepMs = 30_000;
 /** A unit that takes long to walk is not walked all the time. */
 const restPerWalk = 4;
-/** After so long it is no repack. */
+/** Time after which it is no repack. */
 const patienceMs = hour;
 const collectedPatienceMs = 12 * hour;
 
@@ -65,7 +68,7 @@ export function countObjects(before: ObjectsCount | null, walk: ObjectsWalk): Ne
   const patience = signs.isCollected ? collectedPatienceMs : patienceMs;
   const isBelieved = isFirst || isQuiet || (moreSince !== null && walk.at - moreSince >= patience);
   const believed = isBelieved ? walk.bytes : Math.min(walk.bytes, expected ?? walk.bytes);
-  // Such a walk may have seen neither the old pack nor the new one.
+  // A walk beside a repack may have seen neither the old pack nor the new one.
   const bytes = signs.arePacksChanged ? Math.max(believed, expected ?? 0) : believed;
   const stepMs = takenBytes > 0 || before === null ? firstStepMs : before.stepMs;
   return {

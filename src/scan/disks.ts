@@ -1,5 +1,5 @@
 /**
- * How full the file systems are that the storage lies on.
+ * Space on the file systems of the storage.
  *
  * A file server that hangs takes the I/O worker that asks it with it, and no other disk's answer: it is told
  * as unknown, and is not asked again before that I/O worker has come back.
@@ -23,7 +23,9 @@ export interface WatchedDisk {
   /** In bytes, as `freeBytes`, which leaves out what is kept for root; null: it did not say. */
   readonly sizeBytes: number | null;
   readonly freeBytes: number | null;
-  /** How many files it has room for, and for how many more; 0 where it makes room as it needs it. */
+  /**
+   * Number of files that it has room for; `freeFiles`: for how many more. 0 if it makes room as it needs it.
+   */
   readonly sizeFiles: number | null;
   readonly freeFiles: number | null;
 }
@@ -35,7 +37,7 @@ interface Disks {
   close(): void;
 }
 
-/** So many I/O workers may hang; then no other root is asked. */
+/** Number of I/O workers that may hang; then no other root is asked. */
 const mostHanging = 4;
 
 export function openDisks(hangs: Hangs, ioWorkers: Pick<IoWorkers, 'take'>): Disks {

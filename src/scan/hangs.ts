@@ -17,7 +17,7 @@ export interface Hang {
   readonly path: string;
   /** The mount point of its file system. */
   readonly mountedAt: string;
-  /** How long it has waited. */
+  /** Time that it has waited. */
   readonly milliseconds: number;
 }
 

@@ -6,14 +6,14 @@
 
 import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 
-/** So long one stands ready; the questions of a burst of pushes come closer to each other. */
+/** Milliseconds that an idle one stays; the questions of a burst of pushes come closer to each other. */
 const usualRestMs = 20_000;
 /** A thread without a question ends at once. */
 const endMs = 1000;
 
 interface IoWorkersOptions {
   readonly code?: URL | undefined;
-  /** How long one stands ready for whoever asks next, in milliseconds. */
+  /** Milliseconds that an idle one stays for the next question. */
   readonly restMs?: number;
 }
 

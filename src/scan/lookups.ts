@@ -27,7 +27,7 @@ interface Lookups {
     path: string,
     deadlineMs: number,
   ): Promise<WorkerAnswers[Ask]>;
-  /** How many I/O workers hang. */
+  /** Number of I/O workers that hang. */
   hanging(): number;
   /** Rejects what waits; from now on nothing is asked. */
   close(): void;

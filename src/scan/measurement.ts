@@ -40,7 +40,7 @@ export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'i
   readonly away: string | null;
 }
 
-/** How a known unit stands after a sweep. */
+/** Standing of a known unit after a sweep. */
 export type UnitStanding =
   | 'seen'
   /** Not there any more. */
@@ -50,7 +50,7 @@ export type UnitStanding =
   /** Below a root that is missing, has become another file system, or lacks most of its units at once. */
   | 'away';
 
-/** How far what was known differed from what a `verify` found. */
+/** Difference between the known figures and those that a `verify` found. */
 export interface Drift {
   readonly units: number;
   /** The sum of the differences, all taken as positive. */
@@ -70,7 +70,7 @@ export interface Sweep {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly finishedAt: number;
-  /** How many were found. */
+  /** Number of units that were found. */
   readonly units: number;
   /** Tells whether the units of all owners were measured, and not only of some. */
   readonly whole: boolean;

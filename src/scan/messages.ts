@@ -44,7 +44,7 @@ export interface NumberedTask {
   readonly id: number;
   readonly task: Task;
   readonly knownBytes: number | null;
-  /** How many files the unit is known to have; null where that is not known, or not to be relied on. */
+  /** Number of files that the unit is known to have; null if unknown, or not to be relied on. */
   readonly knownFiles: number | null;
   /** See `WalkRequest`. */
   readonly hasOwnTimes: boolean;
@@ -210,7 +210,7 @@ export interface Missed {
   readonly root: string;
   /** Paths at which there may have been units. */
   readonly gone: readonly string[];
-  /** So many of the root's units went at once that its disk may have: none of them is in `gone`. */
+  /** Many of the root's units went at once, so its disk may have: none of them is in `gone`. */
   readonly hasVanished: boolean;
 }
 

@@ -16,7 +16,7 @@ export interface ScanSettings {
 }
 
 export interface ScannerOptions extends ScanSettings {
-  /** How many threads walk. */
+  /** Number of threads that walk. */
   readonly workers: number;
   /** The file of the scan cache; its directory must exist. */
   readonly cacheFile: string;

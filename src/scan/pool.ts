@@ -59,7 +59,7 @@ interface PoolOptions extends KnownUnits {
   /** Returns the device of a path, which identifies its disk. */
   readonly deviceOf: (path: string) => string;
   readonly warn: (details: object, message: string) => void;
-  /** How long walkers stay when there is nothing to walk, in milliseconds; a minute unless given. */
+  /** Milliseconds that walkers stay when there is nothing to walk; a minute unless given. */
   readonly restMs?: number;
 }
 
@@ -73,10 +73,10 @@ interface Entry {
 const mostInBatch = 128;
 /** A walker that has not got on for so long is not counted. */
 const slowMs = 1000;
-/** So many may be left uncounted at the same time. */
+/** Number of walkers that may be left uncounted at a time. */
 const mostUncounted = 16;
 const looksEach = 10;
-/** So many walkers that die one after the other without a result are not the units' fault. */
+/** Number of walkers that die one after the other without a result, from which it is not the units' fault. */
 const mostDeaths = 20;
 const usualRestMs = 60_000;
 
@@ -330,7 +330,7 @@ export class Pool {
     this.#letGo(walker);
   }
 
-  /** Ends a walker that another one was started for, since it did not get on. */
+  /** Stops the extra walker when the stuck one has recovered. */
   #letGo(walker: WalkerHandle<Entry>): void {
     if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#options.size) return;
     this.#end(walker);

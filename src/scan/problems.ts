@@ -9,7 +9,7 @@ export interface WalkFault {
 }
 
 interface WalkProblems<Entry> {
-  /** How many there were. */
+  /** Number of problems. */
   readonly count: number;
   /** The first of them. */
   readonly first: readonly Entry[];

@@ -11,7 +11,7 @@ import { hour, isCollected, isFanOut, isMaintained } from './gitfiles.ts';
 
 export interface RepackSigns {
   /**
-   * How long before the walk began a directory of `objects` had changed last, in milliseconds; negative: it
+   * Milliseconds between the last change of a directory of `objects` and the walk's beginning; negative: it
    * changed during the walk; null: this host's clock does not tell, see `directories`.
    */
   readonly quietMs: number | null;

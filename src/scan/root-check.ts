@@ -1,5 +1,5 @@
 /**
- * How the storage roots stand at the moment, asked when a single known unit is not there any more.
+ * Checks the storage roots when a single known unit is not there any more.
  *
  * A sweep sees all units; here a sample of them is looked for. So one repository that was deleted is told
  * from a disk that was taken away or replaced, by the very decision that a sweep makes.
@@ -43,7 +43,7 @@ export class RootCheck {
   /** The roots as after a sweep; null where the disk does not answer in time. Never rejects. */
   roots(): Promise<readonly SweptRoot[] | null> {
     if (this.#last !== null && monotonic() - this.#last.at <= freshMs) return this.#last.roots;
-    // Such as where the system starts no thread.
+    // The system may start no thread.
     const last = { at: Number.POSITIVE_INFINITY, roots: this.#inTime().catch(() => null) };
     void last.roots.then(() => {
       last.at = monotonic();

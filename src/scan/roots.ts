@@ -1,5 +1,5 @@
 /**
- * How the known units stand after a sweep: what may be dropped, and what is only out of sight.
+ * Standing of the known units after a sweep: which may be dropped, and which are only out of sight.
  *
  * A unit may be dropped only where the directories above it were read and it was not there. Where a storage
  * root is missing, went away meanwhile, or is another file system than before, its units are out of sight;
@@ -111,7 +111,7 @@ function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean 
   return isSame === null ? root.device !== record.device && root.inode !== record.inode : !isSame;
 }
 
-/** How any unit stands, known by its path. */
+/** Returns the standing of any unit, known by its path. */
 export function unitStandingAfter(
   seen: ReadonlySet<string>,
   unread: ReadonlySet<string>,

@@ -49,7 +49,7 @@ export interface ScanRun {
   readonly done: Promise<void>;
 }
 
-/** How much an earlier sweep of all had to do. */
+/** Work of an earlier sweep of all. */
 export interface WorkEstimate {
   readonly units: number;
   readonly entries: number;
@@ -159,7 +159,7 @@ export class Run implements ScanRun {
     return this.kind === 'verify' ? this.#drift : null;
   }
 
-  /** How much it had to do. */
+  /** Work that it had to do. */
   extent(): WorkEstimate {
     const { units, directories, files } = this.progress();
     return { units, entries: directories + files };

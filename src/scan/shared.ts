@@ -89,7 +89,7 @@ export function lookedAt({ at }: Shared): string {
   return at.toString('utf8', 0, Math.max(0, at.indexOf(0)));
 }
 
-/** How long a thread has not got on; 0 while it has nothing to do. */
+/** Milliseconds for which a thread has made no progress; 0 while it has nothing to do. */
 export function stuckMs({ counts }: Shared): number {
   const moved = counts[count.moved] ?? 0;
   return moved === 0 ? 0 : Math.max(0, monotonic() - moved);

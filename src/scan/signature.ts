@@ -41,7 +41,7 @@ const version = 5;
 
 /** A file that was changed so shortly before may still be written. */
 const youngFileMs = 60_000;
-/** For so long a file system may change the blocks of a file that nobody writes. */
+/** Milliseconds for which a file system may change the blocks of a file that nobody writes. */
 const youngBlocksMs = 600_000;
 
 const directoriesPerPulse = 512;
@@ -140,9 +140,7 @@ export function isSignatureCurrent(
   return statuses.end(termsOf(request, signature)) === digest;
 }
 
-/**
- * The result, whose the unit is, and how it was to be walked: a signature of other terms is another one.
- */
+/** Terms of a signature: a change of the result, the owner or the walk settings invalidates it. */
 function termsOf({ unit, inner, exclude, measure }: WalkRequest, found: FoundByWalk): string {
   const { bytes, files, directories, objectBytes } = found;
   const places = inner.map(path => path.slice(unit.path.length));

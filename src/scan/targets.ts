@@ -38,10 +38,10 @@ interface Target {
   next: Target | null;
 }
 
-/** After so many walks, a unit that is missing each time is created again and again. */
+/** Number of walks after which a unit that is missing each time is created again and again. */
 const mostWalks = 3;
 
-/** How much rest a unit owes after a walk, as a multiple of what the walk took. */
+/** Rest that a unit owes after a walk, as a multiple of the walk's time. */
 const restPerWalk = 4;
 /** A unit that owes no more is walked at once. */
 const putOffMs = 4000;
@@ -50,7 +50,7 @@ export class Targets {
   readonly #pool: Pick<Pool, 'add'>;
   readonly #settle: Settle;
   readonly #targets = new Map<string, Target>();
-  /** Until when units would rest if they put off nothing, on the monotonic clock. */
+  /** Times until which units would rest if they put off nothing, on the monotonic clock. */
   readonly #rests = new Map<string, number>();
 
   constructor(pool: Pick<Pool, 'add'>, settle: Settle) {

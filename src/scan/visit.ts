@@ -61,7 +61,7 @@ interface Place {
   readonly inner: Names;
 }
 
-/** How a directory is read. */
+/** Way of reading a directory. */
 interface Reading {
   readonly path: string;
   readonly odd: boolean;

@@ -153,7 +153,7 @@ export function countsOf({ counts }: Shared): Counts {
 /** A walker that is at something. */
 export interface Busy {
   readonly path: string;
-  /** How long it has been at it. */
+  /** Time that it has taken so far. */
   readonly milliseconds: number;
 }
 

@@ -40,7 +40,7 @@ const cache = gathering(
 );
 
 const millisecondsTogether = 50;
-/** So many in one directory can be read whole. */
+/** Number of files up to which a directory is read whole. */
 const fewFiles = 50_000;
 let pending: NumberedResult[] = [];
 let unchanged = new UnchangedResults();

@@ -42,7 +42,7 @@ interface Watcher {
   readonly roots: readonly string[];
   /** While it waits for a disk: what is to be called once it has come back. */
   release: (() => void) | null;
-  /** How long it had not got on when that was last looked at. */
+  /** Time without progress when that was last looked at. */
   waitedMs: number;
   /** The units that the first pass found; null after it. */
   first: Set<string> | null;
@@ -52,7 +52,7 @@ interface Watcher {
 }
 
 const mostThreads = 8;
-/** So many threads may be waited for that were told to end. */
+/** Number of threads that may be waited for after they were told to end. */
 const mostEnding = 8;
 /** A thread that has not got on for so long waits for a disk. */
 const noteMs = 1000;

@@ -1,4 +1,4 @@
-/** Since when something is away, and why. */
+/** Time since which something is away, and the reason. */
 
 import { messageOf } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -13,7 +13,7 @@ interface AwayStateOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Milliseconds since 1970. */
   now(): number;
-  /** What the log says where it is away; the reason follows. */
+  /** Words of the log when it is away; the reason follows. */
   readonly awayWords: string;
   readonly backWords: string;
 }

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Position } from './record-store.ts';
 
-/** Where a policy stands that goes on from no other one: whoever knew another asks before taking it over. */
+/**
+ * Position of a policy that goes on from no other one: hosts that knew another ask before they take it over.
+ */
 export function newGeneration(version = 1): Position {
   return { generation: newMark(), version, mark: newMark() };
 }

@@ -21,7 +21,7 @@ export interface OwnerRecord {
   readonly id: number;
   /** The form by which names are compared (quota/names.ts). */
   readonly key: string;
-  /** As first seen. */
+  /** Name as first seen. */
   readonly name: string;
   readonly type: 'user' | 'organization';
   /** Milliseconds since 1970. */
@@ -54,7 +54,7 @@ export interface ShareRecord {
   readonly bytes: Readonly<Partial<Record<Leaf, number>>>;
   /** The bytes of those that no ref reaches, by leaf; absent where there are none. */
   readonly unreachable?: Readonly<Partial<Record<Leaf, number>>> | undefined;
-  /** How many units that is. */
+  /** Number of units. */
   readonly units: number;
   /** The largest of them, as many as the host tells, largest first. */
   readonly largest: readonly LargeUnit[];
@@ -71,30 +71,30 @@ export interface EventRecord {
   readonly kind: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Whom it is about, by id and by what the name was compared by, as far as there is either. */
+  /** Owner of the event, by id and by the key of the name, as far as there is either. */
   readonly ownerId: number | null;
   readonly ownerKey: string | null;
   readonly text: string;
 }
 
-/** Which events are asked for. */
+/** Events to look for. */
 export interface EventQuery {
   readonly kind?: string;
   /** One of the two is enough. */
   readonly owner?: Pick<EventRecord, 'ownerId' | 'ownerKey'>;
   /** Only what comes after this place in the order. */
   readonly after?: Pick<EventRecord, 'at' | 'id'>;
-  /** How many at most; 1 or more. */
+  /** Number of events at most; 1 or more. */
   readonly limit: number;
 }
 
-/** How near to their limits an owner was when it was last told. */
+/** Level of an owner when it was last told: how near it was to its limits. */
 export interface LevelRecord {
   readonly ownerId: number;
   readonly text: string;
 }
 
-/** Where a policy stands in the line of its changes. */
+/** Position of a policy in the line of its changes. */
 export interface Position {
   /** Another one with each policy that does not go on from the one before. */
   readonly generation: string;

@@ -27,5 +27,5 @@ export const eventShape = z.strictObject({
   text: z.string(),
 });
 
-/** How near to their limits owners were when it was last told. */
+/** Level of an owner when it was last told. */
 export const levelShape = z.strictObject({ ownerId: whole, text: z.string() });

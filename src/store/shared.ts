@@ -36,7 +36,7 @@ export interface Basis {
   readonly lines: readonly Line[];
 }
 
-/** How a shared store stands at this moment. */
+/** State of a shared store at this moment. */
 export interface SharedState {
   /** Null: nothing was ever kept there, or all of it is gone. */
   readonly position: Position | null;

@@ -1,5 +1,5 @@
 /**
- * Where the ledger of this host is kept.
+ * Store of this host's ledger.
  *
  * It holds the records (record-store.ts), as this host last knew it, and what the host measured. `write`
  * is one atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise
@@ -45,7 +45,7 @@ export interface VersionRecord {
   readonly departed: readonly Pick<OwnerRecord, 'key' | 'id'>[];
 }
 
-/** Where the policy stood that was taken over, and what led there. */
+/** Position of the policy that was taken over, and the versions that led there. */
 export interface ReplicatedPosition extends Position {
   /**
    * Written: the versions that come, and the oldest that stays of those that were written before; without it
@@ -61,12 +61,12 @@ export interface StoredRecords extends Records {
   readonly roots: readonly RootRecord[];
   /** The last sweep that ended; null before the first. */
   readonly sweep: SweepRecord | null;
-  /** Where the policy stood that was last taken over from a shared store; null: none ever was. */
+  /** Position of the policy that was last taken over from a shared store; null: none ever was. */
   readonly replicated: ReplicatedPosition | null;
 }
 
 /**
- * What one atomic write puts in (replacing what has the same id, key, seq or path) and takes out.
+ * Changes that one atomic write puts in (replacing what has the same id, key, seq or path) and takes out.
  *
  * Taking out comes first, so what is named in both is there afterwards. Of two records with the
  * same id the later one stays. Taking out what is not there is no fault.

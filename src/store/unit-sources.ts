@@ -15,13 +15,13 @@ export interface UnitSetRecord {
   readonly source: string;
   /** When it was whole, in milliseconds since 1970. */
   readonly reportedAt: number;
-  /** How old it may become before its figures are doubtful. */
+  /** Age at which its figures become doubtful. */
   readonly staleAfterMs: number;
 }
 
 /** The units of one owner and leaf in a set. */
 export interface UnitSum {
-  /** As first spelled in the set. */
+  /** Name as first spelled in the set. */
   readonly owner: string;
   readonly leaf: Leaf;
   readonly units: number;
@@ -34,23 +34,23 @@ export interface KeptSet {
   readonly sums: readonly UnitSum[];
 }
 
-/** Which units are asked for. */
+/** Units to look for. */
 export interface UnitQuery {
   readonly source: string;
   readonly ownerKey: string;
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
   readonly leaves: readonly Leaf[];
-  /** How many at most. */
+  /** Number of units at most. */
   readonly most: number;
 }
 
-/** How a set is made. */
+/** Terms of a new set. */
 export interface NewUnitSet {
   readonly source: string;
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
-  /** How many units it may have. */
+  /** Number of units that it may have. */
   readonly most: number;
 }
 

@@ -54,7 +54,7 @@ export class WriteBehind {
     return this.#away.current;
   }
 
-  /** How many records wait to be written. */
+  /** Number of records that wait to be written. */
   get waiting(): number {
     return this.#pending.size;
   }
@@ -84,12 +84,12 @@ export class WriteBehind {
     } catch (error) {
       if (!isRefused(error)) {
         this.#failed(error);
-        // Whether the store is back is found out by trying, not by the next one who asks.
+        // Trying again finds out that the store is back, without waiting for the next write.
         this.#start();
       }
       throw error;
     }
-    // Where the same unit waits, that is older.
+    // A waiting record of such a unit is older.
     this.#pending.forgetUnits(changes.goneUnits ?? []);
     this.#pending.forgetUnits((changes.units ?? []).map(({ id }) => id));
     if (this.#away.current !== null) this.#wake.abort();

@@ -1,6 +1,6 @@
 /**
- * How long texts and lists may be that are sent to us. Each is far beyond what anybody means, and near enough
- * that nobody fills a disk or holds up others.
+ * Lengths of texts and lists that are sent to us, at most. Each is far beyond what anybody means, and near
+ * enough that nobody fills a disk or holds up others.
  */
 
 import { z } from 'zod';

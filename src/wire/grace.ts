@@ -59,7 +59,7 @@ export const noGroupMode = z
   .optional()
   .meta({ description: 'Groups have no mode: it is an error. Set the mode of their rules.' });
 
-/** As a rule has them. */
+/** Fields of a rule. */
 export const graceFields = {
   grace: z
     .number()

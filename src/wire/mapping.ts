@@ -2,13 +2,13 @@
 
 import { messageOf } from '../errors.ts';
 
-/** Of a mapping in JSON text, which is read in one step. */
+/** Length of a mapping in JSON text, which is read in one step. */
 export const longestMappingText = 512 * 1024;
 
 /** Groups at the provider, and quota groups of each. */
 export const mostMapped = 20_000;
 
-/** Of any name in a mapping. */
+/** Length of any name in a mapping. */
 export const longestMappedName = 1024;
 
 const tooLong = `expected a name of at most ${longestMappedName} characters`;
@@ -113,7 +113,7 @@ function cut(name: string): string {
   return name.length <= longestUnmapped ? name : `${name.slice(0, longestUnmapped - 1).toWellFormed()}…`;
 }
 
-/** What a JSON value is, for a person. */
+/** Kind of a JSON value, for a person. */
 export function claimKind(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

@@ -18,7 +18,7 @@ import { usageTree } from './usage.ts';
  */
 const namePattern = String.raw`^(?!\.{1,2}$)(?!\s*$)[^\u0000-\u001f\u007f-\u009f]+$`;
 
-/** The same for what may also be empty. */
+/** Pattern of a name that may also be empty. */
 export const nameOrNothing = `^$|${namePattern}`;
 
 /** A name that a rule, a group or an owner is given. */

@@ -37,7 +37,7 @@ export const addedAllowance = z
     description: 'The part of a limit that allowances add, which is for a time.',
   });
 
-/** What of the stored bytes under a rule does not count. */
+/** Unreachable bytes under a rule that do not count. */
 export const unreachableGarbage = z
   .object({
     stored: bytes.meta({ description: 'The stored bytes that the rule counts, with the unreachable ones.' }),
@@ -56,7 +56,7 @@ export type AddedAllowance = z.infer<typeof addedAllowance>;
 export const newRequest = z
   .strictObject({
     bytes: moreBytes,
-    until: end.nullish().meta({ description: 'Left out: whoever grants it says until when.' }),
+    until: end.nullish().meta({ description: 'If omitted, the administrator sets the end when granting.' }),
     why: words.min(1, { error: 'it is missing: say in a few words what for' }),
   })
   .meta({ id: 'NewRequest' });

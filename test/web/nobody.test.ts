@@ -24,7 +24,7 @@ t.test('what has no owner is on the overview until it has one', async t => {
   const tab = await web.signedIn(new URL(await addressOf(server)), token);
   await reads(tab, 'Belongs to nobody', 'main');
   t.match(await tab.read('main'), /700 B.*without an owner/s);
-  t.match(await tab.read('main'), /700 B: directories in storage of which nobody knows the owner \(1\)/);
+  t.match(await tab.read('main'), /700 B: directories without a known owner \(1\)/);
   t.match(await tab.read('main'), /correct \[storage\.\*\] OWNER/);
 
   await writeFile(join(place, 'OWNER'), 'alice\n');

@@ -20,7 +20,7 @@ import { scanShown } from './shapes.ts';
 
 /** For each disk that hangs, and only the first time. */
 const diskDeadlineMs = 1000;
-/** How long a page waits for a changed policy to be held against all owners. */
+/** Milliseconds that a page waits for a changed policy to be held against all owners. */
 const countingMs = 1000;
 
 export const range = z.enum(historyRanges).default('week').meta({

@@ -11,7 +11,7 @@ import type { ApiServices } from '../services.ts';
 
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const orders = ['asc', 'desc'] as const;
-/** How long a list waits for a changed policy to be held against all owners. */
+/** Milliseconds that a list waits for a changed policy to be held against all owners. */
 const countingMs = 1000;
 
 const states = z

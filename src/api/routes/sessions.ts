@@ -122,7 +122,7 @@ export function sessionRoutes({
         const { started } = result;
         const known = identity.session(started.key);
         const owner = documents.owners.byId(started.document.owner);
-        // Whatever ends it at this very moment came later.
+        // The session or its owner may have gone at this very moment.
         if (known === undefined || owner === undefined) return refuse({ is: 'refused' });
         browser.hold(started);
         const { isAdmin } = profileOf(documents.snapshot, owner.id);

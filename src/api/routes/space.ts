@@ -158,8 +158,8 @@ function unreachableIn({ space }: ApiServices, path: string): number {
 }
 
 /**
- * Which of the repositories is meant: `one`, `one.git`, `alice/one`, or a path; for a working copy's `one/.git` the
- * same. Throws `not_found`.
+ * Finds a repository by `one`, `one.git`, `alice/one`, or a path; for a working copy's `one/.git` as well.
+ * Throws `not_found`.
  */
 function named(units: readonly RepositoryUnit[], owner: string, repository: string): RepositoryUnit {
   const wanted = withoutSuffix(repository);

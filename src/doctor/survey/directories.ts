@@ -11,7 +11,7 @@ export function isDirectory(path: string): boolean {
   return ifReadable(path, () => statSync(path).isDirectory()) ?? false;
 }
 
-/** Where a path really is; itself where that cannot be told. */
+/** Path with links resolved; itself if that is unknown. */
 export function physical(path: string): string {
   return ifReadable(path, () => realpathSync(path)) ?? path;
 }

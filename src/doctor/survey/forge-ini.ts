@@ -15,7 +15,7 @@ export type ForgeProduct = 'gitea' | 'forgejo' | 'gogs';
 
 interface ForgeIni {
   readonly product: ForgeProduct;
-  /** Where the repositories may be, the likeliest first. */
+  /** Paths where the repositories may be, the likeliest first. */
   readonly repositories: readonly string[];
   readonly stores: readonly StorePlace[];
   /** Names of what is kept in an object store, not on this disk. */

@@ -46,7 +46,7 @@ export function forgeByHooks(given: string, repositories: readonly string[]): Re
     if (config === null) continue;
     const evidence = `${hook} is a hook of the forge`;
     const file = config[1] ?? config[2] ?? '';
-    // Whoever owns the repository may have written this, and is not to choose what root opens, nor which
+    // The repository's owner may have written this, and must choose neither what root opens, nor which
     // database root asks.
     const passedOver = { file, why: 'named-by-hook' } as const;
     const found = file.endsWith('.ini') ? byIni(given, [file]) : null;

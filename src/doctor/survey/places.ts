@@ -1,4 +1,4 @@
-/** Where git servers keep repositories, when nobody says where. */
+/** Places where git servers keep repositories, when nobody names one. */
 
 import { SoftquotaError } from '../../errors.ts';
 import { type Accounts, systemAccounts } from './accounts.ts';

@@ -5,7 +5,7 @@ import type { OwnerSource, StorageSettings } from '../../layout/index.ts';
 import { printable } from '../../text/index.ts';
 import type { Survey } from './survey.ts';
 
-/** Where the daemon keeps what it has; as written in `[server]`. */
+/** Paths of the daemon's data; as written in `[server]`. */
 export interface ConfigPlaces {
   readonly dataPath: string;
   readonly socket: string;
@@ -29,9 +29,9 @@ export interface ForgeSection {
 
 interface ProposedTotal {
   readonly bytes: number;
-  /** As app.ini has it: `500M`. */
+  /** Size in the form of app.ini: `500M`. */
   readonly text: string;
-  /** How many of the owners use more. */
+  /** Number of the owners who use more. */
   readonly refused: number;
   /** Tells whether an administrator chose it. */
   readonly isGiven: boolean;
@@ -56,7 +56,7 @@ export function proposeTotal(
   return { bytes, text: sizeText(bytes), refused, isGiven: given !== null };
 }
 
-/** Where nobody stores anything, a gigabyte. */
+/** Rounds up to 1, 2 or 5 times a power of 10; a gigabyte if nobody stores anything. */
 function roundUp(bytes: number): number {
   if (bytes === 0) return 1_000_000_000;
   for (let power = 1; power <= Number.MAX_SAFE_INTEGER; power *= 10) {

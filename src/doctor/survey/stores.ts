@@ -1,4 +1,4 @@
-/** How much lies where no walk can tell an owner. */
+/** Adds up stores of which no walk can tell an owner. */
 
 import { lstatSync, readdirSync } from 'node:fs';
 import { systemCode } from '../../errors.ts';

@@ -25,7 +25,7 @@ export interface Survey {
   readonly storages: readonly StorageSettings[];
   /** Notes about the owners for the administrator: sentences. */
   readonly advice: readonly string[];
-  /** How many there are, wikis among them. */
+  /** Number of repositories, wikis among them. */
   readonly repositories: number;
   /** The repositories that these settings tell no owner of. */
   readonly ownerless: readonly string[];
@@ -44,7 +44,7 @@ export interface Survey {
 
 interface SurveyOptions {
   readonly accounts?: Accounts;
-  /** How long adding up what cannot be attributed may take. */
+  /** Milliseconds that adding up stores without owners may take. */
   readonly storesMs?: number;
   /** The forge's own configuration file, absolute; null: it is looked for in the usual places. */
   readonly forgeConfig?: string | null;
@@ -191,7 +191,7 @@ function ownerlessBy({ storages }: Proposal, repositories: readonly string[]): s
   const layout = resolveLayout(storages, excluded);
   return repositories.filter(path => {
     const located = inspect(layout, path);
-    // Where nothing is wrong, a path, a file or the forge's database says whose it is.
+    // A path, a file or the forge's database names the owner, unless something is wrong.
     return located.found !== 'unit' || located.unit.ownerFault !== undefined;
   });
 }

@@ -36,7 +36,7 @@ export async function eachGitlabOwner(
   }
 }
 
-/** Whoever is in a group is in its subgroups, too. */
+/** Members of groups, who are members of the subgroups, too. */
 export async function gitlabMembers(
   db: ForgeDatabase,
   namespaces: Namespaces,

@@ -53,7 +53,7 @@ const longestRestMs = 60_000;
 const leastStaleAfterMs = 3_600_000;
 /** A reading that puts figures rests so many times as long as that took. */
 const restAfterPut = 4;
-/** So many owners who go at once are more likely another database. */
+/** Number of owners who may go at once; more are likely another database. */
 const fewOwners = 10;
 const mostFormerNames = 10_000;
 

@@ -57,7 +57,8 @@ function syncOwner(transaction: Transaction, told: ForgeOwner): void {
 }
 
 /**
- * Meets one of the forge for the first time: by the name, unless that is still another one's of the forge.
+ * Links a forge owner to the local owner of the same name. If another forge owner still has the name, renames
+ * that one first.
  */
 function linked(transaction: Transaction, { id, name, type, email, isAdmin }: ForgeOwner): OwnerRecord {
   const { changes } = transaction;

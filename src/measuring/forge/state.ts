@@ -50,7 +50,7 @@ export class ForgeState {
     this.#refused = owners;
   }
 
-  /** So many owners are not in the forge any more at once that none is deleted. */
+  /** Notes that so many owners are gone from the forge at once that none is deleted. */
   absent(count: number): void {
     this.#absent = count;
   }

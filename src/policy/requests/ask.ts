@@ -17,7 +17,7 @@ export interface NewRequest {
   readonly owner: string;
   readonly askedBy: { readonly id: number; readonly name: string };
   readonly bytes: number;
-  /** Milliseconds since 1970; null: whoever grants it says. */
+  /** Milliseconds since 1970; null: the administrator sets it when granting. */
   readonly until: number | null;
   readonly why: string;
 }
@@ -119,7 +119,7 @@ function forgetOldest(changes: ChangeSet, before: readonly RequestEntry[]): void
 export interface AutoGrant {
   /** The most that is granted. */
   readonly bytes: number;
-  /** For so many milliseconds, at most. */
+  /** Longest time of a grant, in milliseconds. */
   readonly forMs: number;
   /** Once in so many milliseconds for each owner. */
   readonly everyMs: number;

@@ -13,7 +13,7 @@ const request = z.strictObject({
   /** Milliseconds since 1970, as all moments here. */
   askedAt: whole,
   bytes: whole,
-  /** Null: whoever grants it says. */
+  /** Null: the administrator sets it when granting. */
   until: whole.nullable(),
   why: z.string(),
   state: z.enum(['open', 'granted', 'declined', 'withdrawn']),

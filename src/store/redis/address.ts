@@ -1,4 +1,4 @@
-/** Where a Redis is, from its address to a client of ioredis that looks for it for ever. */
+/** Address of a Redis, and a client of ioredis that looks for it for ever. */
 
 import { isIP } from 'node:net';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';

@@ -11,7 +11,7 @@ import { replyCode } from './faults.ts';
 /** The version of Redis, or of a server that calls itself compatible. */
 const oldest = [6, 2] as const;
 
-/** As far as the server lets us see; not being let is no fault. */
+/** Reads how the server is set up, as far as it lets us see; not being let is no fault. */
 export async function readAdvice(
   { address, connection, waitReplicas }: RedisContext,
   lacksPolicy: boolean,
@@ -40,7 +40,7 @@ interface Server {
   readonly name: string;
   /** INFO, by name. */
   readonly info: ReadonlyMap<string, string>;
-  /** As far as CONFIG GET tells. */
+  /** Settings as far as CONFIG GET tells. */
   readonly settings: ReadonlyMap<string, string>;
 }
 

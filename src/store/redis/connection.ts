@@ -13,7 +13,7 @@ import { addressName, clientFor, type RedisAddress, type RedisClient } from './a
 import { away, failureOf, withoutSecret } from './faults.ts';
 
 const patienceMs = 1500;
-/** How long a connection may take from its beginning until it can be used, in milliseconds. */
+/** Milliseconds that a connection may take from its beginning until it can be used. */
 const greetingMs = 3000;
 
 interface ConnectionSettings {
@@ -53,7 +53,7 @@ export class Connection {
     const failed = (error: unknown) => {
       this.#fault =
         error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error;
-      // Who is not let in need not wait.
+      // A client that is not let in need not wait.
       if (this.#state === 'connecting' && this.#away().code === 'store_refused') this.#begin('away');
     };
     this.#client.on('error', failed);
@@ -109,7 +109,7 @@ export class Connection {
     }
     if (state === 'away') this.#settings.log?.warn({ err: this.#away() }, 'the shared store is away');
     this.#gate.resolve(state === 'usable');
-    // Who comes later finds how it is now, not how it was when the first waited.
+    // Later callers find the present state, not that of the first wait.
     this.#gate = Promise.withResolvers();
     this.#gate.resolve(state === 'usable');
   }
@@ -184,8 +184,7 @@ export class Connection {
         this.#anew();
         reject(this.#fault);
       };
-      // Where this process itself was held up, the answer lies there already, and is read before what is
-      // immediate.
+      // After a hold-up of this process the answer is there already, and is read before immediates run.
       const timer = setTimeout(() => setImmediate(giveUp), answerMs);
       answer.finally(settle).then(resolve, reject);
     });

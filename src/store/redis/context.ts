@@ -1,4 +1,4 @@
-/** Where one store lies, and how it is kept there: the first argument of the functions of this folder. */
+/** Context of one store: the first argument of the functions of this folder. */
 
 import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';

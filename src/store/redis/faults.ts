@@ -64,7 +64,7 @@ export function withoutSecret(error: unknown, secret: string | null): unknown {
 export function failureOf(where: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
   const words = messageOf(error);
-  // What Redis and ioredis report is none of these: a mistake of ours is not a fault of the server.
+  // Redis and ioredis report none of these: a mistake of ours is not a fault of the server.
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) {
     return new SoftquotaError('internal', `${where}: ${words}`, { cause: error });
   }

@@ -24,7 +24,7 @@ export class Follower {
   }
 
   follow(told: () => void): () => void {
-    // Of its own, as the same function may follow twice.
+    // Each call gets a function of its own, as one may follow twice.
     return this.#add(this.#told, () => told());
   }
 
@@ -64,7 +64,7 @@ export class Follower {
     return connection;
   }
 
-  /** Where it fails, the connection is made again, or the next time is another chance. */
+  /** Subscribes. If it fails, the connection is made again, or the next time is another chance. */
   async #subscribe(connection: Connection): Promise<void> {
     // One after the other: there may be a right to one of them only.
     for (const channel of [this.#context.keys.news, this.#context.keys.said]) {

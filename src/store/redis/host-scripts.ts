@@ -1,4 +1,4 @@
-/** Which hosts live, and what they do for all (see lua.ts). */
+/** Scripts for hosts that live, and what they do for all (see lua.ts). */
 
 import { expectTypes, script, serverLua } from './lua.ts';
 

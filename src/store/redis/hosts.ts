@@ -19,7 +19,7 @@ export async function claimHost(
   since: number,
 ): Promise<ClaimOutcome> {
   const first = await claimOnce(context, claim, since, '');
-  // Whoever has it now began later: who is told so, and asks again, lives.
+  // The present holder began later: it is told so, and if it asks again, it lives.
   const last = first.is === 'later' ? await claimOnce(context, claim, since, String(first.with[0])) : first;
   return outcomes[last.is] ?? 'taken';
 }

@@ -47,7 +47,7 @@ export async function changesAfter(
   limit: number,
 ): Promise<readonly Change[] | null> {
   return connection.run(async client => {
-    // What begins or is emptied meanwhile has its schema before or after.
+    // A store that begins or is emptied meanwhile has its schema before or after.
     const [before, exists, schema, newest, found] = await pipeline(client, all =>
       all
         .hget(policy, 'schema')

@@ -1,5 +1,5 @@
 /**
- * What Redis does in one step, in Lua: what all scripts have in common.
+ * Common parts of all scripts: what Redis does in one step, in Lua.
  *
  * Every script looks first and writes then, so that one which stops has written nothing; and it puts in
  * before it takes out, as Redis asks whether there is memory left only before the first write. They answer
@@ -89,8 +89,8 @@ local function next_number(order, least)
 end`;
 
 /**
- * Which server this is, in this life of its own: one that takes another's place, or was started again, may
- * have lost what was acknowledged. Empty where it does not say.
+ * Id of this server, in this life of its own: one that takes another's place, or was started again, may have
+ * lost what was acknowledged. Empty if it does not say.
  */
 export const serverLua = `
 local function server()
@@ -98,7 +98,7 @@ local function server()
   return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
 end`;
 
-/** How many replicas follow now; nil where the server does not say. */
+/** Number of replicas that follow now; nil if the server does not say. */
 export const replicasOf = `
 local function replicas()
   local info = redis.pcall('INFO', 'replication')

@@ -24,7 +24,7 @@ export async function nextNumber(context: RedisContext, least = 0): Promise<numb
   return Number(reply.with[0]);
 }
 
-/** So often others may come between at most. */
+/** Number of times that others may come between, at most. */
 const mostTries = 20;
 
 /**

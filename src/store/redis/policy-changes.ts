@@ -29,7 +29,7 @@ import {
 
 /** Records of a policy that are sent at a time. */
 const stageSize = 2000;
-/** How long parts of a policy lie there, should nobody put them in place, in milliseconds. */
+/** Milliseconds that parts of a policy lie there, should nobody put them in place. */
 const stagedMs = 60_000;
 /** Owners in one entry of the log. */
 const enrolledAtOnce = 250;

@@ -20,7 +20,7 @@ import { type Fill, multi, pipeline } from './pipeline.ts';
 import * as scripts from './policy-scripts.ts';
 import { documentIn, documentName, numberIn, ownerIn, textOf, understood, unnamed } from './values.ts';
 
-/** How long a whole policy may be on its way, in milliseconds. */
+/** Milliseconds that a whole policy may be on its way. */
 const wholeMs = 10_000;
 
 /** A reply to HGETALL, as the client has given it. */
@@ -81,7 +81,7 @@ export async function readState(context: RedisContext): Promise<SharedState> {
   return state;
 }
 
-/** So often the policy is read again that was changed while it was read. */
+/** Number of times that the policy is read again if it was changed while it was read. */
 const attempts = 4;
 
 /** Records that are on their way at a time. */

@@ -8,7 +8,7 @@ import type { RedisContext } from './context.ts';
 import { away, replyCode } from './faults.ts';
 import { slotOf } from './keys.ts';
 
-/** How long replicas are waited for, in milliseconds: a change is acknowledged or refused within 2 s. */
+/** Milliseconds that replicas are waited for: a change is acknowledged or refused within 2 s. */
 const replicaMs = 1200;
 
 const outcomeUnknown =

@@ -1,5 +1,5 @@
 /**
- * What hosts say that owners store.
+ * Usage of owners, as hosts report it.
  *
  * A change goes to the owners' hashes first and into the log then, so that who reads after the log told of it
  * finds it. Who is listed as measured has been told of in the same way: so a share whose writing broke off
@@ -65,7 +65,7 @@ function fieldOf(
   return `${fieldName(host)}/${what}`;
 }
 
-/** As the script reads it: the hosts, then the fields that come, and those that go. */
+/** Words for the script: the hosts, then the fields that come, and those that go. */
 function wordsOf(edit: Edit, order: number): readonly Word[] {
   const put: string[] = [];
   const gone: string[] = [];

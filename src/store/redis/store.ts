@@ -291,7 +291,7 @@ export class RedisStore implements SharedStore {
   }
 }
 
-/** Whatever becomes of one, the other has ended too when this rejects. */
+/** Waits for both. When this rejects, the other has ended, too. */
 async function bothEnded<A, B>(
   a: Promise<A> | undefined,
   b: Promise<B> | undefined,

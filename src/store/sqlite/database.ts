@@ -34,8 +34,8 @@ import { inTransaction } from './transaction.ts';
 import { unitSets } from './unit-sets.ts';
 
 /**
- * How the log is kept: every commit is on the disk before it is answered, no other process comes
- * in, and after a large write the log shrinks again.
+ * Settings of the log: every commit is on the disk before it is answered, no other process comes in, and
+ * after a large write the log shrinks again.
  */
 const settings = `
 PRAGMA locking_mode = EXCLUSIVE;
@@ -71,7 +71,7 @@ function exists(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Where another daemon makes the same file at the same time, one of the two files is it. */
+/** Creates the file. If another daemon does so at the same time, one of the two files stays. */
 function create(file: string): void {
   if (existsSync(`${file}-wal`)) {
     throw damaged(file, `the file is missing, while ${file}-wal, which belongs to it, is there`);

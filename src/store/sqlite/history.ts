@@ -86,7 +86,7 @@ export function historian(db: DatabaseSync): (question: HistoryQuestion) => Hist
       const before = held.get(ownerId, hour);
       const was = before === undefined ? noUsage : usageIn(before);
       if (usage.every((bytes, index) => bytes === was[index])) continue;
-      // What held at the next recorded hour goes on holding there.
+      // The next recorded hour keeps the usage that held there.
       if (next !== null && held.get(ownerId, next)?.hour === before?.hour) put.run(ownerId, next, ...was);
       put.run(ownerId, hour, ...usage);
     }

@@ -108,7 +108,7 @@ UPDATE documents SET text = CAST(json_remove(CAST(text AS TEXT), '$.lastUsedAt')
   WHERE CAST(kind AS TEXT) IN ('session', 'token');
 `;
 
-/** What refs reach in a unit, and what they do not; 0 and 0 where all is reachable, or nobody said. */
+/** Reachable and unreachable bytes of a unit; 0 and 0 if all is reachable, or nobody said. */
 const reach = `
 ALTER TABLE units ADD COLUMN ${size('reachable')} DEFAULT 0;
 ALTER TABLE units ADD COLUMN ${size('unreachable')} DEFAULT 0;

@@ -34,7 +34,7 @@ import { unitSets } from './unit-sets.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the store, not a program');
 const port = parentPort;
-// What the store passes to the threads that it starts.
+// The store passes these settings to the threads that it starts.
 const settings = workerData as ThreadSettings;
 const { file } = settings;
 
