@@ -55,6 +55,10 @@ async function deadNotice(world: World): Promise<string> {
   // A notice waits two seconds after its first attempt, and hours after many.
   await world.must(201, 'POST', groups, { body: { name: 'fresh' } });
   await world.must(204, 'DELETE', `${groups}/fresh`);
+  await until(async () => {
+    const { json } = await world.must(200, 'GET', `${path}?state=pending`);
+    return tried.parse(json).deliveries.some(({ attempts }) => attempts === 1) || null;
+  });
   // Notices that wait for a webhook that is gone are given up at the next attempt.
   world.reload({ 'webhook.other': brokenHook });
   const id = await until(async () => {
@@ -74,6 +78,7 @@ async function sourcePath(world: World, below = ''): Promise<string> {
 
 const more = { bytes: 1000, until: '2030-01-01T00:00:00Z', why: 'a release' };
 const withId = z.object({ id: z.string() });
+const tried = z.object({ deliveries: z.array(z.object({ attempts: z.number() })) });
 
 /** The id of the request that is open; of none where whoever tells the story could not ask. */
 async function openRequest(world: World): Promise<string> {
