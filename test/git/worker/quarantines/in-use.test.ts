@@ -19,9 +19,10 @@ t.setTimeout(14_400_000);
 /** Pushes of random sizes, some at once; returns how many failed. */
 async function pushing(world: World, count: number, asUser: (at: number) => object): Promise<number> {
   const random = numbersFrom(seed);
-  // git asks the owner of a repository whether it may be used by others.
+  // git asks the owner of a repository whether it may be used by others. A collection that receive-pack begins
+  // ends with the push, so that fsck finds all packs that it has listed.
   const settings = join(world.folder, 'gitconfig');
-  await writeFile(settings, '[safe]\n\tdirectory = *\n');
+  await writeFile(settings, '[safe]\n\tdirectory = *\n[gc]\n\tautoDetach = false\n');
   let failed = 0;
   let at = 0;
   const pusher = async (who: number): Promise<void> => {
