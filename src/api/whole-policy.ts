@@ -23,8 +23,8 @@ export function requireCurrentVersion(ledger: Ledger, { version }: NewWholePolic
 
 /**
  * Drafts a policy that is sound in a transaction upon what is in force, and gives it as it is then. With
- * `createUsers` those who are not known are made. Throws as `requireCurrentVersion` does, and `not_found` where
- * somebody has gone since.
+ * `createUsers` those who are not known are made. Throws as `requireCurrentVersion` does, and `not_found`
+ * where somebody has gone since.
  */
 export function* replaceWholePolicy(
   ledger: Ledger,

@@ -1,8 +1,8 @@
 /**
  * Commands that ask the daemon and print its answer, each as an entry of a table.
  *
- * An entry says what is typed, which route is called, and what people read. Options, `--json`, escaping and exit
- * statuses are the same for all of them, and are here.
+ * An entry says what is typed, which route is called, and what people read. Options, `--json`, escaping and
+ * exit statuses are the same for all of them, and are here.
  */
 
 import type { Command, Option } from 'commander';

@@ -61,8 +61,8 @@ export function key<T>(name: string, kind: ValueType<T>, spec: KeySpec): Unplace
 }
 
 /**
- * Defines the keys of one section, each under the name that its value has in a Config. `find` gives the object
- * there that has them; where it has none, a key has its default.
+ * Defines the keys of one section, each under the name that its value has in a Config. `find` gives the
+ * object there that has them; where it has none, a key has its default.
  */
 export function keysOf<Values>(
   name: string,

@@ -1,4 +1,7 @@
-/** Problems of the installation, a backup of it, and what anybody may know: the version and the API's description. */
+/**
+ * Problems of the installation, a backup of it, and what anybody may know: the version and the API's
+ * description.
+ */
 
 import { z } from 'zod';
 import { version } from '../../version.ts';

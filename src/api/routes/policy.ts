@@ -1,4 +1,4 @@
-/** `/admin/quota/policy`, `/lint` and `/simulate`: the policy as one document, and a draft of it tried out. */
+/** `/admin/quota/policy`, `/lint`, `/simulate`: the policy as one document, and a draft that is tried out. */
 
 import { z } from 'zod';
 import type { Transaction } from '../../documents/index.ts';

@@ -1,4 +1,4 @@
-/** `/admin/users` and `/admin/orgs/{org}/members`: the owners that softquota knows, and the members of organizations. */
+/** `/admin/users` and `/admin/orgs/{org}/members`: the owners, and the members of organizations. */
 
 import { z } from 'zod';
 import type { Owners } from '../../documents/index.ts';
