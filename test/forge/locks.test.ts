@@ -102,7 +102,7 @@ class TimedDatabase implements ForgeDatabase {
   }
 }
 
-t.test('with a DELETE journal no statement keeps its lock for 50 ms, however large a table is', async t => {
+t.test('with a DELETE journal no statement keeps its lock for long, however large a table is', async t => {
   const file = join(folderWith(t, {}), 'gitea.db');
   writeSqlite(file);
   const db = new DatabaseSync(file);
@@ -115,6 +115,10 @@ t.test('with a DELETE journal no statement keeps its lock for 50 ms, however lar
     SELECT 1, hex(randomblob(16)), hex(randomblob(20)), hex(randomblob(32)), hex(randomblob(64)), 1 FROM n`);
   db.exec(`INSERT INTO user (lower_name, name, email, passwd, type, max_repo_creation, avatar, avatar_email) ${numbers}
     SELECT 'made' || i, 'Made' || i, 'made' || i || '@example.org', 'x', 0, -1, '', '' FROM n WHERE i <= ${rows / 5}`);
+  const begun = process.threadCpuUsage();
+  db.prepare('SELECT * FROM lfs_meta_object').all();
+  const used = process.threadCpuUsage(begun);
+  const whole = (used.user + used.system) / 1000;
   db.close();
   const timed = new TimedDatabase(openSqlite(file));
   t.teardown(() => timed.close());
@@ -124,10 +128,9 @@ t.test('with a DELETE journal no statement keeps its lock for 50 ms, however lar
   const news = await reading.read(timed, parts, new Set());
   t.ok(news !== null && reading.owners.ids.size > rows / 5, `${reading.owners.ids.size} owners`);
   const longest = Math.max(...timed.heldMs);
-  t.comment(`${timed.heldMs.length} statements, the longest ${longest.toFixed(1)} ms`);
+  t.comment(`${timed.heldMs.length} statements, the longest ${longest.toFixed(1)} ms of ${whole.toFixed(1)}`);
   t.ok(timed.heldMs.length > rows / 20_000, 'tables are read in many statements');
-  // On a host half as fast it is below 50 ms.
-  t.ok(longest < 25, `${longest} ms`);
+  t.ok(longest < whole / 3, `${longest} ms, and ${whole} for one table in one statement`);
 });
 
 t.test('a file in WAL mode that no forge has open is read, and nothing is left beside it', async t => {
