@@ -38,11 +38,14 @@ export function isYoung(modifiedAt: number, now: number): boolean {
 /**
  * Tells whether this file of `objects/pack`, changed at this time, shows that a repack is at work: it was
  * written within a minute, or the process that its name tells lives. That is believed for twelve hours, as a
- * gc.pid is: another process may have got the number.
+ * gc.pid is: another process may have got the number. A lock is believed for an hour: git writes nothing into
+ * the one of a multi-pack-index while it makes the bitmaps of a large repository, and only then removes the
+ * packs that it has replaced.
  */
 export function showsRepack(name: string, modifiedAt: number, now: number): boolean {
-  if (!isUnfinishedPack(name) && !name.endsWith('.lock')) return false;
   const age = Math.abs(now - modifiedAt);
+  if (name.endsWith('.lock')) return age < hour;
+  if (!isUnfinishedPack(name)) return false;
   if (age < minute) return true;
   const [, pid] = /^\.tmp-(\d{1,10})-/.exec(name) ?? [];
   return pid !== undefined && age < 12 * hour && isAlive(Number(pid));

@@ -50,9 +50,12 @@ async function playRound(t: Test, seed: number): Promise<void> {
     const name = oneOf(Object.keys(repacks), random);
     const mode = oneOf(modes, random);
     names.push(`${name} (${mode})`);
-    const working = work(world.repository, repacks[name] ?? [], { mode, stoppedMs, random });
+    const working = work(world.repository, repacks[name] ?? [], { mode, stoppedMs, random }).then(() =>
+      figures.worked(),
+    );
     for (let pushes = random(4); pushes > 0; pushes--) await push(figures);
     await working;
+    figures.worked();
   }
   await end();
   const { above, below, figures: seen } = figures.end();

@@ -96,10 +96,12 @@ interface Sample {
 /** Refs, logs, indexes and the like. */
 const slack = 60_000;
 const share = 0.02;
+/** The ends of works, two each, of which what is left may still count. */
+const worksBack = 3;
 
 /**
  * Follows the figures of a repository from now on, which is quiet. All that is pushed is random, and nothing is
- * deleted: so nothing that git does makes it smaller or larger.
+ * deleted: so nothing that git does to its end makes it smaller or larger.
  */
 export class Figures {
   readonly #world: PushWorld;
@@ -110,6 +112,8 @@ export class Figures {
   #ended = 0;
   #largest = 0;
   #last = 0;
+  /** What works that were killed had left there twice, at the end of each. */
+  readonly #left: number[] = [0];
 
   constructor(world: PushWorld) {
     this.#world = world;
@@ -133,6 +137,14 @@ export class Figures {
     }
   }
 
+  /**
+   * A work has ended. What a killed one has left is on the disk until another removes it, and counts by right
+   * where it is seen; the figure follows a moment later.
+   */
+  worked(): void {
+    this.#left.push(Math.max(0, this.#world.onDisk - this.#before - this.#begun));
+  }
+
   /** Tells how far figures were above what they may be, and below. */
   end(): { readonly above: number; readonly below: number; readonly figures: number } {
     this.#unwatch();
@@ -144,7 +156,8 @@ export class Figures {
   }
 
   #sample(): void {
-    const most = this.#before + this.#begun * (1 + share) + slack;
+    const left = Math.max(...this.#left.slice(-worksBack));
+    const most = this.#before + this.#begun * (1 + share) + slack + left;
     const least = this.#before + this.#ended * (1 - share) - this.#largest - slack;
     this.#samples.push({ bytes: this.#world.bytes, most, least });
   }
