@@ -251,10 +251,11 @@ function cgi(
     },
   });
   pipeline(request, child.stdin, () => {}); // it need not read all
-  // Web servers end a program whose client is gone; git http-backend would wait without end for the rest.
+  // Web servers end a program whose client is gone; git http-backend would wait without end for what did not
+  // reach it, also where the server had it already.
   response.on('close', () => {
     child.stdout.destroy();
-    if (!request.complete) child.kill();
+    if (!child.stdin.writableFinished) child.kill();
   });
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
