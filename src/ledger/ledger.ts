@@ -186,8 +186,9 @@ export class Ledger {
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
     const settings = this.#settings;
     const standing = this.standing(owner);
+    const { usage, reserved, unreachable } = owner;
     return (subject, addingBytes = 0) =>
-      decide(settings, standing, owner.usage, subject, addingBytes, owner.reserved, owner.unreachable);
+      decide({ settings, standing, usage, subject, addingBytes, reserved, unreachable });
   }
 
   /** The whole reasoning of what `decide` answers. */
@@ -195,7 +196,15 @@ export class Ledger {
     const owner = this.ownerUsage(ownerName);
     const { usage, reserved, unreachable } = owner;
     const standing = this.standing(owner);
-    return explain(this.#settings, standing, usage, subject, addingBytes, reserved, unreachable);
+    return explain({
+      settings: this.#settings,
+      standing,
+      usage,
+      subject,
+      addingBytes,
+      reserved,
+      unreachable,
+    });
   }
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
