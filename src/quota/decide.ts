@@ -12,7 +12,7 @@
  */
 
 import { raisedGroup } from './allowance.ts';
-import { countedAdding } from './counted.ts';
+import { countedAdding, type Load, type ReservedBytes } from './counted.ts';
 import type { Garbage } from './garbage.ts';
 import type { Grace, Graces } from './grace.ts';
 import { type DecidingRule, decidingAmong, decidingRule } from './judged.ts';
@@ -23,7 +23,6 @@ import {
   type CompiledGroup,
   subjectBit,
 } from './policy.ts';
-import type { Load, ReservedBytes } from './reserved.ts';
 import type { QuotaSettings } from './settings.ts';
 import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';

@@ -5,6 +5,7 @@
  * uses: an explanation cannot tell another story than the answer.
  */
 
+import type { Load } from './counted.ts';
 import {
   type Decision,
   type DecisionQuestion,
@@ -27,7 +28,6 @@ import {
   type CompiledRule,
   subjectBit,
 } from './policy.ts';
-import type { Load } from './reserved.ts';
 import type { QuotaSettings } from './settings.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
 
