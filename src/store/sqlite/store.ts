@@ -47,7 +47,7 @@ import { ownersFrom } from './owner-rows.ts';
 import { unitsAtOnce } from './unit-rows.ts';
 import { SqliteUnitSources } from './unit-sources.ts';
 
-export interface SqliteSettings {
+interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
   readonly file: string;
   readonly log?: Pick<Log, 'warn'>;
@@ -57,7 +57,7 @@ export interface SqliteSettings {
  * Rejects with `store_refused` where the file is damaged, of a newer version, another program's,
  * in use, or not to be read and written; it is then left exactly as it was.
  */
-export async function openSqliteStore({ file, log }: SqliteSettings): Promise<OwnStore> {
+export async function openStore({ file, log }: SqliteSettings): Promise<OwnStore> {
   const path = physical(resolve(file));
   // The lock on the file is the process's, and would be lost if the file were even looked at again.
   if (openHere.has(path)) throw inUse(file);
@@ -86,7 +86,7 @@ function physical(path: string): string {
 const nothingMore = Promise.resolve(null);
 
 /** The store of a host for itself. */
-export type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
+type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
 
 class SqliteStore implements OwnStore {
   readonly unitSources = new SqliteUnitSources(question => this.#ask(question));
