@@ -27,7 +27,7 @@ const random = numbers();
 const file = join(makeGround(), 'softquota.db');
 const clock = { wallMs: begin, wall: () => clock.wallMs, monotonic: () => performance.now() };
 
-const store = await openStore({ adapter: 'sqlite', file });
+const store = await openStore({ file });
 await fill(store);
 const ledger = await Ledger.open({
   store,

@@ -42,7 +42,7 @@ async function makeOwners(owners: number): Promise<void> {
   rmSync(data, { recursive: true, force: true });
   mkdirSync(data, { mode: 0o700 });
   writeFileSync(join(data, 'host.id'), 'bench\n');
-  const store = await openStore({ adapter: 'sqlite', file: join(data, 'softquota.db') });
+  const store = await openStore({ file: join(data, 'softquota.db') });
   for (let first = 0; first < owners; first += ownersAtOnce) {
     const some = Array.from({ length: Math.min(ownersAtOnce, owners - first) }, (_, at) => first + at);
     await store.write({

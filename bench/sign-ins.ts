@@ -46,7 +46,7 @@ process.exit(0);
 
 async function played(what: string, address: string | null): Promise<void> {
   tell(`sign-ins ${what}`);
-  const store = await openStore({ adapter: 'sqlite', file: join(makeGround(), 'softquota.db') });
+  const store = await openStore({ file: join(makeGround(), 'softquota.db') });
   const ledger = await Ledger.open({
     ...{ store, host: 'bench', settings, kinds: identityKinds },
     ...{ foldCase: true, log: silentLog },

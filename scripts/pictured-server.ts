@@ -225,7 +225,7 @@ const days = 180;
 /** Twice a day for half a year, until this hour; and refusals of the last two weeks. */
 async function writePast(): Promise<void> {
   const now = Date.now();
-  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+  const store = await openStore({ file: join(directory, 'softquota.db') });
   const { owners: known } = await store.load();
   const present = new Map<string, Usage>();
   await store.units(units => {

@@ -150,8 +150,8 @@ function changesFor(
   const before = { ...groupsBefore, allowance, graces };
   const after = { ...groupsAfter, allowance, graces };
   return leaves.flatMap(subject => {
-    const was = decide(now.settings, before, usage, subject, 0, null, unreachable);
-    const is = decide(then.settings, after, usage, subject, 0, null, unreachable);
+    const was = decide({ settings: now.settings, standing: before, usage, subject, unreachable });
+    const is = decide({ settings: then.settings, standing: after, usage, subject, unreachable });
     const isNewlyGraced = is.allowed && is.grace !== undefined && was.grace === undefined;
     return was.allowed === is.allowed && !isNewlyGraced
       ? []

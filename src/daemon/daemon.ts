@@ -303,7 +303,7 @@ async function openLedger(
   log: Logger,
 ): Promise<{ readonly ledger: Ledger; readonly store: HistoryStore }> {
   const file = storeFile(config.server.dataPath);
-  const store = await openStore({ adapter: 'sqlite', file, log });
+  const store = await openStore({ file, log });
   try {
     const ledger = await Ledger.open({
       store,

@@ -16,7 +16,7 @@ export async function restoreInto(
 ): Promise<Restored> {
   prepareDataPath(dataPath);
   becomeOwnerOf(dataPath);
-  const store = await openStore({ adapter: 'sqlite', file: storeFile(dataPath) });
+  const store = await openStore({ file: storeFile(dataPath) });
   try {
     return await restore(store, backup, options);
   } finally {

@@ -1,7 +1,7 @@
 /** The documents in force, in memory. */
 
 import { SoftquotaError } from '../errors.ts';
-import { inSlices } from '../slices.ts';
+import type { Work } from '../slices.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { ChangeSet, type DocumentsByKind, documentsOf, type Snapshot } from './change-set.ts';
@@ -66,37 +66,22 @@ export class DocumentStore implements Snapshot {
   }
 
   /** Reads records into a change set; throws as the constructor does. */
-  changeSetOf({
+  *changeSetOf({
     documents = [],
     goneDocuments = [],
-  }: Pick<Changes, 'documents' | 'goneDocuments'>): ChangeSet {
+  }: Pick<Changes, 'documents' | 'goneDocuments'>): Work<ChangeSet> {
     const changes = this.changeSet();
-    for (const names of goneDocuments) this.#read(changes, names, null);
-    for (const document of documents) this.#read(changes, document, document.text);
+    for (const { kind: name, key } of goneDocuments) {
+      const kind = this.kinds.get(name);
+      if (kind !== undefined) changes.remove(kind, key);
+      yield;
+    }
+    for (const { kind: name, key, text } of documents) {
+      const kind = this.kinds.get(name);
+      if (kind !== undefined) changes.put(kind, key, parsed(kind, key, text));
+      yield;
+    }
     return changes;
-  }
-
-  /** Does the same a slice at a time, so that other things get their turn meanwhile. */
-  async changeSetInSlices({
-    documents = [],
-    goneDocuments = [],
-  }: Pick<Changes, 'documents' | 'goneDocuments'>): Promise<ChangeSet> {
-    const changes = this.changeSet();
-    await inSlices(goneDocuments, names => this.#read(changes, names, null));
-    await inSlices(documents, document => this.#read(changes, document, document.text));
-    return changes;
-  }
-
-  /** Reads one record into a change set; null: it is gone. Throws as the constructor does. */
-  #read(
-    changes: ChangeSet,
-    { kind: name, key }: Pick<DocumentRecord, 'kind' | 'key'>,
-    text: string | null,
-  ): void {
-    const kind = this.kinds.get(name);
-    if (kind === undefined) return;
-    if (text === null) changes.remove(kind, key);
-    else changes.put(kind, key, parsed(kind, key, text));
   }
 
   apply(changes: ChangeSet): void {

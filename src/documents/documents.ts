@@ -6,7 +6,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { type Work, workInSlices } from '../slices.ts';
+import { runToEnd, type Work, workInSlices } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
@@ -320,7 +320,7 @@ export class Documents {
    */
   applyRemote(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
     const standing = replicaStandingAfter(this.#standing, position, changed);
-    this.#applyRemote(this.#store.changeSetOf(change), change, standing);
+    this.#applyRemote(runToEnd(this.#store.changeSetOf(change)), change, standing);
   }
 
   /**
@@ -332,7 +332,7 @@ export class Documents {
     standing: ReplicaStanding,
   ): Promise<boolean> {
     const before = this.#standing;
-    const changes = await this.#store.changeSetInSlices(change);
+    const changes = await workInSlices(this.#store.changeSetOf(change));
     if (this.#standing !== before) return false;
     this.#applyRemote(changes, change, standing);
     return true;
@@ -345,7 +345,7 @@ export class Documents {
 
   /** Puts volatile documents in force that others wrote; they are written behind. Throws `store_refused`. */
   applyVolatile(change: VolatileChange): void {
-    const changes = this.#store.changeSetOf(change);
+    const changes = runToEnd(this.#store.changeSetOf(change));
     this.#options.writeBehind.note(change);
     this.#apply(changes, {}, false);
   }

@@ -21,8 +21,7 @@ import {
 import type { SweepRecord } from '../store/index.ts';
 import type { OwnerUsage } from './answer.ts';
 import type { LedgerSettings } from './options.ts';
-import { ReconcileLoop } from './reconcile-loop.ts';
-import type { Watcher } from './watchers.ts';
+import { ReconcileLoop, type Watcher } from './reconcile-loop.ts';
 
 interface GracesLedger {
   readonly documents: Documents;

@@ -29,13 +29,13 @@ import { Loading } from './loading.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 import { affectedBy } from './policy-changes.ts';
 import { Reach } from './reach.ts';
+import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
 import { Reservations } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
 import { type OwnerSize, UsageIndex } from './usage-index.ts';
 import { Walks } from './walks.ts';
-import { type Watcher, Watchers } from './watchers.ts';
 
 type AccountFigures = Pick<OwnerUsage, 'usage' | 'unreachable' | 'measuredAt' | 'partial'>;
 
@@ -67,7 +67,7 @@ export class Ledger {
   readonly #store: Store;
   readonly #writeBehind: WriteBehind;
   readonly #usage: UsageIndex;
-  readonly #watchers = new Watchers();
+  readonly #watchers = new Set<Watcher>();
   readonly #now: () => number;
   #policy: Policy;
   #settings: LedgerSettings;
@@ -77,7 +77,7 @@ export class Ledger {
     const clock: Clock = options.clock ?? systemClock;
     const { host, log, store } = options;
     const owners = new OwnerRegistry(options.foldCase);
-    const usage = new UsageIndex(owners, host, ownerKey => this.#watchers.tell(ownerKey));
+    const usage = new UsageIndex(owners, host, ownerKey => this.#tell(ownerKey));
     const now = () => clock.wall();
     const nextSeq = () => ++this.#seq;
     const writeBehindTo = (to: Pick<Store, 'write'>, probe: () => Changes) =>
@@ -97,20 +97,20 @@ export class Ledger {
       documents: this.documents,
       log,
       now,
-      tell: ownerKey => this.#watchers.tell(ownerKey),
+      tell: ownerKey => this.#tell(ownerKey),
     });
     this.graces = new OwnerGraces({
       ledger: this,
       log,
       now,
-      tell: ownerKey => this.#watchers.tell(ownerKey),
+      tell: ownerKey => this.#tell(ownerKey),
     });
     this.replica = new DocumentReplica({ documents: this.documents, owners, writeBehind });
     this.reports = new Reports({ usage, writeBehind, clock, host, nextSeq });
-    this.reservations = new Reservations({ clock, onChange: ownerKey => this.#watchers.tell(ownerKey) });
+    this.reservations = new Reservations({ clock, onChange: ownerKey => this.#tell(ownerKey) });
     this.reach = new Reach({ usage, writeBehind, clock });
     const { reports, reservations } = this;
-    const onSwept = () => this.#watchers.tell(null);
+    const onSwept = () => this.#tell(null);
     this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq, onSwept });
     this.admissions = new Admissions({ ledger: this, owners, reservations, clock });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
@@ -146,12 +146,13 @@ export class Ledger {
   /** Those that are set count from the next decision on. */
   set settings(settings: LedgerSettings) {
     this.#settings = settings;
-    this.#watchers.tell(null);
+    this.#tell(null);
   }
 
   /** Has the watcher told of every change of usage or policy from now on; gives what ends that. */
   watch(watcher: Watcher): () => void {
-    return this.#watchers.add(watcher);
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
   }
 
   get policy(): Policy {
@@ -185,8 +186,9 @@ export class Ledger {
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
     const settings = this.#settings;
     const standing = this.standing(owner);
+    const { usage, reserved, unreachable } = owner;
     return (subject, addingBytes = 0) =>
-      decide(settings, standing, owner.usage, subject, addingBytes, owner.reserved, owner.unreachable);
+      decide({ settings, standing, usage, subject, addingBytes, reserved, unreachable });
   }
 
   /** The whole reasoning of what `decide` answers. */
@@ -194,7 +196,15 @@ export class Ledger {
     const owner = this.ownerUsage(ownerName);
     const { usage, reserved, unreachable } = owner;
     const standing = this.standing(owner);
-    return explain(this.#settings, standing, usage, subject, addingBytes, reserved, unreachable);
+    return explain({
+      settings: this.#settings,
+      standing,
+      usage,
+      subject,
+      addingBytes,
+      reserved,
+      unreachable,
+    });
   }
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
@@ -270,6 +280,10 @@ export class Ledger {
     await this.sources.load();
   }
 
+  #tell(ownerKey: string | null): void {
+    for (const watcher of this.#watchers) watcher(ownerKey);
+  }
+
   #onApplied(applied: Applied): void {
     const { isPolicy, owners } = affectedBy(applied, this.documents.owners);
     if (isPolicy) {
@@ -277,7 +291,7 @@ export class Ledger {
       this.allowanceEnds.reconsider();
     }
     for (const key of applied.goneOwners) this.#usage.close(key);
-    for (const ownerKey of owners) this.#watchers.tell(ownerKey);
+    for (const ownerKey of owners) this.#tell(ownerKey);
   }
 
   #usageOf(

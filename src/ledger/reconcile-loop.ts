@@ -5,7 +5,13 @@
 
 import type { Documents } from '../documents/index.ts';
 import { inSlices } from '../slices.ts';
-import type { Watcher } from './watchers.ts';
+
+/**
+ * Called with the key of an owner whose usage or groups have changed, or with null where anybody's decisions
+ * may have: rules, groups or settings are others, or somebody has gone. It is called at once and in the midst
+ * of the change, as often as there are any, so it only notes what it was told, and looks later.
+ */
+export type Watcher = (ownerKey: string | null) => void;
 
 interface ReconcileLoopOptions {
   readonly ledger: { readonly documents: Pick<Documents, 'owners'>; watch(watcher: Watcher): () => void };

@@ -12,7 +12,7 @@
  */
 
 import { raisedGroup } from './allowance.ts';
-import { countedAdding } from './counted.ts';
+import { countedAdding, type Load, type ReservedBytes } from './counted.ts';
 import type { Garbage } from './garbage.ts';
 import type { Grace, Graces } from './grace.ts';
 import { type DecidingRule, decidingAmong, decidingRule } from './judged.ts';
@@ -23,7 +23,6 @@ import {
   type CompiledGroup,
   subjectBit,
 } from './policy.ts';
-import type { Load, ReservedBytes } from './reserved.ts';
 import type { QuotaSettings } from './settings.ts';
 import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';
@@ -139,20 +138,31 @@ interface NoMatch {
 
 export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
 
+/** An action of an owner that adds data, with all that bears on the answer. */
+export interface DecisionQuestion {
+  readonly settings: QuotaSettings;
+  readonly standing: Standing;
+  readonly usage: Usage;
+  readonly subject: Subject;
+  /** 0 or more, and 0 unless given. They count only where `settings.precise` says so. */
+  readonly addingBytes?: number | undefined;
+  readonly reserved?: readonly ReservedBytes[] | null | undefined;
+  readonly unreachable?: Usage | null | undefined;
+}
+
 /**
- * Decides. The answer depends neither on the order of groups nor on that of rules. `addingBytes`, 0 or more,
- * count only where `settings.precise` says so. Throws `sum_too_large` where the bytes that a covering rule
- * counts pass 2^53 - 1.
+ * Decides. The answer depends neither on the order of groups nor on that of rules. Throws `sum_too_large`
+ * where the bytes that a covering rule counts pass 2^53 - 1.
  */
-export function decide(
-  settings: QuotaSettings,
-  standing: Standing,
-  usage: Usage,
-  subject: Subject,
+export function decide({
+  settings,
+  standing,
+  usage,
+  subject,
   addingBytes = 0,
-  reserved: readonly ReservedBytes[] | null = null,
-  unreachable: Usage | null = null,
-): Decision {
+  reserved = null,
+  unreachable = null,
+}: DecisionQuestion): Decision {
   if (!settings.enabled) return disabled(usage);
   const load = { usage, reserved, unreachable, addingBytes };
   const decision = decideFrom(settings, standing, subject, load, isEnforced(settings));

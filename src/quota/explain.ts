@@ -5,8 +5,10 @@
  * uses: an explanation cannot tell another story than the answer.
  */
 
+import type { Load } from './counted.ts';
 import {
   type Decision,
+  type DecisionQuestion,
   decide,
   decideFrom,
   groupsAt,
@@ -26,10 +28,8 @@ import {
   type CompiledRule,
   subjectBit,
 } from './policy.ts';
-import type { Load, ReservedBytes } from './reserved.ts';
 import type { QuotaSettings } from './settings.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
-import type { Usage } from './usage.ts';
 
 /** A rule that covers the asked subject. */
 export interface ExplainedRule {
@@ -93,19 +93,20 @@ export interface Explanation {
   readonly reporting?: Pick<Explanation, 'decision' | 'steps'>;
 }
 
-/** Explains what `decide` answers to the same arguments; throws as it does. */
-export function explain(
-  settings: QuotaSettings,
-  standing: Standing,
-  usage: Usage,
-  subject: Subject,
-  addingBytes = 0,
-  reserved: readonly ReservedBytes[] | null = null,
-  unreachable: Usage | null = null,
-): Explanation {
+/** Explains what `decide` answers to the same question; throws as it does. */
+export function explain(question: DecisionQuestion): Explanation {
+  const {
+    settings,
+    standing,
+    usage,
+    subject,
+    addingBytes = 0,
+    reserved = null,
+    unreachable = null,
+  } = question;
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   const load = { usage, reserved, unreachable, addingBytes };
-  const decision = decide(settings, standing, usage, subject, addingBytes, reserved, unreachable);
+  const decision = decide(question);
   const asIf = reportingStanding(standing);
   const reported = decision.reported ?? decideFrom(settings, asIf, subject, load, false);
   const stepsOf = (of: Standing, by: Decision, isTold: boolean) =>

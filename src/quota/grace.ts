@@ -6,6 +6,8 @@
  * has none, since it says that the owner may not store this at all.
  */
 
+import { longestDurationMs, parseSize, writeSize } from '../text/index.ts';
+
 /** Amount by which a limit may be passed: in bytes, or per cent of the limit. */
 export type GraceMost = { readonly bytes: number } | { readonly percent: number };
 
@@ -111,4 +113,33 @@ export function isNoMoreGrace(settings: GraceSettings, a: LimitedRule, b: Limite
   if (other === null || one.ms > other.ms) return false;
   if ('bytes' in one.most) return 'bytes' in other.most && one.most.bytes <= other.most.bytes;
   return 'percent' in other.most && one.most.percent <= other.most.percent;
+}
+
+/** GRACE_MOST as administrators write it: `10 %`, `5G`. */
+export type ParsedGraceMost =
+  | { readonly ok: true; readonly most: GraceMost }
+  /** `reason` completes `GRACE_MOST = "much": …`. */
+  | { readonly ok: false; readonly reason: string };
+
+export const longestGraceMs = longestDurationMs;
+
+const percentPattern = /^(\d{1,4}(?:\.\d{1,3})?) ?%$/;
+
+/** Reads per cent of a limit, up to 1000, or a size. */
+export function parseGraceMost(text: string): ParsedGraceMost {
+  const [, percent] = percentPattern.exec(text.trim()) ?? [];
+  if (percent !== undefined) {
+    const value = Number(percent);
+    return value > 0 && value <= 1000
+      ? { ok: true, most: { percent: value } }
+      : { ok: false, reason: value > 0 ? 'above 1000 %' : 'not above 0' };
+  }
+  const size = parseSize(text);
+  if (!size.ok) return size;
+  return size.bytes > 0 ? { ok: true, most: { bytes: size.bytes } } : { ok: false, reason: 'not above 0' };
+}
+
+/** Gives what `parseGraceMost` reads as the same. */
+export function graceMostText(most: GraceMost): string {
+  return 'percent' in most ? `${most.percent} %` : writeSize(most.bytes);
 }

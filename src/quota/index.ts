@@ -6,6 +6,7 @@
  * question always has the same answer.
  */
 
+export type { ReservedBytes } from './counted.ts';
 export {
   type Decision,
   decide,
@@ -21,8 +22,17 @@ export {
 } from './explain.ts';
 export { type DiskFull, type FullDisk, refusedByDisk } from './full-disk.ts';
 export type { Garbage } from './garbage.ts';
-export type { Grace, GraceMost, Graces, GraceTerms, RunningGrace } from './grace.ts';
-export { graceMostText, longestGraceMs, type ParsedGraceMost, parseGraceMost } from './grace-text.ts';
+export {
+  type Grace,
+  type GraceMost,
+  type Graces,
+  type GraceTerms,
+  graceMostText,
+  longestGraceMs,
+  type ParsedGraceMost,
+  parseGraceMost,
+  type RunningGrace,
+} from './grace.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export { type PassedLimits, passedLimits } from './passed.ts';
@@ -34,7 +44,6 @@ export {
   type Group,
   type Rule,
 } from './policy.ts';
-export type { ReservedBytes } from './reserved.ts';
 export type { QuotaSettings } from './settings.ts';
 export {
   isLeaf,

@@ -6,10 +6,9 @@
  * rule that refuses has less than any that allows.
  */
 
-import { type Counted, countedAdding, countedBy, refuses } from './counted.ts';
+import { type Counted, countedAdding, countedBy, type Load, refuses } from './counted.ts';
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
 import type { BuiltinGroup, CompiledGroup, CompiledRule } from './policy.ts';
-import type { Load } from './reserved.ts';
 import type { QuotaSettings } from './settings.ts';
 
 /** The answer of a rule or a group, the worst first. */

@@ -1,10 +1,10 @@
 /** The limits that an owner has passed, for which graces run. */
 
+import type { Load } from './counted.ts';
 import { groupsAt, isEnforced, precedence, reportingStanding, type Standing } from './decide.ts';
 import { type RunningGrace, termsOf } from './grace.ts';
 import { judgedBy } from './judged.ts';
 import { subjectBit } from './policy.ts';
-import type { Load } from './reserved.ts';
 import type { QuotaSettings } from './settings.ts';
 import { type Subject, subjects } from './subjects.ts';
 import type { Usage } from './usage.ts';

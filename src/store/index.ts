@@ -7,7 +7,6 @@
 
 import type { RedisSettings } from './redis/context.ts';
 import type { SharedStore } from './shared.ts';
-import { type OwnStore, openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 
 export { type Away, AwayState } from './away.ts';
 export { newGeneration, newMark } from './generation.ts';
@@ -48,6 +47,7 @@ export {
   type SharesPage,
   type VolatileChange,
 } from './shared.ts';
+export { openStore } from './sqlite/store.ts';
 export type {
   Changes,
   DeltaRecord,
@@ -62,16 +62,6 @@ export type {
 export { type ReachRecord, reachOf, type UnitRecord } from './unit.ts';
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
 export { WriteBehind } from './write-behind.ts';
-
-type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
-
-/** Opens the store that the settings name; rejects with `store_refused` where it cannot be used. */
-export function openStore(settings: StoreSettings): Promise<OwnStore> {
-  switch (settings.adapter) {
-    case 'sqlite':
-      return openSqliteStore(settings);
-  }
-}
 
 /**
  * Opens what hosts share; its client is loaded only then. Rejects with `store_refused` where what lies there

@@ -21,7 +21,7 @@ export async function recorded(world: World): Promise<void> {
  */
 export async function remember(world: World, sizes: readonly number[]): Promise<void> {
   await world.close();
-  const store = await openStore({ adapter: 'sqlite', file: join(world.directory, 'data/softquota.db') });
+  const store = await openStore({ file: join(world.directory, 'data/softquota.db') });
   const { owners } = await store.load();
   const ownerId = owners.find(({ name }) => name === 'alice')?.id ?? 0;
   for (const [ago, bytes] of sizes.toReversed().entries()) {

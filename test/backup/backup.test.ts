@@ -28,7 +28,7 @@ async function written(ledger: Ledger): Promise<string> {
 
 async function restored(world: World, text: string, replace = false): Promise<Restored> {
   await world.close();
-  const store = await openStore({ adapter: 'sqlite', file: world.file });
+  const store = await openStore({ file: world.file });
   try {
     return await restore(store, parseBackup(text, 'the file'), { replace });
   } finally {

@@ -100,7 +100,7 @@ t.test(
 );
 
 t.test('while the store is away a change is refused, and nothing of it is in force', async t => {
-  const store = await openStore({ adapter: 'sqlite', file: `${directoryFor(t)}/softquota.db` });
+  const store = await openStore({ file: `${directoryFor(t)}/softquota.db` });
   let isAway = false;
   const failing: Store = {
     load: () => store.load(),

@@ -51,7 +51,7 @@ t.test(
   `${units} units of ${owners} owners hold up the event loop for ${longestTurnMs} ms at most`,
   async t => {
     const directory = directoryFor(t);
-    const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+    const store = await openStore({ file: join(directory, 'softquota.db') });
     const ledger = await Ledger.open({
       ...{ store, unitSources: store.unitSources },
       host: 'here',

@@ -83,7 +83,7 @@ export async function member(
 }
 
 async function ledgerIn(directory: string, host: string): Promise<Ledger> {
-  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+  const store = await openStore({ file: join(directory, 'softquota.db') });
   return Ledger.open({
     ...{ store, unitSources: store.unitSources, host, settings, kinds: identityKinds },
     ...{ foldCase: true, log: silentLog },

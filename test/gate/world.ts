@@ -83,7 +83,7 @@ export async function openWorld(
   timing?: Timing,
 ): Promise<World> {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
-  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+  const store = await openStore({ file: join(directory, 'softquota.db') });
   const ledger = await Ledger.open({
     store,
     unitSources: store.unitSources,

@@ -121,7 +121,7 @@ t.test('what ended while nobody looked ends at the next start', async t => {
 
 t.test('while the store is away an allowance still ends, and its record goes later', async t => {
   const clock = new SetClock();
-  const store = await openStore({ adapter: 'sqlite', file: `${directoryFor(t)}/softquota.db` });
+  const store = await openStore({ file: `${directoryFor(t)}/softquota.db` });
   const warned: string[] = [];
   const ledger = await openOn(store, {
     clock,

@@ -101,7 +101,7 @@ t.test('a restored grace goes on, and is not over before the first sweep', async
   t.match(JSON.parse(text), { format: 2, graces: [{ kind: 'grace' }], policy: [] });
   await world.close();
   const after = new World(t, { clock });
-  const store = await openStore({ adapter: 'sqlite', file: after.file });
+  const store = await openStore({ file: after.file });
   await restore(store, parseBackup(text, 'the backup'), { replace: false });
   await store.close();
   const restored = await after.open();
@@ -236,7 +236,7 @@ t.test('another host whose turn it is begins graces, and this one follows', asyn
 
 t.test('while the store is away a grace runs all the same, and is written later', async t => {
   const clock = new SetClock();
-  const store = await openStore({ adapter: 'sqlite', file: `${directoryFor(t)}/softquota.db` });
+  const store = await openStore({ file: `${directoryFor(t)}/softquota.db` });
   const warned: string[] = [];
   const ledger = await openOn(store, {
     clock,
@@ -289,7 +289,7 @@ t.test('whatever comes, the answers are those of a book with one date in it', as
       const clock = new SetClock();
       let limit = 1000;
       const open = async () => {
-        const ledger = await openOn(await openStore({ adapter: 'sqlite', file }), { clock });
+        const ledger = await openOn(await openStore({ file }), { clock });
         sweepOnce(ledger);
         ledger.settings = { ...week, totalBytes: limit };
         ledger.graces.start({ pauseMs: 0 });

@@ -177,7 +177,7 @@ t.test('and so it is with the store on the disk', async t => {
   let runs = 0;
   const anyStory = fc.asyncProperty(fc.array(anyStep, { minLength: 40, maxLength: 120 }), async steps => {
     const file = join(directory, `${++runs}.db`);
-    await play(steps, async () => openOn(await openStore({ adapter: 'sqlite', file })));
+    await play(steps, async () => openOn(await openStore({ file })));
   });
   await fc.assert(anyStory, { numRuns });
   t.equal(runs, numRuns);

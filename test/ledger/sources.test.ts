@@ -19,7 +19,7 @@ async function openIn(t: Test, directory: string, opened: Opened = {}): Promise<
   const { foldCase = true, clock, warnings = [] } = opened;
   const note = (_details: object, message: string) => void warnings.push(message);
   const log = { ...silentLog, warn: note, error: note, info: note };
-  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db'), log });
+  const store = await openStore({ file: join(directory, 'softquota.db'), log });
   const ledger = await Ledger.open({
     ...{ store, unitSources: store.unitSources },
     host: 'here',

@@ -73,7 +73,7 @@ export class World {
   async open(changed: WorldOptions = {}): Promise<Ledger> {
     await this.close();
     const { foldCase = true, clock, log = silentLog, kinds = [] } = { ...this.#options, ...changed };
-    const store = await openStore({ adapter: 'sqlite', file: this.file });
+    const store = await openStore({ file: this.file });
     this.#ledger = await openOn(store, { foldCase, log, kinds, ...(clock === undefined ? {} : { clock }) });
     return this.#ledger;
   }

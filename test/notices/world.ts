@@ -138,7 +138,7 @@ export class World {
       void this.logged.push(`${message} ${JSON.stringify(fields)}`);
     const log = { ...silentLog, error: tell, warn: tell };
     const ledger = await Ledger.open({
-      store: await openStore({ adapter: 'sqlite', file: this.#file }),
+      store: await openStore({ file: this.#file }),
       host: this.#host,
       settings: usualSettings,
       kinds: [...identityKinds, ...requestKinds, ...noticeKinds],

@@ -49,7 +49,7 @@ class World {
 
   async restart(): Promise<void> {
     await this.close();
-    const store = await openStore({ adapter: 'sqlite', file: this.#file });
+    const store = await openStore({ file: this.#file });
     const { clock } = this;
     const ledger = await Ledger.open({
       store,

@@ -12,7 +12,7 @@ const question = fc
   .map(({ question: { settings, assigned, defaults, usage, subject }, last }) => ({
     settings,
     last: inForce(settings, last),
-    decision: decide(settings, any.standing(assigned, defaults), usage, subject),
+    decision: decide({ settings, standing: any.standing(assigned, defaults), usage, subject }),
   }));
 
 t.test(

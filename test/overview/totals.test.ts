@@ -12,7 +12,7 @@ import { directoryFor, lfs, repos, settings, silentLog, walk } from '../ledger/w
 
 /** Opens a world where everybody may have 10,000 bytes, with warnings from 80 percent on. */
 async function world(t: Test, file = join(directoryFor(t), 'softquota.db')) {
-  const store = await openStore({ adapter: 'sqlite', file });
+  const store = await openStore({ file });
   const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
   const totals = new Totals({ ledger, log: silentLog });
   totals.start();

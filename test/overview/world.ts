@@ -77,7 +77,7 @@ export class World {
     const { isSwept = true } = this.#options;
     const log = { ...silentLog, error: (_: object, message: string) => void this.errors.push(message) };
     const ledger = await Ledger.open({
-      store: this.#watched(await openStore({ adapter: 'sqlite', file: this.#file })),
+      store: this.#watched(await openStore({ file: this.#file })),
       host,
       settings: { ...usualSettings, ...settings },
       foldCase: true,

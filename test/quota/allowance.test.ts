@@ -28,12 +28,12 @@ t.test('an allowance raises every limit above 0, and neither 0 nor unlimited', a
   ];
   for (const { limitBytes, limit, allowed } of cases) {
     const group = compileGroup({ name: 'g', rules: [{ name: 'r', limitBytes, subjects: ['size:all'] }] });
-    const decision = decide(
-      plainSettings,
-      { assigned: [group], defaults: [], allowance: extra(50) },
+    const decision = decide({
+      settings: plainSettings,
+      standing: { assigned: [group], defaults: [], allowance: extra(50) },
       usage,
-      'size:git:lfs',
-    );
+      subject: 'size:git:lfs',
+    });
     t.match(decision, { limit, allowed, used: 120 }, String(limitBytes));
     t.equal(decision.allowance === undefined, limitBytes <= 0, String(limitBytes));
   }
@@ -42,7 +42,7 @@ t.test('an allowance raises every limit above 0, and neither 0 nor unlimited', a
 t.test('the built-in limit is raised, too, and thresholds are those of the raised limit', async t => {
   const settings = { ...plainSettings, totalBytes: 100 };
   const asked = (allowance: ActiveAllowance | null) =>
-    decide(settings, { assigned: [], defaults: [], allowance }, usage, 'size:all');
+    decide({ settings, standing: { assigned: [], defaults: [], allowance }, usage, subject: 'size:all' });
   t.match(asked(null), { allowed: false, limit: 100 });
   t.match(asked(extra(30)), { allowed: true, limit: 130, warnPercent: 90, allowance: extra(30) });
   t.match(asked(extra(1000)), { allowed: true, limit: 1100, warnPercent: null });
@@ -51,7 +51,7 @@ t.test('the built-in limit is raised, too, and thresholds are those of the raise
 t.test('words say which part of the limit is for a time only', async t => {
   const settings = { ...plainSettings, totalBytes: 100 };
   const asked = (allowance: ActiveAllowance) =>
-    decide(settings, { assigned: [], defaults: [], allowance }, usage, 'size:all');
+    decide({ settings, standing: { assigned: [], defaults: [], allowance }, usage, subject: 'size:all' });
   const refused = asked(extra(10));
   t.notOk(refused.allowed);
   if (!refused.allowed) {
@@ -72,9 +72,27 @@ t.test('more by an allowance never refuses what was allowed, and an explanation 
   const law = fc.property(question, fc.integer({ min: 1, max: 100 }), (asked, bytes) => {
     const plain = standing(asked.assigned, asked.defaults);
     const raised = { ...plain, allowance: extra(bytes) };
-    const before = decide(asked.settings, plain, asked.usage, asked.subject, asked.adding);
-    const after = decide(asked.settings, raised, asked.usage, asked.subject, asked.adding);
-    const why = explain(asked.settings, raised, asked.usage, asked.subject, asked.adding);
+    const before = decide({
+      settings: asked.settings,
+      standing: plain,
+      usage: asked.usage,
+      subject: asked.subject,
+      addingBytes: asked.adding,
+    });
+    const after = decide({
+      settings: asked.settings,
+      standing: raised,
+      usage: asked.usage,
+      subject: asked.subject,
+      addingBytes: asked.adding,
+    });
+    const why = explain({
+      settings: asked.settings,
+      standing: raised,
+      usage: asked.usage,
+      subject: asked.subject,
+      addingBytes: asked.adding,
+    });
     const isSame = JSON.stringify(why.decision) === JSON.stringify(after);
     const decided = why.steps
       .flatMap(({ groups }) => groups.flatMap(({ rules }) => rules))

@@ -29,13 +29,13 @@ function ask(
   addingBytes?: number,
 ) {
   const { assigned = [], defaults = [] } = groups;
-  return decide(
-    { ...plainSettings, ...settings },
-    standing(assigned, defaults),
-    stored,
+  return decide({
+    settings: { ...plainSettings, ...settings },
+    standing: standing(assigned, defaults),
+    usage: stored,
     subject,
     addingBytes,
-  );
+  });
 }
 
 const lfs = (bytes: number) => usageOf({ 'size:git:lfs': bytes });

@@ -22,8 +22,8 @@ function asked({
   usage,
   subject,
   adding,
-}: Question): Parameters<typeof decide> {
-  return [settings, standing(assigned, defaults), usage, subject, adding];
+}: Question): Parameters<typeof decide>[0] {
+  return { settings, standing: standing(assigned, defaults), usage, subject, addingBytes: adding };
 }
 
 /** The answer as a person would work it out from the explanation's rows alone. */
@@ -49,9 +49,7 @@ function compare(a: string | null, b: string | null): number {
 
 t.test('an explanation carries the decision itself', async () => {
   fc.assert(
-    fc.property(question, each =>
-      isDeepStrictEqual(explain(...asked(each)).decision, decide(...asked(each))),
-    ),
+    fc.property(question, each => isDeepStrictEqual(explain(asked(each)).decision, decide(asked(each)))),
     runs,
   );
 });
@@ -59,7 +57,7 @@ t.test('an explanation carries the decision itself', async () => {
 t.test('whoever works the answer out from the rows comes to the decision and its rule', async () => {
   fc.assert(
     fc.property(question, each => {
-      const explanation = explain(...asked(each));
+      const explanation = explain(asked(each));
       const { decision } = explanation;
       const { allowed, rule } = workedOut(explanation);
       const decided = explanation.steps
@@ -83,7 +81,7 @@ t.test('whoever works the answer out from the rows comes to the decision and its
 t.test('every group says what its rules say, and only the last step has a rule that matches', async () => {
   fc.assert(
     fc.property(question, each => {
-      const { steps } = explain(...asked(each));
+      const { steps } = explain(asked(each));
       const consistent = steps.every(step =>
         step.groups.every(group => {
           if (group.rules.length === 0) return group.verdict === 'no_match';
@@ -103,7 +101,7 @@ t.test('every group says what its rules say, and only the last step has a rule t
 t.test('one group of the last step is told as the deciding one, and none where no rule matched', async () => {
   fc.assert(
     fc.property(question, each => {
-      const { steps, decision } = explain(...asked(each));
+      const { steps, decision } = explain(asked(each));
       const deciding = (groups: readonly ExplainedGroup[]) =>
         groups.filter(group => group.decided).map(group => group.group);
       const expected = decision.by === 'rule' ? [decision.group] : [];
@@ -119,7 +117,7 @@ t.test('one group of the last step is told as the deciding one, and none where n
 t.test('an explanation survives JSON unchanged', async () => {
   fc.assert(
     fc.property(question, each => {
-      const explanation = explain(...asked(each));
+      const explanation = explain(asked(each));
       return isDeepStrictEqual(JSON.parse(JSON.stringify(explanation)), explanation);
     }),
     runs,
@@ -144,7 +142,13 @@ t.test(
     const stored = usageOf({ 'size:git:lfs': 45, 'size:repos:public': 10 });
     const both: Standing = standing([quiet], [free]);
     const settings = { ...plainSettings, totalBytes: 1 };
-    const explanation = explain(settings, both, stored, 'size:git:lfs', 7);
+    const explanation = explain({
+      settings,
+      standing: both,
+      usage: stored,
+      subject: 'size:git:lfs',
+      addingBytes: 7,
+    });
     t.same(explanation, {
       subject: 'size:git:lfs',
       settings: {
@@ -191,19 +195,28 @@ t.test(
           ],
         },
       ],
-      decision: decide(settings, both, stored, 'size:git:lfs', 7),
+      decision: decide({ settings, standing: both, usage: stored, subject: 'size:git:lfs', addingBytes: 7 }),
     });
-    t.equal(explain({ ...settings, precise: true }, both, stored, 'size:git:lfs', 7).addingBytes, 7);
+    t.equal(
+      explain({
+        settings: { ...settings, precise: true },
+        standing: both,
+        usage: stored,
+        subject: 'size:git:lfs',
+        addingBytes: 7,
+      }).addingBytes,
+      7,
+    );
   },
 );
 
 t.test('with quotas switched off nobody is asked', async t => {
-  const explanation = explain(
-    { ...plainSettings, enabled: false },
-    standing([], []),
-    usageOf({}),
-    'size:all',
-  );
+  const explanation = explain({
+    settings: { ...plainSettings, enabled: false },
+    standing: standing([], []),
+    usage: usageOf({}),
+    subject: 'size:all',
+  });
   t.same(explanation.steps, []);
   t.ok(explanation.decision.allowed);
 });

@@ -25,7 +25,13 @@ const most = fc.option(fc.nat(60), { nil: null });
 
 t.test('what no ref reaches does not count, up to the most, which is the limit unless it is set', async t => {
   const asked = (settings: Partial<QuotaSettings>, garbage = unreachable) =>
-    decide({ ...forgiving, ...settings }, nobody, stored, 'size:all', 0, null, garbage);
+    decide({
+      settings: { ...forgiving, ...settings },
+      standing: nobody,
+      usage: stored,
+      subject: 'size:all',
+      unreachable: garbage,
+    });
   const whole = { stored: 150, unreachable: 90 };
   t.match(asked({}), { allowed: true, used: 60, garbage: { ...whole, billed: 60, most: 100 } });
   t.match(asked({ totalBytes: 80 }), { allowed: true, used: 70, garbage: { billed: 70, most: 80 } });
@@ -60,7 +66,13 @@ t.test('each rule forgives of what it counts', async t => {
     ],
   });
   const asked = (subject: Leaf) =>
-    decide(forgiving, { assigned: [group], defaults: [] }, stored, subject, 0, null, unreachable);
+    decide({
+      settings: forgiving,
+      standing: { assigned: [group], defaults: [] },
+      usage: stored,
+      subject,
+      unreachable,
+    });
   t.match(asked('size:repos:private'), { allowed: true, used: 40, garbage: { billed: 40, most: 50 } });
   t.match(asked('size:repos:public'), { allowed: true, used: 10, garbage: { billed: 10 } });
   t.match(asked('size:git:lfs'), { allowed: false, used: 20 });
@@ -69,7 +81,13 @@ t.test('each rule forgives of what it counts', async t => {
 
 t.test('the words say what does not count, and what of it would', async t => {
   const asked = (settings: Partial<QuotaSettings>) =>
-    decide({ ...forgiving, ...settings }, nobody, stored, 'size:all', 0, null, unreachable);
+    decide({
+      settings: { ...forgiving, ...settings },
+      standing: nobody,
+      usage: stored,
+      subject: 'size:all',
+      unreachable,
+    });
   const allowed = asked({});
   if (allowed.allowed)
     t.equal(
@@ -91,9 +109,30 @@ t.test(
       const groups = standing(asked.assigned, asked.defaults);
       const { usage: all, subject, adding } = asked;
       const settings: QuotaSettings = { ...asked.settings, garbage: 'forgive', garbageMostBytes };
-      const before = decide(asked.settings, groups, all, subject, adding, null, garbage);
-      const after = decide(settings, groups, all, subject, adding, null, garbage);
-      const why = explain(settings, groups, all, subject, adding, null, garbage);
+      const before = decide({
+        settings: asked.settings,
+        standing: groups,
+        usage: all,
+        subject,
+        addingBytes: adding,
+        unreachable: garbage,
+      });
+      const after = decide({
+        settings,
+        standing: groups,
+        usage: all,
+        subject,
+        addingBytes: adding,
+        unreachable: garbage,
+      });
+      const why = explain({
+        settings,
+        standing: groups,
+        usage: all,
+        subject,
+        addingBytes: adding,
+        unreachable: garbage,
+      });
       const rules = why.steps.flatMap(({ groups: some }) => some.flatMap(each => each.rules));
       const isBounded = [...rules, after].every(({ garbage: found, limit: its, used }) => {
         if (found === undefined) return true;
@@ -151,7 +190,17 @@ t.test('whatever is pushed and said to be unreachable, the disk has limit, most 
         if (what === 'collect') disk[at] = Math.max(0, there - bytes);
         if (what !== 'push') continue;
         const groups = { assigned: [group], defaults: [] };
-        if (!decide(settings, groups, disk, leaf, bytes, null, said).allowed) continue;
+        if (
+          !decide({
+            settings,
+            standing: groups,
+            usage: disk,
+            subject: leaf,
+            addingBytes: bytes,
+            unreachable: said,
+          }).allowed
+        )
+          continue;
         disk[at] = there + bytes;
         for (const { limitBytes, counts } of group.rules) {
           if (limitBytes === -1 || (counts & (1 << at)) === 0) continue;

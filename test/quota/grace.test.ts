@@ -43,7 +43,12 @@ function graces(since: number | null = null, differing: Partial<RunningGrace> = 
 
 function decided(bytes: number, of: Graces, one: Group = total(1000), by: QuotaSettings = week) {
   const stored = usageOf({ 'size:repos:private': bytes });
-  return decide(by, { ...standing([one], []), graces: of }, stored, 'size:repos:private');
+  return decide({
+    settings: by,
+    standing: { ...standing([one], []), graces: of },
+    usage: stored,
+    subject: 'size:repos:private',
+  });
 }
 
 t.test('a limit is passed up to GRACE_MOST, for as long as GRACE', async t => {
@@ -63,7 +68,12 @@ t.test('without a grace, or at limit 0, a limit refuses at once', async t => {
   t.match(decided(1, graces(), total(0)), { allowed: false, grace: undefined });
   t.match(decided(1001, graces(), total(1000, { graceMs: 0 })), { allowed: false, grace: undefined });
   const stored = usageOf({ 'size:git:lfs': 1001 });
-  const timeless = decide(week, standing([total(1000)], []), stored, 'size:git:lfs');
+  const timeless = decide({
+    settings: week,
+    standing: standing([total(1000)], []),
+    usage: stored,
+    subject: 'size:git:lfs',
+  });
   t.equal(timeless.allowed, false, 'nobody knows the time');
 });
 
@@ -91,9 +101,18 @@ t.test('with PRECISE the bytes about to come count', async t => {
   const stored = usageOf({ 'size:git:lfs': 990 });
   const of = { ...standing([total(1000)], []), graces: graces() };
   const precise: QuotaSettings = { ...week, precise: true };
-  t.match(decide(precise, of, stored, 'size:git:lfs', 10), { allowed: true, grace: undefined });
-  t.match(decide(precise, of, stored, 'size:git:lfs', 109), { allowed: true, grace: { below: 1100 } });
-  t.match(decide(precise, of, stored, 'size:git:lfs', 110), { allowed: false });
+  t.match(
+    decide({ settings: precise, standing: of, usage: stored, subject: 'size:git:lfs', addingBytes: 10 }),
+    { allowed: true, grace: undefined },
+  );
+  t.match(
+    decide({ settings: precise, standing: of, usage: stored, subject: 'size:git:lfs', addingBytes: 109 }),
+    { allowed: true, grace: { below: 1100 } },
+  );
+  t.match(
+    decide({ settings: precise, standing: of, usage: stored, subject: 'size:git:lfs', addingBytes: 110 }),
+    { allowed: false },
+  );
 });
 
 t.test('a grace says its numbers and its end', async t => {
@@ -133,7 +152,15 @@ t.test('of several graces that one is named which ends first, and of several gro
     rules.map(rule => ({ name: `of ${rule.name}`, rules: [rule] })),
     [],
   );
-  t.match(decide(week, { ...two, graces: graces() }, stored, 'size:git:lfs'), { allowed: true, rule: 'a' });
+  t.match(
+    decide({
+      settings: week,
+      standing: { ...two, graces: graces() },
+      usage: stored,
+      subject: 'size:git:lfs',
+    }),
+    { allowed: true, rule: 'a' },
+  );
 });
 
 t.test('time that passed while a limit only reported does not count once it refuses', async t => {
@@ -231,8 +258,20 @@ t.test('decisions with graces are those of the manual', async () => {
         ...covering.map(rules => Math.min(...rules.map(rule => saysModel(by, rule, stored, adding, of)))),
       );
       const on = { ...standing(assigned, []), graces: of };
-      const { allowed, grace } = decide(by, on, stored, asked, adding);
-      const explained = explain(by, on, stored, asked, adding);
+      const { allowed, grace } = decide({
+        settings: by,
+        standing: on,
+        usage: stored,
+        subject: asked,
+        addingBytes: adding,
+      });
+      const explained = explain({
+        settings: by,
+        standing: on,
+        usage: stored,
+        subject: asked,
+        addingBytes: adding,
+      });
       const verdicts = explained.steps.flatMap(({ groups }) => groups).filter(({ decided }) => decided);
       const verdict = ['refuses', 'graced', 'allows'][says];
       return (
@@ -257,8 +296,10 @@ t.test('where no grace is set, what has begun changes nothing', async () => {
       (by, groups, of, stored, asked) => {
         const plain = standing(groups, []);
         return (
-          JSON.stringify(decide(by, plain, stored, asked)) ===
-          JSON.stringify(decide(by, { ...plain, graces: of }, stored, asked))
+          JSON.stringify(decide({ settings: by, standing: plain, usage: stored, subject: asked })) ===
+          JSON.stringify(
+            decide({ settings: by, standing: { ...plain, graces: of }, usage: stored, subject: asked }),
+          )
         );
       },
     ),
@@ -281,7 +322,7 @@ t.test('a grace begins for each limit that would refuse without it, and for no o
       const on = standing(groups, []);
       const passed = passedLimits(by, on, stored, null);
       const refusing = subjects.flatMap(asked => {
-        const { decision, steps } = explain(by, on, stored, asked);
+        const { decision, steps } = explain({ settings: by, standing: on, usage: stored, subject: asked });
         const said = steps.find(({ step }) => step === decision.step)?.groups ?? [];
         return decision.allowed ? [] : said.flatMap(({ rules }) => rules);
       });

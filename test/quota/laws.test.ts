@@ -29,7 +29,7 @@ const runs = { numRuns: 3000 };
 
 function answer(asked: Question): Decision {
   const { settings, assigned, defaults, usage, subject, adding } = asked;
-  return decide(settings, standing(assigned, defaults), usage, subject, adding);
+  return decide({ settings, standing: standing(assigned, defaults), usage, subject, addingBytes: adding });
 }
 
 /** 0 is the smallest limit and -1 the largest. */
@@ -124,7 +124,10 @@ t.test('each byte is counted once, however many subjects of a rule hold it', asy
     fc.property(usage, fc.array(subject, { minLength: 1, maxLength: 6 }), fc.nat(5), (stored, named, at) => {
       const only = standing([{ name: 'g', rules: [{ name: 'r', limitBytes: 1, subjects: named }] }], []);
       const asked = named[at % named.length] ?? 'size:all';
-      return decide(plainSettings, only, stored, asked).used === bytesOf(named, stored);
+      return (
+        decide({ settings: plainSettings, standing: only, usage: stored, subject: asked }).used ===
+        bytesOf(named, stored)
+      );
     }),
     runs,
   );

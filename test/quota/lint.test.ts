@@ -184,7 +184,13 @@ t.test('taking out every rule that never decides changes no answer', async () =>
       const without = { ...one, rules: one.rules.filter(each => !idle.has(each.name)) };
       const answer = (assigned: Group) => {
         const { settings, usage, subject, adding } = asked;
-        return decide(settings, standing([assigned], asked.defaults), usage, subject, adding).allowed;
+        return decide({
+          settings,
+          standing: standing([assigned], asked.defaults),
+          usage,
+          subject,
+          addingBytes: adding,
+        }).allowed;
       };
       return answer(one) === answer(without);
     }),
@@ -202,7 +208,13 @@ t.test('taking out every shadowed default group changes no answer', async () => 
       fc.pre(idle.size > 0);
       const answer = (kept: readonly Group[]) => {
         const { settings, usage, subject, adding } = asked;
-        return decide(settings, standing(asked.assigned, kept), usage, subject, adding).allowed;
+        return decide({
+          settings,
+          standing: standing(asked.assigned, kept),
+          usage,
+          subject,
+          addingBytes: adding,
+        }).allowed;
       };
       return answer(defaults) === answer(defaults.filter(each => !idle.has(each.name)));
     }),

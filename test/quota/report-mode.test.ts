@@ -35,7 +35,12 @@ const rule = (name: string, limitBytes: number, more: Partial<Rule> = {}): Rule 
 });
 const stored = usageOf({ 'size:git:lfs': 500 });
 const ask = (assigned: readonly Group[], defaults: readonly Group[] = []) =>
-  decide(plainSettings, standingOf(assigned, defaults), stored, 'size:git:lfs');
+  decide({
+    settings: plainSettings,
+    standing: standingOf(assigned, defaults),
+    usage: stored,
+    subject: 'size:git:lfs',
+  });
 
 t.test('a rule in report mode says what it would refuse', async t => {
   const tried = rule('tried', 100, { mode: 'report' });
@@ -74,7 +79,8 @@ t.test('a group with rules in report mode alone is as if nobody were in it', asy
   });
   const strict = { ...plainSettings, uncovered: 'deny' } as const;
   const denied = (assigned: readonly Group[]) =>
-    decide(strict, standingOf(assigned, []), stored, 'size:git:lfs').allowed;
+    decide({ settings: strict, standing: standingOf(assigned, []), usage: stored, subject: 'size:git:lfs' })
+      .allowed;
   t.equal(denied([only(1000)]), true, 'what it does not cover is not refused either');
   t.equal(denied([{ name: 'empty', rules: [] }]), false);
 });
@@ -83,12 +89,12 @@ t.test('it is explained beside the decision', async t => {
   const groups: readonly Group[] = [
     { name: 'g', rules: [rule('total', 1000), rule('tried', 100, { mode: 'report' })] },
   ];
-  const { decision, steps, reporting } = explain(
-    plainSettings,
-    standingOf(groups, []),
-    stored,
-    'size:git:lfs',
-  );
+  const { decision, steps, reporting } = explain({
+    settings: plainSettings,
+    standing: standingOf(groups, []),
+    usage: stored,
+    subject: 'size:git:lfs',
+  });
   t.equal(decision.allowed, true);
   t.strictSame(
     steps[0]?.groups[0]?.rules.map(each => each.rule),
@@ -100,7 +106,11 @@ t.test('it is explained beside the decision', async t => {
       { groups: [{ verdict: 'refuses', rules: [{ rule: 'total' }, { rule: 'tried', mode: 'report' }] }] },
     ],
   });
-  t.equal(explain(plainSettings, standing(groups, []), stored, 'size:all').reporting, undefined);
+  t.equal(
+    explain({ settings: plainSettings, standing: standing(groups, []), usage: stored, subject: 'size:all' })
+      .reporting,
+    undefined,
+  );
 });
 
 t.test('a grace of what only reports is marked, so that it begins anew once it refuses', async t => {
@@ -149,9 +159,27 @@ t.test('the decision is that without them, and the reported one that with them i
   const question = fc.tuple(settings, anyGroups, anyGroups, usage, subject, fc.nat(30));
   fc.assert(
     fc.property(question, ([by, assigned, defaults, used, asked, adding]) => {
-      const { reported, ...decision } = decide(by, standingOf(assigned, defaults), used, asked, adding);
-      const plain = decide(by, standing(without(assigned), without(defaults)), used, asked, adding);
-      const all = decide(by, standing(assigned, defaults), used, asked, adding);
+      const { reported, ...decision } = decide({
+        settings: by,
+        standing: standingOf(assigned, defaults),
+        usage: used,
+        subject: asked,
+        addingBytes: adding,
+      });
+      const plain = decide({
+        settings: by,
+        standing: standing(without(assigned), without(defaults)),
+        usage: used,
+        subject: asked,
+        addingBytes: adding,
+      });
+      const all = decide({
+        settings: by,
+        standing: standing(assigned, defaults),
+        usage: used,
+        subject: asked,
+        addingBytes: adding,
+      });
       const expected = plain.allowed && !all.allowed ? all : undefined;
       return (
         JSON.stringify(decision) === JSON.stringify(plain) &&

@@ -37,7 +37,14 @@ interface Asked extends Partial<QuotaSettings> {
 function ask(asked: Asked): Decision {
   const { used = 0, reserved, adding, groups = [], subject: what = 'size:git:lfs', ...changed } = asked;
   const settings = { ...plainSettings, totalBytes: 10 * GB, ...changed };
-  return decide(settings, standing(groups, []), lfs(used), what, adding, reserved);
+  return decide({
+    settings,
+    standing: standing(groups, []),
+    usage: lfs(used),
+    subject: what,
+    addingBytes: adding,
+    reserved,
+  });
 }
 
 function words(asked: Asked): string {
@@ -63,7 +70,13 @@ t.test('bytes under a subject with several kinds below it count wherever they ma
     { name: 'g', rules: [rule('lfs', 'size:git:lfs'), rule('packages', 'size:assets:packages:all')] },
   ];
   const used = (what: Subject) =>
-    decide(plainSettings, standing(groups, []), noUsage, what, 0, reservedFor('size:git:all', 7)).used;
+    decide({
+      settings: plainSettings,
+      standing: standing(groups, []),
+      usage: noUsage,
+      subject: what,
+      reserved: reservedFor('size:git:all', 7),
+    }).used;
   t.equal(used('size:git:lfs'), 7);
   t.equal(used('size:assets:packages:all'), 0);
 });
@@ -95,9 +108,17 @@ t.test('a decision is that of its rules, whatever is reserved', async () => {
         )
         .filter(rules => rules.length > 0);
       fc.pre(speaking.length > 0);
-      const all = [settings, standing(assigned, []), usage, asked.subject, adding, reserved] as const;
-      const decision = decide(...all);
-      const told = explain(...all)
+      const { subject } = asked;
+      const all = {
+        settings,
+        standing: standing(assigned, []),
+        usage,
+        subject,
+        addingBytes: adding,
+        reserved,
+      };
+      const decision = decide(all);
+      const told = explain(all)
         .steps.at(-1)
         ?.groups.find(({ decided }) => decided);
       const verdict = told?.rules.find(({ decided }) => decided)?.verdict;

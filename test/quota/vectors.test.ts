@@ -60,14 +60,14 @@ function answer(one: VectorCase, modes: Pick<QuotaSettings, 'refuseWhen' | 'unco
     bytes[leaf] = size;
   }
   if (!isSubject(one.subject)) throw new Error(`${one.subject} is no subject`);
-  const question = [
-    { ...plainSettings, ...modes, totalBytes: one.defaultTotal },
-    standing(one.groups.map(groupOf), (one.defaultGroups ?? []).map(groupOf)),
-    usageOf(bytes),
-    one.subject,
-  ] as const;
-  const decision = decide(...question);
-  if (explain(...question).decision.allowed !== decision.allowed) throw new Error('explained otherwise');
+  const question = {
+    settings: { ...plainSettings, ...modes, totalBytes: one.defaultTotal },
+    standing: standing(one.groups.map(groupOf), (one.defaultGroups ?? []).map(groupOf)),
+    usage: usageOf(bytes),
+    subject: one.subject,
+  };
+  const decision = decide(question);
+  if (explain(question).decision.allowed !== decision.allowed) throw new Error('explained otherwise');
   return decision.allowed;
 }
 

@@ -30,7 +30,13 @@ function ask(
   settings: Partial<QuotaSettings> = {},
   adding = 0,
 ): Decision {
-  return decide({ ...plainSettings, ...settings }, standing(groups, []), stored, subject, adding);
+  return decide({
+    settings: { ...plainSettings, ...settings },
+    standing: standing(groups, []),
+    usage: stored,
+    subject,
+    addingBytes: adding,
+  });
 }
 
 /** The words of a refusal, or that there was none. */

@@ -13,7 +13,7 @@ const kills = isLong ? 200 : 10;
 t.setTimeout(kills * 10_000);
 
 async function batchAt(file: string): Promise<number> {
-  const store: Store = await openStore({ adapter: 'sqlite', file });
+  const store: Store = await openStore({ file });
   try {
     return batchIn(await allIn(store));
   } finally {
@@ -54,7 +54,7 @@ t.test('kill -9 while the file is made leaves nothing, or a store', async t => {
     await killAfter(1, writer);
     watcher.close();
     const left = readdirSync(directory);
-    const store = await openStore({ adapter: 'sqlite', file });
+    const store = await openStore({ file });
     await store.load();
     await store.close();
     t.strictSame(readdirSync(directory), ['store.db'], `${left} left by the killed one became a store`);

@@ -10,7 +10,7 @@ import { batch, batchIn } from './batches.ts';
 import { allIn } from './model.ts';
 
 const [file = ''] = process.argv.slice(2);
-const store = await openStore({ adapter: 'sqlite', file });
+const store = await openStore({ file });
 let last = batchIn(await allIn(store));
 
 async function writeOn(): Promise<void> {

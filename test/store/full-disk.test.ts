@@ -10,7 +10,7 @@ import { killAfter, startWriter } from './killing.ts';
 import { allIn, unitsIn } from './model.ts';
 import { unit } from './records.ts';
 
-const open = (file: string): Promise<Store> => openStore({ adapter: 'sqlite', file });
+const open = (file: string): Promise<Store> => openStore({ file });
 
 const group = (name: string, size: number): readonly UnitRecord[] =>
   Array.from({ length: size }, (_, index) => unit(`/srv/git/${name}/${index}.git`));

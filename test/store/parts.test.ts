@@ -52,7 +52,7 @@ t.test('the parts have all that the write says, each list in its order', async t
 });
 
 t.test('what is asked after a large write finds it, and a write after it comes after it', async t => {
-  const store = await openStore({ adapter: 'sqlite', file: join(t.testdir(), 'parts.db') });
+  const store = await openStore({ file: join(t.testdir(), 'parts.db') });
   t.teardown(() => store.close());
   const owner = (name: string) => ({ ...{ key: 'o1', id: 2, type: 'user' as const, since: 1 }, name });
   const large = store.write(changes);
@@ -65,7 +65,7 @@ t.test('what is asked after a large write finds it, and a write after it comes a
 });
 
 t.test('a large write of which something cannot be taken leaves nothing', async t => {
-  const store = await openStore({ adapter: 'sqlite', file: join(t.testdir(), 'parts.db') });
+  const store = await openStore({ file: join(t.testdir(), 'parts.db') });
   t.teardown(() => store.close());
   const wrong = {
     ...changes,
@@ -78,10 +78,10 @@ t.test('a large write of which something cannot be taken leaves nothing', async 
 
 t.test('a store that is closed in the midst of a large write has all of it', async t => {
   const file = join(t.testdir(), 'parts.db');
-  const store = await openStore({ adapter: 'sqlite', file });
+  const store = await openStore({ file });
   const written = store.write(changes);
   await Promise.all([written, store.close()]);
-  const again = await openStore({ adapter: 'sqlite', file });
+  const again = await openStore({ file });
   t.teardown(() => again.close());
   t.equal((await again.load()).owners.length, count);
 });

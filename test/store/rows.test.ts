@@ -41,7 +41,7 @@ const oddUnits: Readonly<Record<string, Partial<UnitRecord>>> = {
 
 async function open(t: Test) {
   const file = join(t.testdir(), 'store.db');
-  const store = await openStore({ adapter: 'sqlite', file });
+  const store = await openStore({ file });
   t.teardown(() => store.close());
   return { file, store };
 }
@@ -117,7 +117,7 @@ for (const [damage, { sql, says }] of Object.entries(damages)) {
     const db = new DatabaseSync(file);
     db.exec(sql);
     db.close();
-    const again = await openStore({ adapter: 'sqlite', file });
+    const again = await openStore({ file });
     t.teardown(() => again.close());
     await t.rejects(unitsIn(again), { code: 'store_refused', message: says });
   });

@@ -13,7 +13,7 @@ import { allIn } from './model.ts';
 /** End of the daemon: in order, or killed, with the newest batches in the log only. */
 export type Left = 'closed' | 'killed';
 
-export const open = (file: string): Promise<Store & HistoryStore> => openStore({ adapter: 'sqlite', file });
+export const open = (file: string): Promise<Store & HistoryStore> => openStore({ file });
 
 /** Opens and loads, as a daemon does when it starts. */
 export async function begin(file: string): Promise<void> {

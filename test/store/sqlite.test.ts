@@ -12,7 +12,7 @@ const directory = t.testdir();
 
 function newPlace() {
   const file = join(directory, `${++places}.db`);
-  return { open: () => openStore({ adapter: 'sqlite', file }) };
+  return { open: () => openStore({ file }) };
 }
 
 t.test('the embedded store keeps the contract of every record store', async t =>

@@ -26,9 +26,7 @@ function log() {
 t.test('a thread that ends fails the writes under way, and the next write starts another', async t => {
   const file = join(t.testdir(), 'store.db');
   const { lines, ...warnings } = log();
-  const { result: store, thread } = await threadOf(() =>
-    openStore({ adapter: 'sqlite', file, log: warnings }),
-  );
+  const { result: store, thread } = await threadOf(() => openStore({ file, log: warnings }));
   await store.write({ units: [unit('first')] });
   const large = Array.from({ length: 50_000 }, (_, index) => unit(`large ${index}`));
   const pending = [store.write({ units: large }), store.load()];
@@ -53,7 +51,7 @@ t.test('a thread that ends fails the writes under way, and the next write starts
 
 t.test('a thread that ends while nothing is asked is replaced by the next write', async t => {
   const file = join(t.testdir(), 'store.db');
-  const { result: store, thread } = await threadOf(() => openStore({ adapter: 'sqlite', file }));
+  const { result: store, thread } = await threadOf(() => openStore({ file }));
   t.teardown(() => store.close());
   await thread.terminate();
   await Promise.all([store.write({ units: [unit('a')] }), store.write({ units: [unit('a', { seq: 2 })] })]);
@@ -62,7 +60,7 @@ t.test('a thread that ends while nothing is asked is replaced by the next write'
 
 t.test('a file that has gone is not made anew by the way', async t => {
   const file = join(t.testdir(), 'store.db');
-  const { result: store, thread } = await threadOf(() => openStore({ adapter: 'sqlite', file }));
+  const { result: store, thread } = await threadOf(() => openStore({ file }));
   t.teardown(() => store.close());
   await store.write({ units: [unit('a')] });
   await thread.terminate();
@@ -76,12 +74,12 @@ t.test('a file that has gone is not made anew by the way', async t => {
 
 t.test('closing a store whose thread has ended is no fault', async t => {
   const file = join(t.testdir(), 'store.db');
-  const { result: store, thread } = await threadOf(() => openStore({ adapter: 'sqlite', file }));
+  const { result: store, thread } = await threadOf(() => openStore({ file }));
   const exit = once(thread, 'exit');
   void thread.terminate();
   await store.close();
   await exit;
-  await (await openStore({ adapter: 'sqlite', file })).close();
+  await (await openStore({ file })).close();
 });
 
 t.test(
@@ -98,10 +96,10 @@ t.test(
       type: 'user' as const,
       since: index,
     }));
-    const store = await openStore({ adapter: 'sqlite', file });
+    const store = await openStore({ file });
     await store.write({ units, owners });
     await store.close();
-    const again = await openStore({ adapter: 'sqlite', file });
+    const again = await openStore({ file });
     t.teardown(() => again.close());
 
     let turns = 0;

@@ -1,7 +1,7 @@
 /** Requests for more space: owners ask for it and see the answers, administrators read and answer them. */
 
 import { z } from 'zod';
-import type { Snapshot } from '../../documents/index.ts';
+import type { Snapshot, Transaction } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import {
@@ -127,7 +127,16 @@ const listQuery = z.strictObject({
 
 export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
   const { documents, baseUrl, now } = services;
-  const mustBe = (named: z.infer<typeof params>) => void mustBeRequest(documents.snapshot, named.id);
+  const answering = {
+    method: 'post',
+    tag: 'owners',
+    params,
+    faults: [404, 409],
+    mustBe: (named: z.infer<typeof params>) => void mustBeRequest(documents.snapshot, named.id),
+    answer: { status: 200, description: 'The request with its answer', schema: spaceRequest },
+  } as const;
+  const answered = async (answer: (transaction: Transaction) => RequestEntry, caller: Caller) =>
+    requestShown(documents.owners, await documents.transact(answer, caller));
   return [
     route({
       id: 'listRequests',
@@ -145,57 +154,37 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       },
     }),
     route({
+      ...answering,
       id: 'grantRequest',
-      method: 'post',
       path: `${path}/{id}/grant`,
-      tag: 'owners',
       summary: 'Grant a request, as it was asked for or otherwise',
       description:
         'Gives the owner an allowance in the same step. Nobody can grant a request of their own, or one for an organization ' +
         'that they own.',
-      params,
       body: grantOrder,
-      faults: [404, 409],
-      mustBe,
-      answer: { status: 200, description: 'The request with its answer', schema: spaceRequest },
-      handle: async (named, { caller }) => {
-        const { id } = named.params;
+      handle: ({ params: { id }, body: { bytes, until, words } }, { caller }) => {
         const { owner: ownerId, askedBy } = mustBeRequest(documents.snapshot, id);
         mustNotGiveThemselves(services, caller, { ownerId, askedById: askedBy.id });
-        const { bytes, until, words } = named.body;
-        const entry = await documents.transact(
-          transaction =>
-            grantRequest(transaction, id, {
-              bytes: bytes ?? undefined,
-              until: momentOf(until) ?? undefined,
-              words: words ?? '',
-              by: caller.name,
-              isAutomatic: false,
-              now: now(),
-            }),
-          caller,
-        );
-        return requestShown(documents.owners, entry);
+        const grant = {
+          bytes: bytes ?? undefined,
+          until: momentOf(until) ?? undefined,
+          words: words ?? '',
+          by: caller.name,
+          isAutomatic: false,
+          now: now(),
+        };
+        return answered(transaction => grantRequest(transaction, id, grant), caller);
       },
     }),
     route({
+      ...answering,
       id: 'declineRequest',
-      method: 'post',
       path: `${path}/{id}/decline`,
-      tag: 'owners',
       summary: 'Decline a request, with a message to the owner',
-      params,
       body: declineOrder,
-      faults: [404, 409],
-      mustBe,
-      answer: { status: 200, description: 'The request with its answer', schema: spaceRequest },
-      handle: async (named, { caller }) => {
-        const answer = { words: named.body.words, by: caller.name, now: now() };
-        const entry = await documents.transact(
-          transaction => declineRequest(transaction, named.params.id, answer),
-          caller,
-        );
-        return requestShown(documents.owners, entry);
+      handle: ({ params: { id }, body: { words } }, { caller }) => {
+        const answer = { words, by: caller.name, now: now() };
+        return answered(transaction => declineRequest(transaction, id, answer), caller);
       },
     }),
   ];

@@ -29,8 +29,8 @@ import { damaged, lacksIndexRoom, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
 import type { ThreadSettings } from './messages.ts';
 import { reader } from './records.ts';
+import { inTransaction } from './rows.ts';
 import { applicationId, schema, schemaVersion, upgradeFrom } from './schema.ts';
-import { inTransaction } from './transaction.ts';
 import { unitSets } from './unit-sets.ts';
 
 /**

@@ -3,28 +3,33 @@
  * as it takes.
  */
 
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { leaves, noUsage, type Usage } from '../../quota/index.ts';
-import type { HistoryQuery, HourRecord, OwnerUsageRecord, PastUsage, Thinning } from '../history.ts';
+import type {
+  HistoryQuery,
+  HourRecord,
+  OwnerUsageRecord,
+  PastUsage,
+  ThinnedOwners,
+  Thinning,
+} from '../history.ts';
+import { type Handlers, inTransaction, type TableRow } from './rows.ts';
 
 /** Questions to the history; each is one transaction. */
 export type HistoryQuestion =
   | { readonly is: 'record owners'; readonly hour: number; readonly owners: readonly OwnerUsageRecord[] }
   | { readonly is: 'record hour'; readonly record: HourRecord }
-  | { readonly is: 'read'; readonly query: HistoryQuery }
-  | { readonly is: 'thin'; readonly thinning: Thinning }
-  | { readonly is: 'forget'; readonly ownerIds: readonly number[] };
+  | { readonly is: 'history'; readonly query: HistoryQuery }
+  | { readonly is: 'thin history'; readonly thinning: Thinning }
+  | { readonly is: 'forget history'; readonly ownerIds: readonly number[] };
 
-/** By the question. */
 export interface HistoryAnswers {
-  readonly 'record owners': null;
-  readonly 'record hour': null;
-  readonly read: PastUsage;
-  readonly thin: readonly number[];
-  readonly forget: null;
+  readonly 'record owners': never;
+  readonly 'record hour': never;
+  readonly history: PastUsage;
+  readonly 'thin history': ThinnedOwners;
+  readonly 'forget history': never;
 }
-
-export type HistoryAnswer = HistoryAnswers[keyof HistoryAnswers];
 
 /** Owners thinned at a time: other writes wait for so long. */
 const ownersAtOnce = 200;
@@ -36,7 +41,7 @@ const columns = leaves.map(leaf => `"${leaf}"`).join(', ');
 const places = leaves.map(() => '?').join(', ');
 
 /** The statements that it takes; throws where a table or a column is missing. */
-export function historian(db: DatabaseSync): (question: HistoryQuestion) => HistoryAnswer {
+export function historian(db: DatabaseSync): Handlers<HistoryQuestion, HistoryAnswers> {
   const put = db.prepare(`REPLACE INTO history (owner_id, hour, ${columns}) VALUES (?, ?, ${places})`);
   const putHour = db.prepare(`REPLACE INTO history_hours (hour, at, ${columns}) VALUES (?, ?, ${places})`);
   const held = db.prepare(
@@ -105,7 +110,7 @@ export function historian(db: DatabaseSync): (question: HistoryQuestion) => Hist
     };
   }
 
-  function thinned({ afterOwner, nowHour, hourlyDays, dailyDays }: Thinning): readonly number[] {
+  function thinned({ afterOwner, nowHour, hourlyDays, dailyDays }: Thinning): ThinnedOwners {
     const owners = nextOwners.all({ after: afterOwner }).map(row => whole(row, 'id'));
     const reckonedFrom = reckoned.get(nowHour)?.hour;
     if (typeof reckonedFrom !== 'number') return owners;
@@ -126,48 +131,32 @@ export function historian(db: DatabaseSync): (question: HistoryQuestion) => Hist
     return owners;
   }
 
-  function answerTo(question: HistoryQuestion): HistoryAnswer {
-    switch (question.is) {
-      case 'record owners':
-        recordOwners(question.hour, question.owners);
-        return null;
-      case 'record hour': {
-        const { hour, at, usage } = question.record;
-        putHour.run(hour, at, ...usage);
-        return null;
-      }
-      case 'read':
-        return past(question.query);
-      case 'thin':
-        return thinned(question.thinning);
-      case 'forget':
-        for (const id of question.ownerIds) forget.run(id);
-        return null;
-    }
-  }
-
-  return question => {
-    db.exec(question.is === 'read' ? 'BEGIN' : 'BEGIN IMMEDIATE');
-    try {
-      const answer = answerTo(question);
-      db.exec('COMMIT');
-      return answer;
-    } catch (error) {
-      // On some faults SQLite has rolled back by itself.
-      if (db.isTransaction) db.exec('ROLLBACK');
-      throw error;
-    }
+  return {
+    'record owners': ({ hour, owners }) => {
+      inTransaction(db, () => recordOwners(hour, owners));
+      return [];
+    },
+    'record hour': ({ record: { hour, at, usage } }) => {
+      putHour.run(hour, at, ...usage);
+      return [];
+    },
+    history: ({ query }) => [past(query)],
+    'thin history': ({ thinning }) => [inTransaction(db, () => thinned(thinning))],
+    'forget history': ({ ownerIds }) => {
+      inTransaction(db, () => {
+        for (const id of ownerIds) forget.run(id);
+      });
+      return [];
+    },
   };
 }
 
-type Row = Readonly<Record<string, SQLOutputValue>>;
-
-function usageIn(row: Row): Usage {
+function usageIn(row: TableRow): Usage {
   return leaves.map(leaf => whole(row, leaf));
 }
 
 /** The tables take no other. */
-function whole(row: Row, column: string): number {
+function whole(row: TableRow, column: string): number {
   const value: SQLInputValue | undefined = row[column];
   if (typeof value !== 'number') throw new TypeError(`${column} is no whole number`);
   return value;

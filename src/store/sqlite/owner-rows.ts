@@ -5,7 +5,7 @@ import { encodeWtf8 } from '../../wtf8.ts';
 import type { OwnerRecord } from '../record-store.ts';
 import { choiceValue, wholeValue } from '../untrusted.ts';
 import { unreadable } from './faults.ts';
-import { asText, textValue } from './values.ts';
+import { asText, textValue } from './rows.ts';
 
 /** The fields of some owners; those of one owner have the same place in each. */
 export interface OwnerColumns {

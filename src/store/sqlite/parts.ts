@@ -29,10 +29,10 @@ const mostInPart = 2000;
 export function* writeInParts(id: number, changes: Changes): Generator<WritePart> {
   let waiting: Changes | null = null;
   for (const part of partsOf(changes, mostInPart)) {
-    if (waiting !== null) yield { id, ask: 'write', changes: waiting, isLast: false };
+    if (waiting !== null) yield { id, is: 'write', changes: waiting, isLast: false };
     waiting = part;
   }
-  yield { id, ask: 'write', changes: waiting ?? {}, isLast: true };
+  yield { id, is: 'write', changes: waiting ?? {}, isLast: true };
 }
 
 /** Cuts a write into parts of at most `most` records that do the same, applied one after the other. */

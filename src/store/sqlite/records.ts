@@ -6,24 +6,19 @@
  * damage, never a guess.
  */
 
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
 import { encodeWtf8 } from '../../wtf8.ts';
-import type { UnitColumns } from '../packed-units.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, Position, ShareRecord } from '../record-store.ts';
 import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, VersionRecord } from '../store.ts';
 import { checkedFields, checkedList, checkedText, leafValue, wholeValue } from '../untrusted.ts';
 import { eventStatements } from './events.ts';
-import { unreadable } from './faults.ts';
-import type { Chunk, Reading } from './messages.ts';
+import type { LoadedPart, ReadAnswers, ReadQuestion } from './messages.ts';
 import { ownerReader } from './owner-rows.ts';
+import { chunksOf, digitsValue, type Handlers, type TableRow, textValue } from './rows.ts';
 import { unitReader } from './unit-rows.ts';
-import { digitsValue, textValue } from './values.ts';
-
-/** Rows handed over at a time: large enough to be quick, small enough that nobody waits for one. */
-const chunkRows = 1000;
 
 /** Puts in and takes out what `changes` names, inside the caller's transaction. */
 type Apply = (changes: Changes) => void;
@@ -128,14 +123,8 @@ function leafToKeep(leaf: string): Leaf {
   return leaf;
 }
 
-/**
- * Hands what is asked for over in chunks, each with the buffers that are given away, or throws
- * `store_refused` at the first row that cannot be one.
- */
-type Read = (asked: Reading, emit: (chunk: Chunk, given?: readonly ArrayBuffer[]) => void) => void;
-
 /** The statements that reading takes; throws where a table or a column is missing. */
-export function reader(db: DatabaseSync, file: string): Read {
+export function reader(db: DatabaseSync, file: string): Handlers<ReadQuestion, ReadAnswers> {
   const units = unitReader(db, file);
   const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
   const owners = ownerReader(db, file);
@@ -148,71 +137,42 @@ export function reader(db: DatabaseSync, file: string): Read {
   const versions = db.prepare('SELECT version, mark, departed FROM lineage ORDER BY version');
   const roots = db.prepare('SELECT path, device, inode, file_system FROM roots');
   const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
-
   const levels = db.prepare('SELECT owner_id, text FROM levels');
   const events = eventStatements(db);
 
-  function* chunks<T>(
-    table: string,
-    rows: StatementSync,
-    record: (row: Row) => T,
-    values: Record<string, SQLInputValue> = {},
-  ): Generator<T[]> {
-    let chunk: T[] = [];
-    try {
-      for (const row of rows.iterate(values)) {
-        chunk.push(record(row));
-        if (chunk.length < chunkRows) continue;
-        yield chunk;
-        chunk = [];
-      }
-    } catch (error) {
-      throw unreadable(file, table, error);
-    }
-    yield chunk;
+  function chunks<T>(table: string, rows: StatementSync, record: (row: TableRow) => T) {
+    return chunksOf({ file, table }, rows.iterate(), record);
   }
 
-  const load = (emit: (chunk: Chunk) => void) => {
-    for (const [one] of chunks('owners', counts, countsOf)) if (one) emit({ counts: one });
-    for (const chunk of chunks('deltas', deltas, deltaOf)) emit({ deltas: chunk });
-    for (const chunk of owners()) emit({ owners: chunk });
-    for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
-    for (const chunk of chunks('shares', shares, shareOf)) emit({ shares: chunk });
-    for (const [replicated = null] of chunks('adopted', adoptions, positionOf)) emit({ replicated });
-    for (const chunk of chunks('lineage', versions, versionOf)) emit({ versions: chunk });
-    for (const chunk of chunks('roots', roots, rootOf)) emit({ roots: chunk });
-    for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) emit({ sweep });
-  };
+  function* load(): Generator<LoadedPart> {
+    for (const [one] of chunks('owners', counts, countsOf)) if (one) yield { counts: one };
+    for (const chunk of chunks('deltas', deltas, deltaOf)) yield { deltas: chunk };
+    for (const chunk of owners()) yield { owners: chunk };
+    for (const chunk of chunks('documents', documents, documentOf)) yield { documents: chunk };
+    for (const chunk of chunks('shares', shares, shareOf)) yield { shares: chunk };
+    for (const [replicated = null] of chunks('adopted', adoptions, positionOf)) yield { replicated };
+    for (const chunk of chunks('lineage', versions, versionOf)) yield { versions: chunk };
+    for (const chunk of chunks('roots', roots, rootOf)) yield { roots: chunk };
+    for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) yield { sweep };
+  }
 
-  return (asked, emit) => {
-    switch (asked.ask) {
-      case 'load':
-        return load(emit);
-      case 'units':
-        return emitUnits(units(asked.after, asked.spare), emit);
-      case 'levels':
-        for (const chunk of chunks('levels', levels, levelOf)) emit({ levels: chunk });
-        return;
-      case 'events': {
-        const { statement, values } = events(asked.query);
-        for (const chunk of chunks('events', statement, eventOf, values)) emit({ events: chunk });
-      }
-    }
+  return {
+    load,
+    units: ({ after, spare }) => [units(after, spare)],
+    levels: () => chunks('levels', levels, levelOf),
+    events: ({ query }) => {
+      const { statement, values } = events(query);
+      return chunksOf({ file, table: 'events' }, statement.iterate(values), eventOf);
+    },
   };
 }
 
-function emitUnits(units: UnitColumns, emit: Parameters<Read>[1]): void {
-  emit({ units }, [units.ids.buffer]);
-}
-
-type Row = Readonly<Record<string, SQLOutputValue>>;
-
-const countsOf = (row: Row) => ({
+const countsOf = (row: TableRow) => ({
   owners: wholeValue(row.owners, 'owners'),
   units: wholeValue(row.units, 'units'),
 });
 
-const deltaOf = (row: Row): DeltaRecord => ({
+const deltaOf = (row: TableRow): DeltaRecord => ({
   seq: wholeValue(row.seq, 'seq'),
   owner: textValue(row.owner, 'owner'),
   leaf: leafValue(row.leaf),
@@ -220,13 +180,13 @@ const deltaOf = (row: Row): DeltaRecord => ({
   at: wholeValue(row.at, 'at'),
 });
 
-const documentOf = (row: Row): DocumentRecord => ({
+const documentOf = (row: TableRow): DocumentRecord => ({
   kind: textValue(row.kind, 'kind'),
   key: textValue(row.key, 'key'),
   text: textValue(row.text, 'text'),
 });
 
-const eventOf = (row: Row): EventRecord => ({
+const eventOf = (row: TableRow): EventRecord => ({
   id: textValue(row.id, 'id'),
   kind: textValue(row.kind, 'kind'),
   at: wholeValue(row.at, 'at'),
@@ -235,21 +195,21 @@ const eventOf = (row: Row): EventRecord => ({
   text: textValue(row.text, 'text'),
 });
 
-const levelOf = (row: Row): LevelRecord => ({
+const levelOf = (row: TableRow): LevelRecord => ({
   ownerId: wholeValue(row.owner_id, 'owner_id'),
   text: textValue(row.text, 'text'),
 });
 
-const shareOf = (row: Row): ShareRecord =>
+const shareOf = (row: TableRow): ShareRecord =>
   shareIn(textValue(row.owner_key, 'owner_key'), textValue(row.host, 'host'), textValue(row.text, 'text'));
 
-const positionOf = (row: Row): Position => ({
+const positionOf = (row: TableRow): Position => ({
   generation: textValue(row.generation, 'generation'),
   version: wholeValue(row.version, 'version'),
   mark: textValue(row.mark, 'mark'),
 });
 
-const versionOf = (row: Row): VersionRecord => ({
+const versionOf = (row: TableRow): VersionRecord => ({
   version: wholeValue(row.version, 'version'),
   mark: textValue(row.mark, 'mark'),
   departed: checkedList(JSON.parse(String(row.departed)), 'departed').map(read => {
@@ -258,14 +218,14 @@ const versionOf = (row: Row): VersionRecord => ({
   }),
 });
 
-const rootOf = (row: Row): RootRecord => ({
+const rootOf = (row: TableRow): RootRecord => ({
   path: textValue(row.path, 'path'),
   device: digitsValue(row.device, 'device'),
   inode: digitsValue(row.inode, 'inode'),
   fileSystem: row.file_system === null ? null : textValue(row.file_system, 'file_system'),
 });
 
-const sweepOf = (row: Row): SweepRecord => ({
+const sweepOf = (row: TableRow): SweepRecord => ({
   startedAt: wholeValue(row.started_at, 'started_at'),
   finishedAt: wholeValue(row.finished_at, 'finished_at'),
   units: wholeValue(row.units, 'units'),

@@ -9,7 +9,7 @@ import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../errors.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction } from './rows.ts';
 
 /** A file that could not be taken over. */
 export interface RefusedFile {

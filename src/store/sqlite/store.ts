@@ -19,15 +19,35 @@ import type {
   ThinnedOwners,
   Thinning,
 } from '../history.ts';
-import type { PackedUnits } from '../packed-units.ts';
-import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
-import type { Changes, Loader, Store, StoredRecords } from '../store.ts';
+import { PackedUnits, type UnitColumns } from '../packed-units.ts';
+import type {
+  DocumentRecord,
+  EventQuery,
+  EventRecord,
+  LevelRecord,
+  OwnerRecord,
+  ShareRecord,
+} from '../record-store.ts';
+import type {
+  Changes,
+  DeltaRecord,
+  Loader,
+  ReplicatedPosition,
+  RootRecord,
+  Store,
+  StoredRecords,
+  SweepRecord,
+  VersionRecord,
+} from '../store.ts';
 import type { UnitSourceStore } from '../unit-sources.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
+import type { Chunk, Question } from './messages.ts';
+import { ownersFrom } from './owner-rows.ts';
+import { unitsAtOnce } from './unit-rows.ts';
 import { SqliteUnitSources } from './unit-sources.ts';
 
-export interface SqliteSettings {
+interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
   readonly file: string;
   readonly log?: Pick<Log, 'warn'>;
@@ -37,7 +57,7 @@ export interface SqliteSettings {
  * Rejects with `store_refused` where the file is damaged, of a newer version, another program's,
  * in use, or not to be read and written; it is then left exactly as it was.
  */
-export async function openSqliteStore({ file, log }: SqliteSettings): Promise<OwnStore> {
+export async function openStore({ file, log }: SqliteSettings): Promise<OwnStore> {
   const path = physical(resolve(file));
   // The lock on the file is the process's, and would be lost if the file were even looked at again.
   if (openHere.has(path)) throw inUse(file);
@@ -63,11 +83,13 @@ function physical(path: string): string {
   }
 }
 
+const nothingMore = Promise.resolve(null);
+
 /** The store of a host for itself. */
-export type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
+type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
 
 class SqliteStore implements OwnStore {
-  readonly unitSources = new SqliteUnitSources(async question => (await this.#connected()).sets(question));
+  readonly unitSources = new SqliteUnitSources(question => this.#ask(question));
   readonly #file: string;
   readonly #log: Pick<Log, 'warn'> | undefined;
   /** Null when a thread has ended, until the next request. */
@@ -88,22 +110,55 @@ class SqliteStore implements OwnStore {
 
   async load(loader?: Loader): Promise<StoredRecords> {
     const connection = await this.#connected();
-    return connection.load(loader);
+    const deltas: DeltaRecord[] = [];
+    const owners: OwnerRecord[] = [];
+    const documents: DocumentRecord[] = [];
+    const roots: RootRecord[] = [];
+    const shares: ShareRecord[] = [];
+    let sweep: SweepRecord | null = null;
+    let replicated: ReplicatedPosition | null = null;
+    const versions: VersionRecord[] = [];
+    await connection.ask({ is: 'load' }, chunk => {
+      deltas.push(...(chunk.deltas ?? []));
+      if (chunk.counts !== undefined) loader?.expect(chunk.counts.owners, chunk.counts.units);
+      if (chunk.owners !== undefined) {
+        const some = [...ownersFrom(chunk.owners)];
+        if (loader === undefined) owners.push(...some);
+        else loader.takeOwners(some);
+      }
+      documents.push(...(chunk.documents ?? []));
+      roots.push(...(chunk.roots ?? []));
+      shares.push(...(chunk.shares ?? []));
+      sweep = chunk.sweep ?? sweep;
+      replicated = chunk.replicated ?? replicated;
+      versions.push(...(chunk.versions ?? []));
+    });
+    return { deltas, owners, documents, shares, roots, sweep, replicated: withLineage(replicated, versions) };
   }
 
   async units(take: (units: PackedUnits) => void): Promise<void> {
-    const connection = await this.#connected();
-    await connection.units(take);
+    let spare: ArrayBuffer | null = null;
+    let next: Promise<UnitColumns | null> = this.#unitsAfter(null, null);
+    for (let units = await next; units !== null; units = await next) {
+      const { ids, ends } = units;
+      // The thread reads the next ones while these are taken.
+      next = ends.length < unitsAtOnce ? nothingMore : this.#unitsAfter(ids.slice(ends.at(-2)), spare);
+      take(new PackedUnits(units));
+      spare = ids.buffer;
+    }
+  }
+
+  async #unitsAfter(after: Uint8Array | null, spare: ArrayBuffer | null): Promise<UnitColumns | null> {
+    const [units = null] = await this.#ask({ is: 'units', after, spare });
+    return units;
   }
 
   async events(query: EventQuery): Promise<readonly EventRecord[]> {
-    const connection = await this.#connected();
-    return connection.events(query);
+    return (await this.#ask({ is: 'events', query })).flat();
   }
 
   async levels(): Promise<readonly LevelRecord[]> {
-    const connection = await this.#connected();
-    return connection.levels();
+    return (await this.#ask({ is: 'levels' })).flat();
   }
 
   async write(changes: Changes): Promise<void> {
@@ -112,28 +167,32 @@ class SqliteStore implements OwnStore {
   }
 
   async recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): Promise<void> {
-    const connection = await this.#connected();
-    await connection.history({ is: 'record owners', hour, owners });
+    await this.#ask({ is: 'record owners', hour, owners });
   }
 
   async recordHour(record: HourRecord): Promise<void> {
-    const connection = await this.#connected();
-    await connection.history({ is: 'record hour', record });
+    await this.#ask({ is: 'record hour', record });
   }
 
   async history(query: HistoryQuery): Promise<PastUsage> {
-    const connection = await this.#connected();
-    return connection.history({ is: 'read', query });
+    const [past = { hours: [], steps: [] }] = await this.#ask({ is: 'history', query });
+    return past;
   }
 
   async thinHistory(thinning: Thinning): Promise<ThinnedOwners> {
-    const connection = await this.#connected();
-    return connection.history({ is: 'thin', thinning });
+    return (await this.#ask({ is: 'thin history', thinning })).flat();
   }
 
   async forgetHistory(ownerIds: readonly number[]): Promise<void> {
+    await this.#ask({ is: 'forget history', ownerIds });
+  }
+
+  /** Gives all chunks of the answer. */
+  async #ask<Asked extends Question>(question: Asked): Promise<readonly Chunk<Asked>[]> {
     const connection = await this.#connected();
-    await connection.history({ is: 'forget', ownerIds });
+    const chunks: Chunk<Asked>[] = [];
+    await connection.ask(question, chunk => chunks.push(chunk));
+    return chunks;
   }
 
   close(): Promise<void> {
@@ -189,4 +248,14 @@ class SqliteStore implements OwnStore {
       openHere.delete(this.#file);
     }
   }
+}
+
+function withLineage(
+  replicated: ReplicatedPosition | null,
+  versions: readonly VersionRecord[],
+): ReplicatedPosition | null {
+  const [first] = versions;
+  return replicated === null || first === undefined
+    ? replicated
+    : { ...replicated, lineage: { since: first.version, versions } };
 }

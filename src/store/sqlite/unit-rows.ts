@@ -13,7 +13,7 @@ import { columnsOf, kindFlags, type Room, roomFor, type UnitColumns } from '../p
 import { reachOf, type UnitRecord } from '../unit.ts';
 import { choiceValue, leafValue, wholeValue } from '../untrusted.ts';
 import { unreadable } from './faults.ts';
-import { asText, textValue } from './values.ts';
+import { asText, textValue } from './rows.ts';
 
 /** The other thread takes a few milliseconds for them. */
 export const unitsAtOnce = 4000;

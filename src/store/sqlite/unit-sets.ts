@@ -1,52 +1,47 @@
 /** The sets that sources put, as rows. A set without the time at which it was whole is being made. */
 
 import { statfsSync } from 'node:fs';
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SoftquotaError } from '../../errors.ts';
 import { ownerKey } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
 import type { LargeUnit } from '../record-store.ts';
 import type { NewUnitSet, UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
 import { checkedText, leafValue, wholeValue } from '../untrusted.ts';
-import { away, unreadable } from './faults.ts';
-import { inTransaction } from './transaction.ts';
+import { away } from './faults.ts';
+import { chunksOf, type Handlers, inTransaction, type TableRow } from './rows.ts';
 import { lineFault, type UnitLine, UnitLines } from './unit-lines.ts';
 
 /** Questions to the sets; `set` is the number of one. */
 export type SetQuestion =
-  | { readonly is: 'list' }
-  /** Asks for at most `sumsAtOnce`: those that come after this one. */
-  | { readonly is: 'sums'; readonly set: number; readonly after: UnitSum | null }
-  | { readonly is: 'units'; readonly query: UnitQuery }
-  | { readonly is: 'begin'; readonly set: NewUnitSet }
-  | { readonly is: 'take'; readonly set: number; readonly chunk: Uint8Array }
-  | { readonly is: 'end'; readonly set: number }
-  | { readonly is: 'keep'; readonly set: number; readonly record: UnitSetRecord }
-  | { readonly is: 'discard'; readonly set: number }
-  | { readonly is: 'remove'; readonly source: string };
+  | { readonly is: 'list sets' }
+  | { readonly is: 'sum set'; readonly set: number }
+  | { readonly is: 'units of source'; readonly query: UnitQuery }
+  | { readonly is: 'begin set'; readonly set: NewUnitSet }
+  | { readonly is: 'take units'; readonly set: number; readonly chunk: Uint8Array }
+  | { readonly is: 'end set'; readonly set: number }
+  | { readonly is: 'keep set'; readonly set: number; readonly record: UnitSetRecord }
+  | { readonly is: 'discard set'; readonly set: number }
+  | { readonly is: 'remove source'; readonly source: string };
 
-/** By the question. */
 export interface SetAnswers {
-  readonly list: readonly NumberedSet[];
-  readonly sums: readonly UnitSum[];
-  readonly units: readonly LargeUnit[];
+  readonly 'list sets': readonly NumberedSet[];
+  readonly 'sum set': readonly UnitSum[];
+  readonly 'units of source': readonly LargeUnit[];
   /** Its number. */
-  readonly begin: number;
-  readonly take: null;
-  readonly end: null;
-  readonly keep: null;
-  readonly discard: null;
-  readonly remove: null;
+  readonly 'begin set': number;
+  readonly 'take units': never;
+  readonly 'end set': never;
+  readonly 'keep set': never;
+  readonly 'discard set': never;
+  readonly 'remove source': never;
 }
-
-export type SetAnswer = SetAnswers[keyof SetAnswers];
 
 interface NumberedSet extends UnitSetRecord {
   readonly number: number;
 }
 
 const unitColumns = 'folded, owner, leaf, name, bytes';
-export const sumsAtOnce = 4000;
 /** Room on the disk that a set leaves for all other writes: a full log could not even take out what was staged. */
 const leastRoomBytes = 64 * 1024 * 1024;
 /** Units staged in one transaction: other writes wait for so long. */
@@ -64,7 +59,7 @@ interface Staging {
 }
 
 /** The statements that it takes; throws where a table or a column is missing. */
-export function unitSets(db: DatabaseSync, file: string): (question: SetQuestion) => SetAnswer {
+export function unitSets(db: DatabaseSync, file: string): Handlers<SetQuestion, SetAnswers> {
   const whole = 'SELECT number FROM unit_sets WHERE source = ? AND reported_at IS NOT NULL';
   const brokenOff =
     'SELECT number FROM unit_sets WHERE reported_at IS NULL AND number NOT IN (SELECT value FROM json_each(?))';
@@ -73,8 +68,7 @@ export function unitSets(db: DatabaseSync, file: string): (question: SetQuestion
   );
   const sums = db.prepare(
     'SELECT owner, leaf, count(*) AS units, total(bytes) AS bytes FROM set_units ' +
-      'WHERE set_number = ? AND (folded, owner, leaf) > (?, ?, ?) GROUP BY folded, owner, leaf ' +
-      `ORDER BY folded, owner, leaf LIMIT ${sumsAtOnce}`,
+      'WHERE set_number = ? GROUP BY folded, owner, leaf ORDER BY folded, owner, leaf',
   );
   const units = db.prepare(
     `SELECT leaf, name, bytes FROM set_units WHERE set_number = (${whole}) AND folded = ? AND (? OR owner = ?) ` +
@@ -174,45 +168,32 @@ export function unitSets(db: DatabaseSync, file: string): (question: SetQuestion
     inTransaction(db, sweep);
   }
 
-  function read<T>(
-    table: string,
-    statement: StatementSync,
-    values: readonly SQLInputValue[],
-    record: (row: Row) => T,
-  ): readonly T[] {
-    try {
-      return statement.all(...values).map(record);
-    } catch (error) {
-      throw unreadable(file, table, error);
-    }
-  }
-
-  return question => {
-    switch (question.is) {
-      case 'list':
-        return read('unit_sets', list, [], setOf);
-      case 'sums':
-        return read('set_units', sums, [question.set, ...placeOf(question.after)], sumOf);
-      case 'units':
-        return read('set_units', units, valuesOf(question.query), unitOf);
-      case 'begin':
-        return begin(question.set);
-      case 'take':
-        take(question.set, stagingOf(question.set).lines.take(question.chunk));
-        return null;
-      case 'end':
-        end(question.set);
-        return null;
-      case 'keep':
-        keep(question.set, question.record);
-        return null;
-      case 'discard':
-        discard(question.set);
-        return null;
-      case 'remove':
-        inTransaction(db, () => dropWhole(question.source));
-        return null;
-    }
+  return {
+    'list sets': () => chunksOf({ file, table: 'unit_sets' }, list.iterate(), setOf),
+    'sum set': ({ set }) => chunksOf({ file, table: 'set_units' }, sums.iterate(set), sumOf),
+    'units of source': ({ query }) =>
+      chunksOf({ file, table: 'set_units' }, units.iterate(...valuesOf(query)), unitOf),
+    'begin set': ({ set }) => [begin(set)],
+    'take units': ({ set, chunk }) => {
+      take(set, stagingOf(set).lines.take(chunk));
+      return [];
+    },
+    'end set': ({ set }) => {
+      end(set);
+      return [];
+    },
+    'keep set': ({ set, record }) => {
+      keep(set, record);
+      return [];
+    },
+    'discard set': ({ set }) => {
+      discard(set);
+      return [];
+    },
+    'remove source': ({ source }) => {
+      inTransaction(db, () => dropWhole(source));
+      return [];
+    },
   };
 }
 
@@ -228,38 +209,31 @@ function dropper(db: DatabaseSync, chosen: string): (value: string) => void {
   };
 }
 
-function repetition(row: Row): SoftquotaError {
+function repetition(row: TableRow): SoftquotaError {
   const { line, owner, leaf, name } = row;
   const what = `${printable(String(name))} of ${printable(String(owner))} (${leaf})`;
   return lineFault(Number(line), `${what} stands in an earlier line, where each unit is expected once`);
-}
-
-/** The place of a sum in the order of the sums. */
-function placeOf(sum: UnitSum | null): readonly string[] {
-  return sum === null ? ['', '', ''] : [ownerKey(sum.owner, true), sum.owner, sum.leaf];
 }
 
 function valuesOf({ source, ownerKey: key, foldCase, leaves, most }: UnitQuery): readonly SQLInputValue[] {
   return [source, ownerKey(key, true), Number(foldCase), key, JSON.stringify(leaves), most];
 }
 
-type Row = Readonly<Record<string, SQLOutputValue>>;
-
-const setOf = (row: Row): NumberedSet => ({
+const setOf = (row: TableRow): NumberedSet => ({
   number: wholeValue(row.number, 'number'),
   source: checkedText(row.source, 'source'),
   reportedAt: wholeValue(row.reported_at, 'reported_at'),
   staleAfterMs: wholeValue(row.stale_after_ms, 'stale_after_ms'),
 });
 
-const sumOf = (row: Row): UnitSum => ({
+const sumOf = (row: TableRow): UnitSum => ({
   owner: checkedText(row.owner, 'owner'),
   leaf: leafValue(row.leaf),
   units: wholeValue(row.units, 'units'),
   bytes: Number(row.bytes),
 });
 
-const unitOf = (row: Row): LargeUnit => ({
+const unitOf = (row: TableRow): LargeUnit => ({
   kind: 'reported',
   name: checkedText(row.name, 'name'),
   leaf: leafValue(row.leaf),

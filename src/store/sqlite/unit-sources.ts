@@ -9,9 +9,11 @@ import type {
   UnitSourceStore,
   UnitSum,
 } from '../unit-sources.ts';
-import { type SetAnswers, type SetQuestion, sumsAtOnce } from './unit-sets.ts';
+import type { Chunk } from './messages.ts';
+import type { SetQuestion } from './unit-sets.ts';
 
-type Ask = <Question extends SetQuestion>(question: Question) => Promise<SetAnswers[Question['is']]>;
+/** Gives all chunks of the answer. */
+type Ask = <Asked extends SetQuestion>(question: Asked) => Promise<readonly Chunk<Asked>[]>;
 
 export class SqliteUnitSources implements UnitSourceStore {
   readonly #ask: Ask;
@@ -22,47 +24,41 @@ export class SqliteUnitSources implements UnitSourceStore {
 
   async load(): Promise<readonly KeptSet[]> {
     const sets: KeptSet[] = [];
-    for (const { number, ...set } of await this.#ask({ is: 'list' })) {
+    for (const { number, ...set } of (await this.#ask({ is: 'list sets' })).flat()) {
       sets.push({ set, sums: await this.#sumsOf(number) });
     }
     return sets;
   }
 
   async begin(newSet: NewUnitSet): Promise<UnitSetWriter> {
-    const set = await this.#ask({ is: 'begin', set: newSet });
+    const [set = 0] = await this.#ask({ is: 'begin set', set: newSet });
     return {
       take: async chunk => {
-        await this.#ask({ is: 'take', set, chunk });
+        await this.#ask({ is: 'take units', set, chunk });
       },
       finish: async () => {
-        await this.#ask({ is: 'end', set });
+        await this.#ask({ is: 'end set', set });
         return this.#sumsOf(set);
       },
       keep: async (record: UnitSetRecord) => {
-        await this.#ask({ is: 'keep', set, record });
+        await this.#ask({ is: 'keep set', set, record });
       },
       discard: async () => {
         // Rows that stay now are taken out when the next set begins.
-        await this.#ask({ is: 'discard', set }).catch(() => {});
+        await this.#ask({ is: 'discard set', set }).catch(() => {});
       },
     };
   }
 
   async remove(source: string): Promise<void> {
-    await this.#ask({ is: 'remove', source });
+    await this.#ask({ is: 'remove source', source });
   }
 
-  units(query: UnitQuery) {
-    return this.#ask({ is: 'units', query });
+  async units(query: UnitQuery) {
+    return (await this.#ask({ is: 'units of source', query })).flat();
   }
 
   async #sumsOf(set: number): Promise<readonly UnitSum[]> {
-    const sums: UnitSum[] = [];
-    for (let isMore = true; isMore; ) {
-      const some = await this.#ask({ is: 'sums', set, after: sums.at(-1) ?? null });
-      sums.push(...some);
-      isMore = some.length === sumsAtOnce;
-    }
-    return sums;
+    return (await this.#ask({ is: 'sum set', set })).flat();
   }
 }

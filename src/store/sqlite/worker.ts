@@ -17,18 +17,17 @@ import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
 import {
   type Answer,
-  type HistoryRequest,
+  type Chunk,
   opening,
-  type Reading,
+  type Question,
   type Request,
-  type SetRequest,
   storeFaultOf,
   type ThreadSettings,
   type WritePart,
 } from './messages.ts';
 import { reader, writer } from './records.ts';
+import { inTransaction } from './rows.ts';
 import { takeSetFiles } from './set-files.ts';
-import { inTransaction } from './transaction.ts';
 import { unitsAtOnce } from './unit-rows.ts';
 import { unitSets } from './unit-sets.ts';
 
@@ -38,7 +37,7 @@ const port = parentPort;
 const settings = workerData as ThreadSettings;
 const { file } = settings;
 
-const answer = (message: Answer, given: readonly ArrayBuffer[] = []) => port.postMessage(message, given);
+const answer = (message: Answer) => port.postMessage(message);
 
 interface Write {
   readonly id: number;
@@ -47,9 +46,10 @@ interface Write {
 
 function serve(db: DatabaseSync): void {
   const apply = writer(db);
-  const read = reader(db, file);
-  const history = historian(db);
-  const sets = unitSets(db, file);
+  // Each handler is called with the questions of its name.
+  const handlers = { ...reader(db, file), ...historian(db), ...unitSets(db, file) } as Readonly<
+    Record<Question['is'], (question: Question) => Iterable<Chunk<Question>>>
+  >;
   let waiting: Request[] = [];
   /** The parts of writes whose last part is still to come, by id. */
   const parts = new Map<number, Changes[]>();
@@ -58,29 +58,22 @@ function serve(db: DatabaseSync): void {
     // All that has come meanwhile is delivered before setImmediate's turn.
     if (waiting.push(request) === 1) setImmediate(work);
   });
-  answer({
-    id: opening,
-    is: 'chunk',
-    chunk: { refusedFiles: takeSetFiles(db, join(dirname(file), 'sources')) },
-  });
-  answer({ id: opening, is: 'done' });
+  answer({ id: opening, is: 'open', refusedFiles: takeSetFiles(db, join(dirname(file), 'sources')) });
 
   function work(): void {
     const requests = waiting;
     waiting = [];
     let writes: Write[] = [];
     for (const request of requests) {
-      if (request.ask === 'write') {
+      if (request.is === 'write') {
         const whole = wholeWrite(request);
         if (whole !== null) writes.push(whole);
         continue;
       }
       write(writes);
       writes = [];
-      if (request.ask === 'close') close();
-      else if (request.ask === 'history') remember(request);
-      else if (request.ask === 'sets') report(request);
-      else look(request);
+      if (request.is === 'close') close();
+      else answerTo(request.id, request.question);
     }
     write(writes);
   }
@@ -131,34 +124,20 @@ function serve(db: DatabaseSync): void {
     }
   }
 
-  function look(asked: Reading): void {
-    const { id } = asked;
+  function answerTo(id: number, question: Question): void {
     try {
       let isLoaded = false;
-      read(asked, (chunk, given) => {
-        isLoaded = chunk.units !== undefined && chunk.units.ends.length < unitsAtOnce;
-        answer({ id, is: 'chunk', chunk }, given);
-      });
+      for (const chunk of handlers[question.is](question)) {
+        const units = typeof chunk === 'object' && 'ends' in chunk ? chunk : null;
+        isLoaded = units !== null && units.ends.length < unitsAtOnce;
+        // The buffer of units is given away, and not copied.
+        port.postMessage(
+          { id, is: 'chunk', chunk } satisfies Answer,
+          units === null ? [] : [units.ids.buffer],
+        );
+      }
       answer({ id, is: 'done' });
       if (isLoaded) collectGarbage();
-    } catch (error) {
-      answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
-    }
-  }
-
-  function remember({ id, question }: HistoryRequest): void {
-    try {
-      answer({ id, is: 'chunk', chunk: { history: history(question) } });
-      answer({ id, is: 'done' });
-    } catch (error) {
-      answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
-    }
-  }
-
-  function report({ id, question }: SetRequest): void {
-    try {
-      answer({ id, is: 'chunk', chunk: { sets: sets(question) } });
-      answer({ id, is: 'done' });
     } catch (error) {
       answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
     }

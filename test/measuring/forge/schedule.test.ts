@@ -15,7 +15,7 @@ import { directoryFor, settings, silentLog } from '../../ledger/world.ts';
 
 t.test('a schedule that is reloaded is the forge’s from then on', async t => {
   const directory = directoryFor(t);
-  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+  const store = await openStore({ file: join(directory, 'softquota.db') });
   const ledger = await Ledger.open({
     store,
     unitSources: store.unitSources,
