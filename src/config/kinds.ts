@@ -21,7 +21,7 @@ export interface ValueType<T> {
 }
 
 /** A kind whose schema's first message is the problem. */
-export function valueTypeOf<T>(
+function valueTypeOf<T>(
   schema: z.ZodType<T, string>,
   expected: string,
   print: (value: T) => string,
