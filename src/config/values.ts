@@ -52,3 +52,14 @@ export function valuesOf(entries: readonly ConfigEntry[]): Values {
     faults,
   };
 }
+
+/** Notes about those of the keys that were written and have no effect, since `missing` was not. */
+export function withoutEffect(
+  values: Values,
+  missing: Key<unknown>,
+  keys: readonly Key<unknown>[],
+): readonly string[] {
+  return keys
+    .filter(key => key !== missing && values.isGiven(key))
+    .map(({ section, name }) => `[${section}] has no ${missing.name}, so its ${name} has no effect.`);
+}
