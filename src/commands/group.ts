@@ -18,15 +18,18 @@ export const addGroup = resource('group', {
     'Shows and changes groups. A group has rules, and applies to the users and organizations that are its members. ' +
     '[quota] DEFAULT_GROUPS apply to everybody who is in no group. If an owner has several groups, it is enough that one of them allows an action.',
   commands: [
-    apiCommand<{ groups: readonly Group[]; policy: WholePolicy }>({
+    apiCommand<WholePolicy>({
       words: 'list',
       summary: 'list groups',
-      ask: async client => ({
-        groups: await client.get({ path: '/admin/quota/groups' }),
-        policy: await policyInForce(client),
-      }),
-      json: ({ groups }) => groups,
-      text: ({ policy }) => groupsTable(policy),
+      ask: policyInForce,
+      json: ({ groups, rules }) => {
+        const byName = new Map(rules.map(rule => [rule.name, rule]));
+        return groups.map(group => ({
+          name: group.name,
+          rules: group.rules.map(name => byName.get(name)),
+        }));
+      },
+      text: groupsTable,
     }),
     apiCommand<Group & { users: readonly string[] }>({
       words: 'show <group>',

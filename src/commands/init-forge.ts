@@ -7,11 +7,7 @@ import { type ForgeFound, type ForgeSection, forgeReadFindings } from '../doctor
 import { ForgeFault, type ForgeKind, type ForgeSettings, probeForge, sqliteFileOf } from '../forge/index.ts';
 import { shellQuoted } from '../text/index.ts';
 
-interface FaultReport {
-  readonly code: ForgeFault['code'];
-  readonly message: string;
-  readonly mend: string;
-}
+type FaultReport = Pick<ForgeFault, 'code' | 'message' | 'mend'>;
 
 export interface ForgeReport {
   readonly kind: string;

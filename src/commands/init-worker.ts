@@ -2,9 +2,10 @@
 
 import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Survey, systemAccounts } from '../doctor/index.ts';
+import { groupName, type Survey, systemAccounts } from '../doctor/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { shellQuoted } from '../text/index.ts';
+import { systemFile } from './new-config.ts';
 
 export interface NewWorker {
   /** The name of the user whose repositories they are. */
@@ -19,7 +20,6 @@ export interface NewWorker {
   readonly units: readonly { readonly path: string; readonly text: string }[];
 }
 
-const systemFile = '/etc/softquota/app.ini';
 const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
 const dropIns = '/etc/systemd/system';
 const written = '# Written by softquota init --worker.';
@@ -31,8 +31,7 @@ const usualUser = 'git';
  * another user than theirs runs this and is not root.
  */
 export function workerFor(file: string, { root, uid }: Pick<Survey, 'root' | 'uid'>): NewWorker {
-  const { users, groups } = systemAccounts();
-  const account = users.find(one => one.uid === uid);
+  const account = systemAccounts().users.find(one => one.uid === uid);
   if (uid === 0 || account === undefined) {
     throw new SoftquotaError(
       'usage',
@@ -49,7 +48,7 @@ export function workerFor(file: string, { root, uid }: Pick<Survey, 'root' | 'ui
     runsAs === 0 &&
     file === systemFile &&
     unitFolders.some(folder => existsSync(`${folder}/softquota-worker.service`));
-  const group = groups.find(one => one.gid === gid)?.name ?? String(gid);
+  const group = groupName(gid);
   const socket = `[Socket]\nSocketGroup=${group}\nSocketMode=0660\n`;
   const service = `[Service]\nUser=${user}\n`;
   return {

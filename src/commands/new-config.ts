@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
-import { type ConfigPlaces, type SystemAccount, systemAccounts } from '../doctor/index.ts';
+import { type ConfigPlaces, groupName, type SystemAccount, systemAccounts } from '../doctor/index.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { longestPathBytes } from '../service/index.ts';
 import { whereIs } from './settings.ts';
@@ -29,7 +29,8 @@ interface NewPlaces extends ConfigPlaces {
   readonly account: Pick<SystemAccount, 'uid' | 'gid'> | null;
 }
 
-const systemFile = '/etc/softquota/app.ini';
+/** The configuration of the service, whose data are in the system's places. */
+export const systemFile = '/etc/softquota/app.ini';
 
 /**
  * Paths of a configuration's data: root's of /etc/softquota in the system's places, all others beside the
@@ -37,11 +38,9 @@ const systemFile = '/etc/softquota/app.ini';
  */
 export function placesFor(file: string, gid: number, trustedGroup: string | null): NewPlaces {
   const uid = process.getuid?.() ?? -1;
-  const accounts = systemAccounts();
   const mayGive = uid === 0 || (process.getgroups?.() ?? []).includes(gid);
   const isForeign = gid !== 0 && gid !== process.getgid?.() && mayGive;
-  const group = accounts.groups.find(one => one.gid === gid)?.name ?? String(gid);
-  const socketGroup = isForeign ? group : null;
+  const socketGroup = isForeign ? groupName(gid) : null;
   if (uid === 0 && file === systemFile) {
     return {
       dataPath: '/var/lib/softquota',
@@ -55,7 +54,9 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
         { path: '/run/softquota', mode: 0o755 },
       ],
       account:
-        ownerOf('/var/lib/softquota') ?? accounts.users.find(({ name }) => name === 'softquota') ?? null,
+        ownerOf('/var/lib/softquota') ??
+        systemAccounts().users.find(({ name }) => name === 'softquota') ??
+        null,
     };
   }
   const data = join(dirname(file), 'data');

@@ -62,15 +62,12 @@ export const addRule = resource('rule', {
     '  softquota group create free --rule total\n' +
     '  softquota group add-user free alice',
   commands: [
-    apiCommand<{ rules: readonly Rule[]; policy: WholePolicy }>({
+    apiCommand<WholePolicy>({
       words: 'list',
       summary: 'list rules',
-      ask: async client => ({
-        rules: await client.get({ path: list }),
-        policy: await policyInForce(client),
-      }),
+      ask: policyInForce,
       json: ({ rules }) => rules,
-      text: ({ policy }) => rulesTable(policy),
+      text: rulesTable,
     }),
     apiCommand<Rule & { groups: readonly string[] }>({
       words: 'show <rule>',

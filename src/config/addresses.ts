@@ -2,7 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
-import { textKind, type ValueType } from './kinds.ts';
+import { matching, textKind, type ValueType } from './kinds.ts';
 
 const hostName =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
@@ -23,8 +23,9 @@ export const listenAddress: ValueType<string> = textKind(
 );
 
 /** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
-export const network: ValueType<string> = textKind(
-  z.string().trim().refine(isNetwork, 'not an address'),
+export const network: ValueType<string> = matching(
+  isNetwork,
+  'not an address',
   'Write an IP address or a network, such as 10.0.0.7 or 10.0.0.0/8',
 );
 
@@ -69,8 +70,9 @@ const storeRests: Readonly<Record<string, RegExp>> = {
 };
 
 /** Address of the shared store. The password in it must not be shown: see `maskPassword`. */
-export const storeAddress: ValueType<string> = textKind(
-  z.string().trim().refine(isStoreAddress, 'not an address of a store'),
+export const storeAddress: ValueType<string> = matching(
+  isStoreAddress,
+  'not an address of a store',
   'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, redis+sentinel://H1:P,H2:P/MASTER/0 or redis+cluster://H1:P,H2:P, each with USER:PASSWORD@, percent-encoded, before the host where needed',
 );
 
@@ -108,20 +110,16 @@ export function maskBeforeAt(text: string): string {
 const mailbox = /^[^\s@<>,;:"()[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$/;
 
 /** `root@git.example` */
-export const mailAddress: ValueType<string> = textKind(
-  z
-    .string()
-    .trim()
-    .refine(text => mailbox.test(text), 'not a mail address'),
+export const mailAddress: ValueType<string> = matching(
+  mailbox,
+  'not a mail address',
   'Write a mail address such as root@git.example',
 );
 
 /** `root@git.example` or `softquota <root@git.example>` */
-export const senderAddress: ValueType<string> = textKind(
-  z
-    .string()
-    .trim()
-    .refine(text => isSender(text), 'not a mail address'),
+export const senderAddress: ValueType<string> = matching(
+  isSender,
+  'not a mail address',
   'Write a mail address such as quota@git.example, or softquota <quota@git.example>',
 );
 

@@ -8,12 +8,13 @@ import type { ConfigEntry, ConfigFault } from './fault.ts';
 import { forgeSettings, notesOnForge, refuseCaseOfForge } from './forge.ts';
 import type { Key } from './key.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
+import { mail } from './keys-notices.ts';
 import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
-import { mailSettings, notesOnMail, webhookSettings } from './notices.ts';
+import { mailSettings, webhookSettings } from './notices.ts';
 import { storageSettings } from './storage.ts';
-import { type Values, valuesOf } from './values.ts';
+import { type Values, valuesOf, withoutEffect } from './values.ts';
 
 interface Assembled {
   /** Not to be used where there are faults. */
@@ -158,11 +159,8 @@ function refuseUnsharedKey(config: Config, values: Values): void {
 function notesOn(config: Config, values: Values): string[] {
   const idle = storages
     .filter(({ templates }) => !values.isGiven(templates))
-    .flatMap(({ storage, owner, shared }) =>
-      [owner, shared]
-        .filter(key => values.isGiven(key))
-        .map(({ name }) => `[storage.${storage}] has no PATH, so its ${name} has no effect.`),
-    );
+    .flatMap(({ templates, owner, shared }) => withoutEffect(values, templates, [owner, shared]));
+  const unsent = config.mail === null ? withoutEffect(values, mail.host, Object.values(mail)) : [];
   const { garbage } = config.quota;
   const unmeasured =
     garbage === 'forgive' && config.reclaim.run === 'never'
@@ -172,7 +170,7 @@ function notesOn(config: Config, values: Values): string[] {
     config.quota.enabled && config.storages.length === 0 && config.forge === null
       ? ['No [storage.*] section has a PATH: only what trusted programs report is counted.']
       : [];
-  return [...idle, ...notesOnForge(config, values), ...notesOnMail(config, values), ...unmeasured, ...blind];
+  return [...idle, ...notesOnForge(config, values), ...unsent, ...unmeasured, ...blind];
 }
 
 function deepFreeze<T>(value: T): T {

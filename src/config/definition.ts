@@ -33,42 +33,34 @@ const storageDocs = {
   packages: 'Packages of a registry.',
 } as const;
 
+function section(name: string, doc: string, keys: Readonly<Record<string, Key<unknown>>>): Section {
+  return { name, doc, keys: Object.values(keys) };
+}
+
 export const sections: readonly Section[] = [
-  { name: 'quota', doc: 'Whether, when and how a limit refuses.', keys: Object.values(quota) },
-  {
-    name: 'quota.default',
-    doc: 'The limit for every owner to whom no group applies.',
-    keys: Object.values(quotaDefault),
-  },
-  { name: 'requests', doc: 'Asking for more than the limit.', keys: Object.values(requests) },
+  section('quota', 'Whether, when and how a limit refuses.', quota),
+  section('quota.default', 'The limit for every owner to whom no group applies.', quotaDefault),
+  section('requests', 'Asking for more than the limit.', requests),
   ...storages.map(({ storage, templates, owner, shared }) => ({
     name: `storage.${storage}`,
     doc: storageDocs[storage],
     keys: storage === 'repos' ? [templates, owner, visibility, shared] : [templates, owner, shared],
   })),
-  { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
-  { name: 'forge', doc: 'The forge whose database is read.', keys: Object.values(forgeKeys) },
-  { name: 'hooks', doc: 'The messages to pushers.', keys: Object.values(hooks) },
-  {
-    name: 'reclaim',
-    doc: 'What the worker does about what no ref reaches any more.',
-    keys: Object.values(reclaim),
-  },
-  { name: 'gate', doc: 'What a reverse proxy asks before an upload.', keys: Object.values(gate) },
-  {
-    name: 'lfs',
-    doc: 'The batch endpoint of an LFS server, with softquota in front.',
-    keys: Object.values(lfs),
-  },
-  { name: 'server', doc: 'The daemon: its directory, sockets and address.', keys: Object.values(server) },
-  { name: 'users', doc: 'How names of owners are treated.', keys: Object.values(users) },
-  { name: 'store', doc: 'Where policy and usage are stored.', keys: Object.values(store) },
-  { name: 'events', doc: 'The record of events.', keys: Object.values(events) },
-  { name: 'security', doc: 'Encryption of stored secrets.', keys: Object.values(security) },
-  { name: 'disk', doc: 'What stays free on the disks.', keys: Object.values(disk) },
-  { name: 'metrics', doc: 'Metrics for Prometheus.', keys: Object.values(metrics) },
-  { name: 'mail', doc: 'Notices by mail.', keys: Object.values(mail) },
-  { name: 'log', doc: 'The log.', keys: Object.values(log) },
+  section('scan', 'How and when storage is measured.', scan),
+  section('forge', 'The forge whose database is read.', forgeKeys),
+  section('hooks', 'The messages to pushers.', hooks),
+  section('reclaim', 'What the worker does about what no ref reaches any more.', reclaim),
+  section('gate', 'What a reverse proxy asks before an upload.', gate),
+  section('lfs', 'The batch endpoint of an LFS server, with softquota in front.', lfs),
+  section('server', 'The daemon: its directory, sockets and address.', server),
+  section('users', 'How names of owners are treated.', users),
+  section('store', 'Where policy and usage are stored.', store),
+  section('events', 'The record of events.', events),
+  section('security', 'Encryption of stored secrets.', security),
+  section('disk', 'What stays free on the disks.', disk),
+  section('metrics', 'Metrics for Prometheus.', metrics),
+  section('mail', 'Notices by mail.', mail),
+  section('log', 'The log.', log),
 ];
 
 export const allKeys: readonly Key<unknown>[] = sections.flatMap(section => section.keys);
@@ -80,31 +72,20 @@ export function findSection(name: string): Section | null {
 
 /** A section whose name an administrator chooses; null where it is none. */
 function ownSection(name: string): Section | null {
-  if (webhookSection.test(name)) {
-    return { name, doc: webhookDoc, keys: Object.values(webhookKeys(name)) };
-  }
-  if (!routeSection.test(name)) return null;
-  return { name, doc: routeDoc, keys: Object.values(routeKeys(name)) };
+  if (webhookSection.test(name)) return section(name, webhookDoc, webhookKeys(name));
+  return routeSection.test(name) ? section(name, routeDoc, routeKeys(name)) : null;
 }
 
 const webhookDoc = 'A webhook, with any name: notices are posted to its address.';
 
 /** Stands for all sections of webhooks. */
-export const webhookSections: Section = {
-  name: 'webhook.NAME',
-  doc: webhookDoc,
-  keys: Object.values(webhookKeys('webhook.name')),
-};
+export const webhookSections = section('webhook.NAME', webhookDoc, webhookKeys('webhook.name'));
 
 const routeDoc =
   'A route of your own, with any name: uploads to these addresses are asked about. Routes are asked in the order of the file, those that only the environment names after them by name, and those of PRESET last.';
 
 /** Section that stands for all whose names an administrator chooses. */
-export const routeSections: Section = {
-  name: 'gate.NAME',
-  doc: routeDoc,
-  keys: Object.values(routeKeys('gate.name')),
-};
+export const routeSections = section('gate.NAME', routeDoc, routeKeys('gate.name'));
 
 /** The sections of a configuration: those that always are, and an administrator's own. */
 export function sectionsIn({ gate: { routes }, webhooks }: Config): readonly Section[] {
@@ -149,62 +130,43 @@ function isOrderedOtherwise(written: readonly ConfigEntry[]): boolean {
 }
 
 /** Keys of earlier releases, each written `section KEY`; `*` stands for a name. */
-const removedKeys: ReadonlyMap<string, RemovedKey> = new Map<string, RemovedKey>([
-  [
-    'quota BURST',
-    {
-      advice: 'this key is gone, since what an allowed push brings counts at once. Remove it.',
-      isFault: () => true,
-    },
-  ],
-  [
-    'forge COUNT',
-    {
-      advice: 'this key is gone: an object counts once for an owner. Remove it.',
-      isFault: ({ text }) => text.trim().toLowerCase() !== 'once',
-    },
-  ],
-  ['forge POLL', { advice: 'this key is gone: the database is asked every two seconds. Remove it.' }],
-  [
-    'scan VERIFY',
-    {
-      advice:
-        'this key is gone: everything is verified on Sundays at 3. Remove it; to verify more often, run softquota scan --verify from cron or a timer.',
-    },
-  ],
-  ['disk WARN_FREE', { advice: 'this key is gone: administrators are warned at twice MIN_FREE. Remove it.' }],
-  [
-    'metrics OWNERS',
-    {
-      advice:
-        'this key is gone, and softquota_owner_usage_bytes with it. Remove it; softquota usage --json and GET /api/v1/admin/quota/usage have the figures.',
-    },
-  ],
-  ['webhook.* TIMEOUT', { advice: 'this key is gone: an attempt may take 10 seconds. Remove it.' }],
-  [
-    'webhook.* GIVE_UP',
-    { advice: 'this key is gone: what cannot be delivered is given up after three days. Remove it.' },
-  ],
-  [
-    'gate.* ORDER',
-    {
-      advice:
-        'this key is gone: routes are asked in the order of the file, and those of PRESET last. Put the sections in that order, and remove it.',
-      isFault: (_, written) => isOrderedOtherwise(written),
-    },
-  ],
-  [
-    'storage.* RULER',
-    {
-      advice:
-        'this key is gone: softquota walks every directory. Remove it; to count by an attribute of the file system, report the figures with PUT /v1/sources/NAME.',
-      isFault: ({ text }) => text.trim().toLowerCase() !== 'walk',
-    },
-  ],
-]);
+const removedKeys: Readonly<Record<string, RemovedKey>> = {
+  'quota BURST': {
+    advice: 'this key is gone, since what an allowed push brings counts at once. Remove it.',
+    isFault: () => true,
+  },
+  'forge COUNT': {
+    advice: 'this key is gone: an object counts once for an owner. Remove it.',
+    isFault: ({ text }) => text.trim().toLowerCase() !== 'once',
+  },
+  'forge POLL': { advice: 'this key is gone: the database is asked every two seconds. Remove it.' },
+  'scan VERIFY': {
+    advice:
+      'this key is gone: everything is verified on Sundays at 3. Remove it; to verify more often, run softquota scan --verify from cron or a timer.',
+  },
+  'disk WARN_FREE': { advice: 'this key is gone: administrators are warned at twice MIN_FREE. Remove it.' },
+  'metrics OWNERS': {
+    advice:
+      'this key is gone, and softquota_owner_usage_bytes with it. Remove it; softquota usage --json and GET /api/v1/admin/quota/usage have the figures.',
+  },
+  'webhook.* TIMEOUT': { advice: 'this key is gone: an attempt may take 10 seconds. Remove it.' },
+  'webhook.* GIVE_UP': {
+    advice: 'this key is gone: what cannot be delivered is given up after three days. Remove it.',
+  },
+  'gate.* ORDER': {
+    advice:
+      'this key is gone: routes are asked in the order of the file, and those of PRESET last. Put the sections in that order, and remove it.',
+    isFault: (_, written) => isOrderedOtherwise(written),
+  },
+  'storage.* RULER': {
+    advice:
+      'this key is gone: softquota walks every directory. Remove it; to count by an attribute of the file system, report the figures with PUT /v1/sources/NAME.',
+    isFault: ({ text }) => text.trim().toLowerCase() !== 'walk',
+  },
+};
 
 /** Null: the release before had no such key. */
 export function removedKey(section: string, name: string): RemovedKey | null {
   const pattern = section.replace(/^(gate|storage|webhook)\..*$/, '$1.*');
-  return removedKeys.get(`${pattern} ${name}`) ?? null;
+  return removedKeys[`${pattern} ${name}`] ?? null;
 }

@@ -7,29 +7,33 @@
 
 import { resolve } from 'node:path';
 import { allKeys, findKey, removedKey } from './definition.ts';
-import { type ConfigEntry, type ConfigFault, type ConfigOrigin, faultAt } from './fault.ts';
+import {
+  type ConfigEntry,
+  type ConfigFault,
+  type ConfigOrigin,
+  faultAt,
+  keyId,
+  type ReadEntries,
+} from './fault.ts';
 import { nearest } from './nearest.ts';
 import { readTextFile } from './text-file.ts';
 
 const prefix = 'SOFTQUOTA__';
 const mostBytes = 64 * 1024;
 
-interface FromEnvironment {
-  /** Keys of the release before among them. */
-  readonly entries: readonly ConfigEntry[];
-  readonly faults: readonly ConfigFault[];
-}
-
 /** Tells whether any variable means to set something. */
 export function hasSettings(env: Readonly<Record<string, string | undefined>>): boolean {
   return Object.entries(env).some(([name, value]) => name.startsWith(prefix) && value !== undefined);
 }
 
-/** `base`: the folder that a relative path of a `__FILE` counts from. */
+/**
+ * Reads keys of the release before as well. `base`: the folder that a relative path of a `__FILE` counts
+ * from.
+ */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   base: string,
-): FromEnvironment {
+): ReadEntries {
   const entries: ConfigEntry[] = [];
   const faults: ConfigFault[] = [];
   const firstVariables = new Map<string, string>();
@@ -41,7 +45,7 @@ export function readEnvironment(
       faults.push({ variable, message: unknownMessage(variable, fromFile) });
       continue;
     }
-    const id = `${section}\0${name}`;
+    const id = keyId({ section, name });
     const first = firstVariables.get(id);
     if (first !== undefined) {
       faults.push({ variable, message: `sets the same key as ${first}. Keep one of the two.` });

@@ -32,6 +32,17 @@ export interface ConfigFault {
   readonly message: string;
 }
 
+/** The values that a file or the environment sets, and what is wrong there. */
+export interface ReadEntries {
+  readonly entries: readonly ConfigEntry[];
+  readonly faults: readonly ConfigFault[];
+}
+
+/** Identifies a key: two entries of one key have the same. */
+export function keyId({ section, name }: { readonly section: string; readonly name: string }): string {
+  return `${section}\0${name}`;
+}
+
 export function faultAt(
   origin: ConfigOrigin | null,
   rest: Omit<ConfigFault, 'file' | 'variable' | 'line'>,

@@ -5,7 +5,7 @@ import type { ForgeSettings } from '../forge/index.ts';
 import type { Config } from './config.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { users } from './keys-policy.ts';
-import type { Values } from './values.ts';
+import { type Values, withoutEffect } from './values.ts';
 
 /** Null without KIND. */
 export function forgeSettings(values: Values, base: string): ForgeSettings | null {
@@ -44,7 +44,5 @@ export function notesOnForge({ forge }: Config, values: Values): readonly string
       ? []
       : ['[forge] OWNER has an effect with KIND = gitlab only.'];
   }
-  return Object.values(forgeKeys)
-    .filter(key => key !== forgeKeys.kind && values.isGiven(key))
-    .map(({ name }) => `[forge] has no KIND, so its ${name} has no effect.`);
+  return withoutEffect(values, forgeKeys.kind, Object.values(forgeKeys));
 }

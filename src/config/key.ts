@@ -41,13 +41,18 @@ interface ReadValue {
 
 interface KeySpec {
   readonly text?: string;
+  /** `none` unless given, where there is no `text`. */
   readonly words?: string;
   readonly doc: string;
   readonly example?: string;
-  readonly reloads?: true;
+  /** A change takes a restart. */
+  readonly restarts?: true;
   /** `whole`: never shown; `password`: an address, shown without its user and password. */
   readonly secret?: 'whole' | 'password';
 }
+
+/** Sections of which every change takes a restart. */
+const readAtStart = new Set(['forge', 'metrics', 'reclaim', 'security', 'server', 'store', 'users']);
 
 /** A key before its section is known. */
 interface UnplacedKey<T> {
@@ -89,10 +94,10 @@ function defineKey<T>(
     section,
     name,
     text: spec.text ?? '',
-    words: spec.words ?? null,
+    words: spec.words ?? (spec.text === undefined ? 'none' : null),
     doc: spec.doc,
     example: spec.example ?? null,
-    reloads: spec.reloads ?? false,
+    reloads: spec.restarts !== true && !readAtStart.has(section),
     expected: kind.expected,
     parse: kind.parse,
     of: config => {

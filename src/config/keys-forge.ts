@@ -1,30 +1,27 @@
 /** The keys of the forge whose database is read. */
 
-import { z } from 'zod';
 import { forgeKinds, parseDatabaseAddress } from '../forge/index.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
 /** Address of a forge's database. The password in it must not be shown. */
-const databaseAddress = kind.textKind(
-  z
-    .string()
-    .trim()
-    .superRefine((text, context) => {
-      const parsed = parseDatabaseAddress(text);
-      if (!parsed.ok) context.addIssue(parsed.problem);
-    }),
-  'Write sqlite:/PATH, postgres://USER:PASSWORD@HOST:PORT/DATABASE or mysql://USER:PASSWORD@HOST:PORT/DATABASE, with user and password percent-encoded; a Unix socket is a percent-encoded path instead of HOST:PORT; ?sslmode=require or verify-full for TLS',
-);
+const databaseAddress: kind.ValueType<string> = {
+  expected:
+    'Write sqlite:/PATH, postgres://USER:PASSWORD@HOST:PORT/DATABASE or mysql://USER:PASSWORD@HOST:PORT/DATABASE, with user and password percent-encoded; a Unix socket is a percent-encoded path instead of HOST:PORT; ?sslmode=require or verify-full for TLS',
+  parse: text => {
+    const value = text.trim();
+    const parsed = parseDatabaseAddress(value);
+    return parsed.ok ? { ok: true, value } : { ok: false, problem: parsed.problem };
+  },
+  print: text => text,
+};
 
 export const forgeKeys = keysOf('forge', config => config.forge, {
   kind: key('KIND', kind.optional(kind.oneOf(forgeKinds)), {
-    words: 'none',
     doc: 'The forge whose database is read: it says who owns what, what is public, and the bytes that no walk can attribute. See [forges/gitea.md](forges/gitea.md), [forges/gogs.md](forges/gogs.md), [forges/gitlab.md](forges/gitlab.md).',
     example: 'gitea',
   }),
   configFile: key('CONFIG', kind.optional(kind.path), {
-    words: 'none',
     doc: "The forge's own configuration file, from which the database's address is read at each connection.",
     example: '/etc/gitea/app.ini',
   }),

@@ -14,11 +14,9 @@ import * as kind from './kinds.ts';
 
 const preset: kind.ValueType<PresetName> = kind.oneOf(presetNames);
 
-const base = kind.textKind(
-  z
-    .string()
-    .trim()
-    .regex(/^\/[^\s{}?#*]*$/, 'not a path of a URL'),
+const base = kind.matching(
+  /^\/[^\s{}?#*]*$/,
+  'not a path of a URL',
   'Write the path below which the server is, such as /git, or / for none',
 );
 
@@ -27,58 +25,49 @@ export const gate = keysOf('gate', config => config.gate, {
     'PRESET',
     kind.listOf(preset, `Write some of ${presetNames.join(', ')}, separated by commas`),
     {
-      words: 'none',
       doc: `The servers behind the proxy, whose routes that grow storage are known: ${presetNames.join(', ')}.`,
       example: 'gitea',
-      reloads: true,
     },
   ),
   base: key('BASE', base, {
     text: '/',
     doc: 'The path of the URL below which the servers of PRESET are. Addresses without it are asked about as well, since some proxies take it off, and `[lfs] UPSTREAM` gets them without it.',
-    reloads: true,
   }),
   isEarly: key('EARLY', kind.flag, {
     text: 'false',
     doc: 'With `true`, a push by http is refused before it sends anything. Then an owner over the limit cannot delete branches by http either.',
-    reloads: true,
   }),
   headers: key('HEADERS', kind.oneOf(['original', 'forwarded']), {
     text: 'original',
     doc: 'The headers in which the proxy sends the address and the method: `original` (X-Original-URI and X-Original-Method, as nginx is configured to) or `forwarded` (X-Forwarded-Uri and X-Forwarded-Method, as Caddy and Traefik send them). The others are ignored.',
-    reloads: true,
   }),
   onError: key('ON_ERROR', kind.oneOf(['allow', 'deny']), {
     text: 'allow',
     doc: 'The answer to a proxy about an upload that cannot be decided: `allow` or `deny`.',
-    reloads: true,
   }),
   addr: key('ADDR', listenAddress, {
     text: '127.0.0.1',
     doc: 'The address of PORT. In a container, `0.0.0.0`.',
+    restarts: true,
   }),
   port: key('PORT', kind.optional(kind.wholeNumber(1, 65_535)), {
-    words: 'none',
     doc: 'A TCP port for proxies that cannot ask on the socket: `/v1/forward-auth`, the LFS batch and `/healthz`, for this host and `[server] TRUSTED_PROXIES` only.',
     example: '3081',
+    restarts: true,
   }),
 });
 
-const address = kind.textKind(
-  z
-    .string()
-    .trim()
-    .refine(text => /^https?:/.test(URL.parse(text)?.protocol ?? ''), 'not an address'),
+const address = kind.matching(
+  text => /^https?:/.test(URL.parse(text)?.protocol ?? ''),
+  'not an address',
   'Write the address of the server, such as http://127.0.0.1:3000/',
 );
 
 export const lfs = keysOf('lfs', config => config.lfs, {
   upstream: key('UPSTREAM', kind.optional(address), {
-    words: 'none',
     doc: 'The LFS server that `/v1/lfs/` on the gate passes batch requests on to, once the quota allows them.',
     example: 'http://127.0.0.1:3000/',
     secret: 'password',
-    reloads: true,
   }),
 });
 
@@ -100,19 +89,14 @@ const method = kind.textKind(
   'Write methods such as POST, PUT, separated by commas',
 );
 
-const subject = kind.valueTypeOf(
-  z
-    .string()
-    .trim()
-    .transform((text, context) => {
-      const found = routeSubject(text);
-      if (found !== null) return found;
-      context.addIssue('not a subject');
-      return z.NEVER;
-    }),
-  'Write a subject such as size:assets:packages:all, or repository, or none',
-  String,
-);
+const subject: kind.ValueType<NonNullable<ReturnType<typeof routeSubject>>> = {
+  expected: 'Write a subject such as size:assets:packages:all, or repository, or none',
+  parse: text => {
+    const value = routeSubject(text.trim());
+    return value === null ? { ok: false, problem: 'not a subject' } : { ok: true, value };
+  },
+  print: String,
+};
 
 /** A section of an administrator's own route. */
 export const routeSection = /^gate\.[a-z0-9_-]{1,40}$/;
@@ -123,26 +107,19 @@ export function routeKeys(section: string) {
   return keysOf(section, ({ gate: { routes } }) => routes.find(route => route.name === name), {
     templates: key('URL', kind.listOf(url, url.expected), {
       doc: 'The addresses: `{owner}` is whose usage grows, `{repo}` a repository, `{size}` the bytes that come, `*` any name, `**` any number of names; separate several by commas.',
-      words: 'none',
       example: '/upload/{owner}/**',
-      reloads: true,
     }),
     subject: key('SUBJECT', kind.optional(subject), {
       doc: 'What grows: a subject, `repository` (the kind that the repository of the address is), or `none` (nothing grows; later routes are not asked).',
-      words: 'none',
       example: 'size:assets:packages:all',
-      reloads: true,
     }),
     methods: key('METHODS', kind.listOf(method, method.expected), {
       text: 'POST, PUT, PATCH',
       doc: 'The methods of the requests that are asked about.',
-      reloads: true,
     }),
     owner: key('OWNER', kind.optional(kind.line), {
-      words: 'none',
       doc: 'Whose usage grows where the address has no `{owner}`.',
       example: 'registry',
-      reloads: true,
     }),
   });
 }

@@ -58,24 +58,19 @@ export function webhookKeys(section: string) {
   const name = section.slice('webhook.'.length);
   return keysOf(section, ({ webhooks }) => webhooks.find(webhook => webhook.name === name), {
     url: key('URL', kind.optional(hookUrl), {
-      words: 'none',
       doc: 'The address that notices are posted to. It is not shown anywhere, since it may contain a key.',
       example: 'https://chat.example/hooks/softquota',
       secret: 'whole',
-      reloads: true,
     }),
     secrets: key('SECRET', hookSecrets, {
-      words: 'none',
       doc: 'The secret that notices are signed with, as the receiver has it: `whsec_` and 24 to 64 bytes in base64. While a second one follows it, separated by a comma, each notice has a signature by both.',
       example: 'whsec_UkVQTEFDRS1USElTLUJZLVJBTkRPTS1CWVRFUw==',
       secret: 'whole',
-      reloads: true,
     }),
     events: key('EVENTS', types, {
       words: 'all',
       doc: `The notices that are sent there: ${noticeTypes.join(', ')}.`,
       example: 'threshold, refusal, fault',
-      reloads: true,
     }),
     allowPrivate: key(
       'ALLOW_PRIVATE',
@@ -84,10 +79,8 @@ export function webhookKeys(section: string) {
         'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
       ),
       {
-        words: 'none',
         doc: 'Addresses inside your own network that may be connected to. Without it, loopback, private, link-local and other special addresses are refused, whatever name or redirect leads there.',
         example: '10.1.2.3',
-        reloads: true,
       },
     ),
   });
@@ -95,39 +88,29 @@ export function webhookKeys(section: string) {
 
 export const mail = keysOf('mail', config => config.mail, {
   host: key('HOST', kind.optional(listenAddress), {
-    words: 'none',
     doc: 'The SMTP server that mails are handed to. Without it no mail is sent.',
     example: 'mail.example',
-    reloads: true,
   }),
   port: key('PORT', kind.wholeNumber(1, 65_535), {
     text: '587',
     doc: 'Its port.',
-    reloads: true,
   }),
   tls: key('TLS', kind.oneOf(['starttls', 'tls', 'none']), {
     text: 'starttls',
     doc: '`starttls` (required of the server), `tls` from the first byte on (port 465), or `none`.',
-    reloads: true,
   }),
   user: key('USER', kind.optional(kind.line), {
-    words: 'none',
     doc: 'The user to sign in as at the SMTP server.',
     example: 'softquota',
-    reloads: true,
   }),
   password: key('PASSWORD', kind.optional(kind.line), {
-    words: 'none',
     doc: 'The password of USER; better in a file that SOFTQUOTA__MAIL__PASSWORD__FILE names.',
     example: 'a password',
     secret: 'whole',
-    reloads: true,
   }),
   from: key('FROM', kind.optional(senderAddress), {
-    words: 'none',
     doc: 'The sender of mails, with or without a name.',
     example: 'softquota <quota@git.example>',
-    reloads: true,
   }),
   admins: key(
     'ADMINS',
@@ -136,28 +119,23 @@ export const mail = keysOf('mail', config => config.mail, {
       words: 'all administrators with an address',
       doc: 'Where mails to administrators go.',
       example: 'root@git.example',
-      reloads: true,
     },
   ),
   ownerEvents: key('OWNER_EVENTS', types, {
     text: 'threshold, grace, request, allowance',
     doc: 'The notices that owners get by mail if they are about them: threshold, grace, refusal, request and allowance can be.',
-    reloads: true,
   }),
   adminEvents: key('ADMIN_EVENTS', types, {
     text: 'request, fault',
     doc: `The notices that administrators get by mail: ${noticeTypes.join(', ')}.`,
-    reloads: true,
   }),
   digest: key('DIGEST', kind.optional(kind.cron), {
     text: '0 8 * * 1',
     doc: 'When administrators get a summary of the time since the one before, as a cron expression in local time; empty: never.',
-    reloads: true,
   }),
   templates: key('TEMPLATES', kind.optional(kind.path), {
     words: 'those of the package',
     doc: 'A directory with templates of your own. Each file there replaces the one of the same name of the package.',
     example: '/etc/softquota/mail',
-    reloads: true,
   }),
 });

@@ -12,55 +12,43 @@ export const quota = keysOf('quota', config => config.quota, {
   enabled: key('ENABLED', kind.flag, {
     text: 'false',
     doc: '`true` enforces quotas. With `false`, everything is measured and everything is allowed.',
-    reloads: true,
   }),
   defaultGroups: key('DEFAULT_GROUPS', kind.listOf(groupName, 'Write names of groups, separated by commas'), {
-    words: 'none',
     doc: 'The groups that apply to owners who are in no group, and to data that no rule of their groups covers. Names of groups that do not exist are ignored.',
     example: 'everybody',
-    reloads: true,
   }),
   refuseWhen: key('REFUSE_WHEN', kind.oneOf(['exceeded', 'reached']), {
     text: 'exceeded',
     doc: 'When a limit refuses: `exceeded` if usage is over the limit, `reached` if usage is at the limit or over it. A limit of 0 always refuses.',
-    reloads: true,
   }),
   uncovered: key('UNCOVERED', kind.oneOf(['default', 'deny']), {
     text: 'default',
     doc: "What happens to data that no rule of an owner's groups covers: `default` uses the default groups, then `[quota.default]`; `deny` refuses it.",
-    reloads: true,
   }),
   precise: key('PRECISE', kind.flag, {
     text: 'false',
     doc: '`true` counts the size of what is about to come: a push or an upload starts only if it fits below the limit. With `false`, one that starts below the limit finishes, however large it is.',
-    reloads: true,
   }),
   garbage: key('GARBAGE', kind.oneOf(['bill', 'forgive']), {
     text: 'bill',
     doc: 'What counts of bytes in repositories that no ref reaches any more, such as those of a deleted branch: `bill` they count until they are deleted; `forgive` they do not count, up to GARBAGE_MOST. This needs the worker (`softquota worker`) and `[reclaim] RUN = measure` or `gc`.',
-    reloads: true,
   }),
   garbageMostBytes: key('GARBAGE_MOST', kind.sizeOrLimit, {
     text: 'limit',
     doc: 'The most that each limit forgives with `GARBAGE = forgive`: a size, or `limit` for as much as the limit itself. What an owner stores never passes the limit and this together by more than one push.',
     example: '5G',
-    reloads: true,
   }),
   graceMs: key('GRACE', kind.optional(kind.duration), {
-    words: 'none',
     doc: 'How long an owner who comes over a limit by less than GRACE_MOST is warned before refusals begin: a whole number and s, m, h, d or w. It begins when the owner is first seen over that limit, and ends when the owner is below it again. A rule can have a grace of its own.',
     example: '7d',
-    reloads: true,
   }),
   graceMost: key('GRACE_MOST', kind.graceMost, {
     text: '10 %',
     doc: 'How far a limit may be passed while GRACE runs: a percentage of the limit, or a size. What passes it by as much is refused at once.',
-    reloads: true,
   }),
   mode: key('MODE', kind.oneOf(['enforce', 'report']), {
     text: 'enforce',
     doc: '`enforce` refuses; `report` decides and records in the same way, but allows everything. Single rules can be in report mode, too.',
-    reloads: true,
   }),
   warnAt: key(
     'WARN_AT',
@@ -71,7 +59,6 @@ export const quota = keysOf('quota', config => config.quota, {
     {
       text: '80, 90',
       doc: 'Percentages of a limit at which pushers are warned. Empty: no warnings.',
-      reloads: true,
     },
   ),
 });
@@ -80,7 +67,6 @@ export const quotaDefault = keysOf('quota.default', config => config.quota, {
   totalBytes: key('TOTAL', kind.limit, {
     text: '-1',
     doc: 'The most that one owner may store in total: a size such as 500M, 10G or 1.5GiB, or -1 for no limit. k, M, G, T, P are powers of 1000; Ki, Mi, Gi, Ti, Pi of 1024.',
-    reloads: true,
   }),
 });
 
@@ -127,13 +113,10 @@ export const requests = keysOf('requests', config => config.requests, {
   enabled: key('ENABLED', kind.flag, {
     text: 'true',
     doc: 'Decides whether owners can ask for more space, on their page of the web UI and over the API.',
-    reloads: true,
   }),
   autoGrant: key('AUTO_GRANT', kind.optional(autoGrant), {
-    words: 'none',
     doc: 'Requests of at most this size and for at most this time are granted at once, to each owner once in the last of the three; all others wait for an administrator.',
     example: '2G for 30d, once in 90d',
-    reloads: true,
   }),
 });
 
@@ -161,15 +144,12 @@ export const users = keysOf('users', config => config.users, {
 
 export const hooks = keysOf('hooks', config => config.hooks, {
   contact: key('CONTACT', kind.optional(kind.line), {
-    words: 'none',
     doc: 'The last line of a refusal: a text or a link that helps the pusher. Without it, and with `[server] ROOT_URL`, it is the address of the page My usage, where users see what takes the space and ask for more.',
     example: 'To ask for more space: https://git.example/quota',
-    reloads: true,
   }),
   keep: key('KEEP', kind.flag, {
     text: 'false',
     doc: 'Decides whether the worker (`softquota worker`, which runs as the user that git runs as) puts the hooks into each repository that appears, and puts them back where something takes them out.',
-    reloads: true,
   }),
 });
 
@@ -203,6 +183,5 @@ export const events = keysOf('events', config => config.events, {
   keepMs: key('KEEP', kind.duration, {
     text: '90d',
     doc: 'How long refusals, reached thresholds and policy changes are stored: a whole number and s, m, h, d or w. Older events are deleted within an hour.',
-    reloads: true,
   }),
 });

@@ -67,7 +67,6 @@ export const server = keysOf('server', config => config.server, {
       'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
     ),
     {
-      words: 'none',
       doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy. They may ask at `[gate] PORT`.',
       example: '127.0.0.1, 10.0.0.0/8',
     },
@@ -75,11 +74,9 @@ export const server = keysOf('server', config => config.server, {
   hostId: key(
     'HOST_ID',
     kind.optional(
-      kind.textKind(
-        z
-          .string()
-          .trim()
-          .regex(/^[A-Za-z0-9._-]{1,64}$/, 'not a host id'),
+      kind.matching(
+        /^[A-Za-z0-9._-]{1,64}$/,
+        'not a host id',
         'Write at most 64 letters, digits, dots, - or _',
       ),
     ),
@@ -107,13 +104,7 @@ export const store = keysOf('store', config => config.store, {
   }),
   prefix: key(
     'PREFIX',
-    kind.textKind(
-      z
-        .string()
-        .trim()
-        .regex(/^[A-Za-z0-9_-]{1,64}$/, 'not a prefix'),
-      'Write at most 64 letters, digits, - or _',
-    ),
+    kind.matching(/^[A-Za-z0-9_-]{1,64}$/, 'not a prefix', 'Write at most 64 letters, digits, - or _'),
     {
       text: 'softquota',
       doc: 'The beginning of every Redis key and channel. Not used with `sqlite`.',
@@ -131,10 +122,8 @@ export const security = keysOf('security', config => config.security, {
 
 export const disk = keysOf('disk', config => config.disk, {
   minFree: key('MIN_FREE', kind.optional(kind.freeSpace), {
-    words: 'none',
     doc: 'As much stays free on each file system with storage: with less, everything that grows there is refused, whatever the limits are. A percentage counts for bytes and for files (inodes), a size only for bytes. With less than twice that, administrators are warned: in the log, by `softquota doctor` and on the overview.',
     example: '5%',
-    reloads: true,
   }),
 });
 
@@ -152,7 +141,6 @@ export const metrics = keysOf('metrics', config => config.metrics, {
       ),
     ),
     {
-      words: 'none',
       doc: 'Whoever reads the metrics sends it: `Authorization: Bearer TOKEN`. Without it, only programs of this host that do not come through a proxy can read them, and the administrator on ADMIN_SOCKET.',
       secret: 'whole',
     },
@@ -163,10 +151,10 @@ export const log = keysOf('log', config => config.log, {
   level: key('LEVEL', kind.oneOf(logLevels), {
     text: 'info',
     doc: 'The lowest level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
-    reloads: true,
   }),
   format: key('FORMAT', kind.oneOf(['json', 'pretty']), {
     text: 'json',
     doc: '`json` for programs, `pretty` for people.',
+    restarts: true,
   }),
 });

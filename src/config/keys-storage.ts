@@ -24,28 +24,20 @@ const examples = {
   packages: '/srv/packages/{owner}',
 } as const;
 
-const name = kind.textKind(
-  z
-    .string()
-    .trim()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'not a name'),
-  'Write at most 64 letters, digits, - or _',
-);
+const name = kind.matching(/^[A-Za-z0-9_-]{1,64}$/, 'not a name', 'Write at most 64 letters, digits, - or _');
 
 /** `section.key` or `section.any thing.key`, as git-config(1) has it. */
 const gitKey = /^[A-Za-z0-9-]+\.(?:[^\p{Cc}]+\.)?[A-Za-z][A-Za-z0-9-]*$/u;
 
-const ownerSource: kind.ValueType<OwnerSource> = kind.valueTypeOf(
-  z.string().transform((text, context) => {
+const ownerSource: kind.ValueType<OwnerSource> = {
+  expected: 'Write path, file NAME (a file in the unit), git-config KEY, fixed NAME or forge',
+  parse: text => {
     const written = text.trim();
     const by = /^\S*/u.exec(written)?.[0] ?? '';
     const source = sourceOf(by.toLowerCase(), written.slice(by.length).trimStart());
-    if (typeof source !== 'string') return source;
-    context.addIssue(source);
-    return z.NEVER;
-  }),
-  'Write path, file NAME (a file in the unit), git-config KEY, fixed NAME or forge',
-  source => {
+    return typeof source === 'string' ? { ok: false, problem: source } : { ok: true, value: source };
+  },
+  print: source => {
     switch (source.by) {
       case 'path':
       case 'forge':
@@ -56,7 +48,7 @@ const ownerSource: kind.ValueType<OwnerSource> = kind.valueTypeOf(
         return `${source.by} ${source.name}`;
     }
   },
-);
+};
 
 /** The source, or what is wrong with it. */
 function sourceOf(by: string, argument: string): OwnerSource | string {
@@ -85,20 +77,15 @@ function isFileName(text: string): boolean {
 export const storages = storageKinds.map(storage => {
   const keys = keysOf(`storage.${storage}`, settingsOf(storage), {
     templates: key('PATH', templates, {
-      words: 'none',
       doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
       example: examples[storage],
-      reloads: true,
     }),
     owner: key('OWNER', ownerSource, {
       text: 'path',
       doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only), `fixed NAME` or `forge`: the database of [GitLab](forges/gitlab.md) says it (repos and wiki only).',
-      reloads: true,
     }),
     shared: key('SHARED', kind.optional(name), {
-      words: 'none',
       doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
-      reloads: true,
     }),
   });
   return { storage, ...keys };
@@ -108,7 +95,6 @@ export const { visibility } = keysOf('storage.repos', settingsOf('repos'), {
   visibility: key('VISIBILITY', kind.oneOf(['export-ok', 'public', 'private', 'forge']), {
     text: 'export-ok',
     doc: "Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none; `forge`: those that the forge's database says, which is the default with `[forge]`.",
-    reloads: true,
   }),
 });
 
@@ -121,16 +107,15 @@ export const scan = keysOf('scan', config => config.scan, {
     words: 'the number of cores, at most 4',
     doc: 'The number of threads that measure. More of them make a sweep shorter where it mostly waits for disks.',
     example: '2',
+    restarts: true,
   }),
   schedule: key('SCHEDULE', kind.cron, {
     text: '*/15 * * * *',
     doc: 'When everything is measured again, of which only what may have changed is read: five fields as in crontab(5), or `@hourly`, `@daily`, `@weekly`; in local time.',
-    reloads: true,
   }),
   measure: key('MEASURE', kind.oneOf(['apparent', 'allocated']), {
     text: 'apparent',
     doc: 'What counts of a file: `apparent`: its size; `allocated`: its blocks on the disk. Only regular files count; with `allocated`, the blocks of directories count, too.',
-    reloads: true,
   }),
   exclude: key(
     'EXCLUDE',
@@ -144,7 +129,6 @@ export const scan = keysOf('scan', config => config.scan, {
     {
       text: '.snapshot, .snapshots, .zfs, lost+found',
       doc: 'Names of directories that are not measured, at any depth.',
-      reloads: true,
     },
   ),
 });

@@ -21,7 +21,7 @@ export interface ValueType<T> {
 }
 
 /** A kind whose schema's first message is the problem. */
-export function valueTypeOf<T>(
+function valueTypeOf<T>(
   schema: z.ZodType<T, string>,
   expected: string,
   print: (value: T) => string,
@@ -40,6 +40,16 @@ export function valueTypeOf<T>(
 /** A kind of text that is taken as it stands once `schema` has passed it. */
 export function textKind(schema: z.ZodType<string, string>, expected: string): ValueType<string> {
   return valueTypeOf(schema, expected, text => text);
+}
+
+/** A kind of text, without the white space around it, that a pattern or a function accepts. */
+export function matching(
+  test: RegExp | ((text: string) => boolean),
+  problem: string,
+  expected: string,
+): ValueType<string> {
+  const accepts = typeof test === 'function' ? test : (text: string) => test.test(text);
+  return textKind(z.string().trim().refine(accepts, problem), expected);
 }
 
 /** Returns a kind for which an empty value means null. */
@@ -126,11 +136,9 @@ export const path: ValueType<string> = textKind(
   'Write a path; a path that does not begin with / is relative to the directory of the configuration file',
 );
 
-export const line: ValueType<string> = textKind(
-  z
-    .string()
-    .trim()
-    .regex(/^[^\p{Cc}]*$/u, 'not one line of text'),
+export const line: ValueType<string> = matching(
+  /^[^\p{Cc}]*$/u,
+  'not one line of text',
   'Write one line of text without control characters',
 );
 
@@ -163,11 +171,9 @@ export const mode: ValueType<number> = valueTypeOf(
 );
 
 /** A group of the system; `-1` would tell chown to change nothing. */
-export const systemGroup: ValueType<string> = textKind(
-  z
-    .string()
-    .trim()
-    .regex(/^[^-:,/\p{Cc}][^:,/\p{Cc}]*$/u, 'not a group'),
+export const systemGroup: ValueType<string> = matching(
+  /^[^-:,/\p{Cc}][^:,/\p{Cc}]*$/u,
+  'not a group',
   "Write a group's name or number",
 );
 
@@ -185,40 +191,25 @@ const units = [
 ] as const;
 
 /** Bytes; -1: no limit. Printed in the largest unit that says them exactly. */
-export const limit: ValueType<number> = valueTypeOf(
-  z.string().transform((text, context) => {
+export const limit: ValueType<number> = {
+  expected: 'Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit',
+  parse: text => {
     const size = parseSize(text);
-    if (size.ok) return size.bytes;
-    context.addIssue(size.reason);
-    return z.NEVER;
-  }),
-  'Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit',
-  printedBytes,
-);
+    return size.ok ? { ok: true, value: size.bytes } : { ok: false, problem: size.reason };
+  },
+  print: printedBytes,
+};
 
 /** Bytes, or null for the word `limit`. */
 export const sizeOrLimit: ValueType<number | null> = {
   expected: 'Write a number and a unit, such as 500M, 10G or 1.5GiB, or limit',
   parse: text => {
     if (text.trim().toLowerCase() === 'limit') return { ok: true, value: null };
-    const size = parseSize(text);
-    if (!size.ok) return { ok: false, problem: size.reason };
-    return size.bytes < 0 ? { ok: false, problem: 'below 0' } : { ok: true, value: size.bytes };
+    const size = limit.parse(text);
+    return size.ok && size.value < 0 ? { ok: false, problem: 'below 0' } : size;
   },
   print: bytes => (bytes === null ? 'limit' : printedBytes(bytes)),
 };
-
-/** Bytes, at least one. */
-const someBytes: ValueType<number> = valueTypeOf(
-  z.string().transform((text, context) => {
-    const size = parseSize(text);
-    if (size.ok && size.bytes > 0) return size.bytes;
-    context.addIssue(size.ok ? 'not above 0' : size.reason);
-    return z.NEVER;
-  }),
-  'Write a number and a unit, such as 500M, 10G or 1.5GiB',
-  printedBytes,
-);
 
 /** Free space: so many bytes, or per cent of the whole. */
 export type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
@@ -227,13 +218,10 @@ export const freeSpace: ValueType<FreeSpaceSetting> = {
   expected: 'Write a percentage below 100, such as 5%, or a number and a unit, such as 20G',
   parse: text => {
     const [, percent] = /^(\d{1,2}(?:\.\d{1,3})?) ?%$/.exec(text.trim()) ?? [];
-    if (percent === undefined) {
-      const size = someBytes.parse(text);
-      return size.ok ? { ok: true, value: { bytes: size.value } } : size;
-    }
-    return Number(percent) > 0
-      ? { ok: true, value: { percent: Number(percent) } }
-      : { ok: false, problem: 'not above 0' };
+    const amount = percent === undefined ? limit.parse(text) : { ok: true as const, value: Number(percent) };
+    if (!amount.ok) return amount;
+    if (amount.value <= 0) return { ok: false, problem: 'not above 0' };
+    return { ok: true, value: percent === undefined ? { bytes: amount.value } : { percent: amount.value } };
   },
   print: space => ('percent' in space ? `${space.percent}%` : printedBytes(space.bytes)),
 };
@@ -254,16 +242,14 @@ function printedBytes(bytes: number): string {
 }
 
 /** Milliseconds. */
-export const duration: ValueType<number> = valueTypeOf(
-  z.string().transform((text, context) => {
+export const duration: ValueType<number> = {
+  expected: 'Write a whole number and s, m, h, d or w (seconds to weeks), such as 90d or 12h',
+  parse: text => {
     const parsed = parseDuration(text);
-    if (parsed.ok) return parsed.milliseconds;
-    context.addIssue(parsed.reason);
-    return z.NEVER;
-  }),
-  'Write a whole number and s, m, h, d or w (seconds to weeks), such as 90d or 12h',
-  writeDuration,
-);
+    return parsed.ok ? { ok: true, value: parsed.milliseconds } : { ok: false, problem: parsed.reason };
+  },
+  print: writeDuration,
+};
 
 /** A span of time that is not shorter than this, in milliseconds. */
 export function durationOfAtLeast(shortestMs: number, shortest: string): ValueType<number> {

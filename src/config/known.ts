@@ -1,21 +1,15 @@
 /** Separates what means something in a file from the rest, which are faults with the name that was meant. */
 
 import { allKeys, findSection, removedKey, type Section, sections } from './definition.ts';
-import { type ConfigEntry, type ConfigFault, faultAt } from './fault.ts';
+import { type ConfigFault, faultAt, type ReadEntries } from './fault.ts';
 import type { ConfigLines, Heading } from './lines.ts';
 import { nearest } from './nearest.ts';
 
-interface KnownEntries {
-  /** Keys of the release before among them. */
-  readonly entries: readonly ConfigEntry[];
-  readonly faults: readonly ConfigFault[];
-}
-
 /**
- * An unknown section is one fault, whatever stands in it. What stands at unknown keys is not repeated: it may
- * be a secret.
+ * Keys of the release before are known, too. An unknown section is one fault, whatever stands in it. What
+ * stands at unknown keys is not repeated: it may be a secret.
  */
-export function knownOf(lines: ConfigLines): KnownEntries {
+export function knownOf(lines: ConfigLines): ReadEntries {
   const faults = unknownSections(lines.headings);
   const entries = lines.entries.filter(entry => {
     const section = findSection(entry.section);

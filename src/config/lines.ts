@@ -5,7 +5,14 @@
  * comment nor empty is a fault, and so is a key that is there twice.
  */
 
-import { type ConfigEntry, type ConfigFault, type ConfigOrigin, faultAt } from './fault.ts';
+import {
+  type ConfigEntry,
+  type ConfigFault,
+  type ConfigOrigin,
+  faultAt,
+  keyId,
+  type ReadEntries,
+} from './fault.ts';
 import { decodeValue } from './value.ts';
 
 export interface Heading {
@@ -14,11 +21,9 @@ export interface Heading {
   readonly origin: ConfigOrigin;
 }
 
-export interface ConfigLines {
+/** The `section` of an entry is empty before the first heading. */
+export interface ConfigLines extends ReadEntries {
   readonly headings: readonly Heading[];
-  /** `section` is empty before the first heading. */
-  readonly entries: readonly ConfigEntry[];
-  readonly faults: readonly ConfigFault[];
 }
 
 type Line =
@@ -51,7 +56,7 @@ export function readLines(text: string, file: string): ConfigLines {
       faults.push(faultAt(origin, { message: line.message }));
     } else if (line.is === 'value' && section !== null) {
       const place = { ...(section === '' ? {} : { section }), key: line.name };
-      const id = `${section}\0${line.name}`;
+      const id = keyId({ section, name: line.name });
       const first = firstLines.get(id);
       const value = decodeValue(line.written);
       if (!value.ok) faults.push(faultAt(origin, { ...place, message: `${value.problem}.` }));

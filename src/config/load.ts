@@ -5,7 +5,7 @@ import { assemble } from './assemble.ts';
 import type { Config } from './config.ts';
 import { findKey, removedKey } from './definition.ts';
 import { hasSettings, readEnvironment } from './environment.ts';
-import { type ConfigEntry, type ConfigFault, faultAt, formatFaults } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, faultAt, formatFaults, keyId } from './fault.ts';
 import { findFile, type Where } from './find.ts';
 import { knownOf } from './known.ts';
 import { readLines } from './lines.ts';
@@ -76,7 +76,7 @@ function removedKeysIn(written: readonly ConfigEntry[]): Pick<RefusedConfig, 'fa
 
 /** Takes the later of two entries of one key. */
 function withoutOverridden(entries: readonly ConfigEntry[]): readonly ConfigEntry[] {
-  return [...new Map(entries.map(entry => [`${entry.section}\0${entry.name}`, entry])).values()];
+  return [...new Map(entries.map(entry => [keyId(entry), entry])).values()];
 }
 
 /** By line; then the environment's, then those of defaults. */

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import type { Config, MailSettings, WebhookSettings } from './config.ts';
+import type { MailSettings, WebhookSettings } from './config.ts';
 import type { ConfigEntry } from './fault.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
 import type { Values } from './values.ts';
@@ -57,14 +57,6 @@ export function mailSettings(values: Values, base: string, rootUrl: string | nul
     from: from ?? '',
     templates: templates === null ? null : resolve(base, templates),
   };
-}
-
-/** Keys that have no effect. */
-export function notesOnMail({ mail: settings }: Config, values: Values): readonly string[] {
-  if (settings !== null) return [];
-  return Object.values(mail)
-    .filter(key => key !== mail.host && values.isGiven(key))
-    .map(({ name }) => `[mail] has no HOST, so its ${name} has no effect.`);
 }
 
 function isThisHost(host: string): boolean {

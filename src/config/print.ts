@@ -2,7 +2,7 @@
 
 import { printable } from '../text/index.ts';
 import { sectionsIn } from './definition.ts';
-import type { ConfigEntry, ConfigOrigin } from './fault.ts';
+import { type ConfigEntry, type ConfigOrigin, keyId } from './fault.ts';
 import type { Key } from './key.ts';
 import type { LoadedConfig } from './load.ts';
 import { encodeValue } from './value.ts';
@@ -12,12 +12,10 @@ import { encodeValue } from './value.ts';
  * stands in a comment, an address has stars for its user and password.
  */
 export function printConfig(loaded: LoadedConfig): string {
-  const origins = new Map(loaded.given.map(entry => [`${entry.section}\0${entry.name}`, entry]));
+  const origins = new Map(loaded.given.map(entry => [keyId(entry), entry]));
   const blocks = sectionsIn(loaded.config)
     .map(section => {
-      const lines = section.keys.flatMap(key =>
-        printKey(key, loaded, origins.get(`${key.section}\0${key.name}`)),
-      );
+      const lines = section.keys.flatMap(key => printKey(key, loaded, origins.get(keyId(key))));
       return lines.length === 0 ? null : [`[${section.name}]`, ...lines, ''].join('\n');
     })
     .filter(block => block !== null);

@@ -1,6 +1,6 @@
 /** Takes typed values out of what was given, and collects what is wrong with them. */
 
-import { type ConfigEntry, type ConfigFault, configFaultOf } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, configFaultOf, keyId } from './fault.ts';
 import { defaultOf, type Key, type KeysOf } from './key.ts';
 
 export interface Values {
@@ -22,17 +22,17 @@ export interface Values {
 
 /** Takes the later of two entries of one key. */
 export function valuesOf(entries: readonly ConfigEntry[]): Values {
-  const byKey = new Map(entries.map(entry => [placeOf(entry), entry]));
+  const byKey = new Map(entries.map(entry => [keyId(entry), entry]));
   const faults: ConfigFault[] = [];
   const faulty = new Set<string>();
   const refuse = (key: Key<unknown>, message: string): void => {
-    const place = placeOf(key);
+    const place = keyId(key);
     if (faulty.has(place)) return;
     faulty.add(place);
     faults.push(configFaultOf(key, byKey.get(place) ?? null, message));
   };
   const take = <T>(key: Key<T>): T => {
-    const entry = byKey.get(placeOf(key));
+    const entry = byKey.get(keyId(key));
     if (entry === undefined) return defaultOf(key);
     const parsed = key.parse(entry.text);
     if (parsed.ok) return parsed.value;
@@ -46,13 +46,20 @@ export function valuesOf(entries: readonly ConfigEntry[]): Values {
       Object.fromEntries(
         Object.entries<Key<unknown>>(keys).map(([field, key]) => [field, take(key)]),
       ) as Section,
-    isGiven: key => byKey.has(placeOf(key)),
-    isFaulty: key => faulty.has(placeOf(key)),
+    isGiven: key => byKey.has(keyId(key)),
+    isFaulty: key => faulty.has(keyId(key)),
     refuse,
     faults,
   };
 }
 
-function placeOf({ section, name }: { readonly section: string; readonly name: string }): string {
-  return `${section}\0${name}`;
+/** Notes about those of the keys that were written and have no effect, since `missing` was not. */
+export function withoutEffect(
+  values: Values,
+  missing: Key<unknown>,
+  keys: readonly Key<unknown>[],
+): readonly string[] {
+  return keys
+    .filter(key => key !== missing && values.isGiven(key))
+    .map(({ section, name }) => `[${section}] has no ${missing.name}, so its ${name} has no effect.`);
 }

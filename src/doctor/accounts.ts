@@ -1,6 +1,43 @@
-/** Names of users and groups, as the host's own files have them: a directory service may know more. */
+/** The accounts and groups of this host, as its own files have them: a directory service may know more. */
 
-import { systemAccounts } from './survey/accounts.ts';
+import { readFileSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+
+export interface SystemAccount {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+export interface Accounts {
+  readonly users: readonly SystemAccount[];
+  /** `members`: those whose own group it is are left out. */
+  readonly groups: readonly {
+    readonly name: string;
+    readonly gid: number;
+    readonly members: readonly string[];
+  }[];
+}
+
+/** From the texts of passwd(5) and group(5); lines that are neither are passed over. */
+export function parseAccounts(passwd: string, group: string): Accounts {
+  return {
+    users: fieldsOf(passwd).flatMap(([name = '', , uid = '', gid = '', , home = '']) =>
+      isNumber(uid) && isNumber(gid) ? [{ name, uid: Number(uid), gid: Number(gid), home }] : [],
+    ),
+    groups: fieldsOf(group).flatMap(([name = '', , gid = '', members = '']) =>
+      isNumber(gid)
+        ? [{ name, gid: Number(gid), members: members.split(',').filter(each => each !== '') }]
+        : [],
+    ),
+  };
+}
+
+/** Those of this host; where a file cannot be read, none. */
+export function systemAccounts(): Accounts {
+  return parseAccounts(textOf('/etc/passwd'), textOf('/etc/group'));
+}
 
 export function userName(uid: number): string | null {
   return systemAccounts().users.find(user => user.uid === uid)?.name ?? null;
@@ -18,4 +55,21 @@ export function groupName(gid: number): string {
 /** A user for people: `git`, or `uid 4711`. */
 export function userWords(uid: number): string {
   return userName(uid) ?? `uid ${uid}`;
+}
+
+function fieldsOf(text: string): string[][] {
+  return text.split('\n').map(line => line.split(':'));
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return '';
+  }
 }

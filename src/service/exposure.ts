@@ -11,7 +11,7 @@ const writeByAll = 0o002;
 const sticky = 0o1000;
 const mostLinks = 40;
 
-export interface Exposure {
+interface Exposure {
   /** Fault in words, such as `everybody may write /tmp`. */
   readonly words: string;
   /** The directory that everybody may write. */

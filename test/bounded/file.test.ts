@@ -102,7 +102,7 @@ t.test(
       'service/descriptors.ts': '/proc and /dev/null',
       'service/listen.ts': '/proc',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
-      'doctor/survey/accounts.ts': '/etc/passwd and /etc/group',
+      'doctor/accounts.ts': '/etc/passwd and /etc/group',
       'version.ts': "this package's own",
       'git/worker/quarantines/processes.ts': '/proc',
       'git/worker/quarantines/remove.ts': 'directories',

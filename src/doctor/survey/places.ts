@@ -1,7 +1,7 @@
 /** Places where git servers keep repositories, when nobody names one. */
 
 import { SoftquotaError } from '../../errors.ts';
-import { type Accounts, systemAccounts } from './accounts.ts';
+import { type Accounts, systemAccounts } from '../accounts.ts';
 import { hangs, isDirectory, physical } from './directories.ts';
 import { type Survey, survey } from './survey.ts';
 

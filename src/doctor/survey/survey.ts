@@ -7,7 +7,7 @@ import { findRepositories, type UnreadPlace } from '../../git/index.ts';
 import { beforeFollow, inspect, resolveLayout, type StorageSettings, saysHangs } from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import { counted, formatCount } from '../../text/index.ts';
-import { type Accounts, systemAccounts } from './accounts.ts';
+import { type Accounts, systemAccounts } from '../accounts.ts';
 import { hangs, physical } from './directories.ts';
 import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
 import { gitlab } from './gitlab.ts';

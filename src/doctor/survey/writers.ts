@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { encodePath } from '../../layout/index.ts';
-import { type Accounts, type SystemAccount, systemAccounts } from './accounts.ts';
+import { type Accounts, type SystemAccount, systemAccounts } from '../accounts.ts';
 
 const writeByGroup = 0o020;
 

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { parseAccounts } from '../../../src/doctor/accounts.ts';
 import { survey, surveyPlaces, wellKnownPlaces } from '../../../src/doctor/index.ts';
-import { parseAccounts } from '../../../src/doctor/survey/accounts.ts';
 import { avoid } from '../../layout/avoid.ts';
 import { emptyFolder, repository } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parseAccounts } from '../../../src/doctor/accounts.ts';
 import { type Survey, survey } from '../../../src/doctor/index.ts';
-import { parseAccounts } from '../../../src/doctor/survey/accounts.ts';
 import { inspect, resolveLayout } from '../../../src/layout/index.ts';
 import { emptyFolder, file, layouts, makeTree, repository, sizesOf } from './world.ts';
 
