@@ -119,7 +119,6 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   const standing = unitStandingAfter(seen, unread, roots);
   for (const path of unseen) if (standing(path) === 'gone') measuring.forget(path);
   await scanner.swept({
-    kind: run.kind,
     startSeq,
     startedAt,
     finishedAt: Date.now(),
@@ -127,7 +126,6 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
     whole: run.owners === null,
     standing,
     roots,
-    drift: run.driftSoFar(),
   });
   const file = options.cacheFile();
   const mayPrune = measuring.takeGone() || unseen.size > 0 || run.kind === 'verify';
@@ -219,7 +217,7 @@ function walk(
     const expectedBytes = counted?.expectedBytes;
     // Only a verify tells by how much a unit was known wrongly.
     if (run.kind === 'verify' && counted !== null && expectedBytes !== undefined)
-      run.compare(path, expectedBytes, counted.bytes);
+      run.compare(expectedBytes, counted.bytes);
   };
   measuring.sweep({ unit, inner, trustsSignature, isAssumed }, walked, (outcome, counted) => {
     if (!signal.aborted) note(outcome, counted);
