@@ -106,6 +106,12 @@ export class Hangs {
     return [...waiting].filter(([, thread]) => isMeant(thread)).map(([place]) => place);
   }
 
+  /** Tells whether a thread waits for the file system of a path. */
+  isWaitedFor(path: string): boolean {
+    const place = this.placeOf(path);
+    return [...this.#blocked].some(thread => this.placeOf(thread.path) === place);
+  }
+
   /** The directory below which all is on the file system of a path. */
   placeOf(path: string): string {
     const place = this.#options.mounts.placeOf(path);
