@@ -242,7 +242,7 @@ export class DiskThreads {
   }
 
   #start(): WorkerClient {
-    const thread = openWorkerClient('io', this.#options.code);
+    const thread = openWorkerClient(this.#options.code);
     this.#threads.add(thread);
     void thread.ended.then(() => {
       this.#threads.delete(thread);

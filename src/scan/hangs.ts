@@ -69,9 +69,7 @@ export class Hangs {
     };
   }
 
-  /**
-   * Abandons an I/O worker that does not answer in time. Until it has ended, it is recorded where it waits.
-   */
+  /** Abandons a thread that does not answer in time. Until it has ended, it is recorded where it waits. */
   leave(client: Pick<WorkerClient, 'at' | 'ended' | 'close'>): void {
     const at = client.at();
     const isAtDisk = at !== null && at.path !== '';

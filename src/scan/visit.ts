@@ -9,7 +9,6 @@ import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type 
 import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf } from '../layout/index.ts';
 import { isFanOut, isQuarantine, isUnfinishedPack, isYoung, showsRepack } from './gitfiles.ts';
-import { type Names, namesWithin, noNames } from './inner-names.ts';
 import { isAsBefore, isYoungDirectory, type ListingCheck } from './listing-check.ts';
 import type { Leftover, UnreadInUnit, WalkRequest } from './outcome.ts';
 import { SignatureDraft } from './signature.ts';
@@ -41,6 +40,14 @@ const held = '/proc/self/fd/';
 
 /** The use of a directory in a repository; `other-objects` lies anywhere else in `objects`. */
 type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'other-objects' | 'settings' | 'other';
+
+/**
+ * Names of the places inside a unit that are not its own, by the directory that they lie in; one without names
+ * below it is itself meant.
+ */
+type Names = ReadonlyMap<string, Names>;
+
+const noNames: Names = new Map();
 
 /** A directory to visit. */
 interface Place {
@@ -126,6 +133,22 @@ export function beginWalk(request: WalkRequest, isRepository: boolean, now: numb
     files: 0,
     bytes: 0,
   };
+}
+
+/** The names of these paths in a unit. */
+function namesWithin(unit: string, inner: readonly string[]): Names {
+  const top = new Map<string, Names>();
+  for (const path of inner) {
+    let at: Map<string, Names> = top;
+    for (const name of path.slice(unit.length).split('/')) {
+      if (name === '') continue;
+      // Every map below `top` is made here.
+      const next = (at.get(name) as Map<string, Names> | undefined) ?? new Map<string, Names>();
+      at.set(name, next);
+      at = next;
+    }
+  }
+  return top;
 }
 
 /** Visits all there is to visit; `replaced`: a directory may have become another one meanwhile. */

@@ -7,8 +7,10 @@
  * Synchronous, for worker threads.
  */
 
+import { lstatSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { encodePath } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
-import { identityOf } from './identity.ts';
 import type { WalkedObjects, WalkOutcome, WalkRequest } from './outcome.ts';
 import { quarantinesOf } from './quarantine.ts';
 import { type RepackSigns, SignsWatch } from './repack-signs.ts';
@@ -47,6 +49,18 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     leftoverCount: leftovers.length,
     objects,
   };
+}
+
+/** Returns which directory is there; null: none is. Where the system does not say, its code stands for it. */
+function identityOf(path: string): string | null {
+  try {
+    const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
+    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return code;
+  }
 }
 
 /** Watches the objects of a repository while it is walked. */
