@@ -267,7 +267,8 @@ export const daemonFindings = {
   },
   unread: {
     severity: 'wrong',
-    meaning: 'A file or directory below a storage root cannot be read. It counts with its last known bytes.',
+    meaning:
+      'A file or directory below a storage root cannot be read. Meanwhile its unit counts the larger of its last known bytes and those that can be read.',
     mend: 'give the daemon read permission, then run `softquota scan`',
   },
   unit_fault: {

@@ -1,28 +1,31 @@
 /**
- * The scan cache: what the directories of every unit held when they were last walked, and by what to see that
- * nothing has changed since.
+ * The scan cache: the signature of each unit, by which a sweep sees that nothing has changed since it was last
+ * walked.
  *
- * It costs exactness only where a place cannot be read, so no walk fails by it. A file that is
- * damaged or of another version is made again by `prepareCache`, before any thread has it open;
- * damage found later leaves the cache unused until the next start.
+ * It costs time only, so no walk fails by it. A file that is damaged or of another version is made again by
+ * `prepareCache`, before any thread has it open; damage found later leaves the cache unused until the next
+ * start.
  */
 
-import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 import type { Signature } from './signature.ts';
-import { signaturesIn, signaturesTable } from './signatures.ts';
-import type { Sums } from './sums.ts';
 
-const version = 1;
+const version = 2;
 
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damages: ReadonlySet<unknown> = new Set([11, 26]);
 
 /** Pages of 4 KiB at which the log is carried over into the file. */
 const logPages = 64;
+
+/** Signatures up to this size are read ahead: hundreds of them are in memory at a time. */
+const smallBytes = 16_384;
+
+/** In directories, of which each takes some twenty bytes: the log grows with what is written together. */
+const mostGathered = 5000;
 
 class Unusable extends Error {}
 
@@ -48,14 +51,14 @@ function prepare(file: string): void {
     const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {};
     if (tables === 0) {
       database.exec(`
-        CREATE TABLE sums (path BLOB PRIMARY KEY, digest TEXT NOT NULL, sums TEXT NOT NULL) STRICT;
+        CREATE TABLE signatures (
+          path BLOB PRIMARY KEY, digest TEXT NOT NULL, tree TEXT NOT NULL, found TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
         PRAGMA user_version = ${version};
       `);
     }
     const { user_version: found } = database.prepare('PRAGMA user_version').get() ?? {};
     if (found !== version) throw new Unusable(`it is of version ${found}, not ${version}`);
-    // An earlier version had a table of owners.
-    database.exec(`DROP TABLE IF EXISTS owners; ${signaturesTable}`);
     const { quick_check: check } = database.prepare('PRAGMA quick_check(1)').get() ?? {};
     if (check !== 'ok') throw new Unusable(String(check));
   } finally {
@@ -85,30 +88,27 @@ function connect(file: string): DatabaseSync {
 
 /** One thread's way to the cache. */
 export interface Cache {
-  /** The sums of the unit's directories; null if they are not cached. */
-  read(unit: string): Sums | null;
-  /** Remembers it; writes only what changed. */
-  write(unit: string, sums: Sums): void;
+  /** Reads the small ones of these units' signatures together, which takes a third of the time. */
+  readAhead(units: readonly string[]): void;
   /** The signature of the unit; null if none is cached. */
   readSignature(unit: string): Signature | null;
-  /** The small ones of these units' signatures, which are read together: that takes a third of the time. */
-  readSmallSignatures(units: readonly string[]): Map<string, Signature>;
-  /** Remembers it; writes only what changed. */
+  /**
+   * Remembers it. Many are written together, which takes little longer than one alone: if the thread ends
+   * before, the next walks of these units read everything.
+   */
   writeSignature(unit: string, signature: Signature): void;
-  /** Writes together what `work` writes, which takes as long as one write alone. */
-  together(work: () => void): void;
+  /** Writes what is gathered. */
+  flush(): void;
   /** Forgets the units that are not among these. */
   keepOnly(units: Iterable<string>): void;
   close(): void;
 }
 
 export const noCache: Cache = {
-  read: () => null,
-  write() {},
+  readAhead() {},
   readSignature: () => null,
-  readSmallSignatures: () => new Map(),
   writeSignature() {},
-  together: work => work(),
+  flush() {},
   keepOnly() {},
   close() {},
 };
@@ -153,72 +153,119 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     fault(messageOf(error));
     return noCache;
   }
-  const digestOf = database.prepare('SELECT digest FROM sums WHERE path = ?');
-  const sumsOf = database.prepare('SELECT digest, sums FROM sums WHERE path = ?');
-  const put = database.prepare('INSERT OR REPLACE INTO sums VALUES (?, ?, ?)');
-  const signatures = signaturesIn(database);
+  const rowOf = database.prepare('SELECT digest, tree, found FROM signatures WHERE path = ?');
+  const smallRowOf = database.prepare(
+    `SELECT digest, tree, found FROM signatures WHERE path = ? AND octet_length(tree) <= ${smallBytes}`,
+  );
+  for (const statement of [rowOf, smallRowOf]) statement.setReturnArrays(true);
+  const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
+  const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?)');
+  let ahead = new Map<string, Signature>();
+  let gathered: (readonly [unit: string, signature: Signature])[] = [];
+  let gatheredDirectories = 0;
+
+  function read(unit: string, statement = rowOf): Signature | null {
+    // SQLite gives what was asked for; Node's types know no rows that are arrays.
+    const row = statement.get(keyOf(unit)) as unknown[] | undefined;
+    if (row === undefined) return null;
+    const [digest, tree, found] = row;
+    return signatureOf(String(digest), String(tree), String(found));
+  }
+
+  function write(unit: string, signature: Signature): void {
+    const { digest, parents, names, bytes, files, directories, objectBytes } = signature;
+    const path = keyOf(unit);
+    if (digestOf.get(path)?.digest === digest) return;
+    // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
+    const tree = JSON.stringify([parents, names]);
+    put.run(path, digest, tree, JSON.stringify([bytes, files, directories, objectBytes]));
+  }
+
+  function flush(): void {
+    if (gathered.length === 0) return;
+    const all = gathered;
+    gathered = [];
+    gatheredDirectories = 0;
+    attempt(undefined, database =>
+      inTransaction(database, 'IMMEDIATE', () => {
+        for (const [unit, signature] of all) write(unit, signature);
+      }),
+    );
+  }
 
   return {
-    read: unit =>
-      attempt(null, () => {
-        const row = sumsOf.get(keyOf(unit));
-        if (row === undefined || typeof row.sums !== 'string') return null;
-        if (hash('sha1', row.sums) !== row.digest) return null;
-        // The digest says that it is what `write` put there.
-        return JSON.parse(row.sums) as Sums;
-      }),
-    write: (unit, sums) =>
-      attempt(undefined, () => {
-        const key = keyOf(unit);
-        // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
-        const json = JSON.stringify(sums);
-        const digest = hash('sha1', json);
-        if (digestOf.get(key)?.digest !== digest) put.run(key, digest, json);
-      }),
-    readSignature: unit => attempt(null, () => signatures.read(keyOf(unit))),
-    readSmallSignatures: units => {
-      const found = new Map<string, Signature>();
-      attempt(undefined, database => {
-        database.exec('BEGIN');
-        try {
+    readAhead: units => {
+      ahead = new Map();
+      if (units.length === 0) return;
+      attempt(undefined, database =>
+        inTransaction(database, 'DEFERRED', () => {
           for (const unit of units) {
-            const signature = signatures.read(keyOf(unit), 'small');
-            if (signature !== null) found.set(unit, signature);
+            const signature = read(unit, smallRowOf);
+            if (signature !== null) ahead.set(unit, signature);
           }
-        } finally {
-          if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
-        }
-      });
-      return found;
+        }),
+      );
     },
-    writeSignature: (unit, signature) => attempt(undefined, () => signatures.write(keyOf(unit), signature)),
-    together: work =>
-      attempt(undefined, database => {
-        database.exec('BEGIN IMMEDIATE');
-        try {
-          work();
-          if (database.isOpen && database.isTransaction) database.exec('COMMIT');
-        } finally {
-          if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
-        }
-      }),
+    readSignature: unit => ahead.get(unit) ?? attempt(null, () => read(unit)),
+    writeSignature: (unit, signature) => {
+      gathered.push([unit, signature]);
+      gatheredDirectories += signature.names.length;
+      if (gatheredDirectories >= mostGathered) flush();
+    },
+    flush,
     keepOnly: units =>
       attempt(undefined, database => {
         database.exec('CREATE TEMP TABLE kept (path BLOB PRIMARY KEY) STRICT, WITHOUT ROWID');
         try {
           const keep = database.prepare('INSERT OR IGNORE INTO kept VALUES (?)');
-          database.exec('BEGIN');
-          for (const unit of units) keep.run(keyOf(unit));
-          for (const table of ['sums', 'signatures'])
-            database.exec(`DELETE FROM ${table} WHERE path NOT IN (SELECT path FROM kept)`);
-          database.exec('COMMIT');
+          inTransaction(database, 'DEFERRED', () => {
+            for (const unit of units) keep.run(keyOf(unit));
+            database.exec('DELETE FROM signatures WHERE path NOT IN (SELECT path FROM kept)');
+          });
         } finally {
-          if (database.isTransaction) database.exec('ROLLBACK');
           database.exec('DROP TABLE kept');
         }
       }),
-    close,
+    close: () => {
+      flush();
+      close();
+    },
   };
+}
+
+function inTransaction(database: DatabaseSync, kind: 'IMMEDIATE' | 'DEFERRED', work: () => void): void {
+  database.exec(`BEGIN ${kind}`);
+  try {
+    work();
+    database.exec('COMMIT');
+  } finally {
+    if (database.isTransaction) database.exec('ROLLBACK');
+  }
+}
+
+/** Returns null for a damaged row. A row that can be read but is wrong has another digest. */
+function signatureOf(digest: string, tree: string, found: string): Signature | null {
+  try {
+    const [parents, names]: unknown[] = JSON.parse(tree);
+    const [bytes, files, directories, objectBytes]: unknown[] = JSON.parse(found);
+    if (!isListOf(parents, isWhole) || !isListOf(names, isText)) return null;
+    if (!isWhole(bytes) || !isWhole(files) || !isWhole(directories) || !isWhole(objectBytes)) return null;
+    return { digest, parents, names, bytes, files, directories, objectBytes };
+  } catch {
+    return null;
+  }
+}
+
+function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is Item[] {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 function keyOf(unit: string): Uint8Array {

@@ -1,17 +1,15 @@
 /**
  * Space on the file systems of the storage.
  *
- * A file server that hangs takes the I/O worker that asks it with it, and no other disk's answer: it is told
- * as unknown, and is not asked again before that I/O worker has come back.
+ * A file server that hangs costs no other disk its answer: it is told as unknown, and is not asked while a
+ * thread waits for it.
  */
 
-import { isWithin, type Layout, leavesOf } from '../layout/index.ts';
+import { type Layout, leavesOf } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
-import { within } from '../within.ts';
+import type { DiskThreads } from './disk-threads.ts';
 import type { Hangs } from './hangs.ts';
-import type { IoWorkers } from './io-workers.ts';
 import type { DiskSpace } from './messages.ts';
-import { monotonic } from './shared.ts';
 
 /** A file system with storage roots on it; a root of which nothing is known stands for itself. */
 export interface WatchedDisk {
@@ -30,45 +28,19 @@ export interface WatchedDisk {
   readonly freeFiles: number | null;
 }
 
-interface Disks {
-  /** Each file system once. Takes at most `deadlineMs` for each root that hangs, once. Never rejects. */
-  spaces(layout: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]>;
-  /** From now on nothing is asked. */
-  close(): void;
-}
-
-/** Number of I/O workers that may hang; then no other root is asked. */
-const mostHanging = 4;
-
-export function openDisks(hangs: Hangs, ioWorkers: Pick<IoWorkers, 'take'>): Disks {
-  /** The roots that have not answered. */
-  const hanging = new Set<string>();
+/**
+ * Returns a function that gives each file system once. It takes at most `deadlineMs` for each root that hangs,
+ * once, and never rejects.
+ */
+export function openDisks(
+  hangs: Pick<Hangs, 'isWaitedFor'>,
+  threads: Pick<DiskThreads, 'ask'>,
+): (layout: Layout, deadlineMs: number) => Promise<readonly WatchedDisk[]> {
   let asking: Promise<readonly WatchedDisk[]> | null = null;
-  let isClosed = false;
-
-  function isBesideHanging(path: string): boolean {
-    return hangs.avoidedInHaste().some(place => isWithin(path, place));
-  }
 
   async function spaceAt(path: string, deadlineMs: number): Promise<DiskSpace | null> {
-    if (isClosed || hanging.has(path) || isBesideHanging(path) || hanging.size >= mostHanging) return null;
-    const client = ioWorkers.take();
-    const asked = client.ask({ ask: 'disk', path }, { avoided: hangs.avoided() }).catch(() => null);
-    const answer = await within(asked, deadlineMs, 'late' as const);
-    if (answer !== 'late') {
-      void client.close(0);
-      return answer;
-    }
-    hanging.add(path);
-    const at = client.at();
-    const release = at === null ? () => {} : hangs.track(path, monotonic() - at.milliseconds);
-    void asked.then(() => {
-      release();
-      // A disk that was only slow, or a thread that was long in starting.
-      hanging.delete(path);
-      void client.close(0);
-    });
-    return null;
+    if (hangs.isWaitedFor(path)) return null;
+    return threads.ask({ ask: 'disk', path }, path, deadlineMs).catch(() => null);
   }
 
   async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]> {
@@ -97,16 +69,11 @@ export function openDisks(hangs: Hangs, ioWorkers: Pick<IoWorkers, 'take'>): Dis
     }));
   }
 
-  return {
-    // Several who ask at the same time are told the same.
-    spaces: (layout, deadlineMs) => {
-      asking ??= ask(layout, deadlineMs).finally(() => {
-        asking = null;
-      });
-      return asking;
-    },
-    close: () => {
-      isClosed = true;
-    },
+  // Several who ask at the same time are told the same.
+  return (layout, deadlineMs) => {
+    asking ??= ask(layout, deadlineMs).finally(() => {
+      asking = null;
+    });
+    return asking;
   };
 }

@@ -69,9 +69,7 @@ export class Hangs {
     };
   }
 
-  /**
-   * Abandons an I/O worker that does not answer in time. Until it has ended, it is recorded where it waits.
-   */
+  /** Abandons a thread that does not answer in time. Until it has ended, it is recorded where it waits. */
   leave(client: Pick<WorkerClient, 'at' | 'ended' | 'close'>): void {
     const at = client.at();
     const isAtDisk = at !== null && at.path !== '';
@@ -104,6 +102,12 @@ export class Hangs {
   #places(isMeant: (waiting: readonly BlockedThread[]) => boolean): readonly string[] {
     const waiting = Map.groupBy(this.#blocked, ({ path }) => this.placeOf(path));
     return [...waiting].filter(([, thread]) => isMeant(thread)).map(([place]) => place);
+  }
+
+  /** Tells whether a thread waits for the file system of a path. */
+  isWaitedFor(path: string): boolean {
+    const place = this.placeOf(path);
+    return [...this.#blocked].some(thread => this.placeOf(thread.path) === place);
   }
 
   /** The directory below which all is on the file system of a path. */

@@ -1,9 +1,9 @@
 /**
  * The scanner: walks the units on this host's disks, on threads, and returns their sizes.
  *
- * Every unit is measured to the byte, whatever its names, depth and size. A place that cannot be read keeps
- * its last known bytes, and is named. A gc raises nobody's usage. Nothing here waits for a disk on the main
- * thread, decides, or keeps figures.
+ * Every unit is measured to the byte, whatever its names, depth and size. While a place cannot be read, the
+ * larger of the known and the seen bytes counts, and the place is named. A gc raises nobody's usage. Nothing
+ * here waits for a disk on the main thread, decides, or keeps figures.
  */
 
 export { Directories } from './directories.ts';

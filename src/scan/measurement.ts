@@ -19,7 +19,7 @@ export interface MeasuredUnit {
   /** Regular files that were counted. */
   readonly files: number;
   readonly directories: number;
-  /** Some of it could not be read, and is in `bytes` as it was last seen. */
+  /** Some of it could not be read: `bytes` is not less than what was known. */
   readonly partial: boolean;
   /** The first of the places that could not be read. */
   readonly unread: readonly UnreadInUnit[];
@@ -55,16 +55,9 @@ export interface Drift {
   readonly units: number;
   /** The sum of the differences, all taken as positive. */
   readonly bytes: number;
-  /** The first of them. */
-  readonly examples: readonly {
-    readonly path: string;
-    readonly knownBytes: number;
-    readonly bytes: number;
-  }[];
 }
 
 export interface Sweep {
-  readonly kind: SweepKind;
   /** Drawn before the first look at the disk: what is known by a later one was found meanwhile. */
   readonly startSeq: number;
   /** Milliseconds since 1970. */
@@ -76,8 +69,6 @@ export interface Sweep {
   readonly whole: boolean;
   readonly standing: (path: string) => UnitStanding;
   readonly roots: readonly SweptRoot[];
-  /** Only for `verify`. */
-  readonly drift: Drift | null;
 }
 
 export type SweepKind = 'sweep' | 'verify';

@@ -4,8 +4,8 @@
  */
 
 import { isWithin, type Layout } from '../layout/index.ts';
+import type { DiskThreads } from './disk-threads.ts';
 import type { Hangs } from './hangs.ts';
-import type { IoWorkers } from './io-workers.ts';
 import { measurementOf, type SweptRoot } from './measurement.ts';
 import type { ScanContext, SweepTask, TaskResult, WalkedUnit } from './messages.ts';
 import type { Mounts } from './mounts.ts';
@@ -21,7 +21,7 @@ interface MeasuringOptions {
   readonly scanner: ScannerOptions;
   readonly context: () => ScanContext;
   readonly cacheFile: () => string | null;
-  readonly ioWorkers: Pick<IoWorkers, 'take'>;
+  readonly threads: Pick<DiskThreads, 'ask'>;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
   readonly mounts: Mounts;
@@ -46,7 +46,7 @@ export class UnitMeasuring {
     scanner,
     context,
     cacheFile,
-    ioWorkers,
+    threads,
     hangs,
     hungAfterMs,
     mounts,
@@ -56,7 +56,7 @@ export class UnitMeasuring {
     this.#scanner = scanner;
     this.#pushes = pushes;
     this.#onDoubt = onDoubt;
-    this.#rootCheck = new RootCheck({ knownUnits: scanner, context, ioWorkers, hangs });
+    this.#rootCheck = new RootCheck({ knownUnits: scanner, context, threads });
     this.pool = new Pool({
       size: workers,
       cacheFile,

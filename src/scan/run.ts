@@ -55,8 +55,6 @@ export interface WorkEstimate {
   readonly entries: number;
 }
 
-const mostExamples = 100;
-
 export class Run implements ScanRun {
   readonly id: number;
   readonly kind: SweepKind;
@@ -88,7 +86,7 @@ export class Run implements ScanRun {
   #begunMs = 0;
   #overMs: number | null = null;
   #expected: WorkEstimate | null = null;
-  #drift = { units: 0, bytes: 0, examples: [] as { path: string; knownBytes: number; bytes: number }[] };
+  readonly #drift = { units: 0, bytes: 0 };
 
   constructor(id: number, request: SweepRequest, counts: () => Counts) {
     this.id = id;
@@ -121,7 +119,7 @@ export class Run implements ScanRun {
     this.discovering = false;
     this.#after = this.#counts();
     this.#overMs = monotonic();
-    if (state === 'done') this.drift = this.driftSoFar();
+    if (state === 'done' && this.kind === 'verify') this.drift = this.#drift;
     this.#over.resolve();
   }
 
@@ -147,16 +145,10 @@ export class Run implements ScanRun {
   }
 
   /** Notes by how much a unit was known wrongly. */
-  compare(path: string, knownBytes: number, bytes: number): void {
+  compare(knownBytes: number, bytes: number): void {
     if (bytes === knownBytes) return;
     this.#drift.units += 1;
     this.#drift.bytes += Math.abs(bytes - knownBytes);
-    if (this.#drift.examples.length < mostExamples) this.#drift.examples.push({ path, knownBytes, bytes });
-  }
-
-  /** The drift so far. */
-  driftSoFar(): Drift | null {
-    return this.kind === 'verify' ? this.#drift : null;
   }
 
   /** Work that it had to do. */

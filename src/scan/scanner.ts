@@ -8,11 +8,9 @@ import { SoftquotaError } from '../errors.ts';
 import type { Layout, Located, StorageKind } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
-import { Around } from './around.ts';
+import { DiskThreads } from './disk-threads.ts';
 import { openDisks, type WatchedDisk } from './disks.ts';
 import { type Hang, Hangs } from './hangs.ts';
-import { IoWorkers } from './io-workers.ts';
-import { openLookups } from './lookups.ts';
 import { UnitMeasuring } from './measuring.ts';
 import type { LookQuestion, ScanContext, WorkerAnswers } from './messages.ts';
 import { Mounts } from './mounts.ts';
@@ -105,9 +103,8 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed) request({ kind: 'sweep' });
     },
   });
-  const ioWorkers = new IoWorkers({ code: options.code?.ioWorker });
-  const lookups = openLookups({ hangs, ioWorkers });
-  const disks = openDisks(hangs, ioWorkers);
+  const threads = new DiskThreads({ hangs, hungAfterMs, code: options.code?.ioWorker });
+  const disks = openDisks(hangs, threads);
   const measuring = new UnitMeasuring({
     scanner: options,
     context: () => {
@@ -116,7 +113,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       return context;
     },
     cacheFile: () => cacheFile,
-    ioWorkers,
+    threads,
     hangs,
     hungAfterMs,
     mounts,
@@ -138,10 +135,6 @@ export function createScanner(options: ScannerOptions): Scanner {
     if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
   }
 
-  function openAround(): Around {
-    return new Around({ ioWorkers, hangs, hungAfterMs });
-  }
-
   function resolved({ storages, exclude, measure }: ScanSettings, layout: Layout): void {
     context = { storages, exclude, measure, layout };
     if (options.isWatched === true && !isClosed) watch.look(layout);
@@ -150,25 +143,21 @@ export function createScanner(options: ScannerOptions): Scanner {
   /** Before the first walk: the cache, and how the storage lies. Never rejects. */
   async function prepare(): Promise<void> {
     await mounts.refresh();
-    const client = ioWorkers.take();
     try {
-      const fault = await client.ask({ ask: 'prepare cache', file: options.cacheFile });
+      const fault = await threads.askAround({ ask: 'prepare cache', file: options.cacheFile });
       if (fault !== null)
         log.warn({ file: options.cacheFile, reason: fault }, 'the scan cache was made again');
       cacheFile = options.cacheFile;
     } catch (error) {
       if (!isClosed) log.warn({ file: options.cacheFile, err: error }, 'the scan cache cannot be used');
     }
-    void client.close(0);
-    const around = openAround();
     try {
       const { storages, exclude } = options;
-      const layout = await around.ask({ ask: 'resolve', storages, exclude });
+      const layout = await threads.askAround({ ask: 'resolve', storages, exclude });
       if (context === null) resolved(options, layout);
     } catch (error) {
       if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
     }
-    around.close();
   }
 
   function request(asked: SweepRequest): ScanRun {
@@ -216,7 +205,7 @@ export function createScanner(options: ScannerOptions): Scanner {
         resolved,
         ready: ready.then(() => mounts.refresh()),
         cacheFile: () => cacheFile,
-        openAround,
+        threads,
         deviceOf: path => mounts.deviceOf(path),
         signal,
       });
@@ -249,15 +238,15 @@ export function createScanner(options: ScannerOptions): Scanner {
       );
     }
     const restMs = Math.max(1, deadlineMs - (performance.now() - begun));
-    return lookups.ask({ ask: 'locate', context, path }, path, restMs);
+    return threads.ask({ ask: 'locate', context, path }, path, restMs);
   }
 
   return {
     sweep: request,
     locate,
-    ask: (question, path, deadlineMs) => lookups.ask(question, path, deadlineMs),
+    ask: (question, path, deadlineMs) => threads.ask(question, path, deadlineMs),
     hasOwnTimes: path => mounts.isLocal(path),
-    disks: async deadlineMs => (context === null ? [] : disks.spaces(context.layout, deadlineMs)),
+    disks: async deadlineMs => (context === null ? [] : disks(context.layout, deadlineMs)),
     runs: () => runs,
     measureSoon: async path => {
       await ready;
@@ -272,7 +261,7 @@ export function createScanner(options: ScannerOptions): Scanner {
     status: () => ({
       walking: measuring.pool.busy(),
       waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
-      hangingLookups: lookups.hanging(),
+      hangingLookups: threads.hanging(),
       hangs: hangs.list(),
       lastRun,
     }),
@@ -281,10 +270,8 @@ export function createScanner(options: ScannerOptions): Scanner {
       current?.abort.abort();
       next();
       closed.resolve();
-      lookups.close();
-      disks.close();
       const left = await Promise.all([
-        ioWorkers.close(closeMs),
+        threads.close(closeMs),
         measuring.close(closeMs),
         watch.close(closeMs),
       ]);

@@ -73,8 +73,6 @@ export class SignatureDraft {
   readonly #startedAt: number;
   readonly #parents: number[] = [];
   readonly #names: string[] = [];
-  /** The place of each directory here, by its place in the sums. */
-  readonly #places = new Map<number, number>();
   readonly #statuses = new StatusDigest();
   #isDoubtful = false;
 
@@ -84,14 +82,16 @@ export class SignatureDraft {
     this.#startedAt = startedAt;
   }
 
-  /** Adds a directory by its place in the sums; its status must have been asked for before it was read. */
-  addDirectory(directory: number, parent: number, name: string, status: Stats): void {
-    if (this.#isDoubtful) return;
-    this.#places.set(directory, this.#names.length);
-    this.#parents.push(this.#places.get(parent) ?? -1);
-    this.#names.push(name);
+  /**
+   * Adds a directory, whose status must have been asked for before it was read, and returns its index here.
+   * `parent`: the index of the directory that holds it; -1 for the unit itself.
+   */
+  addDirectory(parent: number, name: string, status: Stats): number {
+    if (this.#isDoubtful) return -1;
+    this.#parents.push(parent);
     this.#statuses.add(status);
     if (isYoungDirectory(status, this.#startedAt)) this.doubt();
+    return this.#names.push(name) - 1;
   }
 
   addFile(changedAt: number): void {

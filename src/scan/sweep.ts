@@ -8,8 +8,8 @@
 import { messageOf } from '../errors.ts';
 import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
 import { inSlices } from '../slices.ts';
-import type { Around } from './around.ts';
 import { Backlog } from './backlog.ts';
+import type { DiskThreads } from './disk-threads.ts';
 import type { UnitMeasuring } from './measuring.ts';
 import type { TaskResult } from './messages.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
@@ -29,7 +29,7 @@ interface SweepOptions {
   readonly ready: Promise<void>;
   /** The cache's file; null where it is not used. */
   readonly cacheFile: () => string | null;
-  readonly openAround: () => Around;
+  readonly threads: Pick<DiskThreads, 'askAround'>;
   /** Returns the device of a path, which identifies its disk. */
   readonly deviceOf: (path: string) => string;
   /** Aborted, it stops the sweep. */
@@ -39,12 +39,11 @@ interface SweepOptions {
 /** Makes the sweep; `run` tells how it ended. Never rejects. */
 export async function sweep(options: SweepOptions): Promise<void> {
   const { run, scanner, measuring, signal } = options;
-  const clients = options.openAround();
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
   });
   try {
-    await Promise.race([stopped, options.ready.then(() => survey(options, clients))]);
+    await Promise.race([stopped, options.ready.then(() => survey(options))]);
     run.end('done');
   } catch (error) {
     measuring.pool.stopSweep();
@@ -53,18 +52,16 @@ export async function sweep(options: SweepOptions): Promise<void> {
       scanner.log.error({ run: run.id, err: error }, 'a sweep could not be finished');
       run.end('failed', messageOf(error));
     }
-  } finally {
-    clients.close();
   }
 }
 
-async function survey(options: SweepOptions, clients: Around): Promise<void> {
-  const { run, scanner, settings, measuring, signal } = options;
+async function survey(options: SweepOptions): Promise<void> {
+  const { run, scanner, settings, measuring, threads, signal } = options;
   if (signal.aborted) return;
   const startSeq = scanner.nextSeq();
   const startedAt = Date.now();
   const resolve = { ask: 'resolve', storages: settings.storages, exclude: settings.exclude } as const;
-  const layout = await clients.ask(resolve);
+  const layout = await threads.askAround(resolve, { signal });
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
@@ -90,20 +87,23 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
     }
   };
   // The search may assume units only if all of them are walked: nobody else inspects the others.
-  await clients.ask({ ask: 'discover', layout, assumes: run.owners === null }, takeAll);
+  await threads.askAround(
+    { ask: 'discover', layout, assumes: run.owners === null },
+    { found: takeAll, signal },
+  );
   run.discovering = false;
   await walks.empty();
   const paths = [...found.none];
   if (paths.length > 0) {
-    await clients.ask({ ask: 'discover at', layout, paths }, takeAll);
+    await threads.askAround({ ask: 'discover at', layout, paths }, { found: takeAll, signal });
     await walks.empty();
   }
 
-  const { roots: rootsAfter } = await clients.ask(resolve);
+  const { roots: rootsAfter } = await threads.askAround(resolve, { signal });
   const before = walkedRoots(layout);
   const known = await knownByRoot(before, scanner.knownBelow);
   const unseen = new Set([...known.values()].flat().filter(path => !seen.has(path)));
-  const absent = new Set(await clients.ask({ ask: 'absent', paths: [...unseen] }));
+  const absent = new Set(await threads.askAround({ ask: 'absent', paths: [...unseen] }, { signal }));
   const lists = { ...scanner, knownBelow: (path: string) => known.get(path) ?? [] };
   const roots = sweptRoots(before, rootsAfter, { seen, absent }, lists, run.acceptMoved);
   measuring.swept(roots);
@@ -119,7 +119,6 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   const standing = unitStandingAfter(seen, unread, roots);
   for (const path of unseen) if (standing(path) === 'gone') measuring.forget(path);
   await scanner.swept({
-    kind: run.kind,
     startSeq,
     startedAt,
     finishedAt: Date.now(),
@@ -127,7 +126,6 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
     whole: run.owners === null,
     standing,
     roots,
-    drift: run.driftSoFar(),
   });
   const file = options.cacheFile();
   const mayPrune = measuring.takeGone() || unseen.size > 0 || run.kind === 'verify';
@@ -135,7 +133,7 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   try {
     const keep = [...seen];
     await inSlices(scanner.knownBelow('/'), path => keep.push(path));
-    await clients.ask({ ask: 'prune cache', file, keep });
+    await threads.askAround({ ask: 'prune cache', file, keep }, { signal });
   } catch (error) {
     if (!signal.aborted) scanner.log.warn({ err: error }, 'the scan cache could not be pruned');
   }
@@ -219,7 +217,7 @@ function walk(
     const expectedBytes = counted?.expectedBytes;
     // Only a verify tells by how much a unit was known wrongly.
     if (run.kind === 'verify' && counted !== null && expectedBytes !== undefined)
-      run.compare(path, expectedBytes, counted.bytes);
+      run.compare(expectedBytes, counted.bytes);
   };
   measuring.sweep({ unit, inner, trustsSignature, isAssumed }, walked, (outcome, counted) => {
     if (!signal.aborted) note(outcome, counted);

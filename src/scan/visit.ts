@@ -9,11 +9,9 @@ import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type 
 import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf } from '../layout/index.ts';
 import { isFanOut, isQuarantine, isUnfinishedPack, isYoung, showsRepack } from './gitfiles.ts';
-import { type Names, namesWithin, noNames } from './inner-names.ts';
 import { isAsBefore, isYoungDirectory, type ListingCheck } from './listing-check.ts';
 import type { Leftover, UnreadInUnit, WalkRequest } from './outcome.ts';
 import { SignatureDraft } from './signature.ts';
-import { addDirectory, namesTo, newSums, type Sums, type UnreadSum } from './sums.ts';
 
 /** The counts so far. */
 interface WalkTally {
@@ -43,10 +41,18 @@ const held = '/proc/self/fd/';
 /** The use of a directory in a repository; `other-objects` lies anywhere else in `objects`. */
 type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'other-objects' | 'settings' | 'other';
 
+/**
+ * Names of the places inside a unit that are not its own, by the directory that they lie in; one without names
+ * below it is itself meant.
+ */
+type Names = ReadonlyMap<string, Names>;
+
+const noNames: Names = new Map();
+
 /** A directory to visit. */
 interface Place {
-  /** Index of the directory that it lies in. */
-  readonly parent: number;
+  /** The directory that it lies in; null: it is the unit itself. */
+  readonly parent: Place | null;
   readonly name: string;
   /** A path that leads there, not always from `/`. */
   readonly path: string;
@@ -55,25 +61,12 @@ interface Place {
   readonly role: Role;
   /** It holds loose objects or settings, or lies in such a directory: the signature leaves its status out. */
   readonly isUnsigned: boolean;
-  /** The listing that named it is believed: it is not asked what it is. */
-  readonly isBelieved: boolean;
+  /** Its listing is believed: the directories of loose objects in it are not asked what they are. */
+  isBelieved: boolean;
   /** The directories inside that do not belong to the unit. */
   readonly inner: Names;
-}
-
-/** Way of reading a directory. */
-interface Reading {
-  readonly path: string;
-  readonly odd: boolean;
-  readonly sizeBytes: number;
-  /** Tells whether its listing is believed. */
-  readonly isBelieved: boolean;
-}
-
-/** A file of `objects/pack` that is no pack yet. */
-interface UnfinishedFile extends Omit<Leftover, 'path'> {
-  readonly directory: number;
-  readonly name: string;
+  /** Its index in the signature; -1 where the signature leaves it out. */
+  signed: number;
 }
 
 /** A walk under way. */
@@ -86,12 +79,13 @@ export interface Walk extends WalkTally {
    * descriptor to close.
    */
   readonly steps: (Place | ListingCheck | number)[];
-  readonly sums: Sums;
   readonly seenFiles: Set<string>;
   readonly unread: UnreadInUnit[];
-  readonly unreadPlaces: UnreadSum[];
-  readonly unfinished: UnfinishedFile[];
+  /** Files of `objects/pack` that are no packs yet. */
+  readonly unfinished: Leftover[];
   unreadCount: number;
+  /** Some of `objects` could not be read. */
+  areObjectsUnread: boolean;
   /** `objects/pack` has files that a repack is writing. */
   isRepacked: boolean;
   readonly signature: SignatureDraft;
@@ -111,7 +105,7 @@ class Replaced extends Error {}
 export function beginWalk(request: WalkRequest, isRepository: boolean, now: number, pulse: Pulse): Walk {
   const { path } = request.unit;
   const first: Place = {
-    parent: -1,
+    parent: null,
     name: '',
     path,
     odd: !path.isWellFormed(),
@@ -119,18 +113,18 @@ export function beginWalk(request: WalkRequest, isRepository: boolean, now: numb
     isUnsigned: false,
     isBelieved: false,
     inner: namesWithin(path, request.inner),
+    signed: -1,
   };
   return {
     request,
     pulse,
     now,
     steps: [first],
-    sums: newSums(),
     seenFiles: new Set(),
     unread: [],
-    unreadPlaces: [],
     unfinished: [],
     unreadCount: 0,
+    areObjectsUnread: false,
     isRepacked: false,
     signature: new SignatureDraft(request, now),
     objectBytes: 0,
@@ -141,10 +135,31 @@ export function beginWalk(request: WalkRequest, isRepository: boolean, now: numb
   };
 }
 
+/** The names of these paths in a unit. */
+function namesWithin(unit: string, inner: readonly string[]): Names {
+  const top = new Map<string, Names>();
+  for (const path of inner) {
+    let at: Map<string, Names> = top;
+    for (const name of path.slice(unit.length).split('/')) {
+      if (name === '') continue;
+      // Every map below `top` is made here.
+      const next = (at.get(name) as Map<string, Names> | undefined) ?? new Map<string, Names>();
+      at.set(name, next);
+      at = next;
+    }
+  }
+  return top;
+}
+
 /** Visits all there is to visit; `replaced`: a directory may have become another one meanwhile. */
 export function takeSteps(state: Walk): 'done' | 'stopped' | 'replaced' {
   try {
-    return takeEach(state) ? 'done' : 'stopped';
+    for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
+      if (typeof step === 'number') closeSync(step);
+      else if ('before' in step) compare(step);
+      else takeStep(state, step);
+    }
+    return state.pulse(state) ? 'done' : 'stopped';
   } catch (error) {
     if (error instanceof Stopped) return 'stopped';
     if (error instanceof Replaced) return 'replaced';
@@ -154,34 +169,26 @@ export function takeSteps(state: Walk): 'done' | 'stopped' | 'replaced' {
   }
 }
 
-function takeEach(state: Walk): boolean {
-  for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
-    if (typeof step === 'number') {
-      closeSync(step);
-      continue;
-    }
-    if ('before' in step) {
-      if (!isAsBefore(step)) throw new Replaced();
-      continue;
-    }
-    if (!state.pulse(state)) throw new Stopped();
-    const directory = addDirectory(state.sums, step.parent, step.name);
-    state.directories += 1;
-    try {
-      visit(state, step, directory);
-    } catch (error) {
-      if (error instanceof Stopped) throw error;
-      addUnread(state, directory, 'whole', error);
-    }
-  }
-  return state.pulse(state);
+function compare(check: ListingCheck): void {
+  if (!isAsBefore(check)) throw new Replaced();
 }
 
-function visit(state: Walk, place: Place, directory: number): void {
+function takeStep(state: Walk, place: Place): void {
+  if (!state.pulse(state)) throw new Stopped();
+  state.directories += 1;
+  try {
+    visit(state, place);
+  } catch (error) {
+    if (error instanceof Stopped) throw error;
+    addUnread(state, place, error);
+  }
+}
+
+function visit(state: Walk, place: Place): void {
   let { path, odd } = place;
   if (!path.startsWith(held)) beforeLook(path);
-  if (place.isBelieved) {
-    read(state, place, directory, { path, odd, sizeBytes: 0, isBelieved: false });
+  if (place.role === 'loose' && place.parent?.isBelieved === true) {
+    read(state, place, path, odd, 0);
     return;
   }
   let stats: Stats | undefined;
@@ -197,18 +204,19 @@ function visit(state: Walk, place: Place, directory: number): void {
   } else {
     stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
     if (stats !== undefined && !place.isUnsigned)
-      state.signature.addDirectory(directory, place.parent, place.name, stats);
+      place.signed = state.signature.addDirectory(place.parent?.signed ?? -1, place.name, stats);
   }
   // It is gone, or a link has taken its place.
   if (stats?.isDirectory() !== true) {
     state.signature.doubt();
     return;
   }
-  countDirectory(state, place, directory, stats);
-  const isBelieved = mayBeBelieved(state, place, path, stats);
+  // Its length says nothing that file systems agree on; blocks hold its names.
+  if (state.request.measure === 'allocated') addBytes(state, place.role, stats.blocks * blockBytes);
+  place.isBelieved = mayBeBelieved(state, place, path, stats);
   // All that is pushed later is read before this is compared.
-  if (isBelieved) state.steps.push({ path, odd, before: stats });
-  read(state, place, directory, { path, odd, sizeBytes: stats.size, isBelieved });
+  if (place.isBelieved) state.steps.push({ path, odd, before: stats });
+  read(state, place, path, odd, stats.size);
 }
 
 /** Tells whether a directory is `objects`, and its listing can be believed. */
@@ -220,12 +228,7 @@ function mayBeBelieved({ request, now }: Walk, { role }: Place, path: string, st
 }
 
 /** Counts the files of a directory, and puts its directories on the list of what is to visit. */
-function read(
-  state: Walk,
-  place: Place,
-  directory: number,
-  { path, odd, sizeBytes, isBelieved }: Reading,
-): void {
+function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: number): void {
   const listing = list(locationOf(path, odd), sizeBytes);
   const stepsBefore = state.steps.length;
   for (const entry of listing.entries) {
@@ -235,44 +238,26 @@ function read(
     const child = path === '/' ? `/${name}` : `${path}/${name}`;
     const childIsOdd = odd || (listing.odd && !name.isWellFormed());
     try {
-      if (entry.isFile()) countFile(state, place, directory, name, locationOf(child, childIsOdd));
-      else if (entry.isDirectory()) enter(state, place, directory, name, child, childIsOdd, isBelieved);
+      if (entry.isFile()) countFile(state, place, name, locationOf(child, childIsOdd));
+      else if (entry.isDirectory()) enter(state, place, name, child, childIsOdd);
     } catch (error) {
       if (!isSearchable(locationOf(path, odd))) {
         // Its names can be listed, but none of them can be asked about.
         state.steps.length = stepsBefore;
         throw error;
       }
-      addUnread(state, directory, 'own', error, name);
+      addUnread(state, place, error, name);
     }
   }
 }
 
-/** Adds the blocks that hold a directory's names; its length says nothing that file systems agree on. */
-function countDirectory(state: Walk, { role }: Place, directory: number, { blocks }: Stats): void {
-  if (state.request.measure === 'allocated') addBytes(state, role, directory, blocks * blockBytes);
-}
-
-function addBytes(state: Walk, role: Role, directory: number, bytes: number): void {
-  state.sums.bytes[directory] = (state.sums.bytes[directory] ?? 0) + bytes;
-  countBytes(state, role, bytes);
-}
-
-function countBytes(state: Walk, role: Role, bytes: number): void {
+function addBytes(state: Walk, role: Role, bytes: number): void {
   state.bytes += bytes;
   if (isOfObjects(role)) state.objectBytes += bytes;
 }
 
 /** Puts a directory on the list of what is to visit, unless it does not count. */
-function enter(
-  state: Walk,
-  at: Place,
-  directory: number,
-  name: string,
-  path: string,
-  odd: boolean,
-  isListingBelieved: boolean,
-): void {
+function enter(state: Walk, at: Place, name: string, path: string, odd: boolean): void {
   if (state.request.exclude.has(name)) return;
   const inner = at.inner.get(name);
   if (inner?.size === 0) return;
@@ -284,14 +269,15 @@ function enter(
   const role = roleOf(at.role, name);
   const isUnsigned = at.isUnsigned || role === 'loose' || role === 'settings';
   state.steps.push({
-    parent: directory,
+    parent: at,
     name,
     path,
     odd,
     role,
     isUnsigned,
-    isBelieved: isListingBelieved && role === 'loose',
+    isBelieved: false,
     inner: inner ?? noNames,
+    signed: -1,
   });
 }
 
@@ -310,13 +296,8 @@ function isOfObjects(role: Role): boolean {
   return role === 'objects' || role === 'pack' || role === 'loose' || role === 'other-objects';
 }
 
-function countFile(
-  state: Walk,
-  { role }: Place,
-  directory: number,
-  name: string,
-  location: string | Buffer,
-): void {
+function countFile(state: Walk, place: Place, name: string, location: string | Buffer): void {
+  const { role } = place;
   const stats = lstatSync(location, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isFile()) return;
   state.signature.addFile(stats.ctimeMs);
@@ -324,17 +305,15 @@ function countFile(
   if (role === 'pack') state.isRepacked ||= showsRepack(name, stats.mtimeMs, state.now);
   if (role === 'pack' && isUnfinishedPack(name)) {
     state.signature.doubt();
-    state.unfinished.push({ directory, name, bytes, modifiedAt: stats.mtimeMs });
+    state.unfinished.push({ path: pathOf(state, place, name), bytes, modifiedAt: stats.mtimeMs });
     return;
   }
-  if (stats.nlink === 1) addBytes(state, role, directory, bytes);
-  else {
+  if (stats.nlink > 1) {
     const file = fileOf(location, stats);
-    state.sums.links.push({ directory, file, bytes });
     if (state.seenFiles.has(file)) return;
     state.seenFiles.add(file);
-    countBytes(state, role, bytes);
   }
+  addBytes(state, role, bytes);
   state.files += 1;
 }
 
@@ -345,11 +324,9 @@ function countFile(
 export function countLeftovers(state: Walk): readonly Leftover[] {
   const { unfinished, now } = state;
   if (unfinished.some(({ modifiedAt }) => isYoung(modifiedAt, now))) return [];
-  for (const { directory, bytes } of unfinished) addBytes(state, 'pack', directory, bytes);
+  for (const { bytes } of unfinished) addBytes(state, 'pack', bytes);
   state.files += unfinished.length;
-  return unfinished.map(({ directory, name, bytes, modifiedAt }) => {
-    return { path: pathOf(state, directory, name), bytes, modifiedAt };
-  });
+  return unfinished;
 }
 
 /** Device and inode, exact beyond 2^53 too. */
@@ -360,26 +337,20 @@ function fileOf(location: string | Buffer, stats: Stats): string {
 }
 
 /** Notes a place that the system would not read; what has vanished is none. */
-function addUnread(
-  state: Walk,
-  directory: number,
-  extent: UnreadSum['extent'],
-  error: unknown,
-  name?: string,
-): void {
+function addUnread(state: Walk, place: Place, error: unknown, name?: string): void {
   const code = systemCode(error);
   if (code === null) throw error;
   if (code === 'ENOENT' || code === 'ENOTDIR') return;
   state.unreadCount += 1;
-  if (state.unread.length < mostListed)
-    state.unread.push({ path: pathOf(state, directory, name), error: code });
-  const last = state.unreadPlaces.at(-1);
-  if (last?.directory !== directory || last.extent !== extent) state.unreadPlaces.push({ directory, extent });
+  if (state.unread.length < mostListed) state.unread.push({ path: pathOf(state, place, name), error: code });
+  state.areObjectsUnread ||= isOfObjects(place.role);
 }
 
-function pathOf(state: Walk, directory: number, name?: string): string {
-  const names = namesTo(state.sums, directory);
-  return [state.request.unit.path, ...names, ...(name === undefined ? [] : [name])].join('/');
+/** The path of a directory, or of a name in it: the one that it is read by may lead through a descriptor. */
+function pathOf(state: Walk, place: Place, name?: string): string {
+  const names = name === undefined ? [] : [name];
+  for (let at = place; at.parent !== null; at = at.parent) names.push(at.name);
+  return [state.request.unit.path, ...names.reverse()].join('/');
 }
 
 function isSearchable(location: string | Buffer): boolean {

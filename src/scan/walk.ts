@@ -2,20 +2,21 @@
  * Walks one unit and adds up its bytes.
  *
  * Never follows a symbolic link, counts regular files only, and one with several names once.
- * Never stops at what it cannot read: such places come back in `unread` and count with the bytes
- * they were last seen with, and the result is marked partial. What vanishes meanwhile is no fault.
+ * Never stops at what it cannot read: such places come back in `unread`, the larger of the known and
+ * the seen bytes counts, and the result is marked partial. What vanishes meanwhile is no fault.
  * Synchronous, for worker threads.
  */
 
+import { lstatSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { encodePath } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
-import { identityOf } from './identity.ts';
 import type { WalkedObjects, WalkOutcome, WalkRequest } from './outcome.ts';
 import { quarantinesOf } from './quarantine.ts';
 import { type RepackSigns, SignsWatch } from './repack-signs.ts';
-import { carryOver, namesTo, totalOfSums } from './sums.ts';
 import { beginWalk, countLeftovers, mostListed, type Pulse, takeSteps, type Walk } from './visit.ts';
 
-/** Walks `request.unit`, calling `pulse` on the way. What it cannot read it takes from the cache. */
+/** Walks `request.unit`, calling `pulse` on the way. */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
   const { unit } = request;
   const identity = identityOf(unit.path);
@@ -28,9 +29,8 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);
-  const bytes = bytesOf(state, cache);
+  const bytes = state.unreadCount === 0 ? state.bytes : Math.max(state.bytes, request.knownBytes ?? 0);
   const isExact = Number.isSafeInteger(bytes);
-  if (isExact) cache.write(unit.path, state.sums);
   const objects = watch?.end(state, bytes) ?? null;
   const { files, directories } = state;
   const objectBytes = objects?.bytes ?? 0;
@@ -49,6 +49,18 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     leftoverCount: leftovers.length,
     objects,
   };
+}
+
+/** Returns which directory is there; null: none is. Where the system does not say, its code stands for it. */
+function identityOf(path: string): string | null {
+  try {
+    const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
+    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return code;
+  }
 }
 
 /** Watches the objects of a repository while it is walked. */
@@ -71,7 +83,7 @@ class ObjectsWatch {
     const { unit, quarantines = [], measure } = this.#request;
     const unread = Math.max(0, bytes - state.bytes);
     return {
-      bytes: state.objectBytes + (areObjectsUnread(state) ? unread : 0),
+      bytes: state.objectBytes + (state.areObjectsUnread ? unread : 0),
       signs: this.#signs.end(state.isRepacked),
       before: this.#before,
       after: quarantinesOf(unit.path, quarantines, measure),
@@ -79,27 +91,7 @@ class ObjectsWatch {
   }
 }
 
-function areObjectsUnread({ sums, unreadPlaces }: Walk): boolean {
-  return unreadPlaces.some(({ directory }) => namesTo(sums, directory)[0] === 'objects');
-}
-
 /** The signature itself tells directories that changed just before. */
 function areQuiet({ isChanged, isWriting, isCollected, isMaintained }: RepackSigns): boolean {
   return !isChanged && !isWriting && !isCollected && !isMaintained;
-}
-
-/** The sum with what was last seen where nothing could be seen now. */
-function bytesOf(state: Walk, cache: Cache): number {
-  const { sums, unreadPlaces, request } = state;
-  const [first] = unreadPlaces;
-  if (first === undefined) return state.bytes;
-  const remembered = cache.read(request.unit.path);
-  if (remembered !== null) {
-    carryOver(sums, remembered, unreadPlaces);
-  } else {
-    // Known bytes beyond those seen now can only be in the places that cannot be read.
-    const unseen = Math.max(0, (request.knownBytes ?? 0) - state.bytes);
-    sums.bytes[first.directory] = (sums.bytes[first.directory] ?? 0) + unseen;
-  }
-  return totalOfSums(sums);
 }

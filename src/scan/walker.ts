@@ -9,7 +9,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemCode } from '../errors.ts';
 import { holdsRepository, inspect, type Layout, resolveLayout } from '../layout/index.ts';
 import { noCache, openCache } from './cache.ts';
-import { gathering } from './gathering.ts';
 import { giveWay } from './give-way.ts';
 import type {
   NumberedResult,
@@ -35,9 +34,7 @@ const view = viewOf(shared);
 const { signals, counts } = view;
 let avoided: readonly string[] = [];
 shareLooks(view, () => avoided);
-const cache = gathering(
-  cacheFile === null ? noCache : openCache(cacheFile, why => send({ type: 'cache fault', why })),
-);
+const cache = cacheFile === null ? noCache : openCache(cacheFile, why => send({ type: 'cache fault', why }));
 
 const millisecondsTogether = 50;
 /** Number of files up to which a directory is read whole. */

@@ -46,17 +46,17 @@ interface Open {
   readonly reject: (error: SoftquotaError) => void;
 }
 
-export function openWorkerClient(name: string, code: URL = entryUrl('scan/io-worker')): WorkerClient {
+export function openWorkerClient(code: URL = entryUrl('scan/io-worker')): WorkerClient {
   const shared = newShared();
   const start: IoWorkerStart = { shared: shared.buffer };
-  const thread = startThread(code, name, start);
+  const thread = startThread(code, 'io', start);
   let open: Open | null = null;
   let fault: string | null = null;
   let hasEnded = false;
   const ended = Promise.withResolvers<void>();
 
   const end = (why: string): void => {
-    open?.reject(new SoftquotaError('internal', `the thread ${name}: ${why}`));
+    open?.reject(new SoftquotaError('internal', `the thread io: ${why}`));
     open = null;
   };
   thread.on('message', (report: IoWorkerReport) => {
@@ -88,7 +88,7 @@ export function openWorkerClient(name: string, code: URL = entryUrl('scan/io-wor
     ): Promise<WorkerAnswers[Ask]> {
       const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswers[Ask]>();
       if (hasEnded) {
-        reject(new SoftquotaError('internal', `the thread ${name} has ended`));
+        reject(new SoftquotaError('internal', 'the thread io has ended'));
         return promise;
       }
       // An I/O worker answers what was asked: the answer is of the question's type.

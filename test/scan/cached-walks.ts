@@ -46,6 +46,7 @@ export function cachedWalks(t: Test, unit: Unit): CachedWalks {
         unchanged?.outcome === 'unchanged' ? walkedAgain(terms, unchanged) : walk(terms, cache, pulse);
       if (!('bytes' in outcome)) throw new Error(`the walk came to nothing: ${outcome.outcome}`);
       knownBytes = outcome.bytes;
+      cache.flush();
       passTick(data);
       // A walk tells of each directory and of its end; a signature once.
       return { ...outcome, isRead: visited > 1 };

@@ -6,8 +6,8 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
+import { DiskThreads } from '../../src/scan/disk-threads.ts';
 import { openDisks } from '../../src/scan/disks.ts';
-import { IoWorkers } from '../../src/scan/io-workers.ts';
 import { hangs } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 
@@ -19,17 +19,18 @@ function world(t: Test, names: readonly string[]) {
     fill(join(root, name, 'alice/file'), 1);
     return storage(name.startsWith('packages') ? 'packages' : 'lfs', `${root}/${name}/{owner}`);
   });
-  const ioWorkers = new IoWorkers({ code });
-  t.teardown(() => ioWorkers.close(60_000));
-  const disks = openDisks(hangs(), ioWorkers);
+  const book = hangs();
+  const threads = new DiskThreads({ hangs: book, hungAfterMs: 30_000, code });
+  t.teardown(() => threads.close(60_000));
+  const spaces = openDisks(book, threads);
   const layout = resolveLayout(storages, []);
-  return { root, disks, layout };
+  return { root, threads, spaces, layout };
 }
 
 t.test('file systems are told once, with size, room and what is stored on them', async t => {
-  const { root, disks, layout } = world(t, ['lfs', 'packages']);
+  const { root, spaces, layout } = world(t, ['lfs', 'packages']);
   const { bsize, blocks } = statfsSync(root);
-  const found = await disks.spaces(layout, 60_000);
+  const found = await spaces(layout, 60_000);
   t.match(found, [
     {
       path: join(root, 'lfs'),
@@ -43,7 +44,7 @@ t.test('file systems are told once, with size, room and what is stored on them',
 t.test(
   'a disk that hangs is told as unknown, all others answer, and it is back when it answers again',
   async t => {
-    const { root, disks, layout } = world(t, ['hang', 'packages']);
+    const { root, spaces, layout } = world(t, ['hang', 'packages']);
     const pipe = join(root, 'hang-release');
     execFileSync('mkfifo', [pipe]);
     const letGo = async () => {
@@ -54,21 +55,21 @@ t.test(
     const unknown = { path: join(root, 'hang'), sizeBytes: null, freeBytes: null };
     const known = { path: join(root, 'packages'), sizeBytes: Number, freeBytes: Number };
     // A thread that is only being started when the deadline comes does not hang; it is asked again.
-    let found = await disks.spaces(layout, 2000);
-    while (found[1]?.sizeBytes == null) found = await disks.spaces(layout, 2000);
+    let found = await spaces(layout, 2000);
+    while (found[1]?.sizeBytes == null) found = await spaces(layout, 2000);
     t.match(found, [unknown, known]);
     const begun = performance.now();
-    t.match(await disks.spaces(layout, 60_000), [unknown, known]);
+    t.match(await spaces(layout, 60_000), [unknown, known]);
     t.ok(performance.now() - begun < 30_000, 'nobody waits for it a second time');
     await letGo();
-    do found = await disks.spaces(layout, 60_000);
+    do found = await spaces(layout, 60_000);
     while (found.some(({ sizeBytes }) => sizeBytes === null));
     t.equal(found.length, 1, 'it is the same disk after all');
   },
 );
 
 t.test('after the end nothing is asked any more', async t => {
-  const { disks, layout } = world(t, ['lfs']);
-  disks.close();
-  t.match(await disks.spaces(layout, 60_000), [{ sizeBytes: null, freeBytes: null }]);
+  const { threads, spaces, layout } = world(t, ['lfs']);
+  await threads.close(60_000);
+  t.match(await spaces(layout, 60_000), [{ sizeBytes: null, freeBytes: null }]);
 });

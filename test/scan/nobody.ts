@@ -1,27 +1,22 @@
 /**
  * Run by itself: what a walk answers to one who is not root.
  *
- * In: the unit's path, the cache's file, the bytes that the unit is known with or `null`, and MEASURE.
+ * In: the unit's path, the bytes that the unit is known with or `null`, and MEASURE.
  * Out: the walk's outcome as JSON.
  */
 
-import { openCache, prepareCache } from '../../src/scan/cache.ts';
+import { noCache } from '../../src/scan/cache.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { unitAt } from './world.ts';
 
-const [path = '', cacheFile = '', known = 'null', measured = 'apparent'] = process.argv.slice(2);
+const [path = '', known = 'null', measured = 'apparent'] = process.argv.slice(2);
 if (process.getuid?.() === 0) {
   process.setgroups?.([]);
   process.setgid?.(65534);
   process.setuid?.(65534);
 }
-prepareCache(cacheFile);
-const cache = openCache(cacheFile, why => {
-  throw new Error(why);
-});
 const unit = unitAt(path, path.endsWith('.git') ? 'repos' : 'lfs');
 const knownBytes = JSON.parse(known);
 const measure = measured === 'allocated' ? 'allocated' : 'apparent';
 const request = { unit, inner: [], exclude: new Set<string>(), measure, knownBytes } as const;
-process.stdout.write(JSON.stringify(walk(request, cache, () => true)));
-cache.close();
+process.stdout.write(JSON.stringify(walk(request, noCache, () => true)));

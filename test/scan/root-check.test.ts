@@ -1,7 +1,6 @@
 import t from 'tap';
 import { RootCheck } from '../../src/scan/root-check.ts';
 import { until } from '../e2e/ask.ts';
-import { hangs } from './hanging.ts';
 
 t.test('where no thread can be started, the roots are looked at again a moment later', async t => {
   let tries = 0;
@@ -12,8 +11,7 @@ t.test('where no thread can be started, the roots are looked at again a moment l
   const check = new RootCheck({
     knownUnits: { rootRecord: () => undefined, knownBelow: () => [] },
     context: fail,
-    ioWorkers: { take: fail },
-    hangs: hangs(),
+    threads: { ask: fail },
   });
   t.equal(await check.roots(), null);
   await until(async () => ((await check.roots()) === null && tries > 1 ? true : null));

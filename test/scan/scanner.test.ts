@@ -33,7 +33,7 @@ t.test('a sweep measures every unit to the byte', async t => {
   t.same({ bytes, files }, independentCount(root));
   const progress = run.progress();
   t.match(progress, { units: 201, unitsFound: 201, discovering: false, files, bytes, estimateSeconds: 0 });
-  t.match(book.sweeps, [{ kind: 'sweep', units: 201, whole: true, drift: null }]);
+  t.match(book.sweeps, [{ units: 201, whole: true }]);
 });
 
 t.test('units that are made, moved and removed are noticed by the next sweep', async t => {
@@ -157,7 +157,7 @@ t.test('a sweep of some owners measures their units, and drops none of the other
 
 t.test('a verify reports how far what was known differs from what is there', async t => {
   const root = temporary(t);
-  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  const { scanner } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
   for (const owner of ['alice', 'bob', 'carol']) fill(join(root, owner, 'file'), 100);
   await scanner.sweep({ kind: 'sweep' }).done;
   fill(join(root, 'alice/more'), 5);
@@ -166,15 +166,14 @@ t.test('a verify reports how far what was known differs from what is there', asy
   const run = scanner.sweep({ kind: 'verify' });
   await run.done;
   t.match(run.drift, { units: 2, bytes: 105 });
-  t.match(book.sweeps.at(-1), { kind: 'verify', drift: { units: 2, bytes: 105 } });
   const again = scanner.sweep({ kind: 'verify' });
   await again.done;
-  t.same(again.drift, { units: 0, bytes: 0, examples: [] });
+  t.same(again.drift, { units: 0, bytes: 0 });
 });
 
 t.test('sweeps run one at a time, and those of one kind that wait are one', async t => {
   const root = temporary(t);
-  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  const { scanner } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
   for (const owner of ['alice', 'bob']) fill(join(root, owner, 'file'), 100);
   const first = scanner.sweep({ kind: 'sweep', owners: ['alice'] });
   const second = scanner.sweep({ kind: 'sweep', owners: ['alice'] });
@@ -194,10 +193,6 @@ t.test('sweeps run one at a time, and those of one kind that wait are one', asyn
     ['done', 'done', 'done'],
   );
   t.same(scanner.runs(), [verify, second, first]);
-  t.same(
-    book.sweeps.map(sweep => sweep.kind),
-    ['sweep', 'sweep', 'verify'],
-  );
   t.equal(scanner.status().lastRun, verify);
 });
 

@@ -3,12 +3,11 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
-import { IoWorkers } from '../../src/scan/io-workers.ts';
-import { openLookups } from '../../src/scan/lookups.ts';
+import { DiskThreads } from '../../src/scan/disk-threads.ts';
 import { hangs } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 
-function world(t: Test, mostClients?: number, book = hangs()) {
+function world(t: Test, most = 4, book = hangs()) {
   const root = temporary(t);
   fill(join(root, 'alice/store/file'), 1);
   const storages = [storage('lfs', `${root}/{owner}/store`)];
@@ -18,20 +17,15 @@ function world(t: Test, mostClients?: number, book = hangs()) {
     measure: 'apparent',
     layout: resolveLayout(storages, []),
   } as const;
-  const ioWorkers = new IoWorkers({ code: new URL('odd-io-worker.ts', import.meta.url) });
-  const lookups = openLookups({
-    hangs: book,
-    ioWorkers,
-    ...(mostClients === undefined ? {} : { mostClients }),
-  });
+  const code = new URL('odd-io-worker.ts', import.meta.url);
+  const threads = new DiskThreads({ hangs: book, hungAfterMs: 30_000, most, code });
   const opened: FileHandle[] = [];
   t.teardown(async () => {
-    lookups.close();
-    await ioWorkers.close(60_000);
+    await threads.close(60_000);
     for (const pipe of opened) await pipe.close();
   });
   const locate = (path: string, deadlineMs: number) =>
-    lookups.ask({ ask: 'locate', context, path: join(root, path) }, join(root, path), deadlineMs);
+    threads.ask({ ask: 'locate', context, path: join(root, path) }, join(root, path), deadlineMs);
   /** A path at which an I/O worker hangs until it is let go, at the latest when the test ends. */
   function hangingAt(path: string): { path: string; letGo(): Promise<void> } {
     const pipe = `${join(root, path)}hang-release`;
@@ -41,7 +35,7 @@ function world(t: Test, mostClients?: number, book = hangs()) {
     t.teardown(letGo);
     return { path: `${path}hang`, letGo };
   }
-  return { root, ioWorkers, lookups, locate, hangingAt };
+  return { root, threads, locate, hangingAt };
 }
 
 t.test('the unit of a path is looked up off the main thread', async t => {
@@ -58,7 +52,7 @@ t.test('the unit of a path is looked up off the main thread', async t => {
 });
 
 t.test('a disk that hangs keeps nobody waiting beyond the deadline, and no other question', async t => {
-  const { locate, lookups, hangingAt } = world(t);
+  const { locate, threads, hangingAt } = world(t);
   await locate('alice/store', 60_000);
   const hangs = locate(hangingAt('alice/store/').path, 500);
   t.match(
@@ -67,34 +61,33 @@ t.test('a disk that hangs keeps nobody waiting beyond the deadline, and no other
     'another question is answered meanwhile',
   );
   await t.rejects(hangs, { code: 'not_ready', message: /within 500 ms/ });
-  t.equal(lookups.hanging(), 1);
+  t.equal(threads.hanging(), 1);
   t.match(await locate('alice/store/file', 60_000), { found: 'unit' });
 });
 
 t.test('where all clients hang every question is told so at once, until one comes back', async t => {
-  const { locate, lookups, hangingAt } = world(t, 2);
+  const { locate, threads, hangingAt } = world(t, 2);
   const places = [hangingAt('alice/store/one-'), hangingAt('alice/store/other-')];
   for (const [index, { path }] of places.entries()) {
     // A thread that is only being started when the deadline comes does not hang.
     do await t.rejects(locate(path, 500), { code: 'not_ready' });
-    while (lookups.hanging() <= index);
+    while (threads.hanging() <= index);
   }
-  t.equal(lookups.hanging(), 2);
+  t.equal(threads.hanging(), 2);
   await t.rejects(locate('alice/store', 60_000), { code: 'not_ready', message: /does not answer/ });
   await places[0]?.letGo();
-  while (lookups.hanging() === 2) await new Promise(setImmediate);
+  while (threads.hanging() === 2) await new Promise(setImmediate);
   t.match(await locate('alice/store', 60_000), { found: 'unit' });
 });
 
 t.test('closing leaves the threads that hang, and nothing is looked up any more', async t => {
   const book = hangs({ hungAfterMs: 0 });
-  const { ioWorkers, locate, lookups, hangingAt } = world(t, undefined, book);
+  const { threads, locate, hangingAt } = world(t, undefined, book);
   await locate('alice/store', 60_000);
   const { path } = hangingAt('alice/store/');
   // A thread that has not come to the path when the deadline comes does not hang.
   do await t.rejects(locate(path, 500), { code: 'not_ready' });
   while (!book.list().some(hang => hang.path.endsWith(path)));
-  lookups.close();
-  t.equal(await ioWorkers.close(100), 1);
+  t.equal(await threads.close(100), 1);
   await t.rejects(locate('alice/store', 60_000), { code: 'not_ready' });
 });
