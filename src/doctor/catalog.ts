@@ -41,11 +41,6 @@ export const doctorFindings = {
       'The running daemon has another version than this command: it was not restarted after an update.',
     mend: 'restart the daemon',
   },
-  clock: {
-    severity: 'wrong',
-    meaning: 'The clocks of the daemon and of this command differ by more than a minute.',
-    mend: 'set the clock, restart the daemon',
-  },
   gate_away: {
     severity: 'wrong',
     meaning: 'No daemon answers at the socket that hooks ask, so `onError` decides about pushes.',

@@ -1,4 +1,4 @@
-/** The daemon: whether it answers, its version, its clock, and what it finds wrong itself. */
+/** The daemon: whether it answers, its version, and what it finds wrong itself. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
@@ -15,22 +15,15 @@ interface DaemonCheck extends CheckResult {
   readonly heard: boolean;
 }
 
-/** More than a request takes, and than clocks that are kept right differ by. */
-const clockMs = 60_000;
-
 export async function checkDaemon({ admin, loaded, context }: Installation): Promise<DaemonCheck> {
   try {
-    const { headers, json } = succeeded(await admin('/version'));
+    const { json } = succeeded(await admin('/version'));
     const running = versionReport.parse(json).version;
     const { json: told } = succeeded(await admin('/admin/quota/findings'));
     const own = z.array(findingShape).parse(told);
     return {
       heard: true,
-      findings: [
-        ...versions(running),
-        ...clocks(headers.date),
-        ...own.map(found => localized(context, found)),
-      ],
+      findings: [...versions(running), ...own.map(found => localized(context, found))],
       checked: [`the daemon, ${running}, and its own findings`],
     };
   } catch (error) {
@@ -57,12 +50,4 @@ function versions(running: string): Finding[] {
   return [
     findingOf('version', `the daemon has version ${printable(running)}, this command ${version}`, restart()),
   ];
-}
-
-function clocks(date: string | undefined): Finding[] {
-  const theirs = Date.parse(date ?? '');
-  const apartMs = Math.abs(theirs - Date.now());
-  if (Number.isNaN(theirs) || apartMs < clockMs) return [];
-  const message = `the daemon's clock shows ${new Date(theirs).toISOString()}, the clock of this command ${new Date().toISOString()}`;
-  return [findingOf('clock', message, `set the clock (timedatectl set-ntp true), then ${restart()}`)];
 }

@@ -1,12 +1,10 @@
 /** The things that doctor is shown: the configuration, the ways to ask the daemon, and whom it runs as. */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import type { LoadedConfig, RefusedConfig } from '../config/index.ts';
 
 /** GETs from a socket; rejects with `unreachable` or `not_permitted`. */
 export type Ask = (path: string) => Promise<{
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
   readonly json: unknown;
 }>;
 

@@ -123,11 +123,6 @@ export const daemonFindings = {
       "A table or column that softquota needs is missing in the forge's database, or may not be read. The last known figures still count.",
     mend: 'wait if the forge is being upgraded; else see the [versions](forges/gitea.md#versions) that softquota reads',
   },
-  forge_slow: {
-    severity: 'notice',
-    meaning: "A reading of the forge's database takes more than five minutes.",
-    mend: 'find out what the database is busy with',
-  },
   forge_owner_refused: {
     severity: 'wrong',
     meaning:
@@ -224,11 +219,6 @@ export const daemonFindings = {
       'A disk, such as a file server or a FUSE file system, has not answered for half a minute. Its units count with their last known bytes; all other units are measured.',
     mend: 'repair its server, or unmount it; when it answers, the daemon measures it again by itself',
   },
-  long_walk: {
-    severity: 'notice',
-    meaning: 'The walk of a unit has taken more than half a minute, and makes progress.',
-    mend: 'nothing, if the unit is very large',
-  },
   no_storage: {
     severity: 'wrong',
     meaning: 'No `[storage.*]` section has a PATH, so nothing is measured.',
@@ -243,11 +233,6 @@ export const daemonFindings = {
     severity: 'wrong',
     meaning: 'The last sweep ended more than three intervals of `[scan] SCHEDULE` ago.',
     mend: 'run `softquota scan`; the log shows what delayed the sweeps',
-  },
-  measured_ahead: {
-    severity: 'wrong',
-    meaning: 'The time of a measurement is in the future: the clock was set back, or is wrong.',
-    mend: 'set the clock, then run `softquota scan`',
   },
   secret_lost: {
     severity: 'wrong',
@@ -282,11 +267,6 @@ export const daemonFindings = {
     meaning:
       'git began a pack more than an hour ago and never finished it: a gc, a repack or a fetch was killed. The file counts.',
     mend: 'remove the file',
-  },
-  sum_too_large: {
-    severity: 'wrong',
-    meaning: "The sum of an owner's units exceeds 2^53 - 1 bytes.",
-    mend: '`softquota usage OWNER` shows the units',
   },
   same_owner: {
     severity: 'notice',

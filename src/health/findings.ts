@@ -12,7 +12,6 @@ import {
   deadNotices,
   doesNotAnswer,
   hungDisks,
-  longWalks,
   notKept,
   type Observed,
   type ObservedFleet,
@@ -27,7 +26,6 @@ export function findings(observed: Observed): readonly Finding[] {
     ...answers(observed),
     ...hostFindings(observed),
     ...sweeps(observed),
-    ...slowWalks(observed),
     ...sources(observed),
     ...forgeFindings(observed),
     ...hooks(observed),
@@ -172,10 +170,7 @@ function forgetting(host: string): string {
 /** One missed sweep is a slow disk; three missed sweeps are a fault. */
 const sweepsMissed = 3;
 
-/** Corrections of the clock by less than this are normal. */
-const aheadMs = 60_000;
-
-function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }: Observed): Finding[] {
+function sweeps({ storages, sweptAgoMs, sweepEveryMs, sweepError }: Observed): Finding[] {
   const found: Finding[] = [];
   if (storages === 0) {
     found.push(
@@ -193,30 +188,7 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
     const minutes = Math.round(sweptAgoMs / 60_000);
     found.push(makeFinding('sweep_overdue', `the last sweep ended ${minutes} minutes ago`, scan));
   }
-  const ahead = ledger.units.measuredAfter(now + aheadMs);
-  const [first] = ahead;
-  if (first !== undefined) {
-    const others = ahead.length === 1 ? '' : ` and ${ahead.length - 1} more`;
-    const when = new Date(first.measuredAt).toISOString();
-    found.push(
-      makeFinding(
-        'measured_ahead',
-        `${printable(first.name)}${others}: measured at ${when}, which is in the future`,
-        `timedatectl set-ntp true && ${scan}`,
-      ),
-    );
-  }
   return found;
-}
-
-function slowWalks(observed: Observed): Finding[] {
-  return longWalks(observed).map(({ path, milliseconds }) =>
-    makeFinding(
-      'long_walk',
-      `the walk of ${printable(path)} has taken ${Math.round(milliseconds / 1000)} seconds, and makes progress`,
-      'nothing, if the unit is very large; otherwise find out why its disk is slow',
-    ),
-  );
 }
 
 function sources({ ledger, trustedSocket }: Observed): Finding[] {
@@ -313,15 +285,6 @@ function trouble({ path, why }: TroubledPlace): string {
 
 function owners({ ledger }: Observed): Finding[] {
   return [
-    ...ledger.units
-      .ownersTooLarge()
-      .map(name =>
-        makeFinding(
-          'sum_too_large',
-          `the sum of ${printable(name)}'s units exceeds 2^53 - 1 bytes`,
-          `see the units: ${commandLine('softquota', 'usage', '--', name)}`,
-        ),
-      ),
     ...ledger.units
       .spellings()
       .map(names =>

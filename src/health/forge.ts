@@ -14,31 +14,16 @@ export const forgeFindingCodes = {
   schema: 'forge_schema',
 } as const satisfies Readonly<Record<NonNullable<ObservedForge['fault']>['code'], DaemonFindingCode>>;
 
-/** A reading that takes longer is told of. */
-const longReadingMs = 300_000;
 const mostNamed = 20;
 
 /** With other forges a directory without an owner has a finding of its own. */
 const none = { count: 0, bytes: 0 };
 
-export function forgeFindings({
-  forge,
-  ledger,
-  now,
-}: Pick<Observed, 'forge' | 'ledger' | 'now'>): readonly Finding[] {
+export function forgeFindings({ forge, ledger }: Pick<Observed, 'forge' | 'ledger'>): readonly Finding[] {
   if (forge === null) return [];
-  const { fault, readingSince, refused, absent } = forge;
+  const { fault, refused, absent } = forge;
   return [
     ...(fault === null ? [] : [makeFinding(forgeFindingCodes[fault.code], forgeAway(fault), fault.mend)]),
-    ...(readingSince === null || now - readingSince < longReadingMs
-      ? []
-      : [
-          makeFinding(
-            'forge_slow',
-            `the reading of the forge's database has taken ${Math.round((now - readingSince) / 60_000)} minutes`,
-            'find out what its database is busy with; the last known figures are used meanwhile',
-          ),
-        ]),
     ...refused
       .slice(0, mostNamed)
       .map(({ name, why }) =>

@@ -64,8 +64,6 @@ export interface ObservedForge {
   } | null;
   /** The end of the last reading that did not fail; null before the first. */
   readonly readAt: number | null;
-  /** The beginning of the reading that is under way; null if there is none. */
-  readonly readingSince: number | null;
   /** Stored bytes that have no owner in the database. */
   readonly unowned: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[];
   /** Owners of the forge who could not be taken over. */

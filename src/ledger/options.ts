@@ -29,9 +29,7 @@ export interface LedgerOptions {
 /** The units of this host, to read. */
 export type ReadableUnits = Pick<
   UsageIndex,
-  | 'measuredAfter'
   | 'origins'
-  | 'ownersTooLarge'
   | 'pathsBelow'
   | 'sizes'
   | 'spellings'

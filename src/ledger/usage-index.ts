@@ -150,24 +150,6 @@ export class UsageIndex {
     }
   }
 
-  /** The units that were measured after this time, in milliseconds since 1970. */
-  measuredAfter(time: number): readonly UnitRecord[] {
-    const found: UnitRecord[] = [];
-    for (const row of this.#units.rows()) {
-      if (this.#units.measuredAt(row) > time) found.push(this.#units.record(row));
-    }
-    return found;
-  }
-
-  /** The owners whose units together pass 2^53 - 1 bytes. */
-  ownersTooLarge(): readonly string[] {
-    const found: string[] = [];
-    for (const row of this.#accounts.rows()) {
-      if (!new Account(this.#accounts, row).fits) found.push(this.#accounts.nameOf(row));
-    }
-    return found;
-  }
-
   /** Names that are the same owner's, though directories spell them differently. */
   spellings(): readonly (readonly string[])[] {
     const rows = new Set<number>();

@@ -284,22 +284,6 @@ export const daemonFaults: readonly Fault[] = [
     names: 'the daemon has version 0.0.7',
   },
   {
-    what: "the daemon's clock is wrong",
-    break:
-      'mkdir -p /etc/systemd/system/softquota.service.d && ' +
-      "printf '[Service]\\nExecStart=\\nExecStart=env FAKETIME=+2h FAKETIME_DONT_FAKE_MONOTONIC=1 LD_PRELOAD=%s softquota serve\\n' " +
-      '$(ls /usr/lib/*/faketime/libfaketimeMT.so.1) >/etc/systemd/system/softquota.service.d/clock.conf && ' +
-      'systemctl restart softquota',
-    found: ['clock'],
-    names: "the daemon's clock shows",
-    byHand: {
-      says: /^set the clock .*, then systemctl restart softquota$/,
-      does:
-        'rm -r /etc/systemd/system/softquota.service.d && systemctl restart softquota && ' +
-        'until softquota scan 2>/dev/null; do :; done',
-    },
-  },
-  {
     what: 'a gc was killed',
     break: `echo x >${app}/objects/pack/tmp_pack_1 && touch -d yesterday ${app}/objects/pack/tmp_pack_1 && softquota scan`,
     found: ['leftover'],

@@ -164,7 +164,6 @@ export class ForgeSync {
     const mode = this.#mode;
     this.#mode = 'new';
     this.#putMs = 0;
-    this.#state.begins();
     try {
       const { summary, drift } = await this.#take(this.#reader.read(mode));
       this.#failures = 0;

@@ -9,7 +9,6 @@ export class ForgeState {
   readonly #now: () => number;
   #fault: ObservedForge['fault'] = null;
   #readAt: number | null = null;
-  #begunAt: number | null = null;
   #summary: ForgeSummary | null = null;
   #refused: readonly RefusedOwner[] = [];
   #absent = 0;
@@ -17,10 +16,6 @@ export class ForgeState {
   constructor(kind: string, now: () => number) {
     this.#kind = kind;
     this.#now = now;
-  }
-
-  begins(): void {
-    this.#begunAt = this.#now();
   }
 
   /** The figures of a reading count. */
@@ -32,7 +27,6 @@ export class ForgeState {
   succeeded(summary: ForgeSummary | null): boolean {
     const wasFaulty = this.#fault !== null;
     this.#fault = null;
-    this.#begunAt = null;
     this.#readAt = this.#now();
     this.#summary = summary ?? this.#summary;
     return wasFaulty;
@@ -41,7 +35,6 @@ export class ForgeState {
   /** A reading failed. True: for another reason than the one before. */
   failed({ code, message, mend }: ForgeFault): boolean {
     const before = this.#fault;
-    this.#begunAt = null;
     this.#fault = { code, message, mend, since: before?.since ?? this.#now() };
     return before?.message !== message;
   }
@@ -60,7 +53,6 @@ export class ForgeState {
       kind: this.#kind,
       fault: this.#fault,
       readAt: this.#readAt,
-      readingSince: this.#begunAt,
       unowned: this.#summary?.unowned ?? [],
       refused: this.#refused,
       absent: this.#absent,
