@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { quietSpanMs } from '../../src/scan/counting.ts';
 import { type Numbers, oneOf } from '../numbers.ts';
 import type { PushWorld } from './push-world.ts';
 
@@ -46,6 +47,8 @@ export interface WorkOptions {
   readonly mode: RepackMode;
   readonly stoppedMs: number;
   readonly random: Numbers;
+  /** It is stopped for longer than after the last change a repository is believed to be quiet. */
+  readonly stopsLong?: () => void;
 }
 
 const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds));
@@ -54,7 +57,7 @@ const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolv
 export async function work(
   repository: string,
   programs: readonly (readonly string[])[],
-  { mode, stoppedMs, random }: WorkOptions,
+  { mode, stoppedMs, random, stopsLong = () => {} }: WorkOptions,
 ): Promise<void> {
   const env = { PATH: process.env.PATH, HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1' };
   for (const program of programs) {
@@ -70,7 +73,10 @@ export async function work(
     if (mode !== 'plain') {
       await pause(random(oneOf([50, 200, 400], random)));
       signal(mode === 'kill' ? 'SIGKILL' : 'SIGSTOP');
-      if (mode === 'stop') await pause(stoppedMs);
+      if (mode === 'stop') {
+        if (stoppedMs > quietSpanMs) stopsLong();
+        await pause(stoppedMs);
+      }
       signal('SIGCONT');
     }
     await exited;
@@ -96,8 +102,8 @@ interface Sample {
 /** Refs, logs, indexes and the like. */
 const slack = 60_000;
 const share = 0.02;
-/** The ends of works, two each, of which what is left may still count. */
-const worksBack = 3;
+/** Number of these of which what is left may still count. */
+const worksBack = 4;
 
 /**
  * Follows the figures of a repository from now on, which is quiet. All that is pushed is random, and nothing is
@@ -112,7 +118,7 @@ export class Figures {
   #ended = 0;
   #largest = 0;
   #last = 0;
-  /** What works that were killed had left there twice, at the end of each. */
+  /** Bytes that works had left there twice, at the end of each and where it stopped for long. */
   readonly #left: number[] = [0];
 
   constructor(world: PushWorld) {
@@ -138,8 +144,8 @@ export class Figures {
   }
 
   /**
-   * A work has ended. What a killed one has left is on the disk until another removes it, and counts by right
-   * where it is seen; the figure follows a moment later.
+   * A work has ended, or stops for long. What it has left is on the disk until it or another removes it, and
+   * counts by right where it is seen; the figure follows a moment later.
    */
   worked(): void {
     this.#left.push(Math.max(0, this.#world.onDisk - this.#before - this.#begun));
