@@ -1,6 +1,6 @@
 /**
- * The scan cache: the signature of each unit, by which a sweep sees that nothing has changed since it was last
- * walked.
+ * The scan cache: the signature of each unit, by which a sweep sees that nothing has changed since it was
+ * last walked.
  *
  * It costs time only, so no walk fails by it. A file that is damaged or of another version is made again by
  * `prepareCache`, before any thread has it open; damage found later leaves the cache unused until the next

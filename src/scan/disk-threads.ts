@@ -1,9 +1,9 @@
 /**
  * The threads that look at disks: everything but walks is asked here.
  *
- * Nobody can end a thread that waits for a disk. One that has not answered in time, or has made no progress for
- * long, is left behind and recorded where it waits (see `hangs.ts`); others keep away from there. So what lies
- * on all other disks is found out, however many hang.
+ * Nobody can end a thread that waits for a disk. One that has not answered in time, or has made no progress
+ * for long, is left behind and recorded where it waits (see `hangs.ts`); others keep away from there. So what
+ * lies on all other disks is found out, however many hang.
  *
  * Somebody waits for most questions: they have a deadline, and go to one thread after the other. A slow one
  * keeps no other waiting, and those for one file system never take all threads. An idle thread stays for a
@@ -175,7 +175,7 @@ export class DiskThreads {
     return path !== null && hangs.avoidedInHaste().includes(hangs.placeOf(path));
   }
 
-  /** Tells whether enough threads wait for the file system of a path: the others are for what lies elsewhere. */
+  /** Tells whether enough threads wait for a path's file system: the others are for what lies elsewhere. */
   #isCrowded({ path }: Urgent): boolean {
     if (path === null) return false;
     const { hangs } = this.#options;

@@ -29,8 +29,8 @@ export interface WatchedDisk {
 }
 
 /**
- * Returns a function that gives each file system once. It takes at most `deadlineMs` for each root that hangs,
- * once, and never rejects.
+ * Returns a function that gives each file system once. It takes at most `deadlineMs` for each root that
+ * hangs, once, and never rejects.
  */
 export function openDisks(
   hangs: Pick<Hangs, 'isWaitedFor'>,

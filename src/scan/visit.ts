@@ -42,8 +42,8 @@ const held = '/proc/self/fd/';
 type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'other-objects' | 'settings' | 'other';
 
 /**
- * Names of the places inside a unit that are not its own, by the directory that they lie in; one without names
- * below it is itself meant.
+ * Names of the places inside a unit that are not its own, by the directory that they lie in; one without
+ * names below it is itself meant.
  */
 type Names = ReadonlyMap<string, Names>;
 
