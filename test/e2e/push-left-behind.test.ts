@@ -65,8 +65,8 @@ async function heldPush(t: Test, { bare, clone, ways, owner }: Attacked) {
 }
 
 /**
- * Waits until all that is stored counts; gives the bytes outside of quarantines. A quarantine that no hook has
- * seen, since the hang-up ended git before, counts after two minutes.
+ * Waits until all that is stored counts; gives the bytes outside of quarantines. A quarantine that no hook
+ * has seen, since the hang-up ended git before, counts after two minutes.
  */
 async function countsAll(server: Server, owner: string, bare: string): Promise<number> {
   let last = '';

@@ -1,8 +1,8 @@
 /**
- * Random works of git, plain, stopped and killed, beside random pushes, of which later hooks refuse some, and
- * walks: nothing ever counts more than was there with what pushes brought, nor less by more than one push, and
- * thirty seconds after all is quiet the figure is exact. Where a work is killed, or stopped for long without a
- * sign that it goes on, what it has left there twice counts.
+ * Random works of git, plain, stopped and killed, beside random pushes, of which later hooks refuse some,
+ * and walks: nothing ever counts more than was there with what pushes brought, nor less by more than one
+ * push, and thirty seconds after all is quiet the figure is exact. Where a work is killed, or stopped for
+ * long without a sign that it goes on, what it has left there twice counts.
  *
  * The steps come from a seed that is printed; `SOFTQUOTA_SEED` plays the same ones again, but the moments are
  * others each time.

@@ -19,8 +19,8 @@ t.setTimeout(14_400_000);
 /** Pushes of random sizes, some at once; returns how many failed. */
 async function pushing(world: World, count: number, asUser: (at: number) => object): Promise<number> {
   const random = numbersFrom(seed);
-  // git asks the owner of a repository whether it may be used by others. A collection that receive-pack begins
-  // ends with the push, so that fsck finds all packs that it has listed.
+  // git asks the owner of a repository whether it may be used by others. A collection that receive-pack
+  // begins ends with the push, so that fsck finds all packs that it has listed.
   const settings = join(world.folder, 'gitconfig');
   await writeFile(settings, '[safe]\n\tdirectory = *\n[gc]\n\tautoDetach = false\n');
   let failed = 0;
