@@ -14,9 +14,9 @@ import { fill } from './small-disk.ts';
 
 export type Fault = readonly [name: string, happens: () => Promise<unknown>];
 
-/** Times that something hangs or is away: shorter or longer than hooks wait. */
+/** Times that something hangs or is away: shorter or longer than the five seconds that hooks wait. */
 const briefMs = 800;
-const longMs = 3000;
+const longMs = 6000;
 const idleConnections = 2000;
 
 export function daemonFaults(server: Server, redis: Redis): readonly Fault[] {

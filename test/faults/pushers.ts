@@ -7,7 +7,7 @@ import { Clone } from '../e2e/clone.ts';
 import { plainEnvironment, run } from '../e2e/run.ts';
 import type { Server } from '../e2e/server.ts';
 
-/** Source of a decision: the daemon, what it published before, or nobody who knew. */
+/** Source of a decision: the daemon, the list that it published before, or nobody who knew. */
 export type DecidedBy = 'daemon' | 'last' | 'nobody';
 
 export interface Outcome {
@@ -18,6 +18,8 @@ export interface Outcome {
   readonly by: DecidedBy;
   /** From the start of git, or of the hook, to its end, in milliseconds. */
   readonly elapsedMs: number;
+  /** Its end, by `performance.now()`. */
+  readonly endedAt: number;
   /** Text that the person read. */
   readonly said: string;
 }
@@ -98,7 +100,7 @@ export class Pushers {
       `main:refs/heads/of-${basename(clone.folder)}`,
     ]);
     if (code !== 0 && said === '') throw new Error(`a push failed without a word of the hook: ${stderr}`);
-    this.#record({ kind: 'push', isOver, isRefused: code !== 0, by: decidedBy(said), elapsedMs, said });
+    this.#record({ kind: 'push', isOver, isRefused: code !== 0, elapsedMs, said });
   }
 
   /**
@@ -115,14 +117,13 @@ export class Pushers {
       kind: 'check',
       isOver,
       isRefused: code !== 0,
-      by: decidedBy(stderr),
       elapsedMs,
       said: stderr,
     });
   }
 
-  #record(outcome: Outcome): void {
-    this.outcomes.push(outcome);
+  #record(outcome: Omit<Outcome, 'by' | 'endedAt'>): void {
+    this.outcomes.push({ ...outcome, by: decidedBy(outcome.said), endedAt: performance.now() });
     this.#tell();
   }
 
@@ -138,6 +139,6 @@ interface PushersClones {
 }
 
 function decidedBy(said: string): DecidedBy {
-  if (/; according to the list of \S+Z, this push is /.test(said)) return 'last';
-  return /the quota could not be checked|the hook's settings/.test(said) ? 'nobody' : 'daemon';
+  if (/could not be checked(\. Last known: |, so this push is allowed\.)/.test(said)) return 'last';
+  return /could not be checked|may not ask|cannot be run|takes too long/.test(said) ? 'nobody' : 'daemon';
 }

@@ -77,7 +77,6 @@ export class PushQuestions {
   readonly #judgements: TimedJudgements;
   readonly #foldersUnderWay: FoldersUnderWay;
   readonly #refs = new RefAllowance();
-  readonly #stopped = Promise.withResolvers<'stopped'>();
   #isClosed = false;
 
   constructor(parts: PushParts) {
@@ -101,10 +100,9 @@ export class PushQuestions {
     return { ...answer, text: shownText(answer.text, facts.prefix) };
   }
 
-  /** Tells all hooks that wait to ask again: the next daemon decides anew. */
+  /** Has hooks whose history is judged ask again, for the next daemon to judge. All others get their answer. */
   close(): void {
     this.#isClosed = true;
-    this.#stopped.resolve('stopped');
     this.#judgements.close();
   }
 
@@ -221,8 +219,8 @@ export class PushQuestions {
     const { promise: late, resolve } = Promise.withResolvers<'late'>();
     const callOff = this.#timing.after(heldMs, () => resolve('late'));
     try {
-      const found = await Promise.race([answer, late, this.#stopped.promise]);
-      return found === 'late' || found === 'stopped' ? askAgain : found;
+      const found = await Promise.race([answer, late]);
+      return found === 'late' ? askAgain : found;
     } finally {
       callOff();
     }
@@ -240,9 +238,13 @@ export class PushQuestions {
       return { status: 200, text: warningText({ decided, settings: this.#settings }) };
     }
     if (before !== null) asked.allowed = this.#countAgain(before);
-    if (!growth.grows && (await this.#areFewRefs(push, asked.over.signal)) && !asked.over.signal.aborted) {
-      asked.allowed = this.#begin(push);
-      return goOn;
+    if (!growth.grows) {
+      const areFew = await this.#areFewRefs(push, asked.over.signal);
+      if (asked.over.signal.aborted || (this.#isClosed && !areFew)) return askAgain;
+      if (areFew) {
+        asked.allowed = this.#begin(push);
+        return goOn;
+      }
     }
     return this.#judgeOrRefuse(push, asked, decided);
   }
