@@ -20,7 +20,6 @@ import { AdviceWatch } from './advice-watch.ts';
 import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
 import { LogFollower } from './following.ts';
-import { Marks } from './marks.ts';
 import { Membership } from './membership.ts';
 import type { FleetMessage } from './messages.ts';
 import type { NameTaken } from './name.ts';
@@ -80,7 +79,6 @@ export class Fleet implements SharedDocuments {
   readonly #volatile: VolatileDocuments;
   readonly #usage: UsageReplica;
   readonly #outbox: Outbox;
-  readonly #marks: Marks;
   readonly #following: LogFollower;
   readonly #adviceWatch: AdviceWatch;
   /** Null: none was told, or that it is over. */
@@ -114,12 +112,10 @@ export class Fleet implements SharedDocuments {
     const membership = new Membership(asMember);
     const volatile = new VolatileDocuments({ replica, store });
     const documents = new DocumentFollower({ replica, volatile, store, settleMs, tell });
-    const marks = new Marks({ shares, store, host, log, tell });
-    const usage = new UsageReplica({ shares, store, host, marks, documents, tell });
+    const usage = new UsageReplica({ shares, store, host, documents, tell });
     this.#membership = membership;
     this.#volatile = volatile;
     this.#documents = documents;
-    this.#marks = marks;
     this.#usage = usage;
     const outbox = new Outbox({ ledger, store, host, membership, tell });
     this.#outbox = outbox;
@@ -140,12 +136,6 @@ export class Fleet implements SharedDocuments {
         break;
       case 'name regained':
         this.#outbox.tellEverything();
-        this.#usage.readAgain();
-        break;
-      case 'usage lost':
-        this.#outbox.tellEverything();
-        break;
-      case 'usage told again':
         this.#usage.readAgain();
         break;
       case 'store fell back':
@@ -316,10 +306,7 @@ export class Fleet implements SharedDocuments {
       await this.#following.sync();
       this.#back();
       this.#logDivergence();
-      if (this.#membership.hasName) {
-        await this.#membership.takeTurn();
-        await this.#marks.look();
-      }
+      if (this.#membership.hasName) await this.#membership.takeTurn();
     } catch (error) {
       this.#away.failed(error);
     }

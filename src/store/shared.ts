@@ -183,12 +183,6 @@ export interface SharedStore extends RecordStore {
    * they are read may be among them or not, and is in the log. Rejects as `load` does.
    */
   sharePages(): AsyncIterable<SharesPage>;
-  /** Puts shares where nothing was ever said of that owner by that host, as far as the store knows. */
-  restoreShares(shares: readonly ShareRecord[]): Promise<void>;
-  /** Puts a mark of the host into each part of the store that may lose by itself what hosts said. */
-  mark(host: string, mark: string): Promise<void>;
-  /** Tells whether each of these parts has that mark; true where the store is lost as a whole only. */
-  isMarked(host: string, mark: string): Promise<boolean>;
   /**
    * Calls when there may be something new, a connection that is back included, until what it gives is called.
    */

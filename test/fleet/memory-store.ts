@@ -193,9 +193,6 @@ export function storeOn(server: () => MemoryServer, waitReplicas: number): Share
     sharePages: async function* () {
       yield { ownerKeys: [], shares: [], isLast: true };
     },
-    restoreShares: async () => {},
-    mark: async () => {},
-    isMarked: async () => true,
     follow: () => () => {},
     claim: async () => 'kept',
     release: async () => {},

@@ -12,7 +12,7 @@
  * need no number: each is made upon the one before, or not at all.
  */
 
-import type { RedisClient } from './address.ts';
+import type { Redis } from 'ioredis';
 import { mapConcurrent, runScript, type ScriptReply, sound } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { away } from './faults.ts';
@@ -33,7 +33,7 @@ const mostTries = 20;
 export async function saidInOrder<T>(
   context: RedisContext,
   list: readonly T[],
-  say: (client: RedisClient, one: T, number: number) => Promise<ScriptReply>,
+  say: (client: Redis, one: T, number: number) => Promise<ScriptReply>,
 ): Promise<readonly ScriptReply[]> {
   const { where } = context.connection;
   const replies = new Map<T, ScriptReply>();

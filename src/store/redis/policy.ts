@@ -1,6 +1,7 @@
 /** The policy as it stands: read as of one moment, however long it is. */
 
 import { isDeepStrictEqual } from 'node:util';
+import type { Redis } from 'ioredis';
 import { inSlices } from '../../slices.ts';
 import type { DocumentRecord } from '../record-store.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type SharedPolicy,
   type SharedState,
 } from '../shared.ts';
-import type { RedisClient } from './address.ts';
 import { pairs, sendScript } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { strangeSchema } from './faults.ts';
@@ -55,7 +55,7 @@ function supersedesIn(hash: Hash): readonly string[] {
 /** The state, and what else is asked, as of one moment. */
 async function stateAnd(
   { connection: { where }, keys }: RedisContext,
-  client: RedisClient,
+  client: Redis,
   fill: Fill,
 ): Promise<[SharedState, ...unknown[]]> {
   const { policy } = keys;
@@ -93,7 +93,7 @@ const pageSize = 1000;
  * Every change moves the policy on, so what is read between two equal looks at its place has not changed
  * meanwhile. Only where it changes all the time is it read in a transaction.
  */
-async function unchanged(client: RedisClient, policy: string, fill: Fill): Promise<[Hash, ...unknown[]]> {
+async function unchanged(client: Redis, policy: string, fill: Fill): Promise<[Hash, ...unknown[]]> {
   for (let attempt = 1; attempt < attempts; attempt++) {
     const answers = await pipeline(client, all => fill(all.hgetallBuffer(policy)).hgetallBuffer(policy));
     const [before, after] = [answers[0] as Hash, answers.at(-1) as Hash];

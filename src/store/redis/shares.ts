@@ -6,11 +6,11 @@
  * may be read late, and is written again by the host that had no answer.
  */
 
+import type { Redis } from 'ioredis';
 import { type Leaf, leaves } from '../../quota/index.ts';
 import type { RecordChanges, ShareRecord } from '../record-store.ts';
 import { contentOfShare, type ShareContent, shareOf } from '../share.ts';
 import type { SharesPage } from '../shared.ts';
-import type { RedisClient } from './address.ts';
 import {
   mapConcurrent,
   pairs,
@@ -18,7 +18,6 @@ import {
   runScript,
   type ScriptReply,
   sendScript,
-  sound,
   type Word,
   words,
 } from './commands.ts';
@@ -99,25 +98,8 @@ export async function writeShares(context: RedisContext, edits: Edits): Promise<
   }
 }
 
-/** Less than every number that Redis gives, so that whatever was said is later. */
-const beforeAll = 0;
-
-/** Restores shares of other hosts that the store may have lost, unless a newer one is there. */
-export async function restoreShares(context: RedisContext, shares: readonly ShareRecord[]): Promise<void> {
-  const { connection, keys } = context;
-  for (const edits of parts(editsOf({ shares }), toldAtOnce)) {
-    // One host at a time, so that what one has said keeps no other's out.
-    const some = edits.flatMap(([ownerKey, edit]) => edit.map(each => [ownerKey, [each]] as const));
-    const replies = await mapConcurrent(context, some, async (client, [ownerKey, edit]) =>
-      sound(connection.where, await putShare(client, keys, ownerKey, edit, beforeAll)),
-    );
-    const kept = some.filter((_, at) => replies[at]?.is === 'kept').map(([ownerKey]) => ownerKey);
-    if (kept.length > 0) await noteShares(context, [...new Set(kept)]);
-  }
-}
-
 function putShare(
-  client: RedisClient,
+  client: Redis,
   keys: Keys,
   ownerKey: string,
   edit: Edit,

@@ -1,5 +1,5 @@
 /**
- * The store that several hosts share: Redis, alone, with TLS, behind Sentinels, or as a Cluster.
+ * The store that several hosts share: Redis, alone, with TLS, or behind Sentinels.
  *
  * An acknowledged change has been written to the master; a change of policy also by as many replicas as
  * WAIT_REPLICAS says. While Redis is away everything fails with `store_away`, within about 1.5 s at first and
@@ -41,11 +41,10 @@ import { away } from './faults.ts';
 import { Follower } from './follow.ts';
 import { claimHost, forgetHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
 import { changesAfter, markOf } from './log.ts';
-import { dropMarks, hasMarks, putMarks } from './marks.ts';
 import { nextNumber } from './order.ts';
 import { readPolicy, readState, readVolatile } from './policy.ts';
 import * as changes from './policy-changes.ts';
-import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './shares.ts';
+import { editsOf, sharePages, sharesOf, writeShares } from './shares.ts';
 import { mustBeRecords } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
@@ -198,20 +197,6 @@ export class RedisStore implements SharedStore {
     yield* sharePages(context);
   }
 
-  async restoreShares(shares: readonly ShareRecord[]): Promise<void> {
-    const context = this.#open();
-    mustBeRecords({ shares });
-    await this.#shareQueue.run(() => restoreShares(context, shares));
-  }
-
-  async mark(host: string, mark: string): Promise<void> {
-    await putMarks(this.#open(), host, mark);
-  }
-
-  async isMarked(host: string, mark: string): Promise<boolean> {
-    return hasMarks(this.#open(), host, mark);
-  }
-
   follow(told: () => void): () => void {
     return this.#follower.follow(told);
   }
@@ -265,7 +250,6 @@ export class RedisStore implements SharedStore {
   async forgetHost(host: string): Promise<void> {
     const context = this.#open();
     await this.#shareQueue.run(() => forgetHost(context, host));
-    await dropMarks(context, host);
   }
 
   async advice(lacksPolicy = false): Promise<readonly ServerAdvice[]> {
