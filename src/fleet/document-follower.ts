@@ -20,8 +20,8 @@ import {
 } from '../store/index.ts';
 import { keysIn, markIn, versionOf } from './changes.ts';
 import { type Divergence, judge, type KnownPolicy, type StoreVerdict } from './divergence.ts';
+import { FailoverDelay } from './failover-delay.ts';
 import type { Tell } from './messages.ts';
-import { Settling } from './settling.ts';
 import type { VolatileDocuments } from './volatile.ts';
 
 interface DocumentFollowerOptions {
@@ -50,7 +50,7 @@ interface Diverged {
 
 export class DocumentFollower {
   readonly #options: DocumentFollowerOptions;
-  readonly #settling: Settling;
+  readonly #failoverDelay: FailoverDelay;
   /** Null: what the store has is in force. */
   #diverged: Diverged | null = null;
   /** Everything was read once, and nothing was missed since. */
@@ -60,12 +60,12 @@ export class DocumentFollower {
 
   constructor(options: DocumentFollowerOptions) {
     this.#options = options;
-    this.#settling = new Settling(options.settleMs ?? 0);
+    this.#failoverDelay = new FailoverDelay(options.settleMs ?? 0);
   }
 
   /** The server that the store is on. */
-  get settling(): Pick<Settling, 'server' | 'settled'> {
-    return this.#settling;
+  get failoverDelay(): Pick<FailoverDelay, 'server' | 'settled'> {
+    return this.#failoverDelay;
   }
 
   /** Why the store's policy is not in force here; null: it is. */
@@ -87,7 +87,7 @@ export class DocumentFollower {
 
   /** The last that this host said may not have come to the server that takes another's place. */
   meetServer(state: SharedState): void {
-    if (this.#settling.meet(state)) this.#options.tell({ is: 'store fell back' });
+    if (this.#failoverDelay.meet(state)) this.#options.tell({ is: 'store fell back' });
   }
 
   /**

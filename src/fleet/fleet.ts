@@ -217,10 +217,10 @@ export class Fleet implements SharedDocuments {
 
   async commit(change: PolicyChange, basis: Basis, mark: string): Promise<Position | null> {
     this.#rejectIfDiverged();
-    const { settling } = this.#documents;
-    await settling.settled();
+    const { failoverDelay } = this.#documents;
+    await failoverDelay.settled();
     if (await this.#outbox.enroll()) return null;
-    const position = await this.#options.store.commit(change, basis, mark, settling.server);
+    const position = await this.#options.store.commit(change, basis, mark, failoverDelay.server);
     if (position !== null) this.#outbox.enrolled(change.owners ?? []);
     return position;
   }

@@ -36,7 +36,7 @@ export interface ScriptReply {
 
 /** The reply, where nothing of another's lies in the way; else rejects with `store_refused`. */
 export function runScript({ connection }: RedisContext, ...call: ScriptCall): Promise<ScriptReply> {
-  return connection.run(async client => sound(connection.where, await sendScript(client, ...call)));
+  return connection.run(async client => throwIfFault(connection.where, await sendScript(client, ...call)));
 }
 
 /** Sends the script itself only to a server that does not know it yet. */
@@ -56,7 +56,7 @@ export function replyIn(reply: unknown): ScriptReply {
 }
 
 /** The reply, where nothing of another's lies in the way; else throws `store_refused`. */
-export function sound(where: string, reply: ScriptReply): ScriptReply {
+export function throwIfFault(where: string, reply: ScriptReply): ScriptReply {
   const what = String(reply.with[0]);
   switch (reply.is) {
     case 'wrongtype':

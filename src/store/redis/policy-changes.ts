@@ -13,7 +13,7 @@ import { away } from './faults.ts';
 import { fieldName } from './keys.ts';
 import { tellable } from './log.ts';
 import type { Script } from './lua.ts';
-import { saidInOrder } from './order.ts';
+import { sendNumbered } from './order.ts';
 import * as scripts from './policy-scripts.ts';
 import { runReplicated } from './replicated.ts';
 import {
@@ -22,9 +22,9 @@ import {
   eventFields,
   ownerFields,
   ownerIn,
+  parseStored,
   sentAs,
   timeOf,
-  understood,
 } from './values.ts';
 
 /** Records of a policy that are sent at a time. */
@@ -148,7 +148,7 @@ export async function writeRecords(context: RedisContext, changes: RecordChanges
   }
   const records = recordWords(context, changes);
   const recordKeys = [keys.events, keys.places, keys.levels, keys.order];
-  await saidInOrder(context, [records], (client, _, order) =>
+  await sendNumbered(context, [records], (client, _, order) =>
     sendScript(client, scripts.record, recordKeys, [fieldName(writer ?? ''), String(order), ...records]),
   );
 }
@@ -219,11 +219,11 @@ export async function enroll(
   for (const some of parts(list, enrolledAtOnce)) {
     const fields = words(some.flatMap(ownerFields));
     const enrollKeys = [keys.owners, keys.log, keys.order];
-    const [reply] = await saidInOrder(context, [fields], (client, _, order) =>
+    const [reply] = await sendNumbered(context, [fields], (client, _, order) =>
       sendScript(client, scripts.enroll, enrollKeys, [keys.news, String(order), ...fields]),
     );
     for (const [name, value] of pairs((reply?.with ?? []).map(String))) {
-      there.push(understood(connection.where, keys.owners, name, () => ownerIn(name, value)));
+      there.push(parseStored(connection.where, keys.owners, name, () => ownerIn(name, value)));
     }
   }
   return there;

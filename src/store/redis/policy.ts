@@ -18,7 +18,15 @@ import { strangeSchema } from './faults.ts';
 import { newestNumber } from './log.ts';
 import { type Fill, multi, pipeline } from './pipeline.ts';
 import * as scripts from './policy-scripts.ts';
-import { documentIn, documentName, numberIn, ownerIn, textOf, understood, unnamed } from './values.ts';
+import {
+  decodeFieldName,
+  documentIn,
+  documentName,
+  numberIn,
+  ownerIn,
+  parseStored,
+  textOf,
+} from './values.ts';
 
 /** Milliseconds that a whole policy may be on its way. */
 const wholeMs = 10_000;
@@ -29,7 +37,7 @@ type Hash = Readonly<Record<string, Buffer>>;
 function headIn(hash: Hash, prefix = ''): Head | null {
   const [version, mark] = [hash[`${prefix}version`], hash[`${prefix}mark`]];
   if (!version || !mark) return null;
-  return { version: numberIn(version.toString()), mark: unnamed(mark.toString()) };
+  return { version: numberIn(version.toString()), mark: decodeFieldName(mark.toString()) };
 }
 
 /** The hash of the policy as `SharedState` has it; null where there is no policy. */
@@ -40,7 +48,7 @@ function positionIn(hash: Hash): Pick<SharedState, 'position' | 'heads'> {
   // A store without heads was written before there were any: then each line was changed last with the whole.
   const heads = lines.map(line => [line, headIn(hash, `${line}_`) ?? whole]);
   return {
-    position: { generation: unnamed(hash.generation.toString()), ...whole },
+    position: { generation: decodeFieldName(hash.generation.toString()), ...whole },
     // One of each line.
     heads: Object.fromEntries(heads) as Heads,
   };
@@ -68,8 +76,8 @@ async function stateAnd(
   const schema = hash.schema?.toString() ?? '';
   if (Object.keys(hash).length > 0 && schema !== '1') throw strangeSchema(where, policy, schema);
   const state = {
-    ...understood(where, policy, 'the position', () => positionIn(hash)),
-    supersedes: understood(where, policy, 'supersedes', () => supersedesIn(hash)),
+    ...parseStored(where, policy, 'the position', () => positionIn(hash)),
+    supersedes: parseStored(where, policy, 'supersedes', () => supersedesIn(hash)),
     lastChange: newestNumber(newest),
     server: String(server[0] ?? '') || null,
   };
@@ -151,7 +159,7 @@ async function scanned<T>(
       const name = field.toString();
       records.set(
         name,
-        understood(connection.where, key, name, () => read(name, value)),
+        parseStored(connection.where, key, name, () => read(name, value)),
       );
     }
     cursor = next.toString();
@@ -170,7 +178,7 @@ async function readWhole(context: RedisContext): Promise<PolicyRead> {
     const list: T[] = [];
     // HGETALL gives a hash.
     await inSlices(Object.entries(hash as Hash), ([name, value]) => {
-      list.push(understood(connection.where, key, name, () => read(name, value)));
+      list.push(parseStored(connection.where, key, name, () => read(name, value)));
     });
     return list;
   };
@@ -202,6 +210,6 @@ export async function readVolatile(
   const values = await connection.run(client => client.hmgetBuffer(key, ...fields));
   return fields.flatMap((name, at) => {
     const value = values[at];
-    return value ? [understood(connection.where, key, name, () => documentIn(name, value))] : [];
+    return value ? [parseStored(connection.where, key, name, () => documentIn(name, value))] : [];
   });
 }

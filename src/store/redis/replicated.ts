@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
-import { replyIn, type ScriptCall, type ScriptReply, sendScript, sound } from './commands.ts';
+import { replyIn, type ScriptCall, type ScriptReply, sendScript, throwIfFault } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { away, replyCode } from './faults.ts';
 
@@ -40,7 +40,7 @@ export async function runReplicated(
       `only ${Number(reply.with[0])} of ${waitReplicas} replicas (WAIT_REPLICAS) are there: nothing was changed`,
     );
   }
-  if (sound(where, reply).is === 'kept' && replicas < waitReplicas) {
+  if (throwIfFault(where, reply).is === 'kept' && replicas < waitReplicas) {
     throw away(
       where,
       `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +

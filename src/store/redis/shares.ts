@@ -23,9 +23,9 @@ import {
 } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName, type Keys } from './keys.ts';
-import { saidInOrder } from './order.ts';
+import { sendNumbered } from './order.ts';
 import * as scripts from './share-scripts.ts';
-import { numberIn, understood, unnamed } from './values.ts';
+import { decodeFieldName, numberIn, parseStored } from './values.ts';
 
 /** Owners told of in one entry of the log. */
 const toldAtOnce = 250;
@@ -88,7 +88,7 @@ function wordsOf(edit: Edit, order: number): readonly Word[] {
 
 export async function writeShares(context: RedisContext, edits: Edits): Promise<void> {
   for (const some of parts(edits, toldAtOnce)) {
-    await saidInOrder(context, some, (client, [ownerKey, edit], order) =>
+    await sendNumbered(context, some, (client, [ownerKey, edit], order) =>
       putShare(client, context.keys, ownerKey, edit, order),
     );
     await noteShares(
@@ -141,7 +141,7 @@ function sharesIn(
 ): readonly ShareRecord[] {
   const hosts = new Map<string, Share>();
   for (const [field, value] of Object.entries(hash)) {
-    understood(where, key, field, () => {
+    parseStored(where, key, field, () => {
       const [name = '', what = ''] = field.split('/');
       if (what === departed) return;
       const share: Share = hosts.get(name) ?? { bytes: {} };
@@ -161,7 +161,7 @@ function sharesIn(
     });
   }
   return [...hosts].map(([name, { rest, ...sizes }]) =>
-    understood(where, key, name, () => shareOf(ownerKey, unnamed(name), { ...rest, ...sizes })),
+    parseStored(where, key, name, () => shareOf(ownerKey, decodeFieldName(name), { ...rest, ...sizes })),
   );
 }
 
@@ -204,8 +204,8 @@ async function* measuredPages({
       client.zrange(measured, from, '+inf', 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES'),
     );
     isLast = found.length / 2 < most;
-    const page = understood(connection.where, measured, 'a name', () =>
-      pairs(found).map(([name, at]) => ({ ownerKey: unnamed(name), at })),
+    const page = parseStored(connection.where, measured, 'a name', () =>
+      pairs(found).map(([name, at]) => ({ ownerKey: decodeFieldName(name), at })),
     );
     const list = page.filter(({ ownerKey, at }) => at !== from || !before.has(ownerKey));
     const last = page.at(-1)?.at ?? from;
