@@ -15,5 +15,5 @@ export { EventIds, EventLog, type EventStore } from './event-log.ts';
 export type { Description, Durability, Kind } from './kind.ts';
 export { mostExpected, OwnerRegistry, type Owners } from './owner-registry.ts';
 export { DocumentReplica } from './replica.ts';
-export type { ReplicaStanding, SharedDocuments } from './shared-documents.ts';
+export type { SharedDocuments } from './shared-documents.ts';
 export type { AuditContext, Transaction } from './transaction.ts';

@@ -8,7 +8,6 @@ import { SerialQueue } from '../serial-queue.ts';
 import {
   type Away,
   AwayState,
-  type Basis,
   type HostRecord,
   type PolicyChange,
   type Position,
@@ -215,7 +214,7 @@ export class Fleet implements SharedDocuments {
     };
   }
 
-  async commit(change: PolicyChange, basis: Basis, mark: string): Promise<Position | null> {
+  async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     this.#rejectIfDiverged();
     const { failoverDelay } = this.#documents;
     await failoverDelay.settled();

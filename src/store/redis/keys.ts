@@ -1,8 +1,7 @@
 /**
  * The names of all that softquota keeps in Redis.
  *
- *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes; for the last change of
- *                                    each line LINE_version and LINE_mark
+ *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes
  *     {PREFIX}:documents     hash    KIND/KEY -> text
  *     {PREFIX}:volatile      hash    KIND/KEY -> text, for documents without a version; "." -> 1 once there
  *                                    were any

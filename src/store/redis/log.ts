@@ -1,7 +1,7 @@
 /** The log of changes: numbered entries, each of which names the one before. */
 
 import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
-import { type Change, lines } from '../shared.ts';
+import type { Change } from '../shared.ts';
 import { pairs } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { strangeSchema } from './faults.ts';
@@ -104,7 +104,6 @@ function changeIn({ number, fields }: Entry): Change {
           version: numberIn(version),
           mark: decodeFieldName(mark),
         },
-        lines: lines.filter(line => fields.lines?.split(' ').includes(line) ?? true),
         change: change === '' ? null : toldIn(change),
       };
     case 'volatile':

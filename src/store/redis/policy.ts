@@ -3,15 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import { inSlices } from '../../slices.ts';
-import type { DocumentRecord } from '../record-store.ts';
-import {
-  type DocumentNames,
-  type Head,
-  type Heads,
-  lines,
-  type SharedPolicy,
-  type SharedState,
-} from '../shared.ts';
+import type { DocumentRecord, Position } from '../record-store.ts';
+import type { DocumentNames, SharedPolicy, SharedState } from '../shared.ts';
 import { pairs, sendScript } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { strangeSchema } from './faults.ts';
@@ -34,23 +27,15 @@ const wholeMs = 10_000;
 /** A reply to HGETALL, as the client has given it. */
 type Hash = Readonly<Record<string, Buffer>>;
 
-function headIn(hash: Hash, prefix = ''): Head | null {
-  const [version, mark] = [hash[`${prefix}version`], hash[`${prefix}mark`]];
-  if (!version || !mark) return null;
-  return { version: numberIn(version.toString()), mark: decodeFieldName(mark.toString()) };
-}
-
-/** The hash of the policy as `SharedState` has it; null where there is no policy. */
-function positionIn(hash: Hash): Pick<SharedState, 'position' | 'heads'> {
-  if (Object.keys(hash).length === 0) return { position: null, heads: null };
-  const whole = headIn(hash);
-  if (!hash.generation || whole === null) throw new TypeError('incomplete');
-  // A store without heads was written before there were any: then each line was changed last with the whole.
-  const heads = lines.map(line => [line, headIn(hash, `${line}_`) ?? whole]);
+/** Where the hash of the policy stands; null where there is no policy. */
+function positionIn(hash: Hash): Position | null {
+  if (Object.keys(hash).length === 0) return null;
+  const { generation, version, mark } = hash;
+  if (!generation || !version || !mark) throw new TypeError('incomplete');
   return {
-    position: { generation: decodeFieldName(hash.generation.toString()), ...whole },
-    // One of each line.
-    heads: Object.fromEntries(heads) as Heads,
+    generation: decodeFieldName(generation.toString()),
+    version: numberIn(version.toString()),
+    mark: decodeFieldName(mark.toString()),
   };
 }
 
@@ -76,7 +61,7 @@ async function stateAnd(
   const schema = hash.schema?.toString() ?? '';
   if (Object.keys(hash).length > 0 && schema !== '1') throw strangeSchema(where, policy, schema);
   const state = {
-    ...parseStored(where, policy, 'the position', () => positionIn(hash)),
+    position: parseStored(where, policy, 'the position', () => positionIn(hash)),
     supersedes: parseStored(where, policy, 'supersedes', () => supersedesIn(hash)),
     lastChange: newestNumber(newest),
     server: String(server[0] ?? '') || null,

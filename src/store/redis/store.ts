@@ -20,7 +20,6 @@ import type {
   ShareRecord,
 } from '../record-store.ts';
 import type {
-  Basis,
   Change,
   ClaimOutcome,
   DocumentNames,
@@ -133,7 +132,7 @@ export class RedisStore implements SharedStore {
 
   async commit(
     change: PolicyChange,
-    basis: Basis,
+    basis: Position,
     mark: string,
     server: string | null = null,
   ): Promise<Position | null> {
