@@ -25,13 +25,13 @@ import type { OwnerRegistry } from './owner-registry.ts';
 import type { ReplicaStanding } from './shared-documents.ts';
 
 /** The difference between older documents and those in force. */
-export interface Lacked {
+interface Lacked {
   readonly change: Omit<PolicyChange, 'events'>;
   /** The positions that it leads through, the one in force last. */
   readonly positions: readonly Position[];
 }
 
-export interface DocumentReplicaOptions {
+interface DocumentReplicaOptions {
   readonly documents: Documents;
   readonly owners: OwnerRegistry;
   readonly writeBehind: Pick<WriteBehind, 'note'>;
