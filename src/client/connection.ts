@@ -1,42 +1,44 @@
 /**
  * HTTP over the gate's Unix socket, with connections that stay open and one time limit for everything.
  *
- * A connection that is refused, reset or closed without an answer is tried again until the time is over, with
- * growing pauses: a daemon that restarts costs a moment, and no decision. What must not happen twice is tried
- * again only if it was certainly not sent.
+ * A connection that is refused, reset or closed without an answer is tried again until the time is over: a
+ * daemon that restarts costs a moment, and no decision. What must not happen twice is tried again only if it
+ * was certainly not sent.
  */
 
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fieldsOf, stringOf } from './answers.ts';
 import { QuotaRequestError, QuotaUnavailableError } from './errors.ts';
+import { fieldsOf, gateJson } from './reading.ts';
 
-export interface GateCall {
+interface GateCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Behind `/v1/`. */
   readonly address: string;
-  readonly parameters: Readonly<Record<string, string>>;
-  /** Sent twice, it has the effect of one. */
-  readonly isRepeatable: boolean;
+  /** Texts and whole numbers; what is undefined is not sent. */
+  readonly parameters?: object;
+  /** Statuses of success, beside those of decisions. */
+  readonly success?: readonly number[];
+  /** Sent twice, it has the effect of one; all but POST unless given. */
+  readonly isRepeatable?: boolean;
 }
 
-interface HttpAnswer {
+interface GateAnswer {
   readonly status: number;
-  /** The header X-Softquota-Decision. */
-  readonly decision: string;
+  /** The decision; null: this is none. */
+  readonly allowed: boolean | null;
   /** Undefined if it is no JSON. */
   readonly json: unknown;
 }
 
 /** Requests under way at once; more wait for their turn, within their time. */
 const mostConnections = 64;
-const longestAnswerBytes = 4 * 1024 * 1024;
-const firstPauseMs = 50;
-const longestPauseMs = 400;
+const longestAnswer = 4 * 1024 * 1024;
+const pauseMs = 100;
 
 /** Before a byte is sent. */
-const neverSent: ReadonlySet<string> = new Set(['EAGAIN', 'ECONNREFUSED', 'ENOENT']);
-const lost: ReadonlySet<string> = new Set([...neverSent, 'ECONNRESET', 'EPIPE']);
+const neverSent: readonly unknown[] = ['EAGAIN', 'ECONNREFUSED', 'ENOENT'];
+const lost: readonly unknown[] = [...neverSent, 'ECONNRESET', 'EPIPE'];
 
 export class GateConnection {
   readonly #socket: string;
@@ -55,21 +57,28 @@ export class GateConnection {
   }
 
   /**
-   * Rejects with QuotaUnavailableError if there is no answer in time. Any answer is one, whatever its status.
+   * Gives a decision, or an answer of success. Rejects with QuotaUnavailableError if there is none in time, and
+   * with QuotaRequestError if the daemon does not take the call.
    */
-  async call(call: GateCall): Promise<HttpAnswer> {
+  async call(call: GateCall): Promise<GateAnswer> {
+    const { isRepeatable = call.method !== 'POST', success = [] } = call;
+    const text = textOf(call.parameters ?? {});
     const overdue = AbortSignal.timeout(this.#timeoutMs);
-    for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+    for (;;) {
       if (this.#isClosed) throw new QuotaUnavailableError('the client is closed');
+      let answer: GateAnswer;
       try {
-        return await this.#send(call, overdue);
+        answer = await this.#send(call, text, isRepeatable ? this.#kept : this.#fresh, overdue);
       } catch (error) {
-        const mayRepeat = (call.isRepeatable ? lost : neverSent).has(codeOf(error));
+        const mayRepeat = (isRepeatable ? lost : neverSent).includes(codeOf(error));
         if (overdue.aborted || !mayRepeat) throw this.#unavailable(error, overdue.aborted);
         // A crowd of programs does not come back all at once.
-        const waited = delay(pause * (1 + Math.random()), undefined, { signal: overdue });
+        const waited = delay(pauseMs * (1 + Math.random()), undefined, { signal: overdue });
         await waited.catch(() => Promise.reject(this.#unavailable(error, false)));
+        continue;
       }
+      if (answer.allowed !== null || success.includes(answer.status)) return answer;
+      throw faultOf(answer);
     }
   }
 
@@ -79,32 +88,16 @@ export class GateConnection {
     this.#fresh.destroy();
   }
 
-  #send({ method, address, parameters, isRepeatable }: GateCall, signal: AbortSignal): Promise<HttpAnswer> {
-    const text = new URLSearchParams(parameters).toString();
-    const body = method === 'POST' || method === 'PUT' ? text : null;
-    return new Promise((resolve, reject) => {
-      const asking = request(
-        {
-          socketPath: this.#socket,
-          path: `/v1/${address}${body === null && text !== '' ? `?${text}` : ''}`,
-          method,
-          agent: isRepeatable ? this.#kept : this.#fresh,
-          signal,
-          headers: {
-            Host: 'localhost',
-            Accept: 'application/json',
-            ...(body === null
-              ? {}
-              : {
-                  'Content-Type': 'application/x-www-form-urlencoded',
-                  'Content-Length': Buffer.byteLength(body),
-                }),
-          },
-        },
-        response => collect(response).then(resolve, reject),
-      );
+  #send({ method, address }: GateCall, text: string, agent: Agent, signal: AbortSignal) {
+    const isForm = method === 'POST' || method === 'PUT';
+    const path = `/v1/${address}${isForm || text === '' ? '' : `?${text}`}`;
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const headers = { Accept: 'application/json', ...(isForm ? form : {}) };
+    return new Promise<GateAnswer>((resolve, reject) => {
+      const asking = request({ socketPath: this.#socket, path, method, agent, signal, headers });
+      asking.on('response', response => read(response).then(resolve, reject));
       asking.on('error', reject);
-      asking.end(body ?? undefined);
+      asking.end(isForm ? text : undefined);
     });
   }
 
@@ -117,42 +110,41 @@ export class GateConnection {
   }
 }
 
-async function collect(response: IncomingMessage): Promise<HttpAnswer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    const part: Buffer = chunk; // no encoding was set
-    bytes += part.length;
-    if (bytes > longestAnswerBytes) throw new Error('its answer is too long');
-    chunks.push(part);
+/** Parameters as a form. Throws a TypeError for a number that is none of bytes or seconds. */
+function textOf(parameters: object): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    const isWhole = Number.isSafeInteger(value) && (name === 'delta' || value >= 0);
+    if (typeof value !== 'string' && !isWhole) {
+      throw new TypeError(`${name}: expected a whole number, not ${String(value)}`);
+    }
   }
-  const { 'x-softquota-decision': decision } = response.headers;
-  return {
-    status: response.statusCode ?? 0,
-    decision: typeof decision === 'string' ? decision : '',
-    json: jsonOf(Buffer.concat(chunks).toString()),
-  };
+  return new URLSearchParams(Object.fromEntries(given)).toString();
 }
 
-/** Makes an error of an answer that is neither a decision nor the expected success. */
-export function faultOf({ status, json }: HttpAnswer): QuotaRequestError | QuotaUnavailableError {
-  const { message, code } = fieldsOf(json);
-  const words = stringOf(message) ?? `the daemon answered with status ${status}`;
+async function read(response: IncomingMessage): Promise<GateAnswer> {
+  let text = '';
+  for await (const part of response.setEncoding('utf8')) {
+    text += part;
+    if (text.length > longestAnswer) throw new Error('its answer is too long');
+  }
+  const { statusCode: status = 0, headers } = response;
+  const decision = `${status} ${headers['x-softquota-decision']}`;
+  const isRefused = decision === '413 refused';
+  return { status, allowed: isRefused ? false : decision === '200 allowed' || null, json: gateJson(text) };
+}
+
+/** Makes an error of an answer that is neither a decision nor a success. */
+function faultOf({ status, json }: GateAnswer): QuotaRequestError | QuotaUnavailableError {
+  const absent = { message: `the daemon answered with status ${status}`, code: '' };
+  const { message, code } = fieldsOf(json, absent);
   // A fault of the daemon, or a request that came too slowly or too often, may pass.
   return status >= 400 && status < 500 && status !== 408 && status !== 429
-    ? new QuotaRequestError(status, stringOf(code) ?? '', words)
-    : new QuotaUnavailableError(words);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+    ? new QuotaRequestError(status, code, message)
+    : new QuotaUnavailableError(message);
 }
 
 /** System errors have it as a property of their own. */
-function codeOf(error: unknown): string {
-  return stringOf(fieldsOf(error).code) ?? '';
+function codeOf(error: unknown): unknown {
+  return fieldsOf(error, { code: null }).code;
 }

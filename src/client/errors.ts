@@ -1,7 +1,4 @@
-/**
- * The errors of the client. Each class has one reason, so that a program can tell them apart with
- * `instanceof`.
- */
+/** The errors of the client: a class for each reason, so that programs tell them apart with `instanceof`. */
 
 import type { QuotaAnswer } from './answers.ts';
 
@@ -21,10 +18,7 @@ export class QuotaUnavailableError extends Error {
   override readonly name = 'QuotaUnavailableError';
 }
 
-/**
- * The daemon does not take what was sent, such as a subject that it does not know. The same again will fail,
- * too.
- */
+/** The daemon does not take what was sent, such as an unknown subject. The same again will fail, too. */
 export class QuotaRequestError extends Error {
   override readonly name = 'QuotaRequestError';
   /** The HTTP status. */

@@ -6,27 +6,7 @@
  * that the program that imports it loads nothing of the daemon.
  */
 
-export type {
-  QuotaAnswer,
-  QuotaGrace,
-  QuotaLeaf,
-  QuotaReport,
-  QuotaStanding,
-  QuotaSubject,
-  QuotaUsage,
-  UsedTree,
-} from './answers.ts';
+export type * from './answers.ts';
 export { createClient } from './client.ts';
-export { QuotaExceededError, QuotaRequestError, QuotaUnavailableError } from './errors.ts';
-export type {
-  ClientOptions,
-  OwnerChange,
-  OwnerQuestion,
-  PathChange,
-  PathQuestion,
-  QuotaClient,
-  QuotaReservation,
-  ReservationAnswer,
-  ReservationQuestion,
-  UploadInProgress,
-} from './questions.ts';
+export * from './errors.ts';
+export type * from './questions.ts';

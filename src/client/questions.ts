@@ -38,8 +38,8 @@ export interface PathQuestion extends Omit<OwnerQuestion, 'owner' | 'subject'> {
 }
 
 export type ReservationQuestion = (
-  | { readonly owner: string; readonly subject: QuotaSubject }
-  | { readonly path: string; readonly subject?: QuotaSubject }
+  | Omit<OwnerQuestion, 'size' | 'actor'>
+  | Omit<PathQuestion, 'size' | 'actor'>
 ) & {
   /** Bytes. */
   readonly size: number;

@@ -6,11 +6,12 @@
 import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
+import { stateOfKind } from '../overview/index.ts';
 import { isRepository, leaves } from '../quota/index.ts';
 import type { Space } from './space.ts';
 
 export interface SpaceRoundOptions {
-  readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'units' | 'watch'>;
+  readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units' | 'watch'>;
   readonly space: Pick<Space, 'isDue' | 'look'>;
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds between two looks, at least; two seconds unless given. */
@@ -92,9 +93,7 @@ export class SpaceRound {
       return ofRepositories.some(leaf => {
         const decision = decide(leaf);
         // Deleting does not help if the limit is 0.
-        return (
-          decision.by === 'rule' && decision.limit > 0 && (!decision.allowed || decision.warnPercent !== null)
-        );
+        return (decision.limit ?? 0) > 0 && stateOfKind(ledger.settings, decision, 0) !== 'ok';
       });
     } catch (error) {
       if (error instanceof SoftquotaError && error.code === 'sum_too_large') return false;

@@ -25,7 +25,7 @@ export interface Author {
 }
 
 /** One thing that was changed. */
-export interface AuditEntry {
+interface AuditEntry {
   readonly action: 'created' | 'edited' | 'deleted';
   /** The kind of document, or `owner`. */
   readonly what: string;
@@ -46,7 +46,7 @@ export interface PolicyEvent extends AuditEntry {
   readonly by: Author | null;
 }
 
-export interface AuditOptions {
+interface AuditOptions {
   readonly owners: OwnerRegistry;
   /** The documents in force before the transaction. */
   readonly snapshot: Snapshot;

@@ -37,7 +37,7 @@ import {
 } from './shared-documents.ts';
 import { Transaction } from './transaction.ts';
 
-export interface DocumentsOptions {
+interface DocumentsOptions {
   readonly owners: OwnerRegistry;
   readonly writeBehind: Pick<WriteBehind, 'now' | 'note'>;
   readonly usage: {

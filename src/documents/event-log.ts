@@ -19,7 +19,7 @@ export type EventStore = Pick<RecordStore, 'events' | 'levels' | 'write'>;
 /** Events, and how near to their limits owners are now. */
 type EventChanges = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
 
-export interface EventLogOptions {
+interface EventLogOptions {
   /** This host's own. */
   readonly store: EventStore;
   readonly writeBehind: Pick<WriteBehind, 'close' | 'note' | 'kept'>;

@@ -7,12 +7,12 @@
  * meaning.
  */
 
-export type { AuditEntry, Author, PolicyEvent } from './audit-log.ts';
+export type { Author, PolicyEvent } from './audit-log.ts';
 export { ChangeSet, type Snapshot } from './change-set.ts';
 export { DocumentStore } from './document-store.ts';
-export { type Applied, Documents, type DocumentsOptions } from './documents.ts';
+export { type Applied, Documents } from './documents.ts';
 export { EventIds, EventLog, type EventStore } from './event-log.ts';
-export type { Description, Durability, Kind } from './kind.ts';
+export type { Kind } from './kind.ts';
 export { mostExpected, OwnerRegistry, type Owners } from './owner-registry.ts';
 export { DocumentReplica } from './replica.ts';
 export type { SharedDocuments } from './shared-documents.ts';

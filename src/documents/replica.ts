@@ -22,13 +22,13 @@ import type { Documents } from './documents.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 
 /** The difference between older documents and those in force. */
-export interface Lacked {
+interface Lacked {
   readonly change: Omit<PolicyChange, 'events'>;
   /** The positions that it leads through, the one in force last. */
   readonly positions: readonly Position[];
 }
 
-export interface DocumentReplicaOptions {
+interface DocumentReplicaOptions {
   readonly documents: Documents;
   readonly owners: OwnerRegistry;
   readonly writeBehind: Pick<WriteBehind, 'note'>;

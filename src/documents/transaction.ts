@@ -22,7 +22,7 @@ export interface AuditContext {
 }
 
 /** The things that a transaction reads besides documents. */
-export interface TransactionOptions {
+interface TransactionOptions {
   readonly owners: OwnerRegistry;
   /** Number of units of an owner, on all hosts. */
   unitCountOf(ownerKey: string): number;

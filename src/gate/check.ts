@@ -118,7 +118,8 @@ export function answered(services: GateServices, question: Question, answer: Dec
   const { ledger } = services;
   const { subject } = question;
   const { owner, decision } = answer;
-  const { mode } = ledger.settings;
+  const { settings } = ledger;
+  const { mode } = settings;
   const isLetThrough = decision.allowed || mode === 'report';
   const record = { owner: owner.name, subject, actor: question.actor, decision };
   recordDecision(services, record, question.unit?.path);
@@ -126,13 +127,14 @@ export function answered(services: GateServices, question: Question, answer: Dec
   return {
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',
-    json: () => asJson(answer, subject, mode),
+    json: () => asJson(answer, subject, settings),
     // In report mode the pusher sees no message.
     text: () => (mode === 'report' ? '' : textFor(services, question, answer)),
   };
 }
 
-function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSettings['mode']): object {
+function asJson({ owner, decision }: Decided, subject: Subject, settings: QuotaSettings): object {
+  const { mode } = settings;
   const { used, limit, group, rule } = decision;
   return {
     allowed: decision.allowed || mode === 'report',
@@ -153,7 +155,7 @@ function asJson({ owner, decision }: Decided, subject: Subject, mode: QuotaSetti
     stale: owner.stale,
     mode,
     message: decision.allowed ? standing(owner.name, decision) : refusal(owner.name, subject, decision),
-    warning: warning(owner.name, decision),
+    warning: warning(settings, owner.name, decision),
   };
 }
 
@@ -174,7 +176,7 @@ function onItsWay(decision: Decided['decision']): object {
 
 function textFor(services: GateServices, { subject, unit }: Question, { owner, decision }: Decided): string {
   if (decision.allowed) {
-    const warned = warning(owner.name, decision);
+    const warned = warning(services.ledger.settings, owner.name, decision);
     return warned === null ? '' : `${warned}\n`;
   }
   const isPush = unit !== null && isRepository(unit.leaf);

@@ -7,7 +7,7 @@ import { grown, noRow } from '../columns.ts';
 import type { Owners } from '../documents/index.ts';
 import { PackedNumbers } from '../packed-numbers.ts';
 import { leaves, type Usage } from '../quota/index.ts';
-import type { KindState } from './states.ts';
+import { type KindState, kindStates } from './states.ts';
 
 /** Nearness of an owner to a limit, with the kind of data that is nearest. */
 export interface Nearness {
@@ -23,8 +23,6 @@ export interface CountedOwner extends Nearness {
   /** The limit for everything; -1: none. */
   readonly limit: number;
 }
-
-const states: readonly KindState[] = ['ok', 'near', 'grace', 'over'];
 
 export class CountedOwners {
   readonly #keys: Owners['keys'];
@@ -65,7 +63,7 @@ export class CountedOwners {
   /** Undefined where nobody is counted in a row. */
   nearnessAt(row: number): Nearness | undefined {
     if (!this.#usages.has(row)) return undefined;
-    return { state: states[this.#states[row] ?? 0] ?? 'ok', fullness: this.#fullness[row] ?? 0 };
+    return { state: kindStates[this.#states[row] ?? 0] ?? 'ok', fullness: this.#fullness[row] ?? 0 };
   }
 
   /** The id of the owner in a row; undefined where nobody is counted there. */
@@ -80,7 +78,7 @@ export class CountedOwners {
     this.#ids[row] = id;
     this.#fullness[row] = fullness;
     this.#limits[row] = limit;
-    this.#states[row] = states.indexOf(state);
+    this.#states[row] = kindStates.indexOf(state);
     return row;
   }
 

@@ -20,7 +20,7 @@ import {
 } from './points.ts';
 import type { Totals } from './totals.ts';
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly store: HistoryStore;
   readonly owners: Pick<Owners, 'byId'>;
   readonly totals: Pick<Totals, 'settled' | 'figures' | 'takeMoved' | 'putBack'>;

@@ -14,7 +14,6 @@
  * event, so that none is missing. The record is bounded, and old events are deleted.
  */
 
-export type { Nearness } from './counted.ts';
 export {
   type Event,
   type EventKind,
@@ -25,10 +24,9 @@ export {
   type RequestEvent,
   type SignInEvent,
 } from './event-shapes.ts';
-export { Events, type EventsOptions, type EventsPage, type EventsQuery, type ToldRefusal } from './events.ts';
-export { type DayPoint, type Growth, growthOf, reachedAt } from './growth.ts';
-export { History, type HistoryOptions, type Past } from './history.ts';
-export { atLimit, belowAll, type Level, nextLevel } from './levels.ts';
-export { dailyDays, hourlyDays, type Point, type Range, totalOf } from './points.ts';
+export { Events, type EventsOptions, type EventsPage, type EventsQuery } from './events.ts';
+export { type DayPoint, growthOf, reachedAt } from './growth.ts';
+export { History } from './history.ts';
+export { dailyDays, hourlyDays, type Range, totalOf } from './points.ts';
 export { stateOfKind, worstKind } from './states.ts';
 export { Totals } from './totals.ts';

@@ -3,7 +3,14 @@
  * level.
  */
 
-import { type Decision, type Leaf, leafIndex, leaves, type QuotaSettings } from '../quota/index.ts';
+import {
+  type Decision,
+  type Leaf,
+  leafIndex,
+  leaves,
+  type QuotaSettings,
+  reachedThreshold,
+} from '../quota/index.ts';
 import { fieldsIn } from './record.ts';
 
 /** 0: below all thresholds; 1 to 100: the highest threshold reached, in percent; `atLimit`; `refusing`. */
@@ -30,18 +37,19 @@ export function inForce({ warnAt }: Pick<QuotaSettings, 'warnAt'>, level: Level)
 }
 
 /** Level after this decision, for something that stood at a level in force. */
-export function nextLevel({ warnAt }: Pick<QuotaSettings, 'warnAt'>, decision: Decision, last: Level): Level {
+export function nextLevel(settings: Pick<QuotaSettings, 'warnAt'>, decision: Decision, last: Level): Level {
   if (decision.by !== 'rule' || decision.limit === -1) return belowAll;
   const { used, limit } = decision;
   // With limit 0, nothing stored is no news.
   if (limit === 0) return used > 0 ? refusing : belowAll;
-  const { allowed, grace, warnPercent } = decision;
-  const reached = !allowed ? refusing : grace !== undefined ? atLimit : (warnPercent ?? belowAll);
+  const { allowed, grace } = decision;
+  const threshold = reachedThreshold(settings, decision) ?? belowAll;
+  const reached = !allowed ? refusing : grace !== undefined ? atLimit : threshold;
   if (last <= reached) return reached;
   const isHeld = (percent: number) => used / limit >= (percent / 100) * play;
   const isRefusalHeld = grace === undefined || used >= grace.below * play;
   const heldAtLimit = isRefusalHeld ? refusing : atLimit;
-  const held = isHeld(100) ? heldAtLimit : (warnAt.findLast(isHeld) ?? belowAll);
+  const held = isHeld(100) ? heldAtLimit : (settings.warnAt.findLast(isHeld) ?? belowAll);
   return Math.max(reached, Math.min(last, held));
 }
 

@@ -66,16 +66,16 @@ function isWithin(inner: Subject, outer: Subject): boolean {
 }
 
 function isWorse(a: WorstKind, b: WorstKind): boolean {
-  if (a.state !== b.state) return badness[a.state] > badness[b.state];
+  if (a.state !== b.state) return kindStates.indexOf(a.state) > kindStates.indexOf(b.state);
   // A kind that may not be stored, and is not, tells less of an owner than any other.
   if (a.fullness === b.fullness) return a.decision.allowed && !b.decision.allowed;
   return a.fullness > b.fullness;
 }
 
-const badness = { ok: 0, near: 1, grace: 2, over: 3 } as const;
+/** The states of an owner in one kind of data, the best first; that of the owner is the worst of them. */
+export const kindStates = ['ok', 'near', 'grace', 'over'] as const;
 
-/** The state of an owner in one kind of data; that of the owner is the worst of them. */
-export type KindState = keyof typeof badness;
+export type KindState = (typeof kindStates)[number];
 
 /**
  * Returns the percentage of the limit. With limit 0, any stored byte makes an owner fuller than all others.

@@ -65,7 +65,6 @@ interface Disabled {
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly ['size:all'];
-  readonly warnPercent: null;
   readonly grace?: never;
   readonly reported?: never;
 }
@@ -103,8 +102,6 @@ interface Ruled {
 
 interface RuledAllowed extends Ruled {
   readonly allowed: true;
-  /** The highest of `warnAt` that `used` reaches; null below all of them, and without a limit. */
-  readonly warnPercent: number | null;
   /**
    * The decision as it would be if all in report mode were in force; absent where that is allowed, and not by
    * a grace.
@@ -114,7 +111,6 @@ interface RuledAllowed extends Ruled {
 
 interface RuledRefused extends Ruled {
   readonly allowed: false;
-  readonly warnPercent: null;
   readonly reported?: never;
 }
 
@@ -131,7 +127,6 @@ interface NoMatch {
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly [];
-  readonly warnPercent: null;
   readonly grace?: never;
   readonly reported?: never;
 }
@@ -254,12 +249,18 @@ function decisionBy(
   const forgiven = garbage === null ? raised : { ...raised, garbage };
   const common = grace === null ? forgiven : { ...forgiven, grace };
   // The common part comes first: V8 makes an object that begins with a copy in one step.
-  if (verdict === 'refuses') return { ...common, allowed: false, warnPercent: null };
-  return { ...common, allowed: true, warnPercent: limit > 0 ? reached(settings.warnAt, used, limit) : null };
+  return verdict === 'refuses' ? { ...common, allowed: false } : { ...common, allowed: true };
 }
 
-/** The highest threshold that usage reaches, exact also where `used * 100` would not be. */
-function reached(warnAt: readonly number[], used: number, limit: number): number | null {
+/**
+ * The highest of the thresholds that an allowed owner's usage reaches, exact also where `used * 100` would not be;
+ * null below all of them, and without a limit.
+ */
+export function reachedThreshold(
+  { warnAt }: Pick<QuotaSettings, 'warnAt'>,
+  { allowed, used, limit }: Pick<Decision, 'allowed' | 'used' | 'limit'>,
+): number | null {
+  if (!allowed || used === null || limit === null || limit <= 0) return null;
   const hundredth = Math.floor(limit / 100);
   const rest = limit % 100;
   return warnAt.findLast(percent => used >= hundredth * percent + Math.ceil((rest * percent) / 100)) ?? null;
@@ -275,7 +276,6 @@ function disabled(usage: Usage): Decision {
     group: null,
     rule: null,
     subjects: ['size:all'],
-    warnPercent: null,
   };
 }
 
@@ -289,6 +289,5 @@ function noMatch(step: PrecedenceStep): Decision {
     group: null,
     rule: null,
     subjects: [],
-    warnPercent: null,
   };
 }

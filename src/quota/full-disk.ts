@@ -21,7 +21,6 @@ export interface DiskFull {
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly [];
-  readonly warnPercent: null;
   readonly grace?: never;
   readonly reported?: never;
 }
@@ -36,6 +35,5 @@ export function refusedByDisk(disk: FullDisk): DiskFull {
     group: null,
     rule: null,
     subjects: [],
-    warnPercent: null,
   };
 }

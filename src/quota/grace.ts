@@ -11,7 +11,7 @@ import { longestDurationMs, parseSize, writeSize } from '../text/index.ts';
 /** Amount by which a limit may be passed: in bytes, or per cent of the limit. */
 export type GraceMost = { readonly bytes: number } | { readonly percent: number };
 
-export const usualGraceMost: GraceMost = { percent: 10 };
+const usualGraceMost: GraceMost = { percent: 10 };
 
 /** The grace of a rule. */
 export interface GraceTerms {
@@ -116,7 +116,7 @@ export function isNoMoreGrace(settings: GraceSettings, a: LimitedRule, b: Limite
 }
 
 /** GRACE_MOST as administrators write it: `10 %`, `5G`. */
-export type ParsedGraceMost =
+type ParsedGraceMost =
   | { readonly ok: true; readonly most: GraceMost }
   /** `reason` completes `GRACE_MOST = "much": …`. */
   | { readonly ok: false; readonly reason: string };

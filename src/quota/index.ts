@@ -10,7 +10,7 @@ export type { ReservedBytes } from './counted.ts';
 export {
   type Decision,
   decide,
-  type PrecedenceStep,
+  reachedThreshold,
   type Standing,
 } from './decide.ts';
 export {
@@ -26,10 +26,8 @@ export {
   type Grace,
   type GraceMost,
   type Graces,
-  type GraceTerms,
   graceMostText,
   longestGraceMs,
-  type ParsedGraceMost,
   parseGraceMost,
   type RunningGrace,
 } from './grace.ts';
@@ -59,7 +57,7 @@ export {
   subjectsWithin,
   withAncestors,
 } from './subjects.ts';
-export { addBytes, asTree, bytesUnder, noUsage, type Usage, type UsageTree, usageOf } from './usage.ts';
+export { addBytes, asTree, bytesUnder, noUsage, type Usage, usageOf } from './usage.ts';
 export {
   decidedBy,
   fullDiskWords,

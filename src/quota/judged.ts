@@ -17,7 +17,7 @@ const verdicts = ['refuses', 'graced', 'allows'] as const;
 export type RuleVerdict = (typeof verdicts)[number];
 
 /** A rule with what it counts, and says. */
-export interface CountedRule extends Counted {
+interface CountedRule extends Counted {
   readonly rule: CompiledRule;
   readonly verdict: RuleVerdict;
   /** Grace of the limit if it is passed and has one, else null. */

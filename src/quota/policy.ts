@@ -77,7 +77,7 @@ function countMask(named: readonly RuleSubject[]): number {
   return named.reduce((mask, subject) => mask | leafMask(subject), 0);
 }
 
-export function compileRule(rule: Rule): CompiledRule {
+function compileRule(rule: Rule): CompiledRule {
   return { ...rule, covers: coverMask(rule.subjects), counts: countMask(rule.subjects) };
 }
 

@@ -1,11 +1,12 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text/index.ts';
-import type { Decision } from './decide.ts';
+import { type Decision, reachedThreshold } from './decide.ts';
 import type { DiskFull, FullDisk } from './full-disk.ts';
 import type { Garbage } from './garbage.ts';
 import type { Grace } from './grace.ts';
 import type { ActiveAllowance } from './policy.ts';
+import type { QuotaSettings } from './settings.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
 /** A decision that refuses. */
@@ -84,14 +85,18 @@ function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly b
  * Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`, or of a grace that runs;
  * null if there is neither.
  */
-export function warning(ownerName: string, decision: Decision | DiskFull): string | null {
-  if (!decision.allowed) return null;
-  if (decision.by === 'rule' && decision.grace !== undefined) {
+export function warning(
+  settings: Pick<QuotaSettings, 'warnAt'>,
+  ownerName: string,
+  decision: Decision | DiskFull,
+): string | null {
+  if (!decision.allowed || decision.by !== 'rule') return null;
+  if (decision.grace !== undefined) {
     const isTold = decision.incoming > 0 && decision.used <= decision.limit;
     const brings = isTold ? `, and ${formatBytes(decision.incoming)} come` : '';
     return `Quota warning: ${use(printable(ownerName), decision)}${brings}. ${graceLeft(decision.grace)}${extra(decision)}`;
   }
-  if (decision.warnPercent === null) return null;
+  if (reachedThreshold(settings, decision) === null) return null;
   return `Quota warning: ${use(printable(ownerName), decision)}.${extra(decision)}`;
 }
 

@@ -64,6 +64,6 @@ export { WriteBehind } from './write-behind.ts';
  * is another program's, or of a newer softquota, or not for us.
  */
 export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
-  const { RedisStore } = await import('./redis/store.ts');
-  return RedisStore.open(settings);
+  const { openRedis } = await import('./redis/store.ts');
+  return openRedis(settings);
 }

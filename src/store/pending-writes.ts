@@ -9,63 +9,58 @@ import type { Changes } from './store.ts';
 /** Events are not held in memory; so many wait at most. */
 export const mostEvents = 50_000;
 
-/** The changes of a policy, which go into one write. */
-const ofPolicy = ['owners', 'documents', 'replicated'] as const;
-
 /**
- * The order in which changes are written. Events come before the levels that say that they were sent, so that
- * a crash in between has them sent again. The last ones are about all before them, and go only with those.
+ * All things, in the order in which they are written: the fields of their changes, of which what takes out comes
+ * first, as in a write; and the properties that tell two of a kind apart, none where there is only one. Events
+ * come before the levels that say that they were sent, so that a crash in between has them sent again. The last
+ * two are about all before them, and go only with those. Deltas that come are written at once, and never wait.
  */
-const order = [...ofPolicy, 'shares', 'units', 'roots', 'deltas', 'events', 'levels'] as const;
-const last = ['sweep', 'goneEventsBefore'] as const;
+const things = [
+  { name: 'owners', fields: ['goneOwners', 'owners'], by: ['key'] },
+  { name: 'documents', fields: ['goneDocuments', 'documents'], by: ['kind', 'key'] },
+  { name: 'replicated', fields: ['replicated'], by: [] },
+  { name: 'shares', fields: ['goneShares', 'shares'], by: ['ownerKey', 'host'] },
+  { name: 'units', fields: ['goneUnits', 'units'], by: ['id'] },
+  { name: 'roots', fields: ['goneRoots', 'roots'], by: ['path'] },
+  { name: 'deltas', fields: ['goneDeltas'], by: ['seq'] },
+  { name: 'events', fields: ['events'], by: ['id'] },
+  { name: 'levels', fields: ['goneLevels', 'levels'], by: ['ownerId'] },
+  { name: 'sweep', fields: ['sweep'], by: [] },
+  { name: 'goneEventsBefore', fields: ['goneEventsBefore'], by: [] },
+] as const;
 
-type Name = (typeof order | typeof last)[number];
-
-/** Changes of one thing each, by its name. */
-type Waiting = Map<string, Changes>;
+/** Change of one thing. */
+interface Waiting {
+  readonly name: string;
+  readonly key: string;
+  readonly changes: Changes;
+}
 
 export class PendingWrites {
-  readonly #waiting = new Map<Name, Waiting>([...order, ...last].map(name => [name, new Map()]));
+  readonly #waiting = new Map<string, Map<string, Changes>>(things.map(({ name }) => [name, new Map()]));
 
   get size(): number {
     return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Puts changes in place of those of the same things. Gives how many events there was no room for. */
-  add(changes: Changes): number {
-    const { replicated, sweep, goneEventsBefore } = changes;
-    for (const key of changes.goneOwners ?? []) this.#put('owners', key, { goneOwners: [key] });
-    for (const owner of changes.owners ?? []) this.#put('owners', owner.key, { owners: [owner] });
-    for (const one of changes.goneDocuments ?? []) {
-      this.#put('documents', both(one.kind, one.key), { goneDocuments: [one] });
+  /** Puts changes in place of those of the same things; false: there was no room for some of the events. */
+  add(changes: Changes): boolean {
+    let hasRoom = true;
+    for (const { name, fields, by } of things) {
+      const waiting = this.#of(name);
+      for (const field of fields) {
+        const given = changes[field];
+        if (given === undefined) continue;
+        for (const one of [given].flat()) {
+          const key = keyOf(one, by);
+          const fits = name !== 'events' || waiting.size < mostEvents || waiting.has(key);
+          hasRoom &&= fits;
+          const change = { [field]: by.length === 0 ? one : [one] };
+          if (fits) waiting.set(key, joined(waiting.get(key), change));
+        }
+      }
     }
-    for (const one of changes.documents ?? []) {
-      this.#put('documents', both(one.kind, one.key), { documents: [one] });
-    }
-    if (replicated !== undefined) this.#put('replicated', '', { replicated });
-    for (const one of changes.goneShares ?? []) {
-      this.#put('shares', both(one.ownerKey, one.host), { goneShares: [one] });
-    }
-    for (const one of changes.shares ?? []) {
-      this.#put('shares', both(one.ownerKey, one.host), { shares: [one] });
-    }
-    for (const id of changes.goneUnits ?? []) this.#put('units', id, { goneUnits: [id] });
-    for (const unit of changes.units ?? []) this.#put('units', unit.id, { units: [unit] });
-    for (const path of changes.goneRoots ?? []) this.#put('roots', path, { goneRoots: [path] });
-    for (const root of changes.roots ?? []) this.#put('roots', root.path, { roots: [root] });
-    // Deltas that come are written at once, and never wait.
-    for (const seq of changes.goneDeltas ?? []) this.#put('deltas', String(seq), { goneDeltas: [seq] });
-    for (const id of changes.goneLevels ?? []) this.#put('levels', String(id), { goneLevels: [id] });
-    for (const level of changes.levels ?? []) this.#put('levels', String(level.ownerId), { levels: [level] });
-    if (sweep !== undefined) this.#put('sweep', '', { sweep });
-    if (goneEventsBefore !== undefined) this.#put('goneEventsBefore', '', { goneEventsBefore });
-    const events = this.#of('events');
-    const fitting = (changes.events ?? []).filter(event => {
-      const fits = events.size < mostEvents || events.has(event.id);
-      if (fits) events.set(event.id, { events: [event] });
-      return fits;
-    });
-    return (changes.events?.length ?? 0) - fitting.length;
+    return hasRoom;
   }
 
   /** Forgets what waits of these units. */
@@ -73,83 +68,78 @@ export class PendingWrites {
     for (const id of ids) this.#of('units').delete(id);
   }
 
-  /** Moves so many of the oldest out, and more where they belong together. */
-  take(most: number): PendingWrites {
-    const taken = new PendingWrites();
-    const isPolicy = this.#of('documents').size + this.#of('replicated').size > 0;
-    if (isPolicy) for (const name of ofPolicy) this.#move(name, taken, Number.POSITIVE_INFINITY);
-    for (const name of order) this.#move(name, taken, most - taken.size);
-    for (const name of last) if (taken.size < most) this.#move(name, taken, 1);
+  /** Moves so many of the first out, and more where they belong together. */
+  take(most: number): readonly Waiting[] {
+    const taken: Waiting[] = [];
+    const count = Math.max(
+      most,
+      policySize(name => this.#of(name).size),
+    );
+    for (const [name, waiting] of this.#waiting) {
+      for (const [key, changes] of waiting) {
+        if (taken.length >= count) return taken;
+        taken.push({ name, key, changes });
+        waiting.delete(key);
+      }
+    }
     return taken;
   }
 
   /** Takes back what could not be written, but for what has changed since. */
-  putBack(older: PendingWrites): void {
-    for (const [name, newer] of [...this.#waiting]) {
-      this.#waiting.set(name, older.#of(name));
-      for (const [key, changes] of newer) this.#put(name, key, changes);
+  putBack(older: readonly Waiting[]): void {
+    for (const { name, key, changes } of older) {
+      const newer = this.#of(name).get(key);
+      this.#of(name).set(key, newer === undefined ? changes : joined(changes, newer));
     }
   }
 
-  get changes(): Changes {
-    const all = [...this.#waiting.values()].flatMap(waiting => [...waiting.values()]);
-    return {
-      owners: all.flatMap(({ owners = [] }) => owners),
-      goneOwners: all.flatMap(({ goneOwners = [] }) => goneOwners),
-      documents: all.flatMap(({ documents = [] }) => documents),
-      goneDocuments: all.flatMap(({ goneDocuments = [] }) => goneDocuments),
-      ...this.#of('replicated').get(''),
-      shares: all.flatMap(({ shares = [] }) => shares),
-      goneShares: all.flatMap(({ goneShares = [] }) => goneShares),
-      units: all.flatMap(({ units = [] }) => units),
-      goneUnits: all.flatMap(({ goneUnits = [] }) => goneUnits),
-      roots: all.flatMap(({ roots = [] }) => roots),
-      goneRoots: all.flatMap(({ goneRoots = [] }) => goneRoots),
-      goneDeltas: all.flatMap(({ goneDeltas = [] }) => goneDeltas),
-      events: all.flatMap(({ events = [] }) => events),
-      levels: all.flatMap(({ levels = [] }) => levels),
-      goneLevels: all.flatMap(({ goneLevels = [] }) => goneLevels),
-      ...this.#of('sweep').get(''),
-      ...this.#of('goneEventsBefore').get(''),
-    };
-  }
-
-  #of(name: Name): Waiting {
+  #of(name: string): Map<string, Changes> {
     return this.#waiting.get(name) ?? new Map();
-  }
-
-  #put(name: Name, key: string, changes: Changes): void {
-    const waiting = this.#of(name);
-    const before = waiting.get(key);
-    waiting.set(key, before === undefined ? changes : { ...changes, ...joined(before, changes) });
-  }
-
-  #move(name: Name, to: PendingWrites, most: number): void {
-    const waiting = this.#of(name);
-    let left = most;
-    for (const [key, changes] of waiting) {
-      if (left <= 0) return;
-      left -= 1;
-      to.#put(name, key, changes);
-      waiting.delete(key);
-    }
   }
 }
 
-/** The parts of two changes of the same thing to which both contribute. */
-function joined(before: Changes, after: Changes): Changes {
-  if (before.goneEventsBefore !== undefined && after.goneEventsBefore !== undefined) {
+export function changesOf(waiting: readonly Waiting[]): Changes {
+  const all: Record<string, unknown> = {};
+  for (const { changes } of waiting) {
+    for (const [field, value] of Object.entries(changes)) {
+      const before = all[field];
+      if (Array.isArray(before)) before.push(...value);
+      else all[field] = Array.isArray(value) ? [...value] : value;
+    }
+  }
+  return all;
+}
+
+/** Two parts, of which the first has all that belongs together; the second is empty where that is all. */
+export function halvesOf(waiting: readonly Waiting[]): readonly [readonly Waiting[], readonly Waiting[]] {
+  const policy = policySize(name => waiting.filter(one => one.name === name).length);
+  const most = Math.max(Math.ceil(waiting.length / 2), policy);
+  return [waiting.slice(0, most), waiting.slice(most)];
+}
+
+/** Number of the first things that go into one write: a changed policy does, with its owners. */
+function policySize(sizeOf: (name: string) => number): number {
+  const changed = sizeOf('documents') + sizeOf('replicated');
+  return changed === 0 ? 0 : changed + sizeOf('owners');
+}
+
+/** The later of two changes of the same thing, with what stays of the one before. */
+function joined(before: Changes | undefined, after: Changes): Changes {
+  if (before?.goneEventsBefore !== undefined && after.goneEventsBefore !== undefined) {
     return { goneEventsBefore: Math.max(before.goneEventsBefore, after.goneEventsBefore) };
   }
-  const [versions, lineage] = [before.replicated?.lineage?.versions, after.replicated?.lineage];
-  if (after.replicated === undefined || versions === undefined || lineage === undefined) return {};
+  const [versions, lineage] = [before?.replicated?.lineage?.versions, after.replicated?.lineage];
+  if (after.replicated === undefined || versions === undefined || lineage === undefined) return after;
   const { version: to } = after.replicated;
   const stays = versions.filter(({ version }) => version >= lineage.since && version < to);
   const joinedLineage = { since: lineage.since, versions: [...stays, ...lineage.versions] };
   return { replicated: { ...after.replicated, lineage: joinedLineage } };
 }
 
-/** A name that no other two have; quickly made, for a hundred thousand may wait at once. */
-function both(one: string, other: string): string {
-  return `${one.length}:${one}${other}`;
+/** The name of a record among its kind, or of what goes; quickly made, for a hundred thousand may wait. */
+function keyOf(one: unknown, by: readonly string[]): string {
+  if (by.length === 0) return '';
+  if (typeof one !== 'object' || one === null) return String(one);
+  const [first, second] = by.map(name => String(Reflect.get(one, name)));
+  return second === undefined ? `${first}` : `${first?.length}:${first}${second}`;
 }

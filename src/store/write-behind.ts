@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Away, AwayState } from './away.ts';
-import { mostEvents, PendingWrites } from './pending-writes.ts';
+import { changesOf, halvesOf, mostEvents, PendingWrites } from './pending-writes.ts';
 import type { Changes, Store } from './store.ts';
 
 interface WriteBehindOptions {
@@ -30,12 +30,12 @@ const longestRetryMs = 15_000;
 export class WriteBehind {
   readonly #options: WriteBehindOptions;
   readonly #pending = new PendingWrites();
-  readonly #waiters = new Set<() => void>();
   readonly #away: AwayState;
-  #running = false;
-  #run: Promise<void> = Promise.resolve();
-  /** Ends the pause before the next try. */
+  /** The next write, or the one under way; null: nothing waits, and the store is there. */
+  #next: Promise<void> | null = null;
+  /** Ends the pause before the next write. */
   #wake = new AbortController();
+  #retryMs = firstRetryMs;
   #closing = false;
   #isFull = false;
 
@@ -65,13 +65,13 @@ export class WriteBehind {
    * and the log says so.
    */
   note(changes: Changes): void {
-    const isFull = this.#pending.add(changes) > 0;
+    const isFull = !this.#pending.add(changes);
     if (isFull && !this.#isFull) {
       const message = `more than ${mostEvents} events wait for the store: those that come now are lost`;
       this.#options.log.error({ err: this.#away.current?.reason }, message);
     }
     if (changes.events !== undefined) this.#isFull = isFull;
-    this.#start();
+    this.#next ??= this.#writeNext();
   }
 
   /**
@@ -83,9 +83,9 @@ export class WriteBehind {
       await this.#options.store.write(changes);
     } catch (error) {
       if (!isRefused(error)) {
-        this.#failed(error);
+        this.#away.failed(error);
         // Trying again finds out that the store is back, without waiting for the next write.
-        this.#start();
+        this.#next ??= this.#writeNext();
       }
       throw error;
     }
@@ -97,9 +97,7 @@ export class WriteBehind {
 
   /** Resolves once all that waits is in the store (true), or the store is found away (false). */
   async kept(): Promise<boolean> {
-    while (this.#running && this.#away.current === null) {
-      await new Promise<void>(resolve => this.#waiters.add(resolve));
-    }
+    while (this.#next !== null && this.#away.current === null) await this.#next;
     return this.#away.current === null;
   }
 
@@ -107,86 +105,56 @@ export class WriteBehind {
   async close(): Promise<void> {
     this.#closing = true;
     this.#wake.abort();
-    await this.#run;
+    while (this.#next !== null) await this.#next;
   }
 
-  #start(): void {
-    if (this.#running) return;
-    this.#running = true;
-    this.#run = this.#writeAll();
-  }
-
-  /** Ends when nothing waits and the store is there. Never rejects. */
-  async #writeAll(): Promise<void> {
-    // Everything that is enqueued in the same turn goes into the same write.
-    await Promise.resolve();
-    let retryMs = firstRetryMs;
-    while (this.#pending.size > 0 || this.#away.current !== null) {
-      if (this.#away.current === null) {
-        retryMs = firstRetryMs;
-      } else {
-        await this.#pause(retryMs);
-        retryMs = Math.min(retryMs * 2, longestRetryMs);
-      }
-      await this.#writeSome();
-      this.#tell();
-      if (this.#away.current !== null && this.#closing) break;
-    }
-    this.#running = false;
-    this.#tell();
-  }
-
-  async #pause(milliseconds: number): Promise<void> {
-    if (this.#closing) return;
-    this.#wake = new AbortController();
-    await delay(milliseconds, undefined, { signal: this.#wake.signal, ref: false }).catch(() => {});
-  }
-
-  async #writeSome(): Promise<void> {
+  /** Never rejects. Everything that is noted in the same turn goes into the same write. */
+  async #writeNext(): Promise<void> {
+    await this.#pause();
     const batch = this.#pending.take(mostAtOnce);
     try {
-      if (batch.size > 0) await this.#write(batch);
+      if (batch.length > 0) await this.#write(batch);
       else await this.#options.store.write(this.#options.probe());
       this.#away.succeeded();
+      this.#retryMs = firstRetryMs;
     } catch (error) {
-      this.#pending.putBack(batch);
-      this.#failed(error);
+      this.#away.failed(error);
     }
+    const goesOn = this.#away.current === null ? this.#pending.size > 0 : !this.#closing;
+    this.#next = goesOn ? this.#writeNext() : null;
   }
 
-  /** Writes a batch, without what the store refuses; when it rejects, the batch holds what is not written. */
-  async #write(batch: PendingWrites): Promise<void> {
+  async #pause(): Promise<void> {
+    if (this.#away.current === null || this.#closing) return;
+    this.#wake = new AbortController();
+    await delay(this.#retryMs, undefined, { signal: this.#wake.signal, ref: false }).catch(() => {});
+    this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+  }
+
+  /** Writes a batch, without what the store refuses; when it rejects, what is not written waits again. */
+  async #write(batch: ReturnType<PendingWrites['take']>): Promise<void> {
+    const { store, log } = this.#options;
+    const changes = changesOf(batch);
     try {
-      await this.#options.store.write(batch.changes);
+      await store.write(changes);
     } catch (error) {
-      if (!isRefused(error)) throw error;
-      if (batch.size === 1) {
-        this.#options.log.error(
-          { err: error, record: batch.changes },
-          'the store can never take this record',
-        );
+      if (!isRefused(error)) {
+        this.#pending.putBack(batch);
+        throw error;
+      }
+      const [half, rest] = halvesOf(batch);
+      if (rest.length === 0) {
+        log.error({ err: error, record: changes }, 'the store can never take this record');
         return;
       }
-      const half = batch.take(Math.ceil(batch.size / 2));
       try {
         await this.#write(half);
       } catch (failure) {
-        batch.putBack(half);
+        this.#pending.putBack(rest);
         throw failure;
       }
-      await this.#write(batch);
+      await this.#write(rest);
     }
-  }
-
-  #failed(error: unknown): void {
-    this.#away.failed(error);
-    this.#tell();
-  }
-
-  /** Lets those who wait look again. */
-  #tell(): void {
-    for (const resolve of this.#waiters) resolve();
-    this.#waiters.clear();
   }
 }
 

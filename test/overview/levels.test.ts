@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { belowAll, inForce, levelsIn, levelText, nextLevel, refusing } from '../../src/overview/levels.ts';
-import { decide, leaves } from '../../src/quota/index.ts';
+import { decide, leaves, reachedThreshold } from '../../src/quota/index.ts';
 import * as any from '../quota/arbitraries.ts';
 
 const question = fc
@@ -33,7 +33,7 @@ t.test(
     const law = fc.property(question, ({ settings, decision, last }) => {
       const bottom = nextLevel(settings, decision, belowAll);
       const level = nextLevel(settings, decision, last);
-      assert.ok(level >= (decision.warnPercent ?? belowAll));
+      assert.ok(level >= (reachedThreshold(settings, decision) ?? belowAll));
       assert.ok(level >= bottom);
       assert.ok(level <= Math.max(bottom, last));
     });

@@ -249,7 +249,6 @@ const over: Decision = {
   subjects: ['size:all'],
   reserved: 0,
   incoming: 0,
-  warnPercent: null,
 };
 
 t.test('whatever comes, every refusal is counted once, and an hour has bounded room', async () => {

@@ -7,6 +7,7 @@ import {
   compileGroup,
   decide,
   explain,
+  reachedThreshold,
   refusal,
   standing as standingWords,
   usageOf,
@@ -44,8 +45,10 @@ t.test('the built-in limit is raised, too, and thresholds are those of the raise
   const asked = (allowance: ActiveAllowance | null) =>
     decide({ settings, standing: { assigned: [], defaults: [], allowance }, usage, subject: 'size:all' });
   t.match(asked(null), { allowed: false, limit: 100 });
-  t.match(asked(extra(30)), { allowed: true, limit: 130, warnPercent: 90, allowance: extra(30) });
-  t.match(asked(extra(1000)), { allowed: true, limit: 1100, warnPercent: null });
+  t.match(asked(extra(30)), { allowed: true, limit: 130, allowance: extra(30) });
+  t.equal(reachedThreshold(settings, asked(extra(30))), 90);
+  t.match(asked(extra(1000)), { allowed: true, limit: 1100 });
+  t.equal(reachedThreshold(settings, asked(extra(1000))), null);
 });
 
 t.test('words say which part of the limit is for a time only', async t => {
@@ -61,7 +64,7 @@ t.test('words say which part of the limit is for a time only', async t => {
     );
   }
   t.equal(
-    warning('alice', asked(extra(30, 2))),
+    warning(settings, 'alice', asked(extra(30, 2))),
     'Quota warning: alice uses 120 B of 130 B (92 %). 30 B of this limit are allowances; the first of them ends at 2026-12-22 14:00:05 UTC.',
   );
   const allowed = asked(extra(900));

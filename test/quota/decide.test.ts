@@ -8,6 +8,7 @@ import {
   type QuotaSettings,
   type Rule,
   type RuleSubject,
+  reachedThreshold,
   type Subject,
   type Usage,
   usageOf,
@@ -60,7 +61,6 @@ t.test('with quotas switched off everything is allowed, and all bytes are still 
     group: null,
     rule: null,
     subjects: ['size:all'],
-    warnPercent: null,
   });
 });
 
@@ -76,7 +76,6 @@ t.test('an owner without any group is held to the built-in limit', async t => {
     subjects: ['size:all'],
     reserved: 0,
     incoming: 0,
-    warnPercent: null,
   });
 });
 
@@ -111,7 +110,6 @@ t.test('what no rule covers is refused where the policy says deny', async t => {
     group: null,
     rule: null,
     subjects: [],
-    warnPercent: null,
   });
   t.match(ask(noUsage, 'size:git:lfs', { defaults: groups.assigned }, { uncovered: 'deny' }), {
     by: 'no_match',
@@ -143,7 +141,6 @@ t.test('an allowing group decides before a refusing one, and no limit leaves mos
     allowed: true,
     group: 'b',
     limit: -1,
-    warnPercent: null,
   });
 });
 
@@ -183,7 +180,8 @@ t.test('usage that passes 2^53 - 1 is an error, never a rounded answer', async t
 });
 
 t.test('the highest threshold that usage reaches is told, and none of a refusal', async t => {
-  const at = (bytes: number) => ask(lfs(bytes), 'size:git:lfs', {}, { totalBytes: 1000 }).warnPercent;
+  const at = (bytes: number) =>
+    reachedThreshold(plainSettings, ask(lfs(bytes), 'size:git:lfs', {}, { totalBytes: 1000 }));
   t.same([799, 800, 899, 900, 1000, 1001].map(at), [null, 80, 80, 90, 90, null]);
 });
 
@@ -200,9 +198,9 @@ t.test('a threshold is reached to the byte, whatever the limit', async () => {
       (bytes, percent, off) => {
         const near = Number((BigInt(bytes) * BigInt(percent)) / 100n) + off;
         const used = Math.min(bytes, Math.max(0, near));
-        const decision = ask(lfs(used), 'size:git:lfs', {}, { totalBytes: bytes, warnAt: [percent] });
+        const decision = ask(lfs(used), 'size:git:lfs', {}, { totalBytes: bytes });
         const reached = BigInt(used) * 100n >= BigInt(percent) * BigInt(bytes);
-        return decision.warnPercent === (reached ? percent : null);
+        return reachedThreshold({ warnAt: [percent] }, decision) === (reached ? percent : null);
       },
     ),
   );

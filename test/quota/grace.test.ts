@@ -119,7 +119,7 @@ t.test('a grace says its numbers and its end', async t => {
   const GB = 1_000_000_000;
   const graced = decided(10.4 * GB, graces(), total(10 * GB));
   t.equal(
-    warning('alice', graced),
+    warning(week, 'alice', graced),
     'Quota warning: alice uses 10.4 GB of 10 GB (104 %). Refusals begin on 2026-11-28 09:00:00 UTC, or at 11 GB.',
   );
   if (graced.allowed) {
@@ -137,8 +137,9 @@ t.test('a grace says its numbers and its end', async t => {
       'Quota exceeded: alice uses 10.4 GB of 10 GB (104 %). The grace ended on 2026-11-20 09:00:00 UTC.',
     ],
   );
-  const quiet = decided(10.4 * GB, graces(), total(10 * GB), { ...week, warnAt: [] });
-  t.match(warning('alice', quiet), /^Quota warning/, 'also where WARN_AT is empty');
+  const silent = { ...week, warnAt: [] };
+  const quiet = decided(10.4 * GB, graces(), total(10 * GB), silent);
+  t.match(warning(silent, 'alice', quiet), /^Quota warning/, 'also where WARN_AT is empty');
 });
 
 t.test('of several graces that one is named which ends first, and of several groups the longest', async t => {

@@ -9,6 +9,8 @@ import {
   type Decision,
   type ExplainedStep,
   leafMask,
+  type QuotaSettings,
+  reachedThreshold,
   type Subject,
   subjects,
 } from '../../quota/index.ts';
@@ -106,11 +108,14 @@ export function explanationOf(
     },
     adding_bytes: addingBytes,
     steps: steps.map(stepShown),
-    decision: decisionShown(decision),
+    decision: decisionShown(ledger.settings, decision),
     ...(reporting === undefined
       ? {}
       : {
-          reporting: { steps: reporting.steps.map(stepShown), decision: decisionShown(reporting.decision) },
+          reporting: {
+            steps: reporting.steps.map(stepShown),
+            decision: decisionShown(ledger.settings, reporting.decision),
+          },
         }),
   };
 }
@@ -129,14 +134,14 @@ function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number
   };
 }
 
-function decisionShown(decision: Decision): Explanation['decision'] {
-  const { by, step, subjects, warnPercent } = decision;
+function decisionShown(settings: Pick<QuotaSettings, 'warnAt'>, decision: Decision): Explanation['decision'] {
+  const { by, step, subjects } = decision;
   return {
     by,
     step,
     ...verdictShown(decision),
     subjects,
     reserved: decision.by === 'rule' ? decision.reserved : 0,
-    warn_percent: warnPercent,
+    warn_percent: reachedThreshold(settings, decision),
   };
 }

@@ -38,7 +38,7 @@ export function shortened(name: string): string {
 interface PushWords {
   readonly place: PushPlace;
   readonly decided: Decided;
-  readonly settings: Pick<QuotaSettings, 'garbage' | 'mode'>;
+  readonly settings: Pick<QuotaSettings, 'garbage' | 'mode' | 'warnAt'>;
   readonly contact: string | null;
   /** Somebody can tell whether a push makes the repository smaller. */
   readonly isJudged: boolean;
@@ -49,7 +49,8 @@ interface PushWords {
 /** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
 export function warningText({ decided, settings }: Pick<PushWords, 'decided' | 'settings'>): string {
   const { owner, decision } = decided;
-  const warned = settings.mode === 'report' || !decision.allowed ? null : warning(owner.name, decision);
+  const warned =
+    settings.mode === 'report' || !decision.allowed ? null : warning(settings, owner.name, decision);
   return warned === null ? '' : `${warned}\n`;
 }
 

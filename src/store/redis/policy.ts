@@ -27,7 +27,7 @@ const wholeMs = 10_000;
 /** A reply to HGETALL, as the client has given it. */
 type Hash = Readonly<Record<string, Buffer>>;
 
-/** Where the hash of the policy stands; null where there is no policy. */
+/** Reads the position from the policy's hash; null where there is no policy. */
 function positionIn(hash: Hash): Position | null {
   if (Object.keys(hash).length === 0) return null;
   const { generation, version, mark } = hash;

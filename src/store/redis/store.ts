@@ -6,33 +6,9 @@
  * then at once, and it is looked for until it is back. See keys.ts for what is kept where.
  */
 
-import type { SoftquotaError } from '../../errors.ts';
 import { SerialQueue } from '../../serial-queue.ts';
-import type {
-  DocumentRecord,
-  EventQuery,
-  EventRecord,
-  LevelRecord,
-  OwnerRecord,
-  Position,
-  RecordChanges,
-  Records,
-  ShareRecord,
-} from '../record-store.ts';
-import type {
-  Change,
-  ClaimOutcome,
-  DocumentNames,
-  HostClaim,
-  HostRecord,
-  PolicyChange,
-  ServerAdvice,
-  SharedPolicy,
-  SharedState,
-  SharedStore,
-  SharesPage,
-  VolatileChange,
-} from '../shared.ts';
+import type { RecordChanges, ShareRecord } from '../record-store.ts';
+import type { SharedStore } from '../shared.ts';
 import { readAdvice } from './advice.ts';
 import { createContext, type RedisContext, type RedisSettings } from './context.ts';
 import { readEvents, readLevels } from './events.ts';
@@ -50,227 +26,126 @@ import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 /** The most that may wait in a queue; more is a sign that nobody looks at the answers. */
 const mostWaiting = 2000;
 
-export class RedisStore implements SharedStore {
-  readonly #context: RedisContext;
-  readonly #follower: Follower;
+/**
+ * Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not for us.
+ */
+export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
+  const context = createContext(settings, () => follower.tell());
+  const follower = new Follower(context);
+  const store = storeOn(context, follower);
+  const fault = await context.connection.opened();
+  if (fault?.code !== 'store_refused') return store;
+  await store.close();
+  throw fault;
+}
+
+function storeOn(context: RedisContext, follower: Follower): SharedStore {
+  const full = () => away(context.connection.where, 'too much waits for it already');
   /** Two, so that a policy does not wait for the shares of a hundred thousand owners. */
-  readonly #policyQueue: SerialQueue;
-  readonly #shareQueue: SerialQueue;
+  const policyQueue = new SerialQueue({ most: mostWaiting, full });
+  const shareQueue = new SerialQueue({ most: mostWaiting, full });
   /** When each began, in Redis's numbers. */
-  readonly #lives = new Map<string, number>();
-  #closed: Promise<void> | null = null;
+  const lives = new Map<string, number>();
+  let closed: Promise<void> | null = null;
 
-  private constructor(settings: RedisSettings) {
-    this.#context = createContext(settings, () => this.#follower.tell());
-    this.#follower = new Follower(this.#context);
-    const full = () => away(this.#context.connection.where, 'too much waits for it already');
-    const bound = { most: mostWaiting, full };
-    this.#policyQueue = new SerialQueue(bound);
-    this.#shareQueue = new SerialQueue(bound);
-  }
+  const opened = (): RedisContext => {
+    if (closed === null) return context;
+    throw away(context.connection.where, 'the store has been closed');
+  };
+  /** Does something after all that waits in a queue, if these are records. */
+  const inTurn = async <Result>(
+    queue: SerialQueue,
+    act: (on: RedisContext) => Promise<Result>,
+    records: RecordChanges = {},
+  ): Promise<Result> => {
+    const on = opened();
+    mustBeRecords(records);
+    return queue.run(() => act(on));
+  };
 
-  /**
-   * Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not
-   * for us.
-   */
-  static async open(settings: RedisSettings): Promise<RedisStore> {
-    const store = new RedisStore(settings);
-    const fault = await store.opened();
-    if (fault?.code !== 'store_refused') return store;
-    await store.close();
-    throw fault;
-  }
+  return {
+    load: async () => {
+      const [{ policy }, shares] = await bothEnded(
+        inTurn(policyQueue, readPolicy),
+        inTurn(shareQueue, async on => {
+          const all: ShareRecord[] = [];
+          for await (const page of sharePages(on)) all.push(...page.shares);
+          return all;
+        }),
+      );
+      return { ...policy, shares };
+    },
+    events: query => inTurn(policyQueue, on => readEvents(on, query)),
+    levels: () => inTurn(policyQueue, readLevels),
+    write: async written => {
+      opened();
+      mustBeRecords(written);
+      const { shares, goneShares, ...others } = written;
+      const edits = editsOf(written);
+      const isAbout = (part: unknown) => (Array.isArray(part) ? part.length > 0 : part !== undefined);
+      await bothEnded(
+        Object.values(others).some(isAbout)
+          ? inTurn(policyQueue, on => changes.writeRecords(on, others))
+          : undefined,
+        edits.length > 0 ? inTurn(shareQueue, on => writeShares(on, edits)) : undefined,
+      );
+    },
+    state: async () => readState(opened()),
+    policy: async () => readPolicy(opened()),
+    commit: (change, basis, mark, server = null) =>
+      inTurn(policyQueue, on => changes.commit(on, change, basis, mark, server), change),
+    writeVolatile: async change => {
+      const on = opened();
+      mustBeRecords(change);
+      await changes.writeVolatile(on, change);
+    },
+    volatile: async names => readVolatile(opened(), names),
+    restore: (change, basis, positions) =>
+      inTurn(policyQueue, on => changes.restore(on, change, basis, positions), change),
+    replace: (whole, basis, next, supersedes) =>
+      inTurn(policyQueue, on => changes.replace(on, whole, basis, next, supersedes), whole),
+    enroll: owners => inTurn(policyQueue, on => changes.enroll(on, owners), { owners }),
+    changesAfter: async (number, limit) => changesAfter(opened(), number, limit),
+    markOf: async version => markOf(opened(), version),
+    sharesOf: async ownerKeys => sharesOf(opened(), [...new Set(ownerKeys)]),
+    async *sharePages() {
+      const on = await inTurn(shareQueue, async on => on);
+      yield* sharePages(on);
+    },
+    follow: told => follower.follow(told),
+    claim: async claim => {
+      const on = opened();
+      // Asked for before the name is taken for the first time, so that of two lives it tells which is the later
+      // one.
+      const since = lives.get(claim.life) ?? (await nextNumber(on));
+      lives.set(claim.life, since);
+      return claimHost(on, claim, since);
+    },
+    release: async claim => releaseHost(opened(), claim),
+    takeTask: async (task, host) => takeTask(opened(), task, host),
+    leaveTask: async (task, host) => leaveTask(opened(), task, host),
+    walkers: async () => readWalkers(opened()),
+    takeWalk: async (name, host) => takeWalk(opened(), name, host),
+    leaveWalk: async (name, host) => leaveWalk(opened(), name, host),
+    say: async text => {
+      const { connection, keys } = opened();
+      await connection.run(client => client.publish(keys.said, text));
+    },
+    listen: heard => follower.listen(heard),
+    hosts: async () => readHosts(opened()),
+    forgetHost: host => inTurn(shareQueue, on => forgetHost(on, host)),
+    advice: async (lacksPolicy = false) => readAdvice(opened(), lacksPolicy),
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
 
-  opened(): Promise<SoftquotaError | null> {
-    return this.#context.connection.opened();
-  }
-
-  async load(): Promise<Records> {
-    const context = this.#open();
-    const [read, shares] = await bothEnded(
-      this.#policyQueue.run(() => readPolicy(context)),
-      this.#shareQueue.run(async () => {
-        const all: ShareRecord[] = [];
-        for await (const { shares } of sharePages(context)) all.push(...shares);
-        return all;
-      }),
-    );
-    return { ...read.policy, shares };
-  }
-
-  async events(query: EventQuery): Promise<readonly EventRecord[]> {
-    const context = this.#open();
-    return this.#policyQueue.run(() => readEvents(context, query));
-  }
-
-  async levels(): Promise<readonly LevelRecord[]> {
-    const context = this.#open();
-    return this.#policyQueue.run(() => readLevels(context));
-  }
-
-  async write(written: RecordChanges): Promise<void> {
-    const context = this.#open();
-    mustBeRecords(written);
-    const { shares, goneShares, ...others } = written;
-    const edits = editsOf(written);
-    const isAbout = (part: unknown) => (Array.isArray(part) ? part.length > 0 : part !== undefined);
-    await bothEnded(
-      Object.values(others).some(isAbout)
-        ? this.#policyQueue.run(() => changes.writeRecords(context, others))
-        : undefined,
-      edits.length > 0 ? this.#shareQueue.run(() => writeShares(context, edits)) : undefined,
-    );
-  }
-
-  async state(): Promise<SharedState> {
-    return readState(this.#open());
-  }
-
-  async policy(): Promise<{ readonly state: SharedState; readonly policy: SharedPolicy }> {
-    return readPolicy(this.#open());
-  }
-
-  async commit(
-    change: PolicyChange,
-    basis: Position,
-    mark: string,
-    server: string | null = null,
-  ): Promise<Position | null> {
-    const context = this.#open();
-    mustBeRecords(change);
-    return this.#policyQueue.run(() => changes.commit(context, change, basis, mark, server));
-  }
-
-  async writeVolatile(change: VolatileChange): Promise<void> {
-    const context = this.#open();
-    mustBeRecords(change);
-    await changes.writeVolatile(context, change);
-  }
-
-  async volatile(names: readonly DocumentNames[] | null): Promise<readonly DocumentRecord[] | null> {
-    return readVolatile(this.#open(), names);
-  }
-
-  async restore(
-    change: Omit<PolicyChange, 'events'>,
-    basis: Position,
-    positions: readonly Position[],
-  ): Promise<'kept' | 'conflict'> {
-    const context = this.#open();
-    mustBeRecords(change);
-    return this.#policyQueue.run(() => changes.restore(context, change, basis, positions));
-  }
-
-  async replace(
-    whole: SharedPolicy,
-    basis: Position | null,
-    next: Position,
-    supersedes: readonly string[],
-  ): Promise<'kept' | 'conflict'> {
-    const context = this.#open();
-    mustBeRecords(whole);
-    return this.#policyQueue.run(() => changes.replace(context, whole, basis, next, supersedes));
-  }
-
-  async enroll(owners: readonly OwnerRecord[]): Promise<readonly OwnerRecord[]> {
-    const context = this.#open();
-    mustBeRecords({ owners });
-    return this.#policyQueue.run(() => changes.enroll(context, owners));
-  }
-
-  async changesAfter(number: number, limit: number): Promise<readonly Change[] | null> {
-    return changesAfter(this.#open(), number, limit);
-  }
-
-  async markOf(version: Pick<Position, 'generation' | 'version'>): Promise<string | null> {
-    return markOf(this.#open(), version);
-  }
-
-  async sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]> {
-    return sharesOf(this.#open(), [...new Set(ownerKeys)]);
-  }
-
-  async *sharePages(): AsyncGenerator<SharesPage> {
-    const context = this.#open();
-    await this.#shareQueue.run(async () => {});
-    yield* sharePages(context);
-  }
-
-  follow(told: () => void): () => void {
-    return this.#follower.follow(told);
-  }
-
-  async claim(claim: HostClaim): Promise<ClaimOutcome> {
-    const context = this.#open();
-    // Asked for before the name is taken for the first time, so that of two lives it tells which is the later
-    // one.
-    const since = this.#lives.get(claim.life) ?? (await nextNumber(context));
-    this.#lives.set(claim.life, since);
-    return claimHost(context, claim, since);
-  }
-
-  async release(claim: HostClaim): Promise<void> {
-    await releaseHost(this.#open(), claim);
-  }
-
-  async takeTask(task: string, host: string): Promise<boolean> {
-    return takeTask(this.#open(), task, host);
-  }
-
-  async leaveTask(task: string, host: string): Promise<void> {
-    await leaveTask(this.#open(), task, host);
-  }
-
-  async walkers(): Promise<ReadonlyMap<string, string>> {
-    return readWalkers(this.#open());
-  }
-
-  async takeWalk(name: string, host: string): Promise<string> {
-    return takeWalk(this.#open(), name, host);
-  }
-
-  async leaveWalk(name: string, host: string): Promise<void> {
-    await leaveWalk(this.#open(), name, host);
-  }
-
-  async say(text: string): Promise<void> {
-    const { connection, keys } = this.#open();
-    await connection.run(client => client.publish(keys.said, text));
-  }
-
-  listen(heard: (text: string) => void): () => void {
-    return this.#follower.listen(heard);
-  }
-
-  async hosts(): Promise<readonly HostRecord[]> {
-    return readHosts(this.#open());
-  }
-
-  async forgetHost(host: string): Promise<void> {
-    const context = this.#open();
-    await this.#shareQueue.run(() => forgetHost(context, host));
-  }
-
-  async advice(lacksPolicy = false): Promise<readonly ServerAdvice[]> {
-    return readAdvice(this.#open(), lacksPolicy);
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  #open(): RedisContext {
-    if (this.#closed === null) return this.#context;
-    throw away(this.#context.connection.where, 'the store has been closed');
-  }
-
-  async #close(): Promise<void> {
-    const { connection, policyConnection } = this.#context;
-    this.#follower.close();
-    await Promise.all([this.#policyQueue.idle(), this.#shareQueue.idle()]);
-    connection.close();
-    policyConnection.close();
+  async function close(): Promise<void> {
+    follower.close();
+    await Promise.all([policyQueue.idle(), shareQueue.idle()]);
+    context.connection.close();
+    context.policyConnection.close();
   }
 }
 

@@ -10,32 +10,15 @@ import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type {
-  HistoryQuery,
-  HistoryStore,
-  HourRecord,
-  OwnerUsageRecord,
-  PastUsage,
-  ThinnedOwners,
-  Thinning,
-} from '../history.ts';
+import type { HistoryStore } from '../history.ts';
 import { PackedUnits, type UnitColumns } from '../packed-units.ts';
-import type {
-  DocumentRecord,
-  EventQuery,
-  EventRecord,
-  LevelRecord,
-  OwnerRecord,
-  ShareRecord,
-} from '../record-store.ts';
+import type { DocumentRecord, OwnerRecord, ShareRecord } from '../record-store.ts';
 import type {
   Changes,
   DeltaRecord,
-  Loader,
   ReplicatedPosition,
   RootRecord,
   Store,
-  StoredRecords,
   SweepRecord,
   VersionRecord,
 } from '../store.ts';
@@ -63,7 +46,7 @@ export async function openStore({ file, log }: SqliteSettings): Promise<OwnStore
   if (openHere.has(path)) throw inUse(file);
   openHere.add(path);
   try {
-    return await SqliteStore.open(path, log);
+    return storeOn(await StoreThread.open(path, log));
   } catch (error) {
     openHere.delete(path);
     throw error;
@@ -83,13 +66,78 @@ function physical(path: string): string {
   }
 }
 
-const nothingMore = Promise.resolve(null);
-
 /** The store of a host for itself. */
 type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
 
-class SqliteStore implements OwnStore {
-  readonly unitSources = new SqliteUnitSources(question => this.#ask(question));
+function storeOn(thread: StoreThread): OwnStore {
+  const unitsAfter = async (after: Uint8Array | null, spare: ArrayBuffer | null) => {
+    const [units = null] = await thread.ask({ is: 'units', after, spare });
+    return units;
+  };
+  return {
+    load: async loader => {
+      const deltas: DeltaRecord[] = [];
+      const owners: OwnerRecord[] = [];
+      const documents: DocumentRecord[] = [];
+      const roots: RootRecord[] = [];
+      const shares: ShareRecord[] = [];
+      let sweep: SweepRecord | null = null;
+      let replicated: ReplicatedPosition | null = null;
+      const versions: VersionRecord[] = [];
+      await thread.each({ is: 'load' }, chunk => {
+        deltas.push(...(chunk.deltas ?? []));
+        if (chunk.counts !== undefined) loader?.expect(chunk.counts.owners, chunk.counts.units);
+        if (chunk.owners !== undefined) {
+          const some = [...ownersFrom(chunk.owners)];
+          if (loader === undefined) owners.push(...some);
+          else loader.takeOwners(some);
+        }
+        documents.push(...(chunk.documents ?? []));
+        roots.push(...(chunk.roots ?? []));
+        shares.push(...(chunk.shares ?? []));
+        sweep = chunk.sweep ?? sweep;
+        replicated = chunk.replicated ?? replicated;
+        versions.push(...(chunk.versions ?? []));
+      });
+      return {
+        deltas,
+        owners,
+        documents,
+        shares,
+        roots,
+        sweep,
+        replicated: withLineage(replicated, versions),
+      };
+    },
+    units: async take => {
+      let spare: ArrayBuffer | null = null;
+      let next: Promise<UnitColumns | null> = unitsAfter(null, null);
+      for (let units = await next; units !== null; units = await next) {
+        const { ids, ends } = units;
+        // The thread reads the next ones while these are taken.
+        next = ends.length < unitsAtOnce ? Promise.resolve(null) : unitsAfter(ids.slice(ends.at(-2)), spare);
+        take(new PackedUnits(units));
+        spare = ids.buffer;
+      }
+    },
+    events: async query => (await thread.ask({ is: 'events', query })).flat(),
+    levels: async () => (await thread.ask({ is: 'levels' })).flat(),
+    write: changes => thread.write(changes),
+    recordOwners: async (hour, owners) => void (await thread.ask({ is: 'record owners', hour, owners })),
+    recordHour: async record => void (await thread.ask({ is: 'record hour', record })),
+    history: async query => {
+      const [past = { hours: [], steps: [] }] = await thread.ask({ is: 'history', query });
+      return past;
+    },
+    thinHistory: async thinning => (await thread.ask({ is: 'thin history', thinning })).flat(),
+    forgetHistory: async ownerIds => void (await thread.ask({ is: 'forget history', ownerIds })),
+    unitSources: new SqliteUnitSources(question => thread.ask(question)),
+    close: () => thread.close(),
+  };
+}
+
+/** The thread of one file, which is started again when it has ended. */
+class StoreThread {
   readonly #file: string;
   readonly #log: Pick<Log, 'warn'> | undefined;
   /** Null when a thread has ended, until the next request. */
@@ -101,64 +149,11 @@ class SqliteStore implements OwnStore {
     this.#log = log;
   }
 
-  static async open(file: string, log: Pick<Log, 'warn'> | undefined): Promise<SqliteStore> {
-    const store = new SqliteStore(file, log);
-    store.#connection = store.#connect('create');
-    await store.#connection;
-    return store;
-  }
-
-  async load(loader?: Loader): Promise<StoredRecords> {
-    const connection = await this.#connected();
-    const deltas: DeltaRecord[] = [];
-    const owners: OwnerRecord[] = [];
-    const documents: DocumentRecord[] = [];
-    const roots: RootRecord[] = [];
-    const shares: ShareRecord[] = [];
-    let sweep: SweepRecord | null = null;
-    let replicated: ReplicatedPosition | null = null;
-    const versions: VersionRecord[] = [];
-    await connection.ask({ is: 'load' }, chunk => {
-      deltas.push(...(chunk.deltas ?? []));
-      if (chunk.counts !== undefined) loader?.expect(chunk.counts.owners, chunk.counts.units);
-      if (chunk.owners !== undefined) {
-        const some = [...ownersFrom(chunk.owners)];
-        if (loader === undefined) owners.push(...some);
-        else loader.takeOwners(some);
-      }
-      documents.push(...(chunk.documents ?? []));
-      roots.push(...(chunk.roots ?? []));
-      shares.push(...(chunk.shares ?? []));
-      sweep = chunk.sweep ?? sweep;
-      replicated = chunk.replicated ?? replicated;
-      versions.push(...(chunk.versions ?? []));
-    });
-    return { deltas, owners, documents, shares, roots, sweep, replicated: withLineage(replicated, versions) };
-  }
-
-  async units(take: (units: PackedUnits) => void): Promise<void> {
-    let spare: ArrayBuffer | null = null;
-    let next: Promise<UnitColumns | null> = this.#unitsAfter(null, null);
-    for (let units = await next; units !== null; units = await next) {
-      const { ids, ends } = units;
-      // The thread reads the next ones while these are taken.
-      next = ends.length < unitsAtOnce ? nothingMore : this.#unitsAfter(ids.slice(ends.at(-2)), spare);
-      take(new PackedUnits(units));
-      spare = ids.buffer;
-    }
-  }
-
-  async #unitsAfter(after: Uint8Array | null, spare: ArrayBuffer | null): Promise<UnitColumns | null> {
-    const [units = null] = await this.#ask({ is: 'units', after, spare });
-    return units;
-  }
-
-  async events(query: EventQuery): Promise<readonly EventRecord[]> {
-    return (await this.#ask({ is: 'events', query })).flat();
-  }
-
-  async levels(): Promise<readonly LevelRecord[]> {
-    return (await this.#ask({ is: 'levels' })).flat();
+  static async open(file: string, log: Pick<Log, 'warn'> | undefined): Promise<StoreThread> {
+    const thread = new StoreThread(file, log);
+    thread.#connection = thread.#connect('create');
+    await thread.#connection;
+    return thread;
   }
 
   async write(changes: Changes): Promise<void> {
@@ -166,32 +161,16 @@ class SqliteStore implements OwnStore {
     await connection.write(changes);
   }
 
-  async recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): Promise<void> {
-    await this.#ask({ is: 'record owners', hour, owners });
-  }
-
-  async recordHour(record: HourRecord): Promise<void> {
-    await this.#ask({ is: 'record hour', record });
-  }
-
-  async history(query: HistoryQuery): Promise<PastUsage> {
-    const [past = { hours: [], steps: [] }] = await this.#ask({ is: 'history', query });
-    return past;
-  }
-
-  async thinHistory(thinning: Thinning): Promise<ThinnedOwners> {
-    return (await this.#ask({ is: 'thin history', thinning })).flat();
-  }
-
-  async forgetHistory(ownerIds: readonly number[]): Promise<void> {
-    await this.#ask({ is: 'forget history', ownerIds });
+  /** Hands over each chunk of the answer. */
+  async each<Asked extends Question>(question: Asked, take: (chunk: Chunk<Asked>) => void): Promise<void> {
+    const connection = await this.#connected();
+    await connection.ask(question, take);
   }
 
   /** Gives all chunks of the answer. */
-  async #ask<Asked extends Question>(question: Asked): Promise<readonly Chunk<Asked>[]> {
-    const connection = await this.#connected();
+  async ask<Asked extends Question>(question: Asked): Promise<readonly Chunk<Asked>[]> {
     const chunks: Chunk<Asked>[] = [];
-    await connection.ask(question, chunk => chunks.push(chunk));
+    await this.each(question, chunk => chunks.push(chunk));
     return chunks;
   }
 
