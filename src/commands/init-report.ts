@@ -3,7 +3,8 @@
  * the next steps.
  */
 
-import { type RecognisedLayout, type Survey, systemAccounts } from '../doctor/index.ts';
+import { systemAccounts } from '../accounts.ts';
+import type { RecognisedLayout, Survey } from '../doctor/index.ts';
 import { triedSchemaVersion, unownedReasons } from '../forge/index.ts';
 import { counted, formatBytes, formatCount, shellQuoted } from '../text/index.ts';
 import type { Measured } from './first-measure.ts';

@@ -11,8 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { groupName, type SystemAccount, systemAccounts } from '../accounts.ts';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
-import { groupName, type Survey, type SystemAccount, systemAccounts } from '../doctor/index.ts';
+import type { Survey } from '../doctor/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { longestPathBytes } from '../service/index.ts';
 import { fileFault, withDraft } from './files.ts';

@@ -10,7 +10,6 @@
  * everything that they leave without an owner.
  */
 
-export { groupName, type SystemAccount, systemAccounts } from './accounts.ts';
 export { doctorFindings } from './catalog.ts';
 export { type Examination, examine } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';

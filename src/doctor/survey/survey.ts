@@ -1,6 +1,7 @@
 /** Looks at a directory, or at the usual ones, and comes to storage settings for what lies there. */
 
 import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { type Accounts, systemAccounts } from '../../accounts.ts';
 import { sections } from '../../config/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { findRepositories, type UnreadPlace } from '../../git/index.ts';
@@ -14,7 +15,6 @@ import {
 } from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import { counted, formatCount } from '../../text/index.ts';
-import { type Accounts, systemAccounts } from '../accounts.ts';
 import { hangs, isDirectory, physical } from './directories.ts';
 import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
 import { gitlab } from './gitlab.ts';
