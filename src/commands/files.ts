@@ -75,6 +75,15 @@ function syncDirectory(path: string): void {
   }
 }
 
+/** The JSON of a text. Throws `code`, with the place of the text. */
+export function jsonIn(text: string, where: string, code: 'usage' | 'invalid'): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SoftquotaError(code, printable(`${where}: not valid JSON: ${messageOf(cause)}`), { cause });
+  }
+}
+
 /** `what`: the beginning of the sentence, which the reason ends. */
 export function fileFault(what: string, cause: unknown): SoftquotaError {
   const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');

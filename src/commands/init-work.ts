@@ -11,6 +11,7 @@ import type { HooksTask } from './hooks-task.ts';
 import { configText, type ProposedLimit, proposeTotal } from './init-config.ts';
 import { afterReading, askForge } from './init-forge.ts';
 import { type InitReport, initText, nextCommands } from './init-report.ts';
+import type { InitTask, Printed } from './job.ts';
 import {
   loadDraft,
   makeDirectories,
@@ -21,22 +22,6 @@ import {
   writeUnits,
 } from './new-config.ts';
 import { jsonText } from './output.ts';
-import type { Printed } from './printed.ts';
-
-export interface InitTask {
-  /** Absolute; null: the usual places are looked at. */
-  readonly root: string | null;
-  /** The file that is to be written; absolute. */
-  readonly config: string;
-  readonly json: boolean;
-  /** The forge's own configuration file, absolute; null: it is looked for. */
-  readonly forgeConfig: string | null;
-  /** The limit in bytes; null: one is suggested. */
-  readonly totalBytes: number | null;
-  readonly mode: 'report' | 'enforce';
-  /** The worker is set up, and what is unreachable is forgiven. */
-  readonly worker: boolean;
-}
 
 /** Output, and the hooks to be installed; null: none would be run. */
 export interface Initialised extends Printed {
