@@ -5,11 +5,11 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { homeOf } from '../accounts.ts';
 import { readBounded } from '../bounded/index.ts';
 import type { Finding } from '../health/index.ts';
 import { configValue, encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
-import { homeOf } from './accounts.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';

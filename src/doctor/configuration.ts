@@ -2,6 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { groupName } from '../accounts.ts';
 import {
   type ConfigFault,
   formatFaults,
@@ -11,7 +12,6 @@ import {
 } from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { groupName } from './accounts.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 
 export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {

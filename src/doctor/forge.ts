@@ -4,6 +4,7 @@
  */
 
 import { statSync } from 'node:fs';
+import { groupName, userName, userWords } from '../accounts.ts';
 import {
   ForgeFault,
   type ForgeSettings,
@@ -15,7 +16,6 @@ import type { Finding } from '../health/index.ts';
 import { commandLine, forgeFindingCodes } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import { groupName, userName, userWords } from './accounts.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { restart } from './mend.ts';

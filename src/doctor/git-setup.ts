@@ -5,11 +5,11 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { homeOf, userWords } from '../accounts.ts';
 import { readBounded, runProgram } from '../bounded/index.ts';
 import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { homeOf, userWords } from './accounts.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { type HookUser, mayAskFor } from './rights.ts';

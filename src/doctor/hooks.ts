@@ -6,6 +6,7 @@
  */
 
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { homeOf } from '../accounts.ts';
 import {
   asks,
   type Client,
@@ -18,7 +19,6 @@ import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
-import { homeOf } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';

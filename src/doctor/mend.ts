@@ -1,10 +1,10 @@
 /** The lines that mend: commands for a shell, and keys to be set in app.ini. */
 
 import { existsSync } from 'node:fs';
+import { userName } from '../accounts.ts';
 import { variableOf } from '../config/index.ts';
 import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
-import { userName } from './accounts.ts';
 import type { HostContext, Installation } from './installation.ts';
 
 /** A command of ours, about the same installation. */

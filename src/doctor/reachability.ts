@@ -3,11 +3,11 @@
  */
 
 import { statSync } from 'node:fs';
+import { groupName, userName, userWords } from '../accounts.ts';
 import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import { groupName, userName, userWords } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { RunHook } from './hooks.ts';

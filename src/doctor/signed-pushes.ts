@@ -2,12 +2,12 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { homeOf } from '../accounts.ts';
 import { systemCode } from '../errors.ts';
 import { configAsksForSignedPushes, type RepositoryStatus } from '../git/index.ts';
 import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { homeOf } from './accounts.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { asUser } from './mend.ts';
