@@ -11,7 +11,6 @@
  */
 
 export { groupName, type SystemAccount, systemAccounts } from './accounts.ts';
-export { doctorFindings } from './catalog.ts';
 export { type Examination, examine } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';
 export { withHangs } from './hangs.ts';
