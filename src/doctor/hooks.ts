@@ -198,7 +198,10 @@ const mostNamed = 10;
  * since of many findings only the first are told.
  */
 function grouped({ context }: Installation, faults: readonly Fault[], roots: readonly string[]): Finding[] {
-  const groups = Map.groupBy(faults, ({ code, what, mend }) => JSON.stringify([code, what, mend]));
+  const groups = Map.groupBy(faults, ({ code, what, mend }) =>
+    // One command may mend hooks that have different faults.
+    JSON.stringify([code, mend, code === 'hook' ? what : '']),
+  );
   const largest = [...groups.values()].sort((a, b) => b.length - a.length);
   return largest.flatMap(group => {
     const [first] = group;
