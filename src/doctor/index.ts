@@ -10,7 +10,6 @@
  * everything that they leave without an owner.
  */
 
-export { doctorFindings } from './catalog.ts';
 export { type Examination, examine } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';
 export { withHangs } from './hangs.ts';
