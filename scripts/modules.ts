@@ -84,7 +84,6 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'scan',
     'config',
     'layout',
-    'quota',
     'policy',
     'wire',
     'service',

@@ -21,7 +21,7 @@ import {
 } from '../store/index.ts';
 import { AuditLog, type Author } from './audit-log.ts';
 import type { ChangeSet, Snapshot } from './change-set.ts';
-import { DocumentStore } from './document-store.ts';
+import { DocumentsInForce } from './documents-in-force.ts';
 import type { EventLog } from './event-log.ts';
 import type { Kind } from './kind.ts';
 import { Lineage } from './lineage.ts';
@@ -39,7 +39,7 @@ import { Transaction } from './transaction.ts';
 
 interface DocumentsOptions {
   readonly owners: OwnerRegistry;
-  readonly writeBehind: Pick<WriteBehind, 'now' | 'note'>;
+  readonly writeBehind: Pick<WriteBehind, 'note' | 'writeFirst'>;
   readonly usage: {
     /** Number of units of an owner, on all hosts. */
     unitCountOf(ownerKey: string): number;
@@ -81,7 +81,7 @@ const mostTries = 20;
 
 export class Documents {
   readonly #options: DocumentsOptions;
-  #store = new DocumentStore([], []);
+  #inForce = new DocumentsInForce([], []);
   readonly #auditLog = new AuditLog();
   #shared: SharedDocuments | null = null;
   /** Position in the shared store; null: no documents were ever taken from one. */
@@ -103,27 +103,27 @@ export class Documents {
 
   /** The documents in force. */
   get snapshot(): Snapshot {
-    return this.#store;
+    return this.#inForce;
   }
 
   /** The documents in force as the store keeps them, but for volatile ones. */
   records(): Iterable<DocumentRecord> {
-    return this.#store.records(durability => durability !== 'volatile');
+    return this.#inForce.records(durability => durability !== 'volatile');
   }
 
   /** The volatile ones. */
   volatileRecords(): Iterable<DocumentRecord> {
-    return this.#store.records(durability => durability === 'volatile');
+    return this.#inForce.records(durability => durability === 'volatile');
   }
 
   /** Those of these volatile documents that are in force, as the store keeps them. */
   volatileOf(names: readonly DocumentNames[]): readonly DocumentRecord[] {
-    return names.flatMap(each => this.#store.record(each) ?? []);
+    return names.flatMap(each => this.#inForce.record(each) ?? []);
   }
 
   /** Tells whether documents of that kind are volatile. */
   isVolatile(kind: string): boolean {
-    return this.#store.kinds.get(kind)?.durability === 'volatile';
+    return this.#inForce.kinds.get(kind)?.durability === 'volatile';
   }
 
   get position(): Position | null {
@@ -151,7 +151,7 @@ export class Documents {
       this.#position = { generation, version, mark };
     }
     this.#lineage.load(replicated);
-    this.#store = new DocumentStore(kinds, records);
+    this.#inForce = new DocumentsInForce(kinds, records);
   }
 
   /**
@@ -194,7 +194,7 @@ export class Documents {
 
   #begin(now: number): Transaction {
     const { owners, usage } = this.#options;
-    return new Transaction(this.#store.changeSet(), {
+    return new Transaction(this.#inForce.changeSet(), {
       owners,
       unitCountOf: key => usage.unitCountOf(key),
       now,
@@ -230,7 +230,7 @@ export class Documents {
     const result = await change(transaction);
     const basis = this.#position;
     if (transaction.isEmpty) return { result, transaction, records: null, basis };
-    const around = { owners: this.#options.owners, snapshot: this.#store, kinds: this.#store.kinds };
+    const around = { owners: this.#options.owners, snapshot: this.#inForce, kinds: this.#inForce.kinds };
     const events = await workInSlices(this.#auditLog.eventsOf(transaction, by, at, around));
     const records = { ...(await workInSlices(transaction.records())), events };
     return { result, transaction, records, basis };
@@ -254,7 +254,7 @@ export class Documents {
    */
   async #commit({ transaction, records, basis }: Draft<unknown>, deadline: Deadline): Promise<boolean> {
     if (records === null) return true;
-    const isVersioned = transaction.isVersioned(this.#store.kinds);
+    const isVersioned = transaction.isVersioned(this.#inForce.kinds);
     if (this.#shared === null) {
       await this.#commitHere(records, isVersioned ? basis : null);
       this.#apply(transaction.changes, records, isVersioned);
@@ -273,10 +273,10 @@ export class Documents {
 
   async #commitHere(records: PolicyChange, left: Position | null): Promise<void> {
     const { writeBehind } = this.#options;
-    if (left === null) return writeBehind.now(records);
+    if (left === null) return writeBehind.writeFirst(records);
     // A host that has left the others leaves the generation of their changes, too.
     const apart = newGeneration(left.version + 1);
-    await writeBehind.now({ ...records, replicated: apart });
+    await writeBehind.writeFirst({ ...records, replicated: apart });
     this.#position = apart;
     this.#lineage.load(apart);
   }
@@ -310,7 +310,7 @@ export class Documents {
    * nothing is changed.
    */
   applyRemote(change: Omit<PolicyChange, 'events'>, position: Position): void {
-    this.#applyRemote(runToEnd(this.#store.changeSetOf(change)), change, position);
+    this.#applyRemote(runToEnd(this.#inForce.changeSetOf(change)), change, position);
   }
 
   /**
@@ -319,7 +319,7 @@ export class Documents {
    */
   async applyRemoteInSlices(change: Omit<PolicyChange, 'events'>, position: Position): Promise<boolean> {
     const before = this.#position;
-    const changes = await workInSlices(this.#store.changeSetOf(change));
+    const changes = await workInSlices(this.#inForce.changeSetOf(change));
     if (this.#position !== before) return false;
     this.#applyRemote(changes, change, position);
     return true;
@@ -327,7 +327,7 @@ export class Documents {
 
   /** Puts volatile documents in force that others wrote; they are written behind. Throws `store_refused`. */
   applyVolatile(change: VolatileChange): void {
-    const changes = runToEnd(this.#store.changeSetOf(change));
+    const changes = runToEnd(this.#inForce.changeSetOf(change));
     this.#options.writeBehind.note(change);
     this.#apply(changes, {}, false);
   }
@@ -349,7 +349,7 @@ export class Documents {
   ): void {
     const { owners: known, writeBehind, usage, now, onApplied } = this.#options;
     if (isVersioned) this.#version += 1;
-    this.#store.apply(changes);
+    this.#inForce.apply(changes);
     // Records of these owners that waited to be written are older than what is written now.
     const hasUsage = (key: string) => usage.hasUsage(key);
     const renewedOwners = known.change(owners, goneOwners, { now: now(), hasUsage });

@@ -13,7 +13,7 @@ const mostVersions = 10_000;
 /** Number of versions that are added until the oldest are dropped. */
 const someVersions = 1000;
 
-type Tombstone = Pick<OwnerRecord, 'key' | 'id'>;
+type DepartedOwner = Pick<OwnerRecord, 'key' | 'id'>;
 
 export class Lineage {
   #generation: string | null = null;
@@ -33,7 +33,7 @@ export class Lineage {
   }
 
   /** Goes on to a position, at which these owners are taken out; gives it as it is to be kept. */
-  goOn({ generation, version, mark }: Position, gone: readonly Tombstone[]): ReplicatedPosition {
+  goOn({ generation, version, mark }: Position, gone: readonly DepartedOwner[]): ReplicatedPosition {
     const next = { version, mark, departed: gone.map(({ key, id }) => ({ key, id })) };
     if (this.#generation === generation && this.#versions.at(-1)?.version === version - 1) {
       this.#versions.push(next);
@@ -67,8 +67,8 @@ export class Lineage {
   }
 
   /** Tells of an owner whether a change since that version took them out. */
-  departedSince(version: number): (owner: Tombstone) => boolean {
-    const named = ({ key, id }: Tombstone) => `${id} ${key}`;
+  departedSince(version: number): (owner: DepartedOwner) => boolean {
+    const named = ({ key, id }: DepartedOwner) => `${id} ${key}`;
     const since = this.#versions.filter(one => one.version > version);
     const departed = new Set(since.flatMap(one => one.departed.map(named)));
     return owner => departed.has(named(owner));

@@ -16,9 +16,9 @@ import { type Decided, decidedFirstByDisk } from './decided.ts';
 import type { LocatedUnit } from './located-unit.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
 import { recordDecision } from './record.ts';
+import { refusalText } from './refusal-text.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
-import { refusalText } from './words.ts';
 
 interface Question {
   readonly ownerName: string;

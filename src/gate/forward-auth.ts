@@ -14,10 +14,10 @@ import { type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { type Decided, decidedFirstByDisk } from './decided.ts';
 import { recordDecision } from './record.ts';
+import { contactLine, refusalText } from './refusal-text.ts';
 import { requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 import { startUpload } from './upload.ts';
-import { contactLine, refusalText } from './words.ts';
 
 export const forwardAuthAddress = '/v1/forward-auth';
 /**

@@ -21,10 +21,10 @@ import { uploadsOf, withoutBase } from '../layout/index.ts';
 import { refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { recordDecision } from './record.ts';
+import { contactLine } from './refusal-text.ts';
 import { bodyOf, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 import { startUpload } from './upload.ts';
-import { contactLine } from './words.ts';
 
 const lfsPrefix = '/v1/lfs/';
 

@@ -47,7 +47,7 @@ export class Reports {
     const owner = this.#ownerFor(ownerName, at);
     mustFit(usage.account(owner.name), owner, leaf, bytes);
     const record: DeltaRecord = { seq: nextSeq(), owner: owner.name, leaf, bytes, at };
-    await writeBehind.now({ deltas: [record], owners: [owner] });
+    await writeBehind.writeFirst({ deltas: [record], owners: [owner] });
     const account = usage.open(owner);
     account.addDelta({ record, lapsesAt: clock.monotonic() + deltaLapseMs });
     this.#unsettled.add(owner.key);
@@ -77,7 +77,10 @@ export class Reports {
       seq: nextSeq(),
     };
     mustFit(usage.account(owner.name), owner, leaf, bytes - (usage.unit(id)?.bytes ?? 0));
-    await writeBehind.now({ owners: [owner], ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }) });
+    await writeBehind.writeFirst({
+      owners: [owner],
+      ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }),
+    });
     usage.open(owner);
     // Several reports of one unit may have been under way: the store took them in this order too.
     const known = usage.unit(id);

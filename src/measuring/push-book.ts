@@ -54,14 +54,14 @@ export class PushBook {
   /** By the names of their quarantines. */
   readonly #arriving = new Map<string, Arriving>();
   #settled: readonly SettledPush[] = [];
-  /** FoundQuarantines that have ended, which a look that began earlier may still show. */
+  /** Quarantines that have ended, which a look that began earlier may still show. */
   #ended: readonly { readonly key: string; readonly until: number }[] = [];
 
   get listed(): readonly ListedQuarantine[] {
     return this.#open.map(({ name, sample }) => ({ name, sample }));
   }
 
-  /** FoundQuarantines of which the daemon cannot tell what is in them now. */
+  /** Quarantines of which the daemon cannot tell what is in them now. */
   get unreadable(): readonly string[] {
     return this.#open
       .filter(({ isUnreadable, isPush, bytes }) => isUnreadable && (!isPush || bytes === null))

@@ -366,7 +366,7 @@ export class Pushes implements PushServices, UnitPushes {
     const bytes = watched.book.bytes(this.#clock.now());
     const more = bytes - watched.counted;
     watched.counted = bytes;
-    if (more !== 0 || located?.bytes === null) this.#options.ledger.walks.shift(unit, more, located);
+    if (more !== 0 || located?.bytes === null) this.#options.ledger.walks.adjustBytes(unit, more, located);
   }
 }
 

@@ -1,4 +1,4 @@
-/** OAuth2 sources, read and changed in a changes. */
+/** OAuth2 sources: read from documents, and changed in a transaction. */
 
 import { randomInt } from 'node:crypto';
 import type { ChangeSet, Snapshot, Transaction } from '../documents/index.ts';

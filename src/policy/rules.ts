@@ -1,4 +1,4 @@
-/** Rules: read, and changed in a changes. */
+/** Rules: read from documents, and changed in a transaction. */
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';

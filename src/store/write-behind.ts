@@ -78,7 +78,7 @@ export class WriteBehind {
    * Writes at once, before anything that waits, and in place of the same unit that waits; rejects as
    * `Store.write` does.
    */
-  async now(changes: Changes): Promise<void> {
+  async writeFirst(changes: Changes): Promise<void> {
     try {
       await this.#options.store.write(changes);
     } catch (error) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { type ChangeSet, DocumentStore } from '../../src/documents/index.ts';
+import { type ChangeSet, DocumentsInForce } from '../../src/documents/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
   addRuleToGroup,
@@ -189,7 +189,7 @@ function leave(model: Model, owner: number, groups: readonly string[]): undefine
 }
 
 /** The contents of a store, in the words of the model. */
-function seen(store: DocumentStore): unknown {
+function seen(store: DocumentsInForce): unknown {
   const policy = new Policy(store);
   return {
     rules: rulesIn(store),
@@ -226,7 +226,7 @@ t.test('any sequence of changes gives what plain lists would, kept and read agai
   fc.assert(
     fc.property(fc.array(fc.oneof(...Object.values(step)), { maxLength: 40 }), steps => {
       const kept = new Map<string, DocumentRecord>();
-      const store = new DocumentStore(kinds, []);
+      const store = new DocumentsInForce(kinds, []);
       const model: Model = { rules: [], groups: [], assigned: new Map() };
       for (const { does, means } of steps) {
         const changes = store.changeSet();
@@ -245,14 +245,14 @@ t.test('any sequence of changes gives what plain lists would, kept and read agai
         store.apply(changes);
         assert.deepEqual(seen(store), expected(model));
       }
-      assert.deepEqual(seen(new DocumentStore(kinds, [...kept.values()])), expected(model));
+      assert.deepEqual(seen(new DocumentsInForce(kinds, [...kept.values()])), expected(model));
     }),
     { numRuns: 300 },
   );
 });
 
 t.test('a draft shows its own changes, and the store none of them before they are applied', async t => {
-  const store = new DocumentStore(kinds, []);
+  const store = new DocumentsInForce(kinds, []);
   const changes = store.changeSet();
   t.ok(changes.isEmpty);
   createGroup(changes, { name: 'free', rules: [rule('total')] });
@@ -264,7 +264,7 @@ t.test('a draft shows its own changes, and the store none of them before they ar
 });
 
 t.test('a group with rules is created whole or not at all, and every fault is named', async t => {
-  const changes = new DocumentStore(kinds, []).changeSet();
+  const changes = new DocumentsInForce(kinds, []).changeSet();
   createRule(changes, rule('there', 5));
   const faulty = [
     { name: 'there', limitBytes: 99 },
@@ -289,10 +289,10 @@ t.test('a rule has a name, whole bytes and known subjects', async t => {
 
 t.test('a document that is none is damage of the store, and one of a later kind is left alone', async t => {
   const record = (kind: string, text: string) => [{ kind, key: 'k', text }];
-  t.throws(() => new DocumentStore(kinds, record('rule', '{"place":1,"limitBytes":-2,"subjects":[]}')), {
+  t.throws(() => new DocumentsInForce(kinds, record('rule', '{"place":1,"limitBytes":-2,"subjects":[]}')), {
     code: 'store_refused',
     message: /its rule k cannot be read/,
   });
-  t.throws(() => new DocumentStore(kinds, record('group', 'half a docu')), { code: 'store_refused' });
-  t.strictSame(rulesIn(new DocumentStore(kinds, record('webhook', 'anything'))), []);
+  t.throws(() => new DocumentsInForce(kinds, record('group', 'half a docu')), { code: 'store_refused' });
+  t.strictSame(rulesIn(new DocumentsInForce(kinds, record('webhook', 'anything'))), []);
 });

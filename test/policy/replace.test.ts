@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { ChangeSet, DocumentStore, type Snapshot } from '../../src/documents/index.ts';
+import { ChangeSet, DocumentsInForce, type Snapshot } from '../../src/documents/index.ts';
 import {
   assign,
   assignedGroups,
@@ -76,8 +76,8 @@ function seen(snapshot: Snapshot): Whole {
   };
 }
 
-function shelfWith(whole: Whole): DocumentStore {
-  const store = new DocumentStore(policyKinds, []);
+function shelfWith(whole: Whole): DocumentsInForce {
+  const store = new DocumentsInForce(policyKinds, []);
   const changes = store.changeSet();
   put(changes, whole);
   store.apply(changes);
@@ -185,7 +185,7 @@ t.test('rules alone are replaced without a look at groups, which lose those that
 });
 
 t.test('every fault is named by where it stands', async t => {
-  const changes = new ChangeSet(new DocumentStore(policyKinds, []));
+  const changes = new ChangeSet(new DocumentsInForce(policyKinds, []));
   createRule(changes, { name: 'there', limitBytes: 1, subjects: [] });
   const wrong = { name: 'there', limitBytes: -7, subjects: ['size:nope' as 'none'] }; // as JSON may well have it
   t.throws(

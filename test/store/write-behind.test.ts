@@ -168,11 +168,11 @@ t.test(
   async t => {
     const { store, writeBehind } = world(t);
     store.judge = away;
-    await t.rejects(writeBehind.now({ owners: [owner('alice')] }), { code: 'store_away' });
+    await t.rejects(writeBehind.writeFirst({ owners: [owner('alice')] }), { code: 'store_away' });
     t.match(writeBehind.away, { reason: 'no room' });
     writeBehind.note({ units: [unit('a')] });
     store.judge = () => {};
-    await writeBehind.now({ owners: [owner('bob')] });
+    await writeBehind.writeFirst({ owners: [owner('bob')] });
     while (writeBehind.away !== null) await new Promise(resolve => setImmediate(resolve));
     t.equal(await writeBehind.kept(), true);
     t.strictSame([...store.model.owners.keys()], ['bob'], 'what was refused is not written later');
@@ -187,7 +187,7 @@ t.test('what is written at once is not overwritten by the same unit that has wai
   writeBehind.note({ units: [unit('b', { bytes: 1 })] });
   t.equal(await writeBehind.kept(), false);
   store.judge = () => {};
-  await writeBehind.now({ units: [unit('a', { bytes: 2 })], goneUnits: ['b'] });
+  await writeBehind.writeFirst({ units: [unit('a', { bytes: 2 })], goneUnits: ['b'] });
   while (writeBehind.away !== null) await new Promise(resolve => setImmediate(resolve));
   t.equal(await writeBehind.kept(), true);
   t.strictSame([...store.model.units.values()], [unit('a', { bytes: 2 })]);
@@ -198,7 +198,7 @@ t.test('a report that no store could take does not make the store be away', asyn
   store.judge = () => {
     throw new SoftquotaError('invalid', 'nothing that can be kept');
   };
-  await t.rejects(writeBehind.now({ owners: [owner('alice')] }), { code: 'invalid' });
+  await t.rejects(writeBehind.writeFirst({ owners: [owner('alice')] }), { code: 'invalid' });
   t.equal(writeBehind.away, null);
 });
 

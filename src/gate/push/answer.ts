@@ -3,7 +3,7 @@
 import { type QuotaSettings, warning } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
 import type { Decided } from '../decided.ts';
-import { refusalText } from '../words.ts';
+import { refusalText } from '../refusal-text.ts';
 import type { PushPlace } from './place.ts';
 import type { PushAnswer } from './services.ts';
 

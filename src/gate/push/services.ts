@@ -30,7 +30,7 @@ export interface AllowedPush {
 /** The pushes under way. */
 export interface PushServices {
   /**
-   * Looks at the quarantine at `quarantinePath`, on a thread or by the git user's worker. Never rejects.
+   * Looks at the unit's quarantine of this name, on a thread or by the git user's worker. Never rejects.
    */
   look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook>;
   /** Counts a push from now on until a walk that began after its end; in place of an earlier one of this name. */

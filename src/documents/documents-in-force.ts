@@ -7,7 +7,7 @@ import { printable } from '../text/index.ts';
 import { ChangeSet, type DocumentsByKind, documentsOf, type Snapshot } from './change-set.ts';
 import type { Durability, Kind } from './kind.ts';
 
-export class DocumentStore implements Snapshot {
+export class DocumentsInForce implements Snapshot {
   /** By name. */
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
   readonly #documents: DocumentsByKind = new Map();
