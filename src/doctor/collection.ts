@@ -3,7 +3,6 @@
  * that runs from time to time. There, what was deleted is never freed.
  */
 
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeOf } from '../accounts.ts';
 import { makeFinding } from '../health/index.ts';
@@ -13,7 +12,7 @@ import type { Finding } from '../wire/index.ts';
 import type { CheckResult } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';
-import { beginningOf } from './paths.ts';
+import { beginningOf, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
 /** Files and directories of this host that say what git does there, and what runs from time to time. */
@@ -109,7 +108,7 @@ function collectsByCron(file: string | null): boolean {
 
 /** Tells whether something that runs from time to time names git's gc or its maintenance. */
 function isScheduled({ schedules }: CollectionPlaces): boolean {
-  const files = schedules.flatMap(place => [place, ...namesIn(place).map(name => join(place, name))]);
+  const files = schedules.flatMap(place => [place, ...filesBelow(place, 0)]);
   return files
     .slice(0, mostScheduled)
     .some(file => beginningOf(file, { mostBytes }).split('\n').some(collects));
@@ -119,12 +118,4 @@ function collects(line: string): boolean {
   if (line.trimStart().startsWith('#')) return false;
   const words = line.split(/\W+/);
   return words.includes('git') && ['gc', 'maintenance', 'repack'].some(word => words.includes(word));
-}
-
-function namesIn(place: string): readonly string[] {
-  try {
-    return readdirSync(place).sort();
-  } catch {
-    return []; // a file, or nothing, or not for this user
-  }
 }

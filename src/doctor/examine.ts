@@ -23,12 +23,8 @@ import { checkSockets } from './sockets.ts';
 import { checkSpace } from './space.ts';
 import { checkUnmanaged } from './unmanaged.ts';
 
-export interface Examination {
-  /** The findings; those that are wrong come first. */
-  readonly findings: readonly Finding[];
-  /** The things that were looked at. */
-  readonly checked: readonly string[];
-}
+/** The findings that are wrong come first. */
+export type Examination = Required<Omit<CheckResult, 'missed'>>;
 
 /** Changes nothing, and asks nothing but what is on this host and its daemon. */
 export async function examine({ loaded, clients, context }: Loaded): Promise<Examination> {

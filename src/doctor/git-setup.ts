@@ -3,8 +3,7 @@
  * what other programs' configurations name of softquota is there.
  */
 
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { homeOf, userWords } from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
@@ -12,7 +11,7 @@ import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { CheckResult } from './check-result.ts';
 import type { HostContext } from './installation.ts';
-import { beginningOf } from './paths.ts';
+import { beginningOf, filesBelow } from './paths.ts';
 import { type HookUser, mayAskFor } from './rights.ts';
 
 /** Configuration files of programs that run git: sshd, fcgiwrap, nginx, Apache, and services of systemd. */
@@ -86,16 +85,4 @@ function missing(where: string, path: string): Finding {
   const mend =
     'write /usr/lib/softquota/hooks/receive-pack, where every installation has it; then restart the program';
   return makeFinding('named_missing', message, mend);
-}
-
-function filesBelow(place: string, depth: number): readonly string[] {
-  try {
-    return readdirSync(place, { withFileTypes: true }).flatMap(entry => {
-      const path = join(place, entry.name);
-      if (!entry.isDirectory()) return [path];
-      return depth === 0 ? [] : filesBelow(path, depth - 1);
-    });
-  } catch {
-    return []; // there is none, or not for this user
-  }
 }

@@ -1,7 +1,7 @@
 /** Looking at places on the disk that may have several names, be gone, or be closed to this user. */
 
-import { realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { encodePath } from '../layout/index.ts';
 
@@ -38,5 +38,18 @@ export function beginningOf(
     return found.kind === 'file' ? found.bytes.toString('latin1') : '';
   } catch {
     return ''; // not for this user
+  }
+}
+
+/** The paths of the files in a directory, and in so many levels of directories below it. */
+export function filesBelow(place: string, depth: number): readonly string[] {
+  try {
+    return readdirSync(place, { withFileTypes: true }).flatMap(entry => {
+      const path = join(place, entry.name);
+      if (!entry.isDirectory()) return [path];
+      return depth === 0 ? [] : filesBelow(path, depth - 1);
+    });
+  } catch {
+    return []; // there is none, or not for this user
   }
 }

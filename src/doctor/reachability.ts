@@ -10,7 +10,6 @@ import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { CheckResult } from './check-result.ts';
 import type { RunHook } from './hooks.ts';
-import type { Right } from './impersonator.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';
 import type { Repository } from './repositories.ts';
@@ -20,12 +19,6 @@ import { groupWriters } from './survey/writers.ts';
 /** Each is asked for by a process of its own, and so many of them run at a time. */
 const mostUsers = 100;
 const atATime = 8;
-
-interface Target {
-  readonly code: 'gate_blocked' | 'hook_blocked';
-  readonly path: string;
-  readonly right: Right;
-}
 
 /**
  * Checks that the socket can be reached by the owners of repositories, and by those who may write them as
@@ -44,29 +37,24 @@ export async function checkReachability(
   ];
   const all = [...new Map(users.map(user => [user.uid, user])).values()];
   const asked = all.filter(user => mayAskFor(context.uid, user)).slice(0, mostUsers);
-  const found: { readonly block: Blocked; readonly code: Target['code'] | undefined }[] = [];
+  const found: Blocked[] = [];
   for (let at = 0; at < asked.length; at += atATime) {
-    const some = asked.slice(at, at + atATime);
-    const blocks = await Promise.all(some.map(blocksOf));
+    const blocks = await Promise.all(asked.slice(at, at + atATime).map(blocksOf));
     found.push(...blocks.flat());
   }
 
-  async function blocksOf(user: HookUser) {
-    const targets: Target[] = [
-      { code: 'gate_blocked', path: socket, right: 'write' },
-      ...hooks
-        .filter(hook => hook.user.uid === user.uid)
-        .map(({ path }): Target => ({ code: 'hook_blocked', path, right: 'execute' })),
-    ];
-    const blocked = await blockedFor(user, targets);
-    return blocked.map(block => ({ block, code: targets.find(({ path }) => path === block.target)?.code }));
+  function blocksOf(user: HookUser): Promise<readonly Blocked[]> {
+    const own = hooks.filter(hook => hook.user.uid === user.uid);
+    return blockedFor(user, [
+      { path: socket, right: 'write' },
+      ...own.map(({ path }) => ({ path, right: 'execute' as const })),
+    ]);
   }
   const told = new Map<string, Finding>();
-  for (const { block, code } of found) {
-    if (code === undefined) continue;
-    const finding = blockFinding(installation, code, block);
+  for (const block of found) {
+    const finding = blockFinding(installation, block);
     // One mend opens the path for all users, unless it names a user.
-    const key = `${code} ${block.at} ${finding.mend}`;
+    const key = `${finding.code} ${block.at} ${finding.mend}`;
     if (!told.has(key)) told.set(key, finding);
   }
   const missed = all.filter(user => !mayAskFor(context.uid, user)).map(({ uid }) => userWords(uid));
@@ -81,11 +69,11 @@ export async function checkReachability(
   };
 }
 
-function blockFinding(installation: Installation, code: Target['code'], block: Blocked): Finding {
+function blockFinding(installation: Installation, block: Blocked): Finding {
   const because = block.at === block.target ? '' : `, on the way to ${printable(block.target)}`;
-  const isSocket = code === 'gate_blocked' && block.at === block.target;
-  const mend = isSocket ? socketMend(installation, block) : grant(block);
-  return makeFinding(code, `${blockedWords(block)}${because}`, mend);
+  const isGate = block.target === installation.loaded.config.server.socket;
+  const mend = isGate && because === '' ? socketMend(installation, block) : grant(block);
+  return makeFinding(isGate ? 'gate_blocked' : 'hook_blocked', `${blockedWords(block)}${because}`, mend);
 }
 
 /** Gives a command whose effect outlasts a restart, at which the daemon makes its socket again. */

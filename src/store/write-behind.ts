@@ -71,7 +71,7 @@ export class WriteBehind {
       this.#options.log.error({ err: this.#away.current?.reason }, message);
     }
     if (changes.events !== undefined) this.#isFull = isFull;
-    this.#next ??= this.#writeNext();
+    if (this.#pending.size > 0) this.#next ??= this.#writeNext();
   }
 
   /**
