@@ -5,6 +5,7 @@
  */
 
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { Config } from '../config/index.ts';
 import { type ErrorCode, isErrorCode, messageOf, SoftquotaError, systemCode } from '../errors.ts';
 
@@ -191,9 +192,12 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Daemon
 
   const ask = async <Json>(call: ApiCall): Promise<Answered<Json>> => {
     const response = await send(call);
-    const text = (await collected(response, shown)).toString();
+    // It may break off, or nothing more may come.
+    const body = await text(response).catch((error: unknown) => {
+      throw unreachable(error, shown);
+    });
     const status = response.statusCode ?? 0;
-    const json = status === 204 ? undefined : jsonOf(text, shown);
+    const json = status === 204 ? undefined : jsonOf(body, shown);
     // The daemon's own answer, whose type its route has.
     return { status, headers: response.headers, json: json as Json };
   };
@@ -202,27 +206,12 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Daemon
     const { status, json } = await ask<Json>(call);
     if (status < 300) return json;
     throw new SoftquotaError(
-      codeIn(json) ?? codeOf(status),
+      codeIn(json) ?? codes[status] ?? (status < 500 ? 'invalid' : 'not_ready'),
       messageIn(json) ?? `the daemon answered with status ${status}`,
     );
   };
 
   return { ask, get };
-}
-
-async function collected(response: IncomingMessage, shown: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of told(response, shown)) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks);
-}
-
-/** Reads an answer to its end; throws `unreachable` where it breaks off, or where nothing more comes. */
-async function* told(response: IncomingMessage, shown: string): AsyncGenerator<string | Buffer> {
-  try {
-    yield* response;
-  } catch (error) {
-    throw unreachable(error, shown);
-  }
 }
 
 function jsonOf(text: string, shown: string): unknown {
@@ -233,25 +222,15 @@ function jsonOf(text: string, shown: string): unknown {
   }
 }
 
-/** The code of an answer that carries none, such as a proxy's. */
-function codeOf(status: number): ErrorCode {
-  switch (status) {
-    case 401:
-      return 'unauthenticated';
-    case 403:
-      return 'not_permitted';
-    case 404:
-      return 'not_found';
-    case 409:
-      return 'conflict';
-    case 429:
-      return 'slowed';
-    case 500:
-      return 'internal';
-    default:
-      return status < 500 ? 'invalid' : 'not_ready';
-  }
-}
+/** The codes of answers that carry none, such as a proxy's. */
+const codes: Readonly<Record<number, ErrorCode>> = {
+  401: 'unauthenticated',
+  403: 'not_permitted',
+  404: 'not_found',
+  409: 'conflict',
+  429: 'slowed',
+  500: 'internal',
+};
 
 /** A name as one step of a path; throws `usage` for what could be taken for another path. */
 export function pathStep(name: string): string {

@@ -1,10 +1,10 @@
 /** `softquota events`: what happened, newest first. */
 
 import { Option } from 'commander';
-import { type Event, eventKinds } from '../overview/index.ts';
+import { type Event, eventKinds, type RequestEvent } from '../overview/index.ts';
+import { counted, formatBytes, formatUse } from '../text/index.ts';
 import { apiCommand } from './api-command.ts';
 import { withQuery } from './client.ts';
-import { eventWords } from './event-words.ts';
 import { formatTime } from './output.ts';
 import { countOf } from './settings.ts';
 import { table } from './table.ts';
@@ -38,3 +38,81 @@ export const addEvents = apiCommand<readonly Event[], EventsOptions>({
           ['EVENT', eventWords],
         ]),
 });
+
+type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;
+
+function eventWords(event: Event): string {
+  switch (event.kind) {
+    case 'refusal':
+      return refusalWords(event);
+    case 'threshold':
+      return `${levelWords(event)}: ${useWords(event)}`;
+    case 'grace':
+      return `${graceWords(event)}: ${useWords(event)}`;
+    case 'policy':
+      return `${changeWords(event)}, by ${authorWords(event.by)}`;
+    case 'sign-in':
+      return `signed in with ${event.source.name}`;
+    case 'request':
+      return `${requestWords[event.action]}: ${spaceWords(event)}, by ${authorWords(event.by)}`;
+    case 'allowance':
+      return `${event.action === 'granted' ? 'allowance given' : 'allowance ended'}: ${spaceWords(event)}, by ${authorWords(event.by)}`;
+    case 'reclaim':
+      return event.fault === null
+        ? `freed ${formatBytes(Math.max(0, event.freed))} in ${event.repository}`
+        : `not collected: ${event.repository}: ${event.fault}`;
+  }
+}
+
+const requestWords: Readonly<Record<RequestEvent['action'], string>> = {
+  asked: 'more space requested',
+  granted: 'request granted',
+  declined: 'request declined',
+  withdrawn: 'request withdrawn',
+};
+
+function refusalWords({ mode, subject, count, actor, others, ...use }: Of<'refusal'>): string {
+  const verdict = mode === 'report' ? 'would be refused' : 'refused';
+  const who = actor === null ? '' : ` by ${actor}`;
+  const several = others ? ', several owners or users' : '';
+  return `${verdict}: ${subject}, ${counted(count, 'time', 'times')}${who}${several}; ${useWords(use)}`;
+}
+
+interface Ruling {
+  readonly used: number | null;
+  readonly limit: number | null;
+  readonly group: string | null;
+  readonly rule: string | null;
+}
+
+function useWords({ used, limit, group, rule }: Ruling): string {
+  if (used === null || limit === null) return 'no rule covers it';
+  const use = formatUse(used, limit);
+  const decider = rule === null ? '' : `, rule ${rule} of group ${group}`;
+  return `${use.used} of ${use.limit}${decider}`;
+}
+
+function levelWords({ direction, from, to }: Of<'threshold'>): string {
+  const words = (level: number | 'limit' | null): string => (level === 'limit' ? 'the limit' : `${level} %`);
+  return direction === 'up' ? `reached ${words(to)}` : `back below ${words(from)}`;
+}
+
+function graceWords({ ended_by: endedBy, mode }: Of<'grace'>): string {
+  const why = endedBy === 'time' ? 'the grace ended' : 'over what the grace allows';
+  return `${why}, ${mode === 'report' ? 'would be refused' : 'refused'} from now on`;
+}
+
+function changeWords({ action, what, name, owner }: Of<'policy'>): string {
+  if (what === 'assignment') return `edited the groups of ${name}`;
+  const named = name === null ? '' : ` ${name}`;
+  return `${action} ${what}${named}${owner === null || owner === name ? '' : ` of ${owner}`}`;
+}
+
+function spaceWords({ bytes, until }: { readonly bytes: number; readonly until: string | null }): string {
+  return until === null ? formatBytes(bytes) : `${formatBytes(bytes)} until ${formatTime(until)}`;
+}
+
+function authorWords(by: Of<'policy'>['by']): string {
+  if (by === null) return 'softquota';
+  return by.name ?? "the host's administrator";
+}

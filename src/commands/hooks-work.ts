@@ -15,8 +15,7 @@ import {
   hooksStatus,
   installGlobally,
   installHooks,
-  parseLastFor,
-  parseOnError,
+  parsePolicies,
   programFolders,
   removeForgeTemplates,
   removeHooks,
@@ -63,15 +62,14 @@ async function install(roots: readonly string[], options: InstallTaskOptions, no
   if (options.gitlab !== undefined) global.push(await installGlobally(options.gitlab, 'gitlab', wanted));
   if (options.hooksPath !== undefined) global.push(await installGlobally(options.hooksPath, 'git', wanted));
   const programs = options.programs === undefined ? [] : await writePrograms(options.programs, wanted);
-  const known = options.gitolite === undefined ? await emptyForges(roots) : [];
   const hasOther = global.length > 0 || programs.length > 0;
   const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
-  const target =
-    known.length > 0 || isNothing ? { repositories: [] } : await targetOf('install', roots, options, note);
+  const target = isNothing ? { repositories: [] } : await targetOf('install', roots, options, note);
   const gitolite = 'gitolite' in target ? await distributeHooks(target.gitolite, wanted) : null;
   const repositories = gitolite?.repositories ?? (await installHooks(target.repositories, wanted));
   const places = roots.map(root => resolve(root));
-  const forges = await writeForgeTemplates(places, repositories, wanted, known);
+  const areForges = repositories.length === 0;
+  const forges = await writeForgeTemplates(places, repositories, wanted, areForges);
   const isDone = repositories.every(isReached) && forges.every(({ fault }) => fault === null);
   return {
     output: installOutput(
@@ -83,12 +81,11 @@ async function install(roots: readonly string[], options: InstallTaskOptions, no
 }
 
 async function settingsFrom(options: InstallTaskOptions, note: Note): Promise<WantedSettings> {
-  const { socket, client, onError, lastFor } = options;
+  const { socket, client } = options;
   return {
     socket: socket === undefined ? configFrom(options, note).server.socket : resolve(socket),
     client: await chosenClient(client),
-    ...(onError !== undefined && { onError: parseOnError(onError) }),
-    ...(lastFor !== undefined && { lastFor: parseLastFor(lastFor) }),
+    ...parsePolicies(options),
   };
 }
 
@@ -109,12 +106,10 @@ async function chosenClient(name: string | undefined): Promise<WantedSettings['c
   );
 }
 
-/** The roots if they have no repository yet, and are those of Gitea or Forgejo; else none. */
-async function emptyForges(roots: readonly string[]): Promise<readonly string[]> {
-  const places = roots.map(root => resolve(root));
-  if (places.length === 0 || (await findRepositories(places)).repositories.length > 0) return [];
-  const surveys = await Promise.all(places.map(place => survey(place).catch(() => null)));
-  return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo') ? places : [];
+/** Tells whether the roots, which have no repository yet, are those of Gitea or Forgejo. */
+async function areNewForges(roots: readonly string[]): Promise<boolean> {
+  const surveys = await Promise.all(roots.map(root => survey(root).catch(() => null)));
+  return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo');
 }
 
 async function status(roots: readonly string[], options: ConfigOption & TargetOptions, note: Note): Done {
@@ -173,7 +168,8 @@ async function found(
   roots: readonly string[],
   note: Note,
 ): Promise<readonly string[]> {
-  const { repositories, workingCopies, unread } = await findRepositories(roots.map(root => resolve(root)));
+  const places = roots.map(root => resolve(root));
+  const { repositories, workingCopies, unread } = await findRepositories(places);
   for (const { path, reason } of unread) note(printable(`${path}: ${reason}`));
   for (const path of workingCopies.slice(0, mostNamed))
     note(
@@ -183,6 +179,6 @@ async function found(
     );
   if (workingCopies.length > mostNamed)
     note(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
-  if (repositories.length > 0) return repositories;
+  if (repositories.length > 0 || (act === 'install' && (await areNewForges(places)))) return repositories;
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
 }

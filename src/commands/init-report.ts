@@ -86,33 +86,97 @@ const names: Readonly<Record<RecognisedLayout, string>> = {
 };
 
 export function initText(report: InitReport): string {
-  const { config, evidence, advice, layout, root, next, mode } = report;
-  return [
-    escapedLines([
+  const { config, evidence, advice, layout, root, next, mode, scan } = report;
+  const blocks = [
+    [
       `Found ${names[layout]} in ${root}:`,
       ...evidence.map(each => `- ${each}`),
       ...advice.map(each => `! ${each}`),
-    ]),
-    forgeText(report.forge, next.forge),
+    ],
+    forgeLines(report),
     // Repositories without an owner are listed below, once and not for each.
-    `${scanSummary({ ...report.scan, faults: { first: [], count: 0 } })}\n${owners(report)}`,
-    escapedLines(limit(report)),
-    unattributed(report),
-    escapedLines([
+    linesOf(scanSummary({ ...scan, faults: { first: [], count: 0 } })),
+    ownerLines(report),
+    [limitLine(report)],
+    unattributedLines(report),
+    [
       `Written: ${config}. ${mode === 'report' ? 'Nothing is refused while it has MODE = report.' : 'It has MODE = enforce.'}`,
       '',
-      `Start the daemon (as a service: systemctl start softquota):`,
+      'Start the daemon (as a service: systemctl start softquota):',
       `    ${next.start}`,
       ...workerLines(report),
       ...memberLines(next),
       ...(mode === 'report' ? enforcing(next) : []),
-    ]),
-  ]
-    .filter(block => block !== '')
+    ],
+  ];
+  return blocks
+    .filter(block => block.length > 0)
+    .map(escapedLines)
     .join('\n');
 }
 
-function workerLines({ worker, next }: InitReport): string[] {
+function linesOf(text: string): readonly string[] {
+  return text.trimEnd().split('\n');
+}
+
+/** Empty without a forge. */
+function forgeLines({ forge, next }: InitReport): readonly string[] {
+  if (forge === null) return [];
+  const { config, fault, rights, unowned } = forge;
+  return [
+    ...(config === null ? [] : [`The forge's configuration: ${config}`]),
+    ...(fault === null
+      ? [`${databaseWords(forge)}: the owners' LFS objects, attachments, artifacts and packages count.`]
+      : [
+          `! The forge's database is not read, so LFS objects, attachments, artifacts and packages do not count: ${fault.message}`,
+          `  To fix it: ${fault.mend}`,
+        ]),
+    ...(next.forge === null ? [] : ['  Then:', `    ${next.forge}`]),
+    ...rights.flatMap(({ message, mend }) => [`! ${message}`, `  To fix it: ${mend}`]),
+    ...unowned.map(
+      ({ reason, count, bytes }) =>
+        `- ${formatBytes(bytes)} belong to nobody: ${formatCount(count)} ${reasonWords[reason] ?? reason}`,
+    ),
+  ];
+}
+
+function ownerLines({ owners: count, largest }: InitReport): readonly string[] {
+  if (largest.length === 0) return ['No owner stores anything yet.'];
+  const more = count - largest.length;
+  const rest = more > 0 ? [`… and ${counted(more, 'smaller owner', 'smaller owners')}.`] : [];
+  return [...linesOf(ownersTable(largest)), ...rest];
+}
+
+function limitLine({ owners: count, proposal: { total, refused, given } }: InitReport): string {
+  const limit = `${given ? 'Limit' : 'Suggested limit'}: TOTAL = ${total}`;
+  const all = counted(count, 'owner', 'owners');
+  if (refused.length === 0) return `${limit} (none of ${all} is over it today).`;
+  const who = refused.map(({ name, used }) => `${name} (${formatBytes(used)})`).join(', ');
+  return `${limit} (${refused.length} of ${all} ${refused.length === 1 ? 'is' : 'are'} over it today: ${who}).`;
+}
+
+function unattributedLines({ forge, unattributed }: InitReport): readonly string[] {
+  const { repositories, such, stores } = unattributed;
+  const without =
+    repositories === 1
+      ? `${such.join()} has no owner, so it is not counted.`
+      : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they are not counted.`;
+  const about =
+    forge !== null && forge.fault === null
+      ? 'This data belongs to nobody:'
+      : 'The owners of this data cannot be found on the disk, so it is not measured. A program that knows the owners can report it (POST /v1/units, docs/gate.md):';
+  const rows = table(stores, [
+    ['WHAT', store => store.what],
+    ['SIZE', ({ whole, bytes }) => `${whole ? '' : 'at least '}${formatBytes(bytes)}`, 'right'],
+    ['WHERE', store => store.path],
+  ]);
+  return [
+    ...(repositories === 0 ? [] : [without]),
+    ...(stores.length === 0 ? [] : [about, ...linesOf(rows)]),
+  ];
+}
+
+function workerLines({ worker, next }: InitReport): readonly string[] {
   if (worker === null || next.worker === null) return [];
   return [
     `Then start the worker, which runs as ${worker.user} and measures what was deleted:`,
@@ -121,7 +185,7 @@ function workerLines({ worker, next }: InitReport): string[] {
   ];
 }
 
-function memberLines({ members }: InitReport['next']): string[] {
+function memberLines({ members }: InitReport['next']): readonly string[] {
   if (members === null) return [];
   return [
     'These users may write the repositories, and have to be in the group softquota, so that their pushes can be checked (and so does everybody who comes later):',
@@ -129,71 +193,13 @@ function memberLines({ members }: InitReport['next']): string[] {
   ];
 }
 
-function enforcing({ look, hooks, enforce }: InitReport['next']): string[] {
+function enforcing({ look, hooks, enforce }: InitReport['next']): readonly string[] {
   return [
     `Then check the figures${hooks === null ? '' : ', install the hooks'} and, when the figures are as expected, enforce the limit and send SIGHUP to the daemon (as a service: systemctl reload softquota):`,
     `    ${look}`,
     ...(hooks === null ? [] : [`    ${hooks}`]),
     `    ${enforce}`,
   ];
-}
-
-function owners({ owners: count, largest }: InitReport): string {
-  if (largest.length === 0) return 'No owner stores anything yet.\n';
-  const more = count - largest.length;
-  return `${ownersTable(largest)}${more > 0 ? `… and ${counted(more, 'smaller owner', 'smaller owners')}.\n` : ''}`;
-}
-
-function limit({ owners: count, proposal: { total, refused, given } }: InitReport): string[] {
-  const what = given ? 'Limit' : 'Suggested limit';
-  const who = refused.map(({ name, used }) => `${name} (${formatBytes(used)})`).join(', ');
-  if (refused.length === 0)
-    return [`${what}: TOTAL = ${total} (none of ${counted(count, 'owner', 'owners')} is over it today).`];
-  return [
-    `${what}: TOTAL = ${total} (${refused.length} of ${counted(count, 'owner', 'owners')} ${refused.length === 1 ? 'is' : 'are'} over it today: ${who}).`,
-  ];
-}
-
-function unattributed({ forge, unattributed: { repositories, such, stores } }: InitReport): string {
-  const without =
-    repositories === 0
-      ? ''
-      : escapedLines([
-          repositories === 1
-            ? `${such.join()} has no owner, so it is not counted.`
-            : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they are not counted.`,
-        ]);
-  if (stores.length === 0) return without;
-  const rowsText = table(stores, [
-    ['WHAT', store => store.what],
-    ['SIZE', ({ whole, bytes }) => `${whole ? '' : 'at least '}${formatBytes(bytes)}`, 'right'],
-    ['WHERE', store => store.path],
-  ]);
-  if (forge !== null && forge.fault === null) return `${without}This data belongs to nobody:\n${rowsText}`;
-  return `${without}The owners of this data cannot be found on the disk, so it is not measured. A program that knows the owners can report it (POST /v1/units, docs/gate.md):
-${rowsText}`;
-}
-
-/** Whole lines; empty without a forge. `enable`: the command that has the database read once it can be. */
-function forgeText(forge: ForgeReport | null, enable: string | null): string {
-  if (forge === null) return '';
-  const { config, fault, rights, unowned } = forge;
-  const texts = [
-    ...(config === null ? [] : [`The forge's configuration: ${config}`]),
-    ...(fault === null
-      ? [`${databaseWords(forge)}: the owners' LFS objects, attachments, artifacts and packages count.`]
-      : [
-          `! The forge's database is not read, so LFS objects, attachments, artifacts and packages do not count: ${fault.message}`,
-          `  To fix it: ${fault.mend}`,
-        ]),
-    ...(enable === null ? [] : ['  Then:', `    ${enable}`]),
-    ...rights.flatMap(({ message, mend }) => [`! ${message}`, `  To fix it: ${mend}`]),
-    ...unowned.map(
-      ({ reason, count, bytes }) =>
-        `- ${formatBytes(bytes)} belong to nobody: ${formatCount(count)} ${reasonWords[reason] ?? reason}`,
-    ),
-  ];
-  return escapedLines(texts);
 }
 
 /** Null if app.ini has `[forge]` already. */

@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, printable } from '../text/index.ts';
-import type { LintFault, NewWholePolicy } from '../wire/index.ts';
+import type { LintFault, NewWholePolicy, Simulation } from '../wire/index.ts';
+import { apiCommand } from './api-command.ts';
 import { writeWhole } from './files.ts';
 import { Forgejo, type ForgejoOption } from './forgejo.ts';
 import { printJson } from './output.ts';
@@ -105,21 +106,21 @@ export function addPolicy(program: Command, exit: Exit): void {
       exit(faults.length === 0 ? exitCodes.done : exitCodes.refused);
     });
 
-  withCommonOptions(policy.command('simulate'))
-    .summary('show whom a policy would refuse or allow')
-    .description(
-      'Shows the owners who would be newly refused or allowed by the policy in a file, and possible mistakes in it. ' +
-        'Nothing is changed. Parts that the file leaves out stay the same. It can also have settings of app.ini to try:\n\n' +
-        '  {"settings": {"total": "10G", "default_groups": ["free"],\n' +
-        '                "refuse_when": "reached", "uncovered": "deny"}}',
-    )
-    .argument('<file>', `${fileHelp}. Limits are bytes, or sizes such as "10G"`)
-    .action(async (file: string, options: CommonOptions) => {
-      const told = await simulatedPolicy(clientFrom(options), draftOf(readPolicyFile(file)));
-      if (options.json === true) printJson(told);
-      else print(`${simulationText(told)}${told.lint.length === 0 ? '' : `\n${faultsText(told.lint)}`}`);
-    });
+  addSimulate(policy, exit);
 }
+
+const addSimulate = apiCommand<Simulation>({
+  words: 'simulate <file>',
+  summary: 'show whom a policy would refuse or allow',
+  description:
+    'Shows the owners who would be newly refused or allowed by the policy in a file, and possible mistakes in it. ' +
+    'Nothing is changed. Parts that the file leaves out stay the same. It can also have settings of app.ini to try:\n\n' +
+    '  {"settings": {"total": "10G", "default_groups": ["free"],\n' +
+    '                "refuse_when": "reached", "uncovered": "deny"}}',
+  arguments: [`${fileHelp}. Limits are bytes, or sizes such as "10G"`],
+  ask: (client, _, file: string) => simulatedPolicy(client, draftOf(readPolicyFile(file))),
+  text: told => `${simulationText(told)}${told.lint.length === 0 ? '' : `\n${faultsText(told.lint)}`}`,
+});
 
 /** Throws `usage` where both or neither of a file and a server are named. */
 async function importable(file: string | undefined, options: ForgejoOption): Promise<NewWholePolicy> {

@@ -2,13 +2,17 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import type { SpaceAnswer } from '../wire/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
+import type { RepositorySpace, SpaceAnswer, SpaceReport } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, withQuery } from './client.ts';
+import { escapedLines, formatTime } from './output.ts';
 import { tellNote } from './streams.ts';
-import { reportText, repositoriesText } from './why-text.ts';
+import { table } from './table.ts';
+import { garbageLines } from './usage.ts';
 
 const askAgainMs = 300;
+const shownCommands = 3;
 
 export const addWhy = apiCommand<SpaceAnswer>({
   words: 'why <owner[/repository]>',
@@ -45,4 +49,111 @@ async function spaceOf(client: DaemonClient, owner: string, repository: string):
     if (found.state !== 'running') return found;
     await delay(askAgainMs);
   }
+}
+
+/** An owner's repositories, as whole lines. */
+function repositoriesText({
+  owner,
+  stored_bytes: stored,
+  unreachable_bytes: unreachable,
+  repositories,
+  garbage,
+}: SpaceAnswer): string {
+  const sum = `${printable(owner)} stores ${formatBytes(stored)} in repositories; ${formatBytes(unreachable)} of it is unreachable.`;
+  const head = [sum, ...garbageLines({ garbage })].map(line => `${line}\n`).join('');
+  if (repositories.length === 0) return head;
+  const shown = table(repositories, [
+    ['REPOSITORY', each => each.name],
+    ['STORED', each => formatBytes(each.stored_bytes), 'right'],
+    [
+      'UNREACHABLE',
+      each => (each.unreachable_bytes === null ? '-' : formatBytes(each.unreachable_bytes)),
+      'right',
+    ],
+    ['MEASURED', each => each.fault ?? formatTime(each.measured_at)],
+  ]);
+  return `${head}\n${shown}`;
+}
+
+/** One repository, as whole lines. */
+function reportText({ repositories, report, reported_at: at, state }: SpaceAnswer): string {
+  const [repository] = repositories;
+  if (repository === undefined || report === null) return '';
+  const parts = [
+    headText(repository, report),
+    ...(state === 'done' ? [] : [`The figures are those of ${formatTime(at)}.\n`]),
+    pathsText(report),
+    refsText(report),
+    namespacesText(report),
+    lfsText(report),
+    ...(report.cut ? ['There was not enough time to examine everything.\n'] : []),
+  ];
+  return parts.filter(part => part !== '').join('\n');
+}
+
+function headText({ name, stored_bytes: stored }: RepositorySpace, report: SpaceReport): string {
+  return escapedLines([
+    `${name} takes ${formatBytes(stored)}: ${formatBytes(report.reachable_bytes)} reachable, ${formatBytes(report.unreachable_bytes)} unreachable.`,
+    ...(report.unreachable_bytes > 0
+      ? ['What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.']
+      : []),
+    ...(report.kept_bytes > 0 ? [`.keep files hold packs of ${formatBytes(report.kept_bytes)}.`] : []),
+    ...(report.leftover_bytes > 0
+      ? [`Leftovers of broken pushes and collections take ${formatBytes(report.leftover_bytes)}.`]
+      : []),
+  ]);
+}
+
+function pathsText({ paths }: SpaceReport): string {
+  if (paths.length === 0) return '';
+  const shown = table(paths, [
+    [
+      'FILE, OVER ALL VERSIONS',
+      ({ path, other_names: others }) => (others.length === 0 ? path : `${path} (also ${others.join(', ')})`),
+    ],
+    ['VERSIONS', ({ versions }) => formatCount(versions), 'right'],
+    ['STILL THERE', path => (path.in_default_branch ? 'yes' : 'no')],
+    ['FREES', ({ frees }) => formatBytes(frees), 'right'],
+  ]);
+  return `${shown}${advice(
+    'To remove a file from all of the history, in a fresh clone:',
+    paths.map(({ commands }) => commands),
+  )}`;
+}
+
+function refsText({ refs }: SpaceReport): string {
+  if (refs.length === 0) return '';
+  const shown = table(refs, [
+    ['REF, WHAT IT ALONE HOLDS', ref => (ref.default_branch ? `${ref.name} (default branch)` : ref.name)],
+    ['COMMITS', ref => formatCount(ref.commits), 'right'],
+    ['FREES', ref => formatBytes(ref.frees), 'right'],
+  ]);
+  return `${shown}${advice(
+    'To delete a ref:',
+    refs.map(({ commands }) => commands),
+  )}`;
+}
+
+/** The lines to copy of the first ones; all of them are in the JSON. */
+function advice(words: string, all: readonly (readonly string[])[]): string {
+  const lines = all.filter(commands => commands.length > 0).slice(0, shownCommands);
+  if (lines.length === 0) return '';
+  return `${[words, ...new Set(lines.flatMap(([first = '']) => [`  ${first}`])), ...new Set(lines.flatMap(([, ...rest]) => rest.map(line => `  ${line}`)))].join('\n')}\n`;
+}
+
+function namespacesText({ namespaces }: SpaceReport): string {
+  return namespaces
+    .map(({ name, refs, bytes }) => {
+      const what = name === 'reflogs' ? 'Reflogs' : `${counted(refs, 'ref', 'refs')} in ${printable(name)}`;
+      return `${what} alone ${name !== 'reflogs' && refs === 1 ? 'holds' : 'hold'} ${formatBytes(bytes)}.\n`;
+    })
+    .join('');
+}
+
+function lfsText({ lfs }: SpaceReport): string {
+  if (lfs === null || lfs.count === 0) return '';
+  const first = lfs.largest
+    .slice(0, shownCommands)
+    .map(({ oid, bytes }) => `  ${oid} ${formatBytes(bytes)}\n`);
+  return `${counted(lfs.count, 'LFS object', 'LFS objects')} of ${formatBytes(lfs.bytes)} ${lfs.count === 1 ? 'belongs' : 'belong'} to no file of any version:\n${first.join('')}softquota never deletes them, and git lfs prune frees only clones: an administrator deletes them in the LFS store, or has the forge do it.\n`;
 }

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { findClient, Guard, parseLastFor, parseOnError, type WorkerOptions } from '../git/index.ts';
+import { findClient, parsePolicies, type WorkerOptions } from '../git/index.ts';
 import { keepHeapSmall } from '../heap.ts';
 import type { Log } from '../log.ts';
 import { type ConfigOption, configFrom, type Exit, withConfigOption } from './settings.ts';
@@ -52,7 +52,7 @@ async function work(options: WorkerCommandOptions): Promise<number> {
     storages,
     exclude: scan.exclude,
     isForge: forge?.kind === 'gitea' || forge?.kind === 'forgejo',
-    guard: hooks.keep ? await guardFor(config, options) : null,
+    hooks: hooks.keep ? await hooksFor(config, options) : null,
     gits: await gitsFor(config, log),
     isAlone: reclaim.alone,
     reclaim: reclaim.run === 'never' ? null : { run: reclaim.run, expireMs: reclaim.expireMs },
@@ -77,14 +77,9 @@ async function gitsFor({ reclaim }: Config, log: Pick<Log, 'warn'>): Promise<Wor
   return gits;
 }
 
-async function guardFor({ server }: Config, { onError, lastFor }: WorkerCommandOptions): Promise<Guard> {
+async function hooksFor({ server }: Config, options: WorkerCommandOptions): Promise<WorkerOptions['hooks']> {
   const client = await findClient();
   if (client === null)
     throw new SoftquotaError('configuration', 'neither nc nor curl asks at a socket as the hooks need it');
-  return new Guard({
-    socket: server.socket,
-    client,
-    ...(onError !== undefined && { onError: parseOnError(onError) }),
-    ...(lastFor !== undefined && { lastFor: parseLastFor(lastFor) }),
-  });
+  return { socket: server.socket, client, ...parsePolicies(options) };
 }

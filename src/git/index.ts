@@ -29,17 +29,13 @@ export type { RepositoryFault } from './hooks/each.ts';
 export { findRepositories, type UnreadPlace } from './hooks/find.ts';
 export { findGitolite, type Gitolite } from './hooks/gitolite.ts';
 export { type GlobalHooks, installGlobally, writePrograms } from './hooks/global.ts';
-export { Guard, hooksSignature } from './hooks/guard.ts';
 export {
   type Client,
-  defaultSettings,
   filled,
   type HookSettings,
-  parseLastFor,
-  parseOnError,
-  settingsIn,
+  parsePolicies,
 } from './hooks/head.ts';
-export { type HookName, hookNames, isOurs } from './hooks/hook.ts';
+export { hookNames, isOurs } from './hooks/hook.ts';
 export type { HooksPath } from './hooks/hooks-path.ts';
 export type { HookState } from './hooks/inspect.ts';
 export {

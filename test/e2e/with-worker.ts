@@ -25,7 +25,7 @@ export async function withWorker(
     ],
     exclude: [],
     isForge: false,
-    guard: null,
+    hooks: null,
     gits,
     isAlone: true,
     reclaim: { run: 'gc', expireMs: 3_600_000, ...reclaim },

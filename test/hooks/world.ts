@@ -4,7 +4,8 @@ import { chmod, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { defaultSettings, filled, type HookSettings } from '../../src/git/index.ts';
+import { defaultSettings } from '../../src/git/hooks/head.ts';
+import { filled, type HookSettings } from '../../src/git/index.ts';
 import { type Run, type Runner, type RunOptions, run as runPlain } from '../e2e/run.ts';
 import { Gate } from './gate.ts';
 

@@ -17,7 +17,7 @@ import {
   repositoryNames,
   storesOf,
 } from './forge-ini.ts';
-import { type ForgeFound, type Recognised, type StorePlace, section } from './recognised.ts';
+import { byDirectory, type ForgeFound, type Recognised, type StorePlace, section } from './recognised.ts';
 
 type ForgeConfigFound = Pick<ForgeFound, 'configFile' | 'passedOver'>;
 
@@ -136,14 +136,10 @@ function forgeAt(
     root,
     evidence,
     proposals: [
-      {
-        storages: [
-          section('repos', [`${root}/{owner}/{repo}.git`]),
-          section('wiki', [`${root}/{owner}/{repo}.wiki.git`]),
-        ],
-        ownersFrom: 'the directory name',
-        advice: [],
-      },
+      byDirectory([
+        section('repos', [`${root}/{owner}/{repo}.git`]),
+        section('wiki', [`${root}/{owner}/{repo}.wiki.git`]),
+      ]),
     ],
     fallback: null,
     stores: known.filter(({ path }) => isDirectory(path)),

@@ -6,7 +6,7 @@ import { dirname, join, relative } from 'node:path';
 import type { OwnerSource } from '../../layout/index.ts';
 import { counted } from '../../text/index.ts';
 import { isDirectory, physical } from './directories.ts';
-import { everythingOf, type Proposal, type Recognised, section } from './recognised.ts';
+import { byDirectory, everythingOf, type Proposal, type Recognised, section } from './recognised.ts';
 
 /** Directories that hold repositories and are nobody's name. */
 const containers = ['repositories', 'repos', 'git', 'git-data'];
@@ -25,8 +25,8 @@ export function plain(
   const suffix = repositories.every(path => path.endsWith('.git')) ? '.git' : '';
   const inFolders = repositories.filter(path => dirname(path) !== base).length;
   const flat = inFolders * 2 < repositories.length;
-  const hasLfs = suffix !== '' && repositories.some(path => isDirectory(join(path, 'lfs')));
   // Without a suffix a repository could be named lfs itself.
+  const hasLfs = suffix !== '' && repositories.some(path => isDirectory(join(path, 'lfs')));
   const storages = (template: string, source?: OwnerSource): Proposal['storages'] => [
     section('repos', [template], source),
     ...(hasLfs ? [section('lfs', [`${template}/lfs`], source)] : []),
@@ -38,9 +38,7 @@ export function plain(
       `${counted(repositories.length, 'bare repository', 'bare repositories')}, ${inFolders} of them in owner directories`,
       ...(suffix === '' ? ['some of their names do not end with .git'] : []),
     ],
-    proposals: [
-      { storages: storages(`${root}/{owner}/{repo}${suffix}`), ownersFrom: 'the directory name', advice: [] },
-    ],
+    proposals: [byDirectory(storages(`${root}/{owner}/{repo}${suffix}`))],
     fallback: {
       ...everythingOf(owner, root, 'The repositories are not in owner directories.'),
       storages: storages(`${root}/{repo}${suffix}`, { by: 'fixed', name: owner }),
@@ -55,28 +53,24 @@ export function gitolite(given: string, owner: string): Recognised | null {
     isDirectory(join(place, 'gitolite-admin.git')),
   );
   if (root === undefined) return null;
+  const by = (source: OwnerSource, ownersFrom: string): Proposal => ({
+    storages: [section('repos', [`${root}/{repo}.git`], source)],
+    ownersFrom,
+    advice: [],
+  });
   return {
     layout: 'gitolite',
     root,
     evidence: [`${join(root, 'gitolite-admin.git')} is the administration repository of gitolite`],
     proposals: [
-      {
-        storages: [section('repos', [`${root}/{owner}/{repo}.git`])],
-        ownersFrom: 'the directory name',
-        advice: [
+      byDirectory(
+        [section('repos', [`${root}/{owner}/{repo}.git`])],
+        [
           'A repository outside of an owner directory, such as gitolite-admin, has no owner here, and is never refused.',
         ],
-      },
-      {
-        storages: [section('repos', [`${root}/{repo}.git`], { by: 'file', name: 'gl-creator' })],
-        ownersFrom: 'the file gl-creator in it',
-        advice: [],
-      },
-      {
-        storages: [section('repos', [`${root}/{repo}.git`], { by: 'git-config', key: 'gitweb.owner' })],
-        ownersFrom: 'gitweb.owner in its config',
-        advice: [],
-      },
+      ),
+      by({ by: 'file', name: 'gl-creator' }, 'the file gl-creator in it'),
+      by({ by: 'git-config', key: 'gitweb.owner' }, 'gitweb.owner in its config'),
     ],
     fallback: everythingOf(
       owner,

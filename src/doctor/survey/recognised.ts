@@ -62,6 +62,11 @@ export function section(
   return { kind, templates, owner, visibility: 'export-ok' };
 }
 
+/** Owners whom directories above their repositories name. */
+export function byDirectory(storages: Proposal['storages'], advice: Proposal['advice'] = []): Proposal {
+  return { storages, ownersFrom: 'the directory name', advice };
+}
+
 /** One owner for everything, and what that means. */
 export function everythingOf(name: string, root: string, why: string): Proposal {
   return {

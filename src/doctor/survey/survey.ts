@@ -69,9 +69,8 @@ const storesMs = 10_000;
  * it may not be looked into, `not_ready` where its disk does not answer.
  */
 export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
-  if (hangs(given)) throw hung(given);
   const ids = idsOf(given);
-  const owner = ownerFor(given, options.accounts ?? systemAccounts());
+  const owner = ownerFor(ids.uid, options.accounts ?? systemAccounts());
   const { forgeConfig = null, isForgeAway = false } = options;
   const hashed = gitlab(given, owner, forgeConfig, isForgeAway);
   const marked =
@@ -139,8 +138,7 @@ function idsOf(path: string): { readonly uid: number; readonly gid: number } {
 }
 
 /** The owner of all, where nothing tells owners apart: the account that the repositories belong to. */
-function ownerFor(path: string, accounts: Accounts): string {
-  const { uid } = statSync(path);
+function ownerFor(uid: number, accounts: Accounts): string {
   const name = accounts.users.find(account => account.uid === uid)?.name ?? 'git';
   return uid === 0 || nameFault(name) !== null ? 'git' : name;
 }

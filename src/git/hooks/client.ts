@@ -9,6 +9,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../../bounded/index.ts';
+import { beforeFollow } from '../../layout/index.ts';
 import { type Client, clients, defaultSettings, headLines } from './head.ts';
 
 /** The folders that hooks take programs from. */
@@ -82,8 +83,10 @@ export function findProgram(name: string, folders: readonly string[]): string | 
   return folders.map(folder => join(folder, name)).find(isExecutable) ?? null;
 }
 
+/** Also false on a disk that does not answer. */
 function isExecutable(file: string): boolean {
   try {
+    beforeFollow(file);
     accessSync(file, constants.X_OK);
     return true;
   } catch {

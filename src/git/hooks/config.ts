@@ -11,14 +11,18 @@ import { ChangedMeanwhile, type Folder } from './folder.ts';
 export async function readConfig(repository: Folder, keys: string): Promise<ReadonlyMap<string, string>> {
   const { bytes } = configOf(repository);
   const args = ['config', '--file', '-', '--no-includes', '-z', '--get-regexp', keys];
-  const output = await git(args, { input: bytes });
-  const items = output.split('\0').filter(item => item !== ''); // each is ended by NUL
-  return new Map(
-    items.map(item => {
-      const at = item.indexOf('\n');
-      return at === -1 ? [item, ''] : [item.slice(0, at), item.slice(at + 1)];
-    }),
-  );
+  return new Map(configEntriesIn(await git(args, { input: bytes })));
+}
+
+/** The entries that `git config -z` prints, each ended by NUL; one without a value is true. */
+export function configEntriesIn(output: string): readonly (readonly [key: string, value: string])[] {
+  return output
+    .split('\0')
+    .filter(entry => entry !== '')
+    .map(entry => {
+      const end = entry.indexOf('\n');
+      return end === -1 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)];
+    });
 }
 
 /** Facts about hooks from a repository's own configuration. */

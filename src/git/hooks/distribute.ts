@@ -15,7 +15,7 @@ import {
   installHooks,
   installIn,
 } from './install.ts';
-import { type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
+import { nothingRemoved, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
 
 export interface DistributeReport {
   readonly gitolite: Gitolite;
@@ -88,7 +88,7 @@ export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport>
   if (now !== null || earlier !== null) await gitolite.link();
   const place = (hasOurs(earlier) && !hasOurs(now) ? earlier : now) ?? {
     directory: gitolite.common,
-    hooks: { 'pre-receive': 'absent', 'post-receive': 'absent' },
+    hooks: nothingRemoved,
   };
   return { gitolite, ...place, repositories: await removeHooks(repositories) };
 }

@@ -6,12 +6,14 @@
  * program, and nobody else's than that user's.
  */
 
-import { access, constants, realpath, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SystemAccount, systemAccounts } from '../../accounts.ts';
 import { runProgram } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, saysHangs } from '../../layout/index.ts';
+import { findProgram } from './client.ts';
 import { reasonOf } from './reason.ts';
 
 export interface Gitolite {
@@ -70,7 +72,7 @@ const rcFile = '.gitolite.rc';
 async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount> {
   const found: SystemAccount[] = [];
   for (const user of users) {
-    if (await isThere(join(user.home, rcFile))) found.push({ ...user, home: await physical(user.home) });
+    if (isThere(join(user.home, rcFile))) found.push({ ...user, home: await physical(user.home) });
   }
   const [first] = found;
   if (first === undefined) {
@@ -89,16 +91,11 @@ async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount>
   return first;
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return mayUse(path, constants.F_OK);
-}
-
-/** A disk that does not answer lets nobody. */
-async function mayUse(path: string, mode: number): Promise<boolean> {
+/** On a disk that does not answer, nothing is there. */
+function isThere(path: string): boolean {
   try {
     beforeFollow(path);
-    await access(path, mode);
-    return true;
+    return existsSync(path);
   } catch (error) {
     if (systemCode(error) === null) throw error;
     return false;
@@ -141,7 +138,7 @@ async function gitoliteOf(
   user: SystemAccount,
   uid: number,
 ): Promise<(args: readonly string[]) => Promise<string>> {
-  const program = await programOf(user);
+  const program = programOf(user);
   const env = { HOME: user.home, USER: user.name, LOGNAME: user.name, LC_ALL: 'C' };
   const identity = uid === 0 ? { user: { uid: user.uid, gid: user.gid } } : {};
   return async args => {
@@ -160,12 +157,11 @@ async function gitoliteOf(
 }
 
 /** Finds gitolite's program in the folders of its documentation and of packages. */
-async function programOf({ name, home }: SystemAccount): Promise<string> {
+function programOf({ name, home }: SystemAccount): string {
   const folders = [`${home}/bin`, ...(process.env.PATH ?? '').split(':'), '/usr/local/bin', '/usr/bin'];
-  for (const folder of folders.filter(each => each.startsWith('/'))) {
-    const program = join(folder, 'gitolite');
-    if (await mayUse(program, constants.X_OK)) return program;
-  }
+  const absolute = folders.filter(folder => folder.startsWith('/'));
+  const program = findProgram('gitolite', absolute);
+  if (program !== null) return program;
   throw new SoftquotaError(
     'usage',
     `no program gitolite is in PATH or in ${home}/bin, where ${name} would have it`,

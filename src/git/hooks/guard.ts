@@ -10,23 +10,23 @@ import { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { folderFile, hookNames } from './hook.ts';
 import { runFolder, statesIn } from './inspect.ts';
-import { installInto, type WantedSettings } from './install.ts';
-import { hookConfPath } from './old-settings.ts';
+import { type InstallOptions, installInto } from './install.ts';
 import { reasonOf } from './reason.ts';
 
 /** The outcome of looking after a repository. */
-export interface Guarded {
-  /** `not-yet`: it is no repository yet. */
-  readonly is: 'guarded' | 'not-yet' | 'fault';
+interface Guarded {
+  readonly isGuarded: boolean;
+  /** Why it is not guarded; null: it is, or it is no repository yet. */
+  readonly why: string | null;
   /** Tells whether hooks had to be put in. */
   readonly put: boolean;
   /** Tells whether it is of Gitea or Forgejo. */
   readonly isForge: boolean;
-  /** Why it is not guarded. */
-  readonly why: string | null;
   /** Files of hooks, just moved, that do not run because they are not executable. */
-  readonly skipped?: readonly string[];
+  readonly skipped: readonly string[];
 }
+
+const unguarded: Guarded = { isGuarded: false, why: null, put: false, isForge: false, skipped: [] };
 
 /** The files that change when something changes about the hooks of a repository. */
 const watchedFiles = [
@@ -54,54 +54,48 @@ export async function hooksSignature(repository: string): Promise<string | null>
   return parts.every(part => part === '-') ? null : parts.join(',');
 }
 
-export class Guard {
-  readonly #wanted: WantedSettings;
-  readonly #hookConf: string;
-
-  /** `hookConf`: instead of /etc/softquota/hook.conf. */
-  constructor(wanted: WantedSettings, hookConf = hookConfPath) {
-    this.#wanted = wanted;
-    this.#hookConf = hookConf;
+/**
+ * Puts in what is missing, and replaces what is of another version; the settings of hooks in place stay.
+ * `isForge`: other repositories beside it are a forge's. A fault is a value. Nothing is written through a link,
+ * nor into a repository of another user.
+ */
+export async function guardRepository(
+  path: string,
+  isForge: boolean,
+  options: InstallOptions,
+): Promise<Guarded> {
+  try {
+    await using repository = await Folder.open(path);
+    return await guardIn(repository, path, isForge, options);
+  } catch (error) {
+    return isGone(error) ? unguarded : { ...unguarded, why: reasonOf(error) };
   }
+}
 
-  /**
-   * Puts in what is missing, and replaces what is of another version; the settings of hooks in place stay.
-   * `isForge`: other repositories beside it are a forge's. A fault is a value. Nothing is written through a link,
-   * nor into a repository of another user.
-   */
-  async guard(path: string, isForge: boolean): Promise<Guarded> {
-    const nothing = { put: false, isForge: false, why: null };
-    try {
-      await using repository = await Folder.open(path);
-      return await this.#guardIn(repository, path, isForge);
-    } catch (error) {
-      if (isGone(error)) return { is: 'not-yet', ...nothing };
-      return { is: 'fault', ...nothing, why: reasonOf(error) };
-    }
+async function guardIn(
+  repository: Folder,
+  path: string,
+  isForge: boolean,
+  options: InstallOptions,
+): Promise<Guarded> {
+  if (['HEAD', 'objects', 'refs'].some(name => repository.entry(name).kind === 'absent')) return unguarded;
+  const uid = process.geteuid?.() ?? -1;
+  if (repository.stats.uid !== uid) {
+    const why = `it belongs to the user ${repository.stats.uid}, and the worker runs as ${uid}`;
+    return { ...unguarded, why };
   }
-
-  async #guardIn(repository: Folder, path: string, isForge: boolean): Promise<Guarded> {
-    const nothing = { put: false, isForge: false, why: null };
-    if (['HEAD', 'objects', 'refs'].some(name => repository.entry(name).kind === 'absent'))
-      return { is: 'not-yet', ...nothing };
-    const uid = process.geteuid?.() ?? -1;
-    if (repository.stats.uid !== uid) {
-      const why = `it belongs to the user ${repository.stats.uid}, and the worker runs as ${uid}`;
-      return { is: 'fault', ...nothing, why };
-    }
-    const gitlab = gitlabEvidence(path, null);
-    if (gitlab !== null) return { is: 'fault', ...nothing, why: gitlabWords(gitlab) };
-    const before = await filesOfGuarded(repository);
-    if (before !== null) return { is: 'guarded', ...nothing, isForge: isAnyInFolder(before) };
-    const hooks = Object.values(await installInto(repository, this.#wanted, this.#hookConf, isForge));
-    return {
-      is: 'guarded',
-      put: true,
-      isForge: isAnyInFolder(hooks.map(({ file }) => file)),
-      why: null,
-      skipped: hooks.flatMap(hook => (hook.skipped ? [hook.previous ?? hook.file] : [])),
-    };
-  }
+  const gitlab = gitlabEvidence(path, null);
+  if (gitlab !== null) return { ...unguarded, why: gitlabWords(gitlab) };
+  const before = await filesOfGuarded(repository);
+  if (before !== null) return { ...unguarded, isGuarded: true, isForge: isAnyInFolder(before) };
+  const hooks = Object.values(await installInto(repository, options, isForge));
+  return {
+    isGuarded: true,
+    why: null,
+    put: true,
+    isForge: isAnyInFolder(hooks.map(({ file }) => file)),
+    skipped: hooks.flatMap(hook => (hook.skipped ? [hook.previous ?? hook.file] : [])),
+  };
 }
 
 /** The files of both hooks where git runs this version's; null where it does not. */

@@ -43,6 +43,20 @@ export function parseLastFor(text: string): number {
   );
 }
 
+/** The policies that a command names; throws `usage`. */
+export function parsePolicies({
+  onError,
+  lastFor,
+}: {
+  readonly onError?: string;
+  readonly lastFor?: string;
+}): Partial<Pick<HookSettings, 'onError' | 'lastFor'>> {
+  return {
+    ...(onError !== undefined && { onError: parseOnError(onError) }),
+    ...(lastFor !== undefined && { lastFor: parseLastFor(lastFor) }),
+  };
+}
+
 /** The programs that ask beside the two hooks. */
 export const programNames = ['upload', 'quota', 'receive-pack/git'] as const;
 

@@ -63,16 +63,27 @@ const forgeFile = 'gitea';
  * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is known
  * to be a forge's, also where nothing in it says so yet.
  */
-export async function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
-  const main = hooks.entry(name);
-  mustBeFile(main, `${hooks.path}/${name}`);
-  const folder = await hooks.directory(`${name}.d`);
+export function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
+  return placeIn(hooks, name, false, isForge);
+}
+
+/** `isFollowed`: links are followed, as git does. */
+async function placeIn(
+  hooks: Folder,
+  name: HookName,
+  isFollowed: boolean,
+  isKnownForge = false,
+): Promise<HookPlace> {
+  const look = isFollowed ? entryThrough : fileIn;
+  const main = await look(hooks, name);
+  const folder = await (isFollowed ? folderThrough(hooks, `${name}.d`) : hooks.directory(`${name}.d`));
   try {
-    const inFolder = folder?.entry(folderFile) ?? absent;
-    const previous = folder?.entry(previousFile) ?? absent;
-    mustBeFile(inFolder, `${hooks.path}/${name}.d/${folderFile}`);
-    mustBeFile(previous, `${hooks.path}/${name}.d/${previousFile}`);
-    return placeWith(name, hooks, { main, folder, inFolder, previous }, isForge);
+    const inFolder = await look(folder, folderFile);
+    const previous = await look(folder, previousFile);
+    const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
+    const delegates = runsFolder(name, main);
+    const seen = { name, below, main, folder, inFolder, previous, delegates };
+    return { ...seen, isForge: isOfForge(seen, isKnownForge) };
   } catch (error) {
     await folder?.close();
     throw error;
@@ -81,22 +92,12 @@ export async function inspectPlace(hooks: Folder, name: HookName, isForge = fals
 
 const absent: BoundedFile = { kind: 'absent' };
 
-type SeenFiles = Pick<HookPlace, 'main' | 'folder' | 'inFolder' | 'previous'>;
-
-function placeWith(name: HookName, hooks: Folder, seen: SeenFiles, isKnownForge = false): HookPlace {
-  const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
-  const delegates = runsFolder(name, seen.main);
-  return { name, below, ...seen, delegates, isForge: isOfForge(name, seen, delegates, isKnownForge) };
-}
-
 /**
  * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where another
  * hook is in the place of the forge's, nothing replaces it.
  */
 function isOfForge(
-  name: HookName,
-  { main, folder, inFolder }: SeenFiles,
-  delegates: boolean,
+  { name, main, folder, inFolder, delegates }: Omit<HookPlace, 'isForge'>,
   isKnown: boolean,
 ): boolean {
   if (main.kind === 'file' && !isOurs(name, main)) return delegates;
@@ -116,35 +117,23 @@ export async function runFolder(repository: Folder): Promise<Folder | null> {
   return repository.directory(customFolder);
 }
 
-function mustBeFile(entry: BoundedFile, path: string): void {
-  if (entry.kind === 'file' || entry.kind === 'absent') return;
+async function fileIn(where: Folder | null, file: string): Promise<BoundedFile> {
+  const entry = where?.entry(file) ?? absent;
+  if (entry.kind === 'file' || entry.kind === 'absent') return entry;
   const what =
     entry.kind === 'link' ? 'a symbolic link, and nothing is written through a link' : 'not a regular file';
-  throw new SoftquotaError('conflict', `${path} is ${what}`);
+  throw new SoftquotaError('conflict', `${where?.path}/${file} is ${what}`);
 }
 
 /** The states of both hooks, also where one, or its folder, is a link: of what git would run. */
 export async function statesIn(hooks: Folder): Promise<Record<HookName, HookState>> {
   const states: Record<HookName, HookState> = { ...absentHooks };
   for (const name of hookNames) {
-    const place = await placeThrough(hooks, name);
+    const place = await placeIn(hooks, name, true);
     states[name] = stateOf(place, hooks);
     await place.folder?.close();
   }
   return states;
-}
-
-async function placeThrough(hooks: Folder, name: HookName): Promise<HookPlace> {
-  const folder = await folderThrough(hooks, `${name}.d`);
-  try {
-    const main = await entryThrough(hooks, name);
-    const inFolder = await entryThrough(folder, folderFile);
-    const previous = await entryThrough(folder, previousFile);
-    return placeWith(name, hooks, { main, folder, inFolder, previous });
-  } catch (error) {
-    await folder?.close();
-    throw error;
-  }
 }
 
 async function entryThrough(where: Folder | null, file: string): Promise<BoundedFile> {

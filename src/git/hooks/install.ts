@@ -56,14 +56,14 @@ export type InstallResult = InstallDone | RepositoryFault;
  */
 export async function installHooks(
   repositories: readonly string[],
-  { hookConf = hookConfPath, ...wanted }: InstallOptions,
+  options: InstallOptions,
 ): Promise<readonly InstallResult[]> {
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<InstallDone> => {
     const facts = await readFacts(repository);
     const gitlab = gitlabEvidence(path, facts);
     if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));
-    const hooks = await installInto(repository, wanted, hookConf);
+    const hooks = await installInto(repository, options);
     return { repository: path, hooks, hooksPath: await findHooksPath(repository, facts) };
   });
 }
@@ -77,14 +77,13 @@ const mostAttempts = 5;
  */
 export async function installInto(
   repository: Folder,
-  wanted: WantedSettings,
-  hookConf: string,
+  options: InstallOptions,
   isForge = false,
 ): Promise<InstalledHooks> {
-  const old = await readOldSettings(repository, hookConf);
+  const old = await readOldSettings(repository, options.hookConf ?? hookConfPath);
   for (let attempt = 1; ; attempt++) {
     try {
-      const hooks = await installOnce(repository, { wanted, old, isForge });
+      const hooks = await installOnce(repository, { wanted: options, old, isForge });
       await removeOld(repository);
       return hooks;
     } catch (error) {

@@ -9,6 +9,8 @@ import { removeOld } from './old-settings.ts';
 /** `restored`: ours is gone, and the hook that was there before it is back in its place. */
 export type RemovedHook = 'removed' | 'restored' | 'absent';
 
+export const nothingRemoved = { 'pre-receive': 'absent', 'post-receive': 'absent' } as const;
+
 interface RemoveDone {
   readonly repository: string;
   readonly hooks: Readonly<Record<HookName, RemovedHook>>;
@@ -22,7 +24,7 @@ export type RemoveResult = RemoveDone | RepositoryFault;
  */
 export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
   return inEach(repositories, async (repository, path): Promise<RemoveDone> => {
-    const removed: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
+    const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };
     for (const folder of ['hooks', customFolder]) {
       await using hooks = await repository.directory(folder);
       if (hooks === null) continue;
@@ -37,7 +39,7 @@ export async function removeHooks(repositories: readonly string[]): Promise<read
 
 /** Takes both hooks out of a folder of hooks. */
 export async function removeFrom(hooks: Folder): Promise<Record<HookName, RemovedHook>> {
-  const removed: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
+  const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };
   const states = await statesIn(hooks);
   for (const name of hookNames) {
     const isAnothers = states[name].state === 'foreign' || states[name].state === 'absent';

@@ -39,20 +39,20 @@ function filesOf(
 }
 
 /**
- * Writes a template for each of the roots below which repositories of a forge were found, and for those that are
- * known to be a forge's.
+ * Writes a template for each of the roots below which repositories of a forge were found; with `areForges`, for
+ * all, as those of Gitea.
  */
 export async function writeForgeTemplates(
   roots: readonly string[],
   results: readonly InstallResult[],
   wanted: WantedSettings,
-  known: readonly string[] = [],
+  areForges = false,
 ): Promise<readonly ForgeTemplate[]> {
   const written: ForgeTemplate[] = [];
   for (const root of roots) {
     const path = await pathOfRoot(root);
     if (path === null) continue;
-    const kind = kindBelow(path, results) ?? (known.includes(root) ? 'gitea' : null);
+    const kind = kindBelow(path, results) ?? (areForges ? 'gitea' : null);
     if (kind === null) continue;
     const template = join(path, ...place);
     const fault = await write(path, kind, { ...defaultSettings, ...wanted }).then(() => null, reasonOf);

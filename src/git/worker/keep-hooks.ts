@@ -9,7 +9,8 @@
 import { isWithin } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
-import { type Guard, type Guarded, hooksSignature } from '../hooks/guard.ts';
+import { guardRepository, hooksSignature } from '../hooks/guard.ts';
+import type { InstallOptions } from '../hooks/install.ts';
 import { reasonOf } from '../hooks/reason.ts';
 import { Pace } from './pace.ts';
 import type { RepositoryWalk } from './repository-walk.ts';
@@ -19,7 +20,8 @@ interface KeepHooksOptions {
   readonly repositories: RepositoryWalk;
   /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
-  readonly guard: Guard;
+  /** The settings of hooks that are put in. */
+  readonly wanted: InstallOptions;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called after something changed in the report. */
   readonly changed: () => void;
@@ -158,7 +160,7 @@ export class KeepHooks {
   async #lookAfter(path: string): Promise<boolean> {
     const known = this.#known.get(path);
     if (known === undefined) return false;
-    const { guard, log } = this.#options;
+    const { wanted, log } = this.#options;
     let signature: string | null = null;
     let fault: string | null = null;
     try {
@@ -172,18 +174,18 @@ export class KeepHooks {
       this.#put(path, { signature: null, isGuarded: false, why: fault });
       return false;
     }
-    const found = await guard.guard(path, this.#isInForge(path));
+    const found = await guardRepository(path, this.#isInForge(path), wanted);
     if (found.isForge) this.#rememberForge(path);
-    const isGuarded = found.is === 'guarded';
+    const { isGuarded, why } = found;
     if (found.put && known.isGuarded)
       log.warn({ path }, 'the hooks were taken out or replaced; they are back');
     else if (found.put) log.info({ path }, 'the hooks are put in');
-    for (const file of found.skipped ?? [])
+    for (const file of found.skipped)
       log.warn({ path, file }, 'a hook that was there is not executable, so it does not run');
     // A repository that is not guarded is tried again each time; one that changed meanwhile, also by this,
     // once more.
     const after = isGuarded ? await hooksSignature(path).catch(() => null) : null;
-    this.#put(path, { signature: after === signature ? signature : null, isGuarded, why: whyOf(found) });
+    this.#put(path, { signature: after === signature ? signature : null, isGuarded, why });
     return isGuarded;
   }
 
@@ -208,8 +210,4 @@ export class KeepHooks {
 
 function unreadable(code: string): string {
   return `it cannot be looked into (${code}): the worker runs as the user ${process.geteuid?.() ?? -1}`;
-}
-
-function whyOf({ is, why }: Guarded): string | null {
-  return is === 'fault' ? (why ?? 'its hooks cannot be put in') : null;
 }

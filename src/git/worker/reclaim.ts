@@ -287,7 +287,7 @@ export class Reclaim {
     if (known.measured === null || known.signature === null || !known.signature.isSure) return false;
     if (known.signature.text !== signature.text) return false;
     // Another program may have collected garbage.
-    const stored = await storedObjects(path, Date.now(), this.#stop.signal);
+    const stored = await storedObjects(path, this.#stop.signal);
     return stored.bytes === known.measured.object_bytes;
   }
 

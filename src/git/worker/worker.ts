@@ -6,7 +6,7 @@ import type { StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { version } from '../../version.ts';
 import { lfsAnswer, type WorkerReport, workerTask } from '../../wire/index.ts';
-import type { Guard } from '../hooks/guard.ts';
+import type { InstallOptions } from '../hooks/install.ts';
 import { DaemonConnection } from './connection.ts';
 import { Figures } from './figures.ts';
 import { KeepHooks } from './keep-hooks.ts';
@@ -25,8 +25,8 @@ export interface WorkerOptions {
   readonly exclude: readonly string[];
   /** The repositories are those of a Gitea or Forgejo, also where nothing in them says so yet. */
   readonly isForge: boolean;
-  /** Null where `[hooks] KEEP` is false. */
-  readonly guard: Guard | null;
+  /** The settings of the hooks that it keeps; null where `[hooks] KEEP` is false. */
+  readonly hooks: InstallOptions | null;
   /** The programs of git that it may run, the usual one first; without any, nothing is judged or collected. */
   readonly gits: readonly GitProgram[];
   /** `[reclaim] ALONE`. */
@@ -62,10 +62,10 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    const { guard, reclaim, storages, exclude, isForge, isAlone, log, trustedSocket, processes } = options;
+    const { hooks, reclaim, storages, exclude, isForge, isAlone, log, trustedSocket, processes } = options;
     const ofGit = storages.filter(({ kind }) => kind === 'repos' || kind === 'wiki');
     const changed = (): void => this.#reportIn(gatherMs);
-    const everyMs = guard === null ? walkMs : walkWithHooksMs;
+    const everyMs = hooks === null ? walkMs : walkWithHooksMs;
     const repositories = new RepositoryWalk({ storages: ofGit, exclude, everyMs });
     this.#repositories = repositories;
     this.#connection = new DaemonConnection({
@@ -88,7 +88,7 @@ export class Worker {
       changed,
       ...(processes === undefined ? {} : { processes }),
     });
-    this.#hooks = guard && new KeepHooks({ repositories, isForge, guard, log, changed });
+    this.#hooks = hooks && new KeepHooks({ repositories, isForge, wanted: hooks, log, changed });
     const [program] = options.gits;
     if (reclaim === null || program === undefined) return;
     this.#explainer = new SpaceExplainer({

@@ -7,9 +7,9 @@ import { chmod, mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/prom
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Folder } from '../../../src/git/hooks/folder.ts';
+import { defaultSettings } from '../../../src/git/hooks/head.ts';
 import { installInto } from '../../../src/git/hooks/install.ts';
 import {
-  defaultSettings,
   filled,
   hooksStatus,
   installHooks,
@@ -170,6 +170,7 @@ t.test('a hook that a forge writes while ours is put in is not lost', async t =>
     let isWritten = false;
     const settings = {
       client: wanted.client,
+      hookConf: server.noConf,
       get socket() {
         if (!isWritten) writeFileSync(join(path, file), text, { mode: 0o755 });
         isWritten = true;
@@ -178,7 +179,7 @@ t.test('a hook that a forge writes while ours is put in is not lost', async t =>
     };
     const folder = await Folder.open(path);
     try {
-      await installInto(folder, settings, server.noConf);
+      await installInto(folder, settings);
     } finally {
       await folder.close();
     }

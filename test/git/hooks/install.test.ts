@@ -16,18 +16,15 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { changeConfig, configOf, git } from '../../../src/git/hooks/config.ts';
 import { Folder } from '../../../src/git/hooks/folder.ts';
+import { defaultSettings, parseLastFor, parseOnError, settingsIn } from '../../../src/git/hooks/head.ts';
+import type { HookName } from '../../../src/git/hooks/hook.ts';
 import {
-  defaultSettings,
   filled,
   findRepositories,
-  type HookName,
   hooksStatus,
   installGlobally,
   installHooks,
   isProtected,
-  parseLastFor,
-  parseOnError,
-  settingsIn,
   writePrograms,
 } from '../../../src/git/index.ts';
 import { Gate, refused } from '../../hooks/gate.ts';

@@ -13,13 +13,9 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import {
-  Guard,
-  hooksSignature,
-  installHooks,
-  settingsIn,
-  writeForgeTemplates,
-} from '../../../src/git/index.ts';
+import { guardRepository, hooksSignature } from '../../../src/git/hooks/guard.ts';
+import { settingsIn } from '../../../src/git/hooks/head.ts';
+import { installHooks, writeForgeTemplates } from '../../../src/git/index.ts';
 import { isLong } from '../../run-length.ts';
 import { gogsDelegate, makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { World } from './world.ts';
@@ -124,12 +120,12 @@ t.test('settings of hooks that are in place stay, and older hooks are replaced w
   const first = world.path('first/first');
   const chosen = { socket: '/run/other.sock', client: 'curl', onError: 'deny', lastFor: 60 } as const;
   await installHooks([first], { ...chosen, hookConf: world.server.noConf });
-  const guard = new Guard({ socket: world.gate.socket, client: 'nc' }, world.server.noConf);
+  const wanted = { socket: world.gate.socket, client: 'nc', hookConf: world.server.noConf } as const;
   const settings = async () => settingsIn(await readFile(join(first, 'hooks/pre-receive')));
-  t.match(await guard.guard(first, false), { is: 'guarded', put: false });
+  t.match(await guardRepository(first, false, wanted), { isGuarded: true, put: false });
   t.same(await settings(), chosen);
   await appendFile(join(first, 'hooks/pre-receive'), '# of an older version\n');
-  t.match(await guard.guard(first, false), { is: 'guarded', put: true });
+  t.match(await guardRepository(first, false, wanted), { isGuarded: true, put: true });
   t.same(await settings(), { ...chosen, socket: world.gate.socket, client: 'nc' });
 });
 

@@ -3,7 +3,8 @@
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Guard, hooksStatus, isProtected } from '../../../src/git/index.ts';
+import type { InstallOptions } from '../../../src/git/hooks/install.ts';
+import { hooksStatus, isProtected } from '../../../src/git/index.ts';
 import { KeepHooks } from '../../../src/git/worker/keep-hooks.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import { Gate } from '../../hooks/gate.ts';
@@ -23,7 +24,7 @@ export class World {
   readonly said: (Line & { readonly message: string })[] = [];
   readonly #heard = new EventEmitter();
 
-  private constructor(server: Server, gate: Gate, guard: Guard, isForge: boolean) {
+  private constructor(server: Server, gate: Gate, wanted: InstallOptions, isForge: boolean) {
     this.server = server;
     this.gate = gate;
     const tell = (details: object, message: string): void => {
@@ -45,7 +46,7 @@ export class World {
     this.keeper = new KeepHooks({
       repositories: this.repositories,
       isForge,
-      guard,
+      wanted,
       log: { info: tell, warn: tell },
       changed: () => this.#heard.emit('line'),
     });
@@ -56,8 +57,8 @@ export class World {
   static async open(t: Test, { isForge = false } = {}): Promise<World> {
     const server = await Server.open(t);
     const gate = await Gate.open(server.path('gate.sock'));
-    const guard = new Guard({ socket: gate.socket, client: 'nc' }, server.noConf);
-    const world = new World(server, gate, guard, isForge);
+    const wanted = { socket: gate.socket, client: 'nc', hookConf: server.noConf } as const;
+    const world = new World(server, gate, wanted, isForge);
     await server.git(['init', '-q', server.path('work')]);
     await server.git(['commit', '-q', '--allow-empty', '-m', 'x'], server.path('work'));
     await server.repository('git/first/first.git');

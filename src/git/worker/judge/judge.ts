@@ -9,8 +9,8 @@ import { decodePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
 import type { PushJudgement, WorkerTask } from '../../../wire/index.ts';
 import type { GitProgram } from '../space/git-programs.ts';
-import { objectsOf } from '../space/measure.ts';
-import { isShared, UnusableRepository } from '../space/repository-config.ts';
+import { bytesOf } from '../space/measure.ts';
+import { UnusableRepository } from '../space/repository-config.ts';
 import { type RepositoryView, type RunLimits, withView } from '../space/view.ts';
 import { changesIn, isNone, type RefChange, type Refs, tipsAfter } from './changes.ts';
 import { broughtBy, quarantineAt, whileThere } from './quarantine.ts';
@@ -48,7 +48,7 @@ export async function judgePush(
  * were deleted. Rejects where git cannot tell.
  */
 export async function bringsBack(push: JudgedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
-  const tips = (changesIn(push.lines) ?? []).filter(change => !isNone(change.new)).map(change => change.new);
+  const tips = newObjects(changesIn(push.lines) ?? []);
   if (tips.length === 0) return false;
   return inQuarantine(push, program, limits, (view, within) =>
     reachesMore(view, within, tips, ['--not', '--all']),
@@ -65,7 +65,7 @@ async function inQuarantine<Result>(
   const options = { program, hasReflogs: false };
   const urgent = { ...limits, isUrgent: true };
   if (name === null) return withView(path, options, urgent, (view, within) => work(view, within, null));
-  const quarantine = await quarantineAt(path, name, isShared(path));
+  const quarantine = await quarantineAt(path, name);
   const there = whileThere(quarantine);
   const signal = AbortSignal.any([limits.signal, there.signal]);
   try {
@@ -139,7 +139,7 @@ async function canTakeAway(
   changes: readonly RefChange[],
 ): Promise<boolean> {
   if (changes.some(change => isNone(change.new) && !isNone(change.old))) return true;
-  const news = changes.filter(change => !isNone(change.new)).map(change => `^${change.new}`);
+  const news = newObjects(changes).map(object => `^${object}`);
   const olds = changes.filter(change => !isNone(change.old)).map(change => change.old);
   if (olds.length === 0) return false;
   return reachesMore(view, limits, [...news, ...olds], []).catch((error: unknown) => {
@@ -161,7 +161,7 @@ async function reachesMore(
       [{ args: ['rev-list', '--objects', '--no-object-names', '--stdin', ...options] }],
       { ...limits, signal: AbortSignal.any([limits.signal, enough.signal]) },
       () => enough.abort(),
-      objects.map(object => `${object}\n`).join(''),
+      inLines(objects),
     );
     return enough.signal.aborted;
   } catch (error) {
@@ -175,7 +175,7 @@ async function kindsOf(
   limits: RunLimits,
   changes: readonly RefChange[],
 ): Promise<ReadonlyMap<string, string>> {
-  const objects = new Set(changes.filter(change => !isNone(change.new)).map(change => change.new));
+  const objects = new Set(newObjects(changes));
   const kinds = new Map<string, string>();
   if (objects.size === 0) return kinds;
   await view.lines(
@@ -185,18 +185,24 @@ async function kindsOf(
       const [object = '', kind = ''] = line.split(' ');
       kinds.set(object, kind);
     },
-    [...objects].map(object => `${object}\n`).join(''),
+    inLines(objects),
   );
   return kinds;
 }
 
-/** The bytes on the disk of all that these objects reach, without what only alternates have. */
+/** The bytes on the disk of all that these objects reach. */
 async function weigh(view: RepositoryView, limits: RunLimits, tips: readonly string[]): Promise<number> {
-  const input = [...new Set(tips)].map(tip => `${tip}\n`).join('');
-  if (input === '') return 0;
-  if (view.hasAlternates) return (await objectsOf(view, ['--stdin'], limits, input)).bytes;
-  const args = ['rev-list', '--objects', '--disk-usage', '--use-bitmap-index', '--stdin'];
-  return Number((await view.git(args, limits, input)).trim());
+  const input = inLines(new Set(tips));
+  return input === '' ? 0 : bytesOf(view, ['--stdin'], limits, input);
+}
+
+function inLines(objects: Iterable<string>): string {
+  return [...objects].map(object => `${object}\n`).join('');
+}
+
+/** The objects that the push has refs lead to. */
+function newObjects(changes: readonly RefChange[]): readonly string[] {
+  return changes.map(change => change.new).filter(object => !isNone(object));
 }
 
 /**
@@ -209,7 +215,7 @@ async function othersText(
   refs: Refs,
   changes: readonly RefChange[],
 ): Promise<string> {
-  const news = changes.filter(change => !isNone(change.new)).map(change => change.new);
+  const news = newObjects(changes);
   const pushed = new Set(changes.map(({ name }) => name));
   const replacing = news.slice(0, mostReplacing).map(object => `--no-merged=${object}`);
   const held: string[] = [];

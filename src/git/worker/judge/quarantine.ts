@@ -3,12 +3,12 @@
 import { lstat } from 'node:fs/promises';
 import { encodePath, quarantinePath } from '../../../layout/index.ts';
 import { entryNames, isThere } from '../files.ts';
-import { UnusableRepository } from '../space/repository-config.ts';
+import { isShared, UnusableRepository } from '../space/repository-config.ts';
 
 const lookEveryMs = 250;
 
 /** The path of a quarantine; rejects with an `UnusableRepository` where it is none that belongs to the repository. */
-export async function quarantineAt(path: string, name: string, isShared: boolean): Promise<string> {
+export async function quarantineAt(path: string, name: string): Promise<string> {
   const quarantine = quarantinePath(path, name);
   if (quarantine === null) throw new UnusableRepository('its quarantine is none of git');
   const [objects, own] = await Promise.all(
@@ -16,7 +16,7 @@ export async function quarantineAt(path: string, name: string, isShared: boolean
   );
   if (objects?.isDirectory() !== true || own?.isDirectory() !== true)
     throw new UnusableRepository('its quarantine is gone');
-  const isOurs = own.uid === objects.uid || own.uid === process.geteuid?.() || isShared;
+  const isOurs = own.uid === objects.uid || own.uid === process.geteuid?.() || isShared(path);
   if (own.dev !== objects.dev || !isOurs)
     throw new UnusableRepository('its quarantine lies elsewhere, or is of another user');
   return quarantine;

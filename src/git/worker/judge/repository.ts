@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { readBounded, runProgram } from '../../../bounded/index.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { withoutEnd } from '../../../text/index.ts';
+import { configEntriesIn } from '../../hooks/config.ts';
 import { UnusableRepository } from '../space/repository-config.ts';
 import type { RepositoryView, RunLimits } from '../space/view.ts';
 import { inLatin1, type ReceiveSettings, type Refs } from './changes.ts';
@@ -61,7 +62,7 @@ export async function receiveSettingsOf(
   // 1: there is no such setting.
   if (status !== 0 && status !== 1)
     throw new UnusableRepository('git cannot read the configuration of its user');
-  const entries = [...entriesIn(output), ...view.settings.receive];
+  const entries = [...configEntriesIn(output), ...view.settings.receive];
   const value = (key: string): string | null => entries.findLast(([each]) => each === key)?.[1] ?? null;
   const current = action(value('receive.denycurrentbranch'));
   const deleteCurrent = action(value('receive.denydeletecurrent'));
@@ -75,16 +76,6 @@ export async function receiveSettingsOf(
       .filter(each => !each.startsWith('!'))
       .map(each => inLatin1(withoutEnd(each.replace(/^\^/, ''), '/'))),
   };
-}
-
-function entriesIn(output: string): readonly (readonly [string, string])[] {
-  return output
-    .split('\0')
-    .filter(entry => entry !== '')
-    .map(entry => {
-      const end = entry.indexOf('\n');
-      return end === -1 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)];
-    });
 }
 
 function isOn(value: string | null): boolean {

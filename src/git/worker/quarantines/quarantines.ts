@@ -21,7 +21,6 @@ import type { WorkerReport } from '../../../wire/index.ts';
 import { entryNames } from '../files.ts';
 import { Pace } from '../pace.ts';
 import type { RepositoryWalk } from '../repository-walk.ts';
-import { isShared } from '../space/repository-config.ts';
 import { contentOf } from './content.ts';
 import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
 import { mountsNow, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
@@ -208,36 +207,32 @@ export class Quarantines {
     this.asked(path);
     const mount = mounts(path);
     const isLocal = mount !== null && hasOwnTimes(mount);
-    const objects = await ObjectsDirectory.open(`${path}/objects`, isShared(path));
-    try {
-      const candidates: Candidate[] = [];
-      for (const name of names) {
-        const stats = await objects.quarantine(name);
-        if (stats === null) continue;
-        const content = await contentOf(`${path}/objects/${name}`);
-        const { uid, birthtimeMs: bornAt } = stats;
-        const since = Math.floor(bornAt || stats.mtimeMs);
-        candidates.push({ unit: path, name, uid, bornAt, since, ...content });
-      }
-      const held = heldQuarantines(candidates, await directoriesOf(path), processes, this.#owners);
-      const isOver = (one: Candidate): boolean => {
-        if (isGoneName(one.name)) return true;
-        if (held.has(one.name)) return false;
-        const isAtOnce = seesAll && isLocal && one.uid === process.geteuid?.();
-        return isAtOnce || Date.now() - one.writtenAt > quietMs;
-      };
-      const alive = candidates.filter(({ name }) => held.has(name));
-      if (alive.length === 0) this.#held.delete(path);
-      else this.#held.set(path, alive);
-      const removed: RemovedQuarantine[] = [];
-      for (const { name, bytes } of candidates.filter(isOver)) {
-        await objects.remove(name);
-        removed.push({ unit: path, name, bytes });
-      }
-      return removed;
-    } finally {
-      await objects.close();
+    await using objects = await ObjectsDirectory.open(path);
+    const candidates: Candidate[] = [];
+    for (const name of names) {
+      const stats = await objects.quarantine(name);
+      if (stats === null) continue;
+      const content = await contentOf(`${path}/objects/${name}`);
+      const { uid, birthtimeMs: bornAt } = stats;
+      const since = Math.floor(bornAt || stats.mtimeMs);
+      candidates.push({ unit: path, name, uid, bornAt, since, ...content });
     }
+    const held = heldQuarantines(candidates, await directoriesOf(path), processes, this.#owners);
+    const isOver = (one: Candidate): boolean => {
+      if (isGoneName(one.name)) return true;
+      if (held.has(one.name)) return false;
+      const isAtOnce = seesAll && isLocal && one.uid === process.geteuid?.();
+      return isAtOnce || Date.now() - one.writtenAt > quietMs;
+    };
+    const alive = candidates.filter(({ name }) => held.has(name));
+    if (alive.length === 0) this.#held.delete(path);
+    else this.#held.set(path, alive);
+    const removed: RemovedQuarantine[] = [];
+    for (const { name, bytes } of candidates.filter(isOver)) {
+      await objects.remove(name);
+      removed.push({ unit: path, name, bytes });
+    }
+    return removed;
   }
 
   #tellFault(path: string, why: string): void {

@@ -9,6 +9,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { encodePath, isQuarantineName } from '../../../layout/index.ts';
+import { isShared } from '../space/repository-config.ts';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const gone = 'tmp_objdir-gone-';
@@ -24,19 +25,20 @@ export function isGoneName(name: string): boolean {
 export class ObjectsDirectory {
   readonly #handle: FileHandle;
   readonly #stats: Stats;
+  /** Several users write there. */
   readonly #isShared: boolean;
 
-  private constructor(handle: FileHandle, stats: Stats, isShared: boolean) {
+  private constructor(handle: FileHandle, stats: Stats, hasManyWriters: boolean) {
     this.#handle = handle;
     this.#stats = stats;
-    this.#isShared = isShared;
+    this.#isShared = hasManyWriters;
   }
 
-  /** `isShared`: `core.sharedRepository` lets several users write there. Rejects with the system's error. */
-  static async open(path: string, isShared: boolean): Promise<ObjectsDirectory> {
-    const handle = await openDirectory(encodePath(path));
+  /** Opens those of a repository. Rejects with the system's error. */
+  static async open(repository: string): Promise<ObjectsDirectory> {
+    const handle = await openDirectory(encodePath(`${repository}/objects`));
     try {
-      return new ObjectsDirectory(handle, await handle.stat(), isShared);
+      return new ObjectsDirectory(handle, await handle.stat(), isShared(repository));
     } catch (error) {
       await handle.close();
       throw error;
@@ -59,7 +61,7 @@ export class ObjectsDirectory {
     await removeTree(this.#path(renamed), mostDepth);
   }
 
-  close(): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
     return this.#handle.close();
   }
 
@@ -70,16 +72,13 @@ export class ObjectsDirectory {
 
 async function removeTree(path: Buffer, depth: number): Promise<void> {
   if (depth === 0) return;
-  const handle = await openDirectory(path);
-  try {
-    const entries = await readdir(below(handle), { withFileTypes: true, encoding: 'buffer' });
-    for (const entry of entries) {
+  {
+    await using handle = await openDirectory(path);
+    for (const entry of await readdir(below(handle), { withFileTypes: true, encoding: 'buffer' })) {
       const file = below(handle, entry.name);
       if (entry.isDirectory()) await removeTree(file, depth - 1);
       else await unlink(file);
     }
-  } finally {
-    await handle.close();
   }
   await rmdir(path);
 }

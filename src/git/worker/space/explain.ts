@@ -24,7 +24,7 @@ export async function explainSpace(
   ownLfs: () => Promise<LfsObjects | null> = () => lfsObjects([`${view.path}/lfs`], limits.signal),
 ): Promise<SpaceReport> {
   // A push meanwhile makes the unreachable bytes fewer, as in the measurement.
-  const stored = await storedObjects(view.path, Date.now(), limits.signal);
+  const stored = await storedObjects(view.path, limits.signal);
   const lfs = await ownLfs();
   const begun = performance.now();
   const history = await largestPaths(view, limits, {

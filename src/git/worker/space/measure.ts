@@ -18,25 +18,27 @@ export const allTips = ['--all', '--reflog', '--indexed-objects'] as const;
 
 /** A push that comes meanwhile makes the unreachable bytes fewer, never more. */
 export async function measure(view: RepositoryView, limits: RunLimits): Promise<Reachability> {
-  const stored = await storedObjects(view.path, Date.now(), limits.signal);
+  const stored = await storedObjects(view.path, limits.signal);
   const reachableBytes = await bytesOf(view, allTips, limits);
   return { stored, reachableBytes, unreachableBytes: Math.max(0, stored.bytes - reachableBytes) };
 }
 
-/** The bytes on the disk of the objects that these arguments of `git rev-list` reach. */
+/**
+ * The bytes on the disk of the objects that these arguments of `git rev-list` reach, without those that only
+ * alternates have. `input` goes to git, with `--stdin` among the arguments.
+ */
 export async function bytesOf(
   view: RepositoryView,
   tips: readonly string[],
   limits: RunLimits,
+  input = '',
 ): Promise<number> {
-  if (!view.hasAlternates) {
-    const args = ['rev-list', '--objects', '--use-bitmap-index', '--disk-usage', ...tips];
-    return Number((await view.git(args, limits)).trim());
-  }
-  return (await objectsOf(view, tips, limits)).bytes;
+  if (view.hasAlternates) return (await objectsOf(view, tips, limits, input)).bytes;
+  const args = ['rev-list', '--objects', '--use-bitmap-index', '--disk-usage', ...tips];
+  return Number((await view.git(args, limits, input)).trim());
 }
 
-/** Does as `bytesOf`, and counts the objects. `input` goes to git, with `--stdin` among the arguments. */
+/** Does as `bytesOf`, and counts the objects. */
 export async function objectsOf(
   view: RepositoryView,
   tips: readonly string[],

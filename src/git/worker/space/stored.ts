@@ -21,9 +21,9 @@ const leftoverMs = 3_600_000;
 const packOverhead = 32;
 
 /** Counts them; a file that goes meanwhile counts nothing. */
-export async function storedObjects(path: string, now: number, signal: AbortSignal): Promise<StoredObjects> {
+export async function storedObjects(path: string, signal: AbortSignal): Promise<StoredObjects> {
   const names = await entryNames(`${path}/objects`);
-  const packed = await packedObjects(path, now);
+  const packed = await packedObjects(path);
   let loose = 0;
   let looseBytes = 0;
   for (const folder of names) {
@@ -38,14 +38,14 @@ export async function storedObjects(path: string, now: number, signal: AbortSign
   return { ...packed, loose, bytes: packed.bytes + looseBytes };
 }
 
-async function packedObjects(path: string, now: number): Promise<Omit<StoredObjects, 'loose'>> {
+async function packedObjects(path: string): Promise<Omit<StoredObjects, 'loose'>> {
   const names = await entryNames(`${path}/objects/pack`);
   const all = new Set(names);
   let [bytes, packs, keptBytes, leftoverBytes] = [0, 0, 0, 0];
   for (const name of names) {
     if (/^\.?tmp_/.test(name) || name.startsWith('.tmp-')) {
       const file = await sizeOf(`${path}/objects/pack/${name}`);
-      if (now - file.modifiedAt > leftoverMs) leftoverBytes += file.bytes;
+      if (Date.now() - file.modifiedAt > leftoverMs) leftoverBytes += file.bytes;
     }
     if (!/^pack-[0-9a-f]+\.pack$/.test(name)) continue;
     const size = Math.max(0, (await sizeOf(`${path}/objects/pack/${name}`)).bytes - packOverhead);

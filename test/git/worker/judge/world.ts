@@ -86,7 +86,7 @@ export class World {
       ],
       exclude: [],
       isForge: false,
-      guard: null,
+      hooks: null,
       gits,
       isAlone: true,
       reclaim: null,
