@@ -40,7 +40,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'overview',
   ],
   backup: ['text', 'quota', 'wire', 'store', 'policy', 'ledger'],
-  health: ['text', 'quota', 'layout', 'store', 'policy', 'ledger', 'fleet'],
+  health: ['text', 'quota', 'layout', 'wire', 'store', 'policy', 'ledger', 'fleet'],
   gate: ['bounded', 'text', 'quota', 'layout', 'wire', 'service', 'store', 'ledger', 'oauth'],
   measuring: [
     'text',

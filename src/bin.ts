@@ -2,7 +2,7 @@
 
 import { CommanderError } from 'commander';
 import { buildProgram } from './commands/index.ts';
-import { statusTold, tell, watchStreams } from './commands/streams.ts';
+import { statusTold, tellNote, watchStreams } from './commands/streams.ts';
 import { exitCodes, SoftquotaError } from './errors.ts';
 import { printable } from './text/index.ts';
 
@@ -20,11 +20,11 @@ export async function main(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? statusTold(exitCodes.done) : exitCodes.usage;
     if (error instanceof SoftquotaError) {
-      tell(`softquota: ${error.message.split('\n').map(printable).join('\n')}\n`);
+      tellNote(error.message.split('\n').map(printable).join('\n'));
       return error.exitCode;
     }
     const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    tell(`softquota: internal error (please report it).\n${told}\n`);
+    tellNote(`internal error (please report it).\n${told}`);
     return exitCodes.internal;
   }
 }

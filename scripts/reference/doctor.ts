@@ -1,7 +1,6 @@
 /** docs/doctor.md: what doctor looks at, and every finding that it knows. */
 
-import { doctorFindings } from '../../src/doctor/index.ts';
-import { daemonFindings, type FindingEntry } from '../../src/health/index.ts';
+import { daemonFindings, doctorFindings, type FindingEntry } from '../../src/health/index.ts';
 
 const introduction = `# softquota doctor
 
@@ -9,7 +8,7 @@ const introduction = `# softquota doctor
 it. It changes nothing.
 
 \`\`\`text
-wrong (hook_not_executable): /srv/git/alice/app.git: hooks/pre-receive is not executable, and git passes over it
+wrong (hook): /srv/git/alice/app.git: there is no pre-receive hook
     softquota hooks install /srv/git/alice/app.git
 \`\`\`
 

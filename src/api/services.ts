@@ -11,13 +11,7 @@ import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
 import type { Scanner, WatchedDisk } from '../scan/index.ts';
-import type {
-  ListedFinding,
-  ReclaimRun,
-  RepositoryFigures,
-  SpaceReport,
-  UnownedKind,
-} from '../wire/index.ts';
+import type { Finding, ReclaimRun, RepositoryFigures, SpaceReport, UnownedKind } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
 /** The worker's reports about repositories, by their paths. */
@@ -89,7 +83,7 @@ export interface ApiServices extends FaultServices {
   /** `[users] AUTO_CREATE`. */
   readonly autoCreate: boolean;
   /** Faults of this installation, as far as the daemon knows them. */
-  findings(): Promise<readonly ListedFinding[]>;
+  findings(): Promise<readonly Finding[]>;
   /** Predicts when these disks are full. */
   outlook(disks: readonly WatchedDisk[]): Promise<Outlook>;
   /** The disks with less free space than is wanted. */

@@ -1,15 +1,28 @@
 /** `softquota request` and `softquota allowance`: more than the limit, for a time. */
 
 import { Option } from 'commander';
+import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { formatBytes } from '../text/index.ts';
 import { type Allowance, requestStates, type SpaceRequest } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { everyRow } from './client.ts';
-import { limitShown } from './limits.ts';
+import { limitShown, sizeOption } from './limits.ts';
 import { formatTime } from './output.ts';
 import { table } from './table.ts';
-import { moreOf, type UntilOptions, untilOf, untilOptions } from './until.ts';
+
+interface UntilOptions {
+  readonly until?: string;
+  readonly for?: string;
+}
+
+/** Options of which one can be given. */
+const untilOptions = [
+  new Option('--until <moment>', 'the end, such as 2026-12-24T12:00:00Z, with its time zone').conflicts(
+    'for',
+  ),
+  new Option('--for <duration>', 'for so long from now, such as 30d or 12h'),
+];
 
 const idHelp = 'the request, as softquota request list shows it';
 
@@ -44,7 +57,7 @@ export const addRequest = resource('request', {
       route: 'POST /admin/quota/requests/{id}/grant',
       body: ({ size, words, ...end }) => ({
         until: untilOf(end),
-        bytes: size === undefined ? undefined : moreOf(size),
+        bytes: size === undefined ? undefined : sizeOption(size, 1),
         words,
       }),
       text: ({ owner, answer }) => {
@@ -98,7 +111,7 @@ export const addAllowance = resource('allowance', {
       route: 'POST /admin/users/{owner}/quota/allowances',
       body: ({ size, why, ...end }) => {
         const until = untilOf(end);
-        if (until !== undefined) return { bytes: moreOf(size), until, why };
+        if (until !== undefined) return { bytes: sizeOption(size, 1), until, why };
         throw new SoftquotaError('usage', 'an allowance is for a time: give --for or --until');
       },
       text: ({ bytes, until, id }, _, owner: string) => [
@@ -138,4 +151,29 @@ function allowancesTable(allowances: readonly Allowance[]): string {
     ['GIVEN AT', allowance => formatTime(allowance.granted_at)],
     ['WHY', allowance => allowance.why],
   ]);
+}
+
+/** In ISO 8601; undefined where neither option is given. Throws `usage`. */
+function untilOf(options: UntilOptions): string | undefined {
+  if (options.for !== undefined) {
+    const parsed = duration.parse(options.for);
+    if (parsed.ok) return new Date(Date.now() + parsed.value).toISOString();
+    throw new SoftquotaError(
+      'usage',
+      `--for ${options.for}: ${parsed.problem}; ${lowered(duration.expected)}`,
+    );
+  }
+  if (options.until === undefined) return undefined;
+  const time = moment.test(options.until) ? Date.parse(options.until) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time).toISOString();
+  throw new SoftquotaError(
+    'usage',
+    `--until ${options.until}: not a moment; write such as 2026-12-24T12:00:00Z, or give --for`,
+  );
+}
+
+const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
+
+function lowered(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

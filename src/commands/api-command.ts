@@ -7,10 +7,16 @@
 
 import type { Command, Option } from 'commander';
 import { exitCodes } from '../errors.ts';
-import { type ApiCall, adminClient, type DaemonClient, pathStep } from './client.ts';
-import type { Exit } from './exit.ts';
+import { type ApiCall, type DaemonClient, pathStep } from './client.ts';
 import { escapedLines, printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
+import {
+  type ConfigOption,
+  clientFrom,
+  type Exit,
+  withConfigOption,
+  withJsonOption,
+  wrapped,
+} from './settings.ts';
 import { print } from './streams.ts';
 
 /** Adds a command to the program, or to the command above it. */
@@ -74,7 +80,7 @@ export function apiCommand<Answer, Options = unknown>(entry: ApiCommand<Answer, 
       const named: Record<string, unknown> = { ...command.opts() };
       for (const [at, argument] of command.registeredArguments.entries()) named[argument.name()] = args[at];
       const nameOf = (name: string): string => String(named[name]);
-      const client = adminClient(() => configFrom(options));
+      const client = clientFrom(options);
       const answer = await (entry.ask === undefined
         ? client.get<Answer>(callOf(entry, options, args, nameOf))
         : entry.ask(client, options, ...args));

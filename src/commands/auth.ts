@@ -2,20 +2,18 @@
 
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { exitCodes, messageOf, SoftquotaError } from '../errors.ts';
+import { exitCodes, SoftquotaError } from '../errors.ts';
 import { issueLines, printable } from '../text/index.ts';
 import type { Source, Synchronization } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
-import { type ApiCall, adminClient, type DaemonClient } from './client.ts';
-import type { Exit } from './exit.ts';
-import { readWhole } from './files.ts';
+import type { ApiCall, DaemonClient } from './client.ts';
+import { jsonIn, readWhole } from './files.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
-import { print, tell } from './streams.ts';
+import { type CommonOptions, clientFrom, type Exit, withCommonOptions } from './settings.ts';
+import { print, tellNote } from './streams.ts';
 import { table } from './table.ts';
 
-interface SyncOptions extends ConfigOption {
-  readonly json?: boolean;
+interface SyncOptions extends CommonOptions {
   readonly user?: string;
   readonly try?: boolean;
 }
@@ -44,7 +42,7 @@ export const addAuth = resource('auth', {
 });
 
 function addSync(auths: Command, exit: Exit): void {
-  withJsonOption(withConfigOption(auths.command('sync')))
+  withCommonOptions(auths.command('sync'))
     .summary("synchronize users' quota groups from claims")
     .description(
       'Applies claims as a sign-in with the source does: each user is one change with one event. With --user, the ' +
@@ -57,7 +55,7 @@ function addSync(auths: Command, exit: Exit): void {
     .option('--user <user>', 'the user of the claims')
     .option('--try', 'only show the changes')
     .action(async (name: string, file: string, options: SyncOptions) => {
-      const client = adminClient(() => configFrom(options));
+      const client = clientFrom(options);
       const wanted = claimedIn(readWhole(file), options.user ?? null);
       const found = (await client.get<readonly Source[]>({ path: sources })).find(one => one.name === name);
       if (found === undefined) throw new SoftquotaError('not_found', `no such source: ${name}`);
@@ -94,7 +92,7 @@ async function synchronized(
     } catch (error) {
       const isOfUser = error instanceof SoftquotaError && ofOne.has(error.code);
       if (!isOfUser) throw error;
-      tell(`softquota: ${printable(`${body.user}: ${error.message}`)}\n`);
+      tellNote(printable(`${body.user}: ${error.message}`));
     }
   }
   return results;
@@ -105,23 +103,15 @@ const ofOne: ReadonlySet<string> = new Set(['not_found', 'conflict', 'invalid'])
 
 /** Throws `usage`, with the place of each fault. */
 function claimedIn(text: string, user: string | null): readonly Claimed[] {
-  if (user !== null) return [{ user, claims: taken(claims, jsonIn(text, 'the claims'), 'the claims') }];
+  if (user !== null)
+    return [{ user, claims: taken(claims, jsonIn(text, 'the claims', 'usage'), 'the claims') }];
   if (text.trimStart().startsWith('[')) {
-    return taken(z.array(claimed), jsonIn(text, 'the list'), 'the list');
+    return taken(z.array(claimed), jsonIn(text, 'the list', 'usage'), 'the list');
   }
   return text.split('\n').flatMap((line, index) => {
     const where = `line ${index + 1}`;
-    return line.trim() === '' ? [] : [taken(claimed, jsonIn(line, where), where)];
+    return line.trim() === '' ? [] : [taken(claimed, jsonIn(line, where, 'usage'), where)];
   });
-}
-
-function jsonIn(text: string, where: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const why = messageOf(cause);
-    throw new SoftquotaError('usage', `${where}: not valid JSON: ${why}`, { cause });
-  }
 }
 
 function taken<T>(schema: z.ZodType<T>, value: unknown, where: string): T {

@@ -6,15 +6,20 @@ import type { Command } from 'commander';
 import type { Backup } from '../backup/index.ts';
 import { counted, printable } from '../text/index.ts';
 import { adminClient } from './client.ts';
-import type { Exit } from './exit.ts';
 import { readWhole, writeWhole } from './files.ts';
 import { formatTime, printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import {
+  type CommonOptions,
+  type ConfigOption,
+  configFrom,
+  type Exit,
+  withCommonOptions,
+  withConfigOption,
+} from './settings.ts';
 import { print, printKept, tell } from './streams.ts';
 
-interface RestoreOptions extends ConfigOption {
+interface RestoreOptions extends CommonOptions {
   readonly replace?: boolean;
-  readonly json?: boolean;
 }
 
 export function addBackup(program: Command, _exit: Exit): void {
@@ -41,7 +46,7 @@ export function addBackup(program: Command, _exit: Exit): void {
 }
 
 export function addRestore(program: Command, _exit: Exit): void {
-  withJsonOption(withConfigOption(program.command('restore')))
+  withCommonOptions(program.command('restore'))
     .summary('restore a backup into the store')
     .description(
       'Writes a backup of `softquota backup` to the store in DATA_PATH. The daemon must not be running; when it ' +

@@ -4,17 +4,16 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { leaves } from '../quota/index.ts';
-import { parseSize, printable } from '../text/index.ts';
-import { type DaemonClient, gateClient, messageIn } from './client.ts';
-import type { Exit } from './exit.ts';
+import { printable } from '../text/index.ts';
+import { type DaemonClient, gateClient, messageIn, withQuery } from './client.ts';
+import { sizeOption } from './limits.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
+import { type CommonOptions, configFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 
-interface CheckOptions extends ConfigOption {
+interface CheckOptions extends CommonOptions {
   readonly subject?: string;
   readonly size?: string;
-  readonly json?: boolean;
 }
 
 /** The fields that are printed without --json. */
@@ -28,7 +27,7 @@ interface Answer {
 }
 
 export function addCheck(program: Command, exit: Exit): void {
-  withJsonOption(withConfigOption(program.command('check')))
+  withCommonOptions(program.command('check'))
     .summary('ask whether an owner may add data')
     .description(
       'Asks the gate, as a hook does, whether an owner may start an action that adds data of some kind. ' +
@@ -48,36 +47,22 @@ export function addCheck(program: Command, exit: Exit): void {
     )
     .action(async (subject: string, options: CheckOptions) => {
       const client = gateClient(configFrom(options));
-      const answers = await Promise.all(queries(subject, options).map(query => ask(client, query)));
+      const answers = await Promise.all(pathsFor(subject, options).map(path => ask(client, path)));
       if (options.json === true) printJson(answers.length === 1 ? answers[0] : answers);
       else for (const each of answers) print(line(each, answers.length > 1));
       exit(answers.every(each => each.allowed) ? exitCodes.done : exitCodes.refused);
     });
 }
 
-function queries(asked: string, { subject, size }: CheckOptions): URLSearchParams[] {
-  const common = { ...(size === undefined ? {} : { size: String(addedSizeOf(size)) }) };
-  if (asked.includes('/')) {
-    return [
-      new URLSearchParams({ ...common, path: resolve(asked), ...(subject === undefined ? {} : { subject }) }),
-    ];
-  }
+function pathsFor(asked: string, { subject, size }: CheckOptions): readonly string[] {
+  const added = size === undefined ? undefined : String(sizeOption(size, 0));
+  if (asked.includes('/')) return [withQuery('/v1/check', { size: added, path: resolve(asked), subject })];
   const wanted = subject === undefined ? leaves : [subject];
-  return wanted.map(each => new URLSearchParams({ ...common, owner: asked, subject: each }));
+  return wanted.map(each => withQuery('/v1/check', { size: added, owner: asked, subject: each }));
 }
 
-/** Bytes about to be added. Throws `usage`. */
-export function addedSizeOf(text: string): number {
-  const size = parseSize(text);
-  if (size.ok && size.bytes >= 0) return size.bytes;
-  throw new SoftquotaError(
-    'usage',
-    `--size ${text}: ${size.ok ? 'below 0' : size.reason}; write a number and a unit, such as 500M or 1.5GiB`,
-  );
-}
-
-async function ask(client: DaemonClient, query: URLSearchParams): Promise<Answer> {
-  const { status, headers, json } = await client.ask<Answer>({ path: `/v1/check?${query}` });
+async function ask(client: DaemonClient, path: string): Promise<Answer> {
+  const { status, headers, json } = await client.ask<Answer>({ path });
   if (headers['x-softquota-decision'] !== undefined) return json;
   const message = messageIn(json) ?? `the gate answered with status ${status}`;
   throw new SoftquotaError(status === 503 ? 'not_ready' : status === 404 ? 'unknown_path' : 'usage', message);

@@ -130,8 +130,8 @@ export function withQuery(path: string, query: Query): string {
 }
 
 /** To the gate. */
-export function gateClient(config: Config): DaemonClient {
-  return clientAt({ socketPath: config.server.socket }, '', config.server.socket);
+export function gateClient({ server }: { readonly server: Pick<Config['server'], 'socket'> }): DaemonClient {
+  return clientAt({ socketPath: server.socket }, '', server.socket);
 }
 
 /** TLS is loaded where it is needed: a command that asks over a socket starts without it. */

@@ -3,18 +3,14 @@
 import type { Command } from 'commander';
 import type { Examination } from '../doctor/index.ts';
 import { exitCodes } from '../errors.ts';
-import type { Exit } from './exit.ts';
-import { type Job, runJob } from './job.ts';
+import { given } from '../given.ts';
+import { runJob } from './job.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, withConfigOption, withJsonOption, wrapped } from './settings.ts';
+import { type CommonOptions, type Exit, withCommonOptions, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 
-interface DoctorOptions extends ConfigOption {
-  readonly json?: boolean;
-}
-
 export function addDoctor(program: Command, exit: Exit): void {
-  withJsonOption(withConfigOption(program.command('doctor')))
+  withCommonOptions(program.command('doctor'))
     .summary('find problems of this installation')
     .description(
       'Checks everything that a push needs, and shows each problem with its fix: you can run the command below a ' +
@@ -27,10 +23,9 @@ export function addDoctor(program: Command, exit: Exit): void {
         '\nExit status: 0 no problems (there may be notices), 1 problems found. docs/doctor.md explains every code.',
       ),
     )
-    .action(async (options: DoctorOptions) => {
+    .action(async (options: CommonOptions) => {
       const { withHangs } = await import('../doctor/index.ts');
-      const { config } = options;
-      const job: Job = { job: 'doctor', options: config === undefined ? {} : { config } };
+      const job = { job: 'doctor', options: given({ config: options.config }) } as const;
       const examination = withHangs(await runJob<Examination>(job));
       if (options.json === true) printJson(examination.findings);
       else print(text(examination));

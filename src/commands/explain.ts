@@ -6,9 +6,8 @@ import { subjectWords } from '../quota/index.ts';
 import { formatBytes, formatUse } from '../text/index.ts';
 import type { Explanation, OwnerReport } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
-import { addedSizeOf } from './check.ts';
 import { pathStep, withQuery } from './client.ts';
-import { subjectsOf } from './limits.ts';
+import { sizeOption, subjectsOf } from './limits.ts';
 import { formatTime } from './output.ts';
 
 interface Explained {
@@ -37,7 +36,7 @@ export const addExplain = apiCommand<Explained, { subject: string; size?: string
     const query = {
       user: name,
       subject: asked,
-      size: size === undefined ? undefined : String(addedSizeOf(size)),
+      size: size === undefined ? undefined : String(sizeOption(size, 0)),
     };
     return { owner: name, reasoning: await client.get({ path: withQuery('/admin/quota/explain', query) }) };
   },

@@ -28,27 +28,36 @@ export function readWhole(file: string): string {
  * is written to, and never replaced. Throws `input_output` or `not_permitted`.
  */
 export function writeWhole(file: string, text: string, mode: number): void {
-  const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
   try {
     if (isSpecial(file)) {
       writeFileSync(file, text);
       return;
     }
-    const descriptor = openSync(draft, 'wx', mode);
+    withDraft(file, text, mode, draft => renameSync(draft, file));
+    syncDirectory(dirname(file));
+  } catch (error) {
+    throw fileFault(file, error);
+  }
+}
+
+/**
+ * Writes the text to the disk under another name in the same folder, so that relative paths mean the same,
+ * and removes it after `use`.
+ */
+export function withDraft<T>(file: string, text: string, mode: number, use: (draft: string) => T): T {
+  const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
+  const descriptor = openSync(draft, 'wx', mode);
+  try {
     try {
       // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
       writeFileSync(descriptor, text);
       fsyncSync(descriptor);
-      renameSync(draft, file);
-    } catch (error) {
-      rmSync(draft, { force: true });
-      throw error;
     } finally {
       closeSync(descriptor);
     }
-    syncDirectory(dirname(file));
-  } catch (error) {
-    throw fileFault(file, error);
+    return use(draft);
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
 
@@ -66,10 +75,18 @@ function syncDirectory(path: string): void {
   }
 }
 
-function fileFault(file: string, cause: unknown): SoftquotaError {
-  const why = messageOf(cause);
+/** The JSON of a text. Throws `code`, with the place of the text. */
+export function jsonIn(text: string, where: string, code: 'usage' | 'invalid'): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SoftquotaError(code, printable(`${where}: not valid JSON: ${messageOf(cause)}`), { cause });
+  }
+}
+
+/** `what`: the beginning of the sentence, which the reason ends. */
+export function fileFault(what: string, cause: unknown): SoftquotaError {
   const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
-  return new SoftquotaError(denied ? 'not_permitted' : 'input_output', printable(`${file}: ${why}`), {
-    cause,
-  });
+  const message = printable(`${what}: ${messageOf(cause)}`);
+  return new SoftquotaError(denied ? 'not_permitted' : 'input_output', message, { cause });
 }

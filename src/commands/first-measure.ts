@@ -20,20 +20,18 @@ import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { ObservedForge } from '../health/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
-import { type DaemonClient, localAdminClient } from './client.ts';
+import { type DaemonClient, localAdminClient, mostRows } from './client.ts';
 import { followScan } from './progress.ts';
 
 export interface Measured {
   readonly scan: ScanReport;
   /** Number of owners. */
   readonly owners: number;
-  /** The largest first; a thousand at most. */
+  /** The largest first, as many as one answer has. */
   readonly largest: readonly OwnerRow[];
   /** The first reading of the forge's database; null if the configuration names none. */
   readonly forge: ObservedForge | null;
 }
-
-const mostRows = 1000;
 
 /**
  * `account`: whose the data are to be. Rejects with `configuration`, `store_refused`, or where it could not

@@ -5,14 +5,12 @@ import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { gateClient } from './client.ts';
-import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
+import { type CommonOptions, configFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 
-interface HealthOptions extends ConfigOption {
+interface HealthOptions extends CommonOptions {
   readonly ready?: boolean;
-  readonly json?: boolean;
 }
 
 const answer = z.object({ status: z.string(), reasons: z.array(z.string()) });
@@ -20,7 +18,7 @@ const answer = z.object({ status: z.string(), reasons: z.array(z.string()) });
 type Answer = z.infer<typeof answer>;
 
 export function addHealth(program: Command, exit: Exit): void {
-  withJsonOption(withConfigOption(program.command('health')))
+  withCommonOptions(program.command('health'))
     .summary('check whether the daemon answers')
     .description(
       'Asks the gate for its health, as a supervisor or a container does. A daemon that answers is alive, even ' +

@@ -4,7 +4,6 @@ import {
   type CommonStatus,
   type DistributeReport,
   type ForgeTemplate,
-  type Gitolite,
   type GlobalHooks,
   type HookState,
   type HooksPath,
@@ -47,13 +46,11 @@ export function installOutput(done: InstallOutcome, json: boolean): string {
   const { wanted, repositories, gitolite, forges, global, programs } = done;
   if (json) {
     const { socket, client } = wanted;
-    return jsonText({
+    return snakeCasedText({
       socket,
       client,
-      repositories: repositories.map(snakeCase),
-      ...(gitolite === null
-        ? {}
-        : { gitolite: { ...gitoliteJson(gitolite.gitolite), hooks: gitolite.hooks } }),
+      repositories,
+      ...(gitolite === null ? {} : { gitolite: { ...gitolite.gitolite, hooks: gitolite.hooks } }),
       forges,
       global,
       programs,
@@ -80,12 +77,6 @@ export function installOutput(done: InstallOutcome, json: boolean): string {
     ...(gitolite === null ? [] : ['gitolite also links the hooks into each new repository.']),
     ...forges.flatMap(forgeLines),
   ]);
-}
-
-function snakeCase(result: InstallResult): object {
-  if (isFault(result)) return result;
-  const { hooksPath, ...others } = result;
-  return { ...others, hooks_path: hooksPath };
 }
 
 function forgeLines({ root, template, fault, lines: settings, where }: ForgeTemplate): string[] {
@@ -128,16 +119,7 @@ export function statusOutput(
   json: boolean,
 ): string {
   if (json) {
-    return jsonText({
-      repositories: statuses.map(status => {
-        if (isFault(status)) return status;
-        const { hooks, hooksPath, signedPushes, ...others } = status;
-        return { ...others, hooks: stateJson(hooks), hooks_path: hooksPath, signed_pushes: signedPushes };
-      }),
-      ...(common === null
-        ? {}
-        : { common: { gitolite: gitoliteJson(common.gitolite), hooks: stateJson(common.hooks) } }),
-    });
+    return snakeCasedText({ repositories: statuses, ...(common === null ? {} : { common }) });
   }
   const unwell = statuses.filter(status => !isWell(status, expected));
   const ofGitlab = unwell.filter(status => !isFault(status) && status.gitlab !== null).length;
@@ -200,27 +182,13 @@ function stateWords({ state }: HookState): string {
   return state === 'blocked' ? 'cannot run' : state;
 }
 
-function stateJson(hooks: Readonly<Record<(typeof hookNames)[number], HookState>>): object {
-  return Object.fromEntries(
-    hookNames.map(name => {
-      const { settings, ...state } = hooks[name];
-      if (settings === null) return [name, { ...state, settings }];
-      const { onError, lastFor, ...others } = settings;
-      return [name, { ...state, settings: { ...others, on_error: onError, last_for: lastFor } }];
-    }),
-  );
-}
-
 export function removeOutput(
   results: readonly RemoveResult[],
   report: WithdrawReport | null,
   templates: readonly RemovedTemplate[],
   json: boolean,
 ): string {
-  if (json) {
-    if (report === null) return jsonText(results);
-    return jsonText({ ...report, gitolite: gitoliteJson(report.gitolite) });
-  }
+  if (json) return snakeCasedText(report ?? results);
   const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
   return lines([
     ...(report === null ? [] : [`${report.directory}: ${did(report.hooks)}`]),
@@ -244,6 +212,17 @@ function lines(texts: readonly string[]): string {
   return `${texts.map(printable).join('\n')}\n`;
 }
 
-function gitoliteJson({ user, home, repositories, common, overriding, isPushed }: Gitolite): object {
-  return { user, home, repositories, common, overriding, is_pushed: isPushed };
+/** JSON with the same fields, their names in snake_case. */
+function snakeCasedText(value: object): string {
+  return jsonText(snakeCased(value));
+}
+
+function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([name, each]) => [
+    name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
+    snakeCased(each),
+  ]);
+  return Object.fromEntries(fields);
 }

@@ -28,24 +28,25 @@ import {
 import { counted, printable, shellQuoted } from '../text/index.ts';
 import { installOutput, isFault, isReached, isWell, removeOutput, statusOutput } from './hooks-output.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
-import type { Printed } from './printed.ts';
+import type { Printed } from './job.ts';
 import { type ConfigOption, configFrom } from './settings.ts';
-import { tell } from './streams.ts';
+import { tellNote } from './streams.ts';
 
 export async function workOnHooks(task: HooksTask): Promise<Printed> {
   const notes: string[] = [];
-  const note = (line: string): void => void notes.push(line);
   try {
-    const printed = await done(task, note);
-    return { ...printed, notes };
+    return { ...(await done(task, line => void notes.push(line))), notes };
   } catch (error) {
     // They may be why.
-    for (const line of notes) tell(`softquota: ${line}\n`);
+    for (const line of notes) tellNote(line);
     throw error;
   }
 }
 
-function done(task: HooksTask, note: Note): Promise<Omit<Printed, 'notes'>> {
+type Note = (line: string) => void;
+type Done = Promise<Omit<Printed, 'notes'>>;
+
+function done(task: HooksTask, note: Note): Done {
   switch (task.act) {
     case 'install':
       return install(task.roots, task.options, note);
@@ -56,13 +57,7 @@ function done(task: HooksTask, note: Note): Promise<Omit<Printed, 'notes'>> {
   }
 }
 
-type Note = (line: string) => void;
-
-async function install(
-  roots: readonly string[],
-  options: InstallTaskOptions,
-  note: Note,
-): Promise<Omit<Printed, 'notes'>> {
+async function install(roots: readonly string[], options: InstallTaskOptions, note: Note): Done {
   const wanted = await settingsFrom(options, note);
   const global: GlobalHooks[] = [];
   if (options.gitlab !== undefined) global.push(await installGlobally(options.gitlab, 'gitlab', wanted));
@@ -91,14 +86,14 @@ async function settingsFrom(options: InstallTaskOptions, note: Note): Promise<Wa
   const { socket, client, onError, lastFor } = options;
   return {
     socket: socket === undefined ? configFrom(options, note).server.socket : resolve(socket),
-    client: await clientFrom(client),
+    client: await chosenClient(client),
     ...(onError !== undefined && { onError: parseOnError(onError) }),
     ...(lastFor !== undefined && { lastFor: parseLastFor(lastFor) }),
   };
 }
 
 /** The program that was named, or the quickest that works. */
-async function clientFrom(name: string | undefined): Promise<WantedSettings['client']> {
+async function chosenClient(name: string | undefined): Promise<WantedSettings['client']> {
   const where = `in ${programFolders.join(', ')}`;
   if (name !== undefined && name !== 'nc' && name !== 'curl')
     throw new SoftquotaError('usage', `--client ${name} is not known; expected nc or curl`);
@@ -122,11 +117,7 @@ async function emptyForges(roots: readonly string[]): Promise<readonly string[]>
   return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo') ? places : [];
 }
 
-async function status(
-  roots: readonly string[],
-  options: ConfigOption & TargetOptions,
-  note: Note,
-): Promise<Omit<Printed, 'notes'>> {
+async function status(roots: readonly string[], options: ConfigOption & TargetOptions, note: Note): Done {
   const expected = options.config === undefined ? null : configFrom(options, note).server.socket;
   const target = await targetOf('status', roots, options, note);
   const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
@@ -137,11 +128,7 @@ async function status(
   };
 }
 
-async function remove(
-  roots: readonly string[],
-  options: TargetOptions,
-  note: Note,
-): Promise<Omit<Printed, 'notes'>> {
+async function remove(roots: readonly string[], options: TargetOptions, note: Note): Done {
   const target = await targetOf('remove', roots, options, note);
   const report = 'gitolite' in target ? await withdrawHooks(target.gitolite) : null;
   const results = report?.repositories ?? (await removeHooks(target.repositories));

@@ -1,12 +1,11 @@
 /** `softquota hooks`: installs the git hooks, shows their status, removes them. */
 
 import type { Command } from 'commander';
-import type { Exit } from './exit.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
-import { runJob } from './job.ts';
-import { type Printed, printOutcome } from './printed.ts';
+import { type Printed, printOutcome, runJob } from './job.ts';
 import {
   type ConfigOption,
+  type Exit,
   withConfigOption,
   withJsonOption,
   withUnreadConfigOption,

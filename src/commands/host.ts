@@ -5,17 +5,15 @@ import { exitCodes } from '../errors.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { FleetHost } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
-import { adminClient, pathStep } from './client.ts';
+import { pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
-import type { Exit } from './exit.ts';
 import { formatDuration, printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
+import { type CommonOptions, clientFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
 import { print } from './streams.ts';
 import { table } from './table.ts';
 
-interface ForgetOptions extends ConfigOption {
+interface ForgetOptions extends CommonOptions {
   readonly yes?: boolean;
-  readonly json?: boolean;
 }
 
 const hosts = '/admin/quota/hosts';
@@ -38,7 +36,7 @@ export const addHost = resource('host', {
 });
 
 function addForget(host: Command, exit: Exit): void {
-  withJsonOption(withConfigOption(host.command('forget')))
+  withCommonOptions(host.command('forget'))
     .summary('remove a host that no longer exists')
     .description(
       'Removes a host that no longer exists, with its usage. A host whose daemon is running cannot be removed. ' +
@@ -54,7 +52,7 @@ function addForget(host: Command, exit: Exit): void {
       ),
     )
     .action(async (id: string, options: ForgetOptions) => {
-      const client = adminClient(() => configFrom(options));
+      const client = clientFrom(options);
       const known = await client.get<readonly FleetHost[]>({ path: hosts });
       const gone = known.find(each => each.id === id);
       const stored = gone === undefined ? '' : ` Its usage, ${storedOn(gone)}, will no longer count.`;

@@ -8,8 +8,7 @@ import { Command } from 'commander';
 import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import type { AddCommand } from './api-command.ts';
-import type { Exit } from './exit.ts';
-import { withConfigOption, wrapped } from './settings.ts';
+import { type Exit, withConfigOption, wrapped } from './settings.ts';
 import { print, tell } from './streams.ts';
 
 const exitStatuses =

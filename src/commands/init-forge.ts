@@ -3,8 +3,9 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Config } from '../config/index.ts';
-import { type ForgeFound, type ForgeSection, forgeReadFindings } from '../doctor/index.ts';
-import { ForgeFault, type ForgeKind, type ForgeSettings, probeForge, sqliteFileOf } from '../forge/index.ts';
+import { type ForgeFound, forgeReadFindings } from '../doctor/index.ts';
+import { ForgeFault, type ForgeKind, probeForge, sqliteFileOf } from '../forge/index.ts';
+import type { ObservedForge } from '../health/index.ts';
 import { shellQuoted } from '../text/index.ts';
 
 type FaultReport = Pick<ForgeFault, 'code' | 'message' | 'mend'>;
@@ -28,55 +29,40 @@ export interface ForgeReport {
 
 /** Asks the database for its version and its tables; nothing is read yet. */
 export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promise<ForgeReport> {
-  const report: ForgeReport = {
-    kind: found.kind,
-    config: found.configFile,
-    address: null,
-    database: null,
-    schema_version: null,
-    fault: null,
-    rights: [],
-    unowned: [],
-  };
-  if (found.configFile === null) return { ...report, fault: notConfigured(found) };
+  const { kind, configFile, databases } = found;
+  const report = { kind, config: configFile, address: null, database: null, schema_version: null };
+  const nothing = { fault: null, rights: [], unowned: [] };
+  if (configFile === null) return { ...report, ...nothing, fault: notConfigured(found) };
   let address: string | null = null;
   try {
-    address = addressFor(found.kind, found.configFile, found.databases, env);
-    const settings: ForgeSettings = {
-      kind: found.kind,
-      configFile: found.configFile,
-      database: address,
-      ownerLevel: 'top',
-    };
+    address = addressFor(kind, configFile, databases, env);
+    const settings = { kind, configFile, database: address, ownerLevel: 'top' } as const;
     const { database, schemaVersion } = await probeForge(settings, env);
-    return { ...report, address, database, schema_version: schemaVersion };
+    return { ...report, address, database, schema_version: schemaVersion, ...nothing };
   } catch (error) {
     if (!(error instanceof ForgeFault)) throw error;
-    return { ...report, address, fault: faultReport(error) };
+    return { ...report, address, ...nothing, fault: faultReport(error) };
   }
 }
 
-/** The files that the daemon's user may not read. */
-export async function withRights(
-  report: ForgeReport,
+/**
+ * Completes the report once the daemon has read the database, which may fail although it answered before.
+ * `account`: the daemon's user, who may not be allowed to read its files; null: the one who runs this.
+ */
+export async function afterReading(
+  asked: ForgeReport,
+  read: ObservedForge | null,
   config: Config,
   account: { readonly uid: number; readonly gid: number } | null,
 ): Promise<ForgeReport> {
-  if (account === null || config.forge === null) return report;
-  const findings = await forgeReadFindings(config.forge, account, process.env);
-  return { ...report, rights: findings.map(({ message, mend }) => ({ message, mend })) };
-}
-
-/** The section of app.ini; commented out if the database cannot be read. */
-export function forgeSection(report: ForgeReport): ForgeSection {
-  const { kind, config, address, fault } = report;
-  return {
-    kind,
-    // Gogs' own file also says where attachments are.
-    config: address === null || kind === 'gogs' ? config : null,
-    database: address,
-    fault: fault === null ? null : `${fault.message}. To fix it: ${fault.mend}.`,
-  };
+  const findings =
+    account === null || config.forge === null
+      ? []
+      : await forgeReadFindings(config.forge, account, process.env);
+  const rights = findings.map(({ message, mend }) => ({ message, mend }));
+  if (read === null) return { ...asked, rights };
+  const fault = read.fault === null ? null : faultReport(read.fault);
+  return { ...asked, fault, rights, unowned: read.unowned };
 }
 
 /**
@@ -97,7 +83,7 @@ function addressFor(
 }
 
 /** Without what else a fault has, such as its cause. */
-export function faultReport({ code, message, mend }: FaultReport): FaultReport {
+function faultReport({ code, message, mend }: FaultReport): FaultReport {
   return { code, message, mend };
 }
 

@@ -3,91 +3,68 @@
  * the next steps.
  */
 
-import { type FoundStore, type RecognisedLayout, systemAccounts } from '../doctor/index.ts';
+import { systemAccounts } from '../accounts.ts';
+import type { RecognisedLayout, Survey } from '../doctor/index.ts';
 import { triedSchemaVersion, unownedReasons } from '../forge/index.ts';
 import { counted, formatBytes, formatCount, shellQuoted } from '../text/index.ts';
-import type { OwnerRow, ScanReport } from '../wire/index.ts';
+import type { Measured } from './first-measure.ts';
+import type { ProposedLimit } from './init-config.ts';
 import type { ForgeReport } from './init-forge.ts';
-import { type NewWorker, startWorker } from './init-worker.ts';
-import { systemFile } from './new-config.ts';
+import { type NewWorker, systemFile } from './new-config.ts';
 import { escapedLines } from './output.ts';
 import { scanSummary } from './progress.ts';
 import { table } from './table.ts';
 import { ownersTable } from './usage.ts';
 
-/** Shell commands. */
-interface NextCommands {
-  /** Runs the daemon. */
-  readonly start: string;
-  readonly look: string;
-  /** Null where no hook would be run. */
-  readonly hooks: string | null;
-  /** Changes the configuration; the daemon takes it with SIGHUP. */
-  readonly enforce: string;
-  /** Has the forge's database read; null if it is, or there is none. */
-  readonly forge: string | null;
-  /** Runs the worker; null where `--worker` did not set it up. */
-  readonly worker: string | null;
-  /** Lets everybody ask who may write the repositories; null where they may, or nobody else writes them. */
-  readonly members: string | null;
-}
-
-export interface InitReport {
+export interface InitReport
+  extends Pick<Survey, 'layout' | 'root' | 'evidence' | 'advice' | 'repositories'>,
+    Pick<Measured, 'scan' | 'owners' | 'largest'> {
   /** The file that was written. */
   readonly config: string;
-  readonly layout: RecognisedLayout;
-  readonly root: string;
-  readonly evidence: readonly string[];
-  readonly advice: readonly string[];
-  readonly repositories: number;
   /** The state of the forge's database; null without a forge. */
   readonly forge: ForgeReport | null;
-  readonly scan: ScanReport;
-  readonly owners: number;
-  readonly largest: readonly OwnerRow[];
   readonly mode: 'report' | 'enforce';
   /** The limit that was written. */
-  readonly proposal: {
-    readonly total: string;
-    readonly bytes: number;
-    /** Tells whether `--total` gave it. */
-    readonly given: boolean;
-    readonly refused: readonly { readonly name: string; readonly used: number }[];
-  };
+  readonly proposal: ProposedLimit;
   readonly unattributed: {
     readonly repositories: number;
     /** One of them. */
     readonly such: readonly string[];
-    readonly stores: readonly FoundStore[];
+    readonly stores: Survey['stores'];
   };
   /** The result of `--worker`: the user that it runs as, and the settings of systemd that were written. */
   readonly worker: { readonly user: string; readonly units: readonly string[] } | null;
-  readonly next: NextCommands;
+  readonly next: ReturnType<typeof nextCommands>;
 }
 
-export function nextCommands({
-  file,
-  layout,
-  root,
-  forge,
-  worker,
-  writers,
-}: Pick<InitReport, 'layout' | 'root' | 'forge'> & {
-  readonly file: string;
-  readonly writers: readonly string[];
-  readonly worker: Pick<NewWorker, 'user' | 'isUnit'> | null;
-}): NextCommands {
+/** Shell commands; null: there is nothing to run. */
+export function nextCommands(
+  file: string,
+  { layout, root, writers }: Pick<Survey, 'layout' | 'root' | 'writers'>,
+  forge: ForgeReport | null,
+  worker: NewWorker | null,
+) {
   const config = file === systemFile ? '' : ` --config ${shellQuoted(file)}`;
   const where = layout === 'gitolite' ? '--gitolite' : shellQuoted(root);
   return {
     start: `softquota serve${config}`,
     look: `softquota usage${config}`,
     hooks: layout === 'gitlab' ? null : `softquota hooks install ${where}${config}`,
+    /** Changes the configuration; the daemon takes it with SIGHUP. */
     enforce: `sed -i 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
+    /** Has the forge's database read, unless it is. */
     forge: forge === null ? null : enableForge(forge, file, root),
     worker: worker === null ? null : startWorker(worker, config),
+    /** Lets everybody ask who may write the repositories. */
     members: config === '' ? lettingAsk(writers) : null,
   };
+}
+
+/** systemd reads new settings when a unit is enabled. */
+function startWorker({ user, units }: NewWorker, config: string): string {
+  if (units.length > 0) return 'systemctl enable --now softquota-worker';
+  const command = `softquota worker${config}`;
+  return process.geteuid?.() === 0 ? `runuser -u ${shellQuoted(user)} -- ${command}` : command;
 }
 
 /** The gate's socket belongs to the group softquota. */
@@ -144,7 +121,7 @@ function workerLines({ worker, next }: InitReport): string[] {
   ];
 }
 
-function memberLines({ members }: NextCommands): string[] {
+function memberLines({ members }: InitReport['next']): string[] {
   if (members === null) return [];
   return [
     'These users may write the repositories, and have to be in the group softquota, so that their pushes can be checked (and so does everybody who comes later):',
@@ -152,7 +129,7 @@ function memberLines({ members }: NextCommands): string[] {
   ];
 }
 
-function enforcing({ look, hooks, enforce }: NextCommands): string[] {
+function enforcing({ look, hooks, enforce }: InitReport['next']): string[] {
   return [
     `Then check the figures${hooks === null ? '' : ', install the hooks'} and, when the figures are as expected, enforce the limit and send SIGHUP to the daemon (as a service: systemctl reload softquota):`,
     `    ${look}`,

@@ -2,40 +2,26 @@
 
 import { dirname } from 'node:path';
 import type { Config } from '../config/index.ts';
-import {
-  configText,
-  proposeTotal,
-  type Survey,
-  survey,
-  surveyPlaces,
-  wellKnownPlaces,
-} from '../doctor/index.ts';
+import { type Survey, survey, surveyPlaces, wellKnownPlaces } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { localAdminClient } from './client.ts';
-import { type Measured, measureFirst } from './first-measure.ts';
+import { measureFirst } from './first-measure.ts';
 import type { HooksTask } from './hooks-task.ts';
-import { askForge, type ForgeReport, faultReport, forgeSection, withRights } from './init-forge.ts';
+import { configText, type ProposedLimit, proposeTotal } from './init-config.ts';
+import { afterReading, askForge } from './init-forge.ts';
 import { type InitReport, initText, nextCommands } from './init-report.ts';
-import { workerFor, writeUnits } from './init-worker.ts';
-import { loadDraft, makeDirectories, placesFor, refuseExisting, writeNew } from './new-config.ts';
+import type { InitTask, Printed } from './job.ts';
+import {
+  loadDraft,
+  makeDirectories,
+  placesFor,
+  refuseExisting,
+  workerFor,
+  writeNew,
+  writeUnits,
+} from './new-config.ts';
 import { jsonText } from './output.ts';
-import type { Printed } from './printed.ts';
-
-export interface InitTask {
-  /** Absolute; null: the usual places are looked at. */
-  readonly root: string | null;
-  /** The file that is to be written; absolute. */
-  readonly config: string;
-  readonly json: boolean;
-  /** The forge's own configuration file, absolute; null: it is looked for. */
-  readonly forgeConfig: string | null;
-  /** The limit in bytes; null: one is suggested. */
-  readonly totalBytes: number | null;
-  readonly mode: 'report' | 'enforce';
-  /** The worker is set up, and what is unreachable is forgiven. */
-  readonly worker: boolean;
-}
 
 /** Output, and the hooks to be installed; null: none would be run. */
 export interface Initialised extends Printed {
@@ -50,24 +36,17 @@ export async function initialise(task: InitTask): Promise<Initialised> {
   const asked = first.forge === null ? null : await askForge(first.forge, process.env);
   const isForgeAway = first.layout === 'gitlab' && asked !== null && asked.fault !== null;
   const found = isForgeAway ? await survey(first.root, { forgeConfig, isForgeAway }) : first;
-  const section = asked === null ? null : forgeSection(asked);
   const worker = hasWorker ? workerFor(file, found) : null;
   const places = placesFor(file, found.gid, worker?.group ?? null);
   makeDirectories(file, places);
-  const config = loadDraft(
-    file,
-    configText(found, places, { mode, total: proposeTotal([], 0, totalBytes ?? -1), hasWorker }, section),
-  );
+  const textWith = (limit: ProposedLimit) => configText(found, places, { mode, limit, hasWorker }, asked);
+  const config = loadDraft(file, textWith(proposeTotal([], 0, totalBytes ?? -1)));
   await refuseRunning(config);
   const { scan, owners, largest, forge: read } = await measureFirst(config, places.account);
-  const total = proposeTotal(
-    largest.map(row => row.total),
-    owners,
-    totalBytes,
-  );
-  writeNew(file, configText(found, places, { mode, total, hasWorker }, section));
+  const proposal = proposeTotal(largest, owners, totalBytes);
+  writeNew(file, textWith(proposal));
   if (worker !== null) writeUnits(worker);
-  const forge = asked === null ? null : await withRights(afterReading(asked, read), config, places.account);
+  const forge = asked && (await afterReading(asked, read, config, places.account));
   const { layout, evidence, advice, repositories, ownerless, stores } = found;
   const report: InitReport = {
     config: file,
@@ -81,12 +60,7 @@ export async function initialise(task: InitTask): Promise<Initialised> {
     owners,
     largest: largest.slice(0, shownOwners),
     mode,
-    proposal: {
-      total: total.text,
-      bytes: total.bytes,
-      given: total.isGiven,
-      refused: largest.slice(0, total.refused).map(({ name, total: used }) => ({ name, used })),
-    },
+    proposal,
     unattributed: {
       repositories: ownerless.length,
       such: ownerless.slice(0, 1),
@@ -95,7 +69,7 @@ export async function initialise(task: InitTask): Promise<Initialised> {
         forge !== null && forge.fault === null ? stores.filter(({ subject }) => subject === null) : stores,
     },
     worker: worker && { user: worker.user, units: worker.units.map(unit => unit.path) },
-    next: nextCommands({ file, layout, root: found.root, forge, worker, writers: found.writers }),
+    next: nextCommands(file, found, forge, worker),
   };
   return {
     output: json ? jsonText(report) : initText(report),
@@ -118,13 +92,6 @@ async function surveyed(root: string | null, forgeConfig: string | null): Promis
     'usage',
     `--forge-config ${forgeConfig} needs the directory of the forge: softquota init ROOT --forge-config FILE`,
   );
-}
-
-/** The daemon's first reading may fail although the database answered before. */
-function afterReading(asked: ForgeReport, read: Measured['forge']): ForgeReport {
-  if (read === null) return asked;
-  const { fault, unowned } = read;
-  return { ...asked, fault: fault === null ? null : faultReport(fault), unowned };
 }
 
 const shownOwners = 10;

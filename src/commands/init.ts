@@ -6,12 +6,10 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import type { Exit } from './exit.ts';
 import type { Initialised } from './init-work.ts';
-import { runJob } from './job.ts';
+import { printOutcome, runJob } from './job.ts';
 import { limitOf } from './limits.ts';
-import { printOutcome } from './printed.ts';
-import { withJsonOption, wrapped } from './settings.ts';
+import { type Exit, withJsonOption, wrapped } from './settings.ts';
 
 interface InitOptions {
   readonly config: string;

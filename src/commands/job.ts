@@ -5,20 +5,34 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type ErrorCode, SoftquotaError } from '../errors.ts';
+import { type ErrorCode, exitCodes, SoftquotaError } from '../errors.ts';
 import { hangWords, hungMounts } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
 import type { HooksTask } from './hooks-task.ts';
-import type { InitTask } from './init-work.ts';
 import type { ConfigOption } from './settings.ts';
-import { tell } from './streams.ts';
+import { print, tellNote } from './streams.ts';
 
 export type Job =
   | { readonly job: 'doctor'; readonly options: ConfigOption }
   | { readonly job: 'hooks'; readonly task: HooksTask }
   | ({ readonly job: 'init' } & InitTask);
+
+export interface InitTask {
+  /** Absolute; null: the usual places are looked at. */
+  readonly root: string | null;
+  /** The file that is to be written; absolute. */
+  readonly config: string;
+  readonly json: boolean;
+  /** The forge's own configuration file, absolute; null: it is looked for. */
+  readonly forgeConfig: string | null;
+  /** The limit in bytes; null: one is suggested. */
+  readonly totalBytes: number | null;
+  readonly mode: 'report' | 'enforce';
+  /** The worker is set up, and what is unreachable is forgiven. */
+  readonly worker: boolean;
+}
 
 /** The message to the process that does the work. */
 export interface JobOrder {
@@ -40,6 +54,14 @@ interface JobOutcome<Result> {
   readonly result: Result | null;
   /** Mounts that do not answer. */
   readonly hangs: readonly string[];
+}
+
+/** The result of a job that prints. */
+export interface Printed {
+  readonly output: string;
+  /** Lines for standard error. */
+  readonly notes: readonly string[];
+  readonly status: number;
 }
 
 const minuteMs = 60_000;
@@ -73,6 +95,22 @@ export async function runJob<Result>(job: Job): Promise<JobOutcome<Result>> {
     ignoreSignals();
     stop.abort();
   }
+}
+
+/**
+ * Prints what a job came to, and tells which disks do not answer; returns the exit status. Throws `not_ready`
+ * where the job came to nothing.
+ */
+export function printOutcome({ result, hangs }: JobOutcome<Printed>): number {
+  const lines = hangs.map(hangWords);
+  if (result === null) {
+    const why = lines.length > 0 ? lines : ['the command made no progress, and the reason is not known'];
+    throw new SoftquotaError('not_ready', [...why, 'it may have done a part of its work'].join('\n'));
+  }
+  for (const line of result.notes) tellNote(line);
+  print(result.output);
+  for (const line of lines) tellNote(line);
+  return hangs.length > 0 ? exitCodes.unreachable : result.status;
 }
 
 /** Null where its time is over. */
@@ -110,7 +148,7 @@ function tellOfHangs(known: readonly string[], stop: AbortSignal): NodeJS.Timeou
     for (const mount of await hungMounts(stop)) {
       if (told.has(mount)) continue;
       told.add(mount);
-      tell(`softquota: the disk at ${printable(mount)} does not answer, and may keep this command waiting\n`);
+      tellNote(`the disk at ${printable(mount)} does not answer, and may keep this command waiting`);
     }
   }, askAgainMs);
 }

@@ -15,6 +15,17 @@ export function limitOf(text: string, option = '--limit'): number {
   throw new SoftquotaError('usage', `${option} ${text}: ${size.reason}; ${sizeExpected}`);
 }
 
+/** Reads `--size`: bytes. Throws `usage`, also below `least`. */
+export function sizeOption(text: string, least: 0 | 1): number {
+  const size = parseSize(text);
+  if (size.ok && size.bytes >= least) return size.bytes;
+  const tooSmall = least === 0 ? 'below 0' : 'not more than nothing';
+  throw new SoftquotaError(
+    'usage',
+    `--size ${text}: ${size.ok ? tooSmall : size.reason}; write a number and a unit, such as 500M or 1.5GiB`,
+  );
+}
+
 /**
  * `10 GB`, `1.5 GiB`, `unlimited`: to be typed again, it is the same limit, unless the bytes are told beside
  * it.

@@ -1,28 +1,33 @@
-/** A configuration that did not exist before: where its data go, and how it is written. */
+/** The files that `softquota init` makes: the configuration, the directories of its data, and systemd's drop-ins. */
 
 import {
   chmodSync,
   chownSync,
-  closeSync,
   existsSync,
-  fchmodSync,
-  fsyncSync,
   linkSync,
   lstatSync,
   mkdirSync,
-  openSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { groupName, type SystemAccount, systemAccounts } from '../accounts.ts';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
-import { type ConfigPlaces, groupName, type SystemAccount, systemAccounts } from '../doctor/index.ts';
-import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import type { Survey } from '../doctor/index.ts';
+import { SoftquotaError } from '../errors.ts';
 import { longestPathBytes } from '../service/index.ts';
+import { fileFault, withDraft } from './files.ts';
 import { whereIs } from './settings.ts';
 
-interface NewPlaces extends ConfigPlaces {
+/** Paths of the daemon's data, as written in `[server]`. */
+export interface NewPlaces {
+  readonly dataPath: string;
+  /** The directory of the sockets; null: `dataPath`. */
+  readonly sockets: string | null;
+  /** A group's name or number; null: the daemon's own. */
+  readonly socketGroup: string | null;
+  /** The group of the worker, which reports on the trusted socket; null: no other than the daemon's. */
+  readonly trustedGroup: string | null;
   /** To be made, with their modes, where they are not there; absolute. */
   readonly directories: readonly { readonly path: string; readonly mode: number }[];
   /** The user who is to have the data; null: the one who runs this. */
@@ -41,23 +46,15 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
   const mayGive = uid === 0 || (process.getgroups?.() ?? []).includes(gid);
   const isForeign = gid !== 0 && gid !== process.getgid?.() && mayGive;
   const socketGroup = isForeign ? groupName(gid) : null;
+  const common = { socketGroup, trustedGroup };
   if (uid === 0 && file === systemFile) {
-    return {
-      dataPath: '/var/lib/softquota',
-      socket: '/run/softquota/gate.sock',
-      trustedSocket: '/run/softquota/trusted.sock',
-      adminSocket: '/run/softquota/admin.sock',
-      socketGroup,
-      trustedGroup,
-      directories: [
-        { path: '/var/lib/softquota', mode: 0o700 },
-        { path: '/run/softquota', mode: 0o755 },
-      ],
-      account:
-        ownerOf('/var/lib/softquota') ??
-        systemAccounts().users.find(({ name }) => name === 'softquota') ??
-        null,
-    };
+    const [dataPath, sockets] = ['/var/lib/softquota', '/run/softquota'];
+    const service = systemAccounts().users.find(({ name }) => name === 'softquota') ?? null;
+    const directories = [
+      { path: dataPath, mode: 0o700 },
+      { path: sockets, mode: 0o755 },
+    ];
+    return { ...common, dataPath, sockets, directories, account: ownerOf(dataPath) ?? service };
   }
   const data = join(dirname(file), 'data');
   const longest = join(data, 'trusted.sock');
@@ -68,17 +65,10 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
         'choose a shorter path with --config',
     );
   }
-  return {
-    dataPath: './data',
-    socket: './data/gate.sock',
-    trustedSocket: null,
-    adminSocket: null,
-    socketGroup,
-    trustedGroup,
-    // Users of the gate have to get through to it, and no further.
-    directories: [{ path: data, mode: socketGroup === null ? 0o700 : 0o711 }],
-    account: uid === 0 ? ownerOf(data) : null,
-  };
+  // Users of the gate have to get through to it, and no further.
+  const directories = [{ path: data, mode: socketGroup === null ? 0o700 : 0o711 }];
+  const account = uid === 0 ? ownerOf(data) : null;
+  return { ...common, dataPath: './data', sockets: null, directories, account };
 }
 
 /** Owner of a directory, if it is there and is somebody else's than root's. */
@@ -96,7 +86,7 @@ export function makeDirectories(file: string, { directories, account }: NewPlace
       chmodSync(path, mode);
       if (account !== null && path !== dirname(file)) chownSync(path, account.uid, account.gid);
     } catch (error) {
-      throw fileFault(path, error);
+      throw notCreated(path, error);
     }
   }
 }
@@ -106,7 +96,7 @@ export function refuseExisting(file: string): void {
   try {
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
   } catch (error) {
-    throw fileFault(file, error);
+    throw notCreated(file, error);
   }
   throw new SoftquotaError(
     'conflict',
@@ -116,55 +106,103 @@ export function refuseExisting(file: string): void {
 
 /** The configuration that this text would be as this file. The file itself is not made. */
 export function loadDraft(file: string, text: string): Config {
-  const draft = writeDraft(file, text);
-  try {
+  return drafted(file, text, draft => {
     const loaded = loadConfig(whereIs({ config: draft }));
     if (loaded.ok) return loaded.config;
     throw new SoftquotaError('configuration', formatFaults(loaded.faults).replaceAll(draft, file));
-  } finally {
-    rmSync(draft, { force: true });
-  }
+  });
 }
 
 /** The file appears whole or not at all, readable by all, and never in the place of another. */
 export function writeNew(file: string, text: string): void {
-  const draft = writeDraft(file, text);
-  try {
-    linkSync(draft, file);
-  } catch (error) {
-    refuseExisting(file);
-    throw fileFault(file, error);
-  } finally {
-    rmSync(draft, { force: true });
-  }
-}
-
-/** In the same folder, so that relative paths mean the same. */
-function writeDraft(file: string, text: string): string {
-  const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
-  try {
-    const descriptor = openSync(draft, 'wx', 0o644);
+  drafted(file, text, draft => {
     try {
-      // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
-      writeFileSync(descriptor, text);
-      fsyncSync(descriptor);
-      fchmodSync(descriptor, 0o644);
+      chmodSync(draft, 0o644);
+      linkSync(draft, file);
     } catch (error) {
-      rmSync(draft, { force: true });
+      refuseExisting(file);
       throw error;
-    } finally {
-      closeSync(descriptor);
     }
-    return draft;
+  });
+}
+
+function drafted<T>(file: string, text: string, use: (draft: string) => T): T {
+  try {
+    return withDraft(file, text, 0o644, use);
   } catch (error) {
-    throw fileFault(file, error);
+    throw error instanceof SoftquotaError ? error : notCreated(file, error);
   }
 }
 
-function fileFault(file: string, cause: unknown): SoftquotaError {
-  const why = messageOf(cause);
-  const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
-  return new SoftquotaError(denied ? 'not_permitted' : 'input_output', `${file} cannot be created: ${why}`, {
-    cause,
-  });
+function notCreated(path: string, cause: unknown): SoftquotaError {
+  return fileFault(`${path} cannot be created`, cause);
+}
+
+export interface NewWorker {
+  /** The name of the user whose repositories they are. */
+  readonly user: string;
+  /**
+   * The group of that user, which has to reach the trusted socket; null: the daemon runs as the same user.
+   */
+  readonly group: string | null;
+  /** Drop-ins of systemd that are to be written; none where it has no unit of the worker. */
+  readonly units: readonly { readonly path: string; readonly text: string }[];
+}
+
+const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
+const dropIns = '/etc/systemd/system';
+const written = '# Written by softquota init --worker.';
+/** The user of the unit as it is shipped. */
+const usualUser = 'git';
+
+/**
+ * The worker for these repositories. Throws `usage` where they belong to root or to nobody known, or where
+ * another user than theirs runs this and is not root.
+ */
+export function workerFor(file: string, { root, uid }: Pick<Survey, 'root' | 'uid'>): NewWorker {
+  const account = systemAccounts().users.find(one => one.uid === uid);
+  if (uid === 0 || account === undefined) {
+    throw new SoftquotaError(
+      'usage',
+      `--worker: the repositories in ${root} belong to ${account?.name ?? `uid ${uid}, which no account has`}; the worker runs as the ` +
+        'user that git runs as, and never as root: give the repositories to that user, or leave --worker out',
+    );
+  }
+  const { name: user, gid } = account;
+  const runsAs = process.geteuid?.() ?? -1;
+  if (runsAs !== 0 && runsAs !== uid) {
+    throw new SoftquotaError('usage', `--worker: run this as root, or as ${user}, who owns the repositories`);
+  }
+  const isUnit =
+    runsAs === 0 &&
+    file === systemFile &&
+    unitFolders.some(folder => existsSync(`${folder}/softquota-worker.service`));
+  const group = groupName(gid);
+  const socket = `[Socket]\nSocketGroup=${group}\nSocketMode=0660\n`;
+  const service = `[Service]\nUser=${user}\n`;
+  return {
+    user,
+    group: runsAs === 0 ? group : null,
+    units: isUnit
+      ? [
+          { path: `${dropIns}/softquota-trusted.socket.d/worker.conf`, text: `${written}\n${socket}` },
+          ...(user === usualUser
+            ? []
+            : [{ path: `${dropIns}/softquota-worker.service.d/user.conf`, text: `${written}\n${service}` }]),
+        ]
+      : [],
+  };
+}
+
+/** Writes what systemd is told; a file that is there already stays as it is. */
+export function writeUnits({ units }: NewWorker): void {
+  for (const { path, text } of units) {
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
+      writeFileSync(path, text, { flag: 'wx', mode: 0o644 });
+    } catch (error) {
+      throw notCreated(path, error);
+    }
+  }
 }

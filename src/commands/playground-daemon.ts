@@ -4,12 +4,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SoftquotaError } from '../errors.ts';
 import { packageDirectory } from '../package.ts';
+import { within } from '../within.ts';
+import { gateClient } from './client.ts';
 import type { World } from './playground-world.ts';
 
 export interface PlaygroundDaemon {
@@ -56,15 +57,9 @@ function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SOFTQUOTA_')));
 }
 
-function isReady(socketPath: string): Promise<boolean> {
-  return new Promise(resolve => {
-    const asked = request({ socketPath, path: '/readyz' }, response => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-    // One that takes the question and never answers is not ready either.
-    asked.setTimeout(answerMs, () => asked.destroy());
-    asked.on('error', () => resolve(false));
-    asked.end();
-  });
+async function isReady(socket: string): Promise<boolean> {
+  const asked = gateClient({ server: { socket } }).ask({ path: '/readyz' });
+  // One that takes the question and never answers is not ready either.
+  const answer = await within(asked, answerMs, null).catch(() => null);
+  return answer?.status === 200;
 }

@@ -8,10 +8,9 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { isCheckout, packageDirectory } from '../package.ts';
 import { shellQuoted } from '../text/index.ts';
 import { localAdminClient } from './client.ts';
-import type { Exit } from './exit.ts';
 import type { World } from './playground-world.ts';
-import { withUnreadConfigOption, wrapped } from './settings.ts';
-import { print, tell } from './streams.ts';
+import { type Exit, withUnreadConfigOption, wrapped } from './settings.ts';
+import { print, tellNote } from './streams.ts';
 
 const administrator = 'admin';
 /** A user who has something to see there: the story refuses her push. */
@@ -40,9 +39,8 @@ export function addPlayground(program: Command, exit: Exit): void {
 }
 
 async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
-  const [{ startDaemon }, { play }, { story }, { makeWorld }] = await Promise.all([
+  const [{ startDaemon }, { play, story }, { makeWorld }] = await Promise.all([
     import('./playground-daemon.ts'),
-    import('./playground-run.ts'),
     import('./playground-story.ts'),
     import('./playground-world.ts'),
   ]);
@@ -65,7 +63,7 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
-    tell(`softquota: a step did not go as described: ${error.message}\n`);
+    tellNote(`a step did not go as described: ${error.message}`);
     return exitCodes.refused;
   } finally {
     await daemon.stop();

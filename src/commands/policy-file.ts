@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { duration } from '../config/index.ts';
-import { messageOf, SoftquotaError } from '../errors.ts';
+import { SoftquotaError } from '../errors.ts';
 import { issueLines, parseSize, printable, printableJson } from '../text/index.ts';
 import {
   draftPolicy,
@@ -12,7 +12,7 @@ import {
   newWholeRule,
   type WholePolicy,
 } from '../wire/index.ts';
-import { readWhole } from './files.ts';
+import { jsonIn, readWhole } from './files.ts';
 import { sizeExpected } from './limits.ts';
 
 /** `"10G"` as well as 10000000000. */
@@ -54,22 +54,13 @@ type PolicyFile = Omit<z.output<typeof policyFile>, 'version'>;
 /** `-` is standard input. Throws `invalid` with every fault. */
 export function readPolicyFile(file: string): PolicyFile {
   const shown = file === '-' ? 'standard input' : file;
-  const read = policyFile.safeParse(jsonIn(shown, readWhole(file)));
+  const read = policyFile.safeParse(jsonIn(readWhole(file), shown, 'invalid'));
   if (read.success) {
     const { version: _, ...content } = read.data;
     return content;
   }
   const faults = issueLines(read.error);
   throw new SoftquotaError('invalid', faults.map(fault => printable(`${shown}: ${fault}`)).join('\n'));
-}
-
-function jsonIn(shown: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const why = messageOf(cause);
-    throw new SoftquotaError('invalid', printable(`${shown}: not valid JSON: ${why}`), { cause });
-  }
 }
 
 /**

@@ -12,11 +12,11 @@ import { printJson } from './output.ts';
 import { policyInForce, sendPolicy, simulatedPolicy } from './policy-asked.ts';
 import { type Difference, differenceOf, differenceText } from './policy-difference.ts';
 import { draftOf, readPolicyFile } from './policy-file.ts';
+import type { CommonOptions } from './settings.ts';
 import { simulationText } from './simulated.ts';
 import { print } from './streams.ts';
 
-export interface ImportOptions {
-  readonly json?: boolean;
+export interface ImportOptions extends CommonOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly createUsers?: boolean;

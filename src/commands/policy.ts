@@ -5,8 +5,6 @@ import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, printable } from '../text/index.ts';
 import type { LintFault, NewWholePolicy } from '../wire/index.ts';
-import { adminClient, type DaemonClient } from './client.ts';
-import type { Exit } from './exit.ts';
 import { writeWhole } from './files.ts';
 import { Forgejo, type ForgejoOption } from './forgejo.ts';
 import { printJson } from './output.ts';
@@ -14,13 +12,17 @@ import { policyInForce, simulatedPolicy } from './policy-asked.ts';
 import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
 import { type ImportOptions, importPolicy, policyInFile, policyOf } from './policy-import.ts';
 import { lintFile } from './policy-lint.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
+import {
+  type CommonOptions,
+  type ConfigOption,
+  clientFrom,
+  type Exit,
+  withCommonOptions,
+  withConfigOption,
+  wrapped,
+} from './settings.ts';
 import { faultsText, simulationText } from './simulated.ts';
 import { print, printKept, tell } from './streams.ts';
-
-interface JsonOption extends ConfigOption {
-  readonly json?: boolean;
-}
 
 interface ExportOptions extends ConfigOption {
   readonly users: boolean;
@@ -49,7 +51,7 @@ export function addPolicy(program: Command, exit: Exit): void {
       'leave out the members of groups; an import of such a file keeps the present members',
     )
     .action(async (file: string | undefined, options: ExportOptions) => {
-      const shown = await policyInForce(clientOf(options));
+      const shown = await policyInForce(clientFrom(options));
       const text = policyText(shown, options.users);
       if (file === undefined || file === '-') return printKept(text);
       writeWhole(resolve(file), text, 0o644);
@@ -58,7 +60,7 @@ export function addPolicy(program: Command, exit: Exit): void {
       tell(`Exported ${counts} to ${printable(file)}.\n`);
     });
 
-  withJsonOption(withConfigOption(policy.command('import')))
+  withCommonOptions(policy.command('import'))
     .summary('replace the policy by the policy in a file, or by that of a Forgejo')
     .description(
       'Shows the changes and the owners who would be newly refused, then replaces all rules and groups in one ' +
@@ -80,11 +82,11 @@ export function addPolicy(program: Command, exit: Exit): void {
       'after',
       wrapped('\nExit status: 0 imported, or nothing to do, 1 you did not agree, 2 the file cannot be used.'),
     )
-    .action(async (file: string | undefined, options: ImportOptions & ForgejoOption & ConfigOption) =>
-      exit(await importPolicy(clientOf(options), await importable(file, options), options)),
+    .action(async (file: string | undefined, options: ImportOptions & ForgejoOption) =>
+      exit(await importPolicy(clientFrom(options), await importable(file, options), options)),
     );
 
-  withJsonOption(withConfigOption(policy.command('lint')))
+  withCommonOptions(policy.command('lint'))
     .summary('check the policy for mistakes')
     .description(
       'Finds possible mistakes: rules that never decide, empty or unused groups, missing default groups, and kinds ' +
@@ -93,17 +95,17 @@ export function addPolicy(program: Command, exit: Exit): void {
     )
     .argument('[file]', fileHelp)
     .addHelpText('after', wrapped('\nExit status: 0 no problems found, 1 problems found.'))
-    .action(async (file: string | undefined, options: JsonOption) => {
+    .action(async (file: string | undefined, options: CommonOptions) => {
       const faults =
         file === undefined
-          ? await clientOf(options).get<readonly LintFault[]>({ path: '/admin/quota/lint' })
+          ? await clientFrom(options).get<readonly LintFault[]>({ path: '/admin/quota/lint' })
           : await lintFile(file, options);
       if (options.json === true) printJson(faults);
       else print(faultsText(faults));
       exit(faults.length === 0 ? exitCodes.done : exitCodes.refused);
     });
 
-  withJsonOption(withConfigOption(policy.command('simulate')))
+  withCommonOptions(policy.command('simulate'))
     .summary('show whom a policy would refuse or allow')
     .description(
       'Shows the owners who would be newly refused or allowed by the policy in a file, and possible mistakes in it. ' +
@@ -112,8 +114,8 @@ export function addPolicy(program: Command, exit: Exit): void {
         '                "refuse_when": "reached", "uncovered": "deny"}}',
     )
     .argument('<file>', `${fileHelp}. Limits are bytes, or sizes such as "10G"`)
-    .action(async (file: string, options: JsonOption) => {
-      const told = await simulatedPolicy(clientOf(options), draftOf(readPolicyFile(file)));
+    .action(async (file: string, options: CommonOptions) => {
+      const told = await simulatedPolicy(clientFrom(options), draftOf(readPolicyFile(file)));
       if (options.json === true) printJson(told);
       else print(`${simulationText(told)}${told.lint.length === 0 ? '' : `\n${faultsText(told.lint)}`}`);
     });
@@ -124,8 +126,4 @@ async function importable(file: string | undefined, options: ForgejoOption): Pro
   if (file !== undefined && options.from === undefined) return policyInFile(file);
   if (file === undefined && options.from !== undefined) return policyOf(new Forgejo(options));
   throw new SoftquotaError('usage', 'expected either a file, or --from with the address of a Forgejo server');
-}
-
-function clientOf(options: ConfigOption): DaemonClient {
-  return adminClient(() => configFrom(options));
 }

@@ -10,8 +10,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { type HookSettings, hooksStatus, writePrograms } from '../git/index.ts';
-import type { Exit } from './exit.ts';
-import { withUnreadConfigOption, wrapped } from './settings.ts';
+import { type Exit, withUnreadConfigOption, wrapped } from './settings.ts';
 
 export function addReceivePack(program: Command, exit: Exit): void {
   withUnreadConfigOption(program.command('receive-pack'))

@@ -4,21 +4,19 @@ import type { Command } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { ScanReport } from '../wire/index.ts';
-import { adminClient, type DaemonClient } from './client.ts';
-import type { Exit } from './exit.ts';
+import type { DaemonClient } from './client.ts';
 import { printJson } from './output.ts';
 import { followScan, scanSummary } from './progress.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
-import { print, tell } from './streams.ts';
+import { type CommonOptions, clientFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
+import { print, tellNote } from './streams.ts';
 
-interface ScanOptions extends ConfigOption {
+interface ScanOptions extends CommonOptions {
   readonly verify?: boolean;
   readonly acceptMoved?: boolean;
-  readonly json?: boolean;
 }
 
 export function addScan(program: Command, exit: Exit): void {
-  withJsonOption(withConfigOption(program.command('scan')))
+  withCommonOptions(program.command('scan'))
     .summary('measure now')
     .description(
       'Measures all repositories and other data, or those of the given owners, and waits for the end.',
@@ -34,12 +32,12 @@ export function addScan(program: Command, exit: Exit): void {
       wrapped('\nExit status: 0 measured, 1 the scan was stopped or failed, or the owners have no units.'),
     )
     .action(async (owners: readonly string[], options: ScanOptions) => {
-      const client = adminClient(() => configFrom(options));
+      const client = clientFrom(options);
       const ended = await scan(client, owners, options);
       if (options.json === true) printJson(ended);
       else print(scanSummary(ended));
       const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.units_found === 0;
-      if (nobodys) tell(`softquota: ${owners.map(printable).join(', ')} has no units\n`);
+      if (nobodys) tellNote(`${owners.map(printable).join(', ')} has no units`);
       exit(ended.state === 'done' && !nobodys ? exitCodes.done : exitCodes.refused);
     });
 }

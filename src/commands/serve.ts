@@ -4,8 +4,14 @@ import type { Command } from 'commander';
 import { loadConfig, printConfig } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { keepHeapSmall } from '../heap.ts';
-import type { Exit } from './exit.ts';
-import { type ConfigOption, loadedFrom, tellNotes, whereIs, withConfigOption } from './settings.ts';
+import {
+  type ConfigOption,
+  type Exit,
+  loadedFrom,
+  tellNotes,
+  whereIs,
+  withConfigOption,
+} from './settings.ts';
 import { print } from './streams.ts';
 
 interface ServeOptions extends ConfigOption {

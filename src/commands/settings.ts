@@ -10,11 +10,23 @@ import {
   type Where,
 } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { mostRows } from './client.ts';
-import { tell } from './streams.ts';
+import { adminClient, type DaemonClient, mostRows } from './client.ts';
+import { tellNote } from './streams.ts';
+
+/** Takes the exit status that a command ends with. */
+export type Exit = (status: number) => void;
 
 export interface ConfigOption {
   readonly config?: string;
+}
+
+export interface CommonOptions extends ConfigOption {
+  readonly json?: boolean;
+}
+
+/** Adds `--config` and `--json`. */
+export function withCommonOptions(command: Command): Command {
+  return withJsonOption(withConfigOption(command));
 }
 
 export function withConfigOption(
@@ -67,8 +79,9 @@ export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
   for (const line of notes) tellNote(line);
 }
 
-function tellNote(line: string): void {
-  tell(`softquota: ${line}\n`);
+/** To the administrator's API; the configuration is read only if the environment names no daemon. */
+export function clientFrom(option: ConfigOption): DaemonClient {
+  return adminClient(() => configFrom(option));
 }
 
 /** A number of rows. Throws `usage`, naming the option. */

@@ -7,11 +7,19 @@ import { type Config, isStoreAddress, maskBeforeAt, maskPassword } from '../conf
 import { SoftquotaError } from '../errors.ts';
 import { counted, formatBytes } from '../text/index.ts';
 import type { CopiedTo, SharedStore } from '../wire/index.ts';
-import { adminClient, type DaemonClient } from './client.ts';
+import { adminClient } from './client.ts';
 import { confirmed } from './confirm.ts';
-import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption, wrapped } from './settings.ts';
+import {
+  type CommonOptions,
+  type ConfigOption,
+  clientFrom,
+  configFrom,
+  type Exit,
+  withCommonOptions,
+  withConfigOption,
+  wrapped,
+} from './settings.ts';
 import { print } from './streams.ts';
 
 interface RepairOptions extends ConfigOption {
@@ -20,11 +28,10 @@ interface RepairOptions extends ConfigOption {
   readonly yes?: boolean;
 }
 
-interface CopyOptions extends ConfigOption {
+interface CopyOptions extends CommonOptions {
   readonly to: string;
   readonly prefix?: string;
   readonly verify?: boolean;
-  readonly json?: boolean;
 }
 
 export function addStore(program: Command, exit: Exit): void {
@@ -53,7 +60,7 @@ export function addStore(program: Command, exit: Exit): void {
       if (policy === null) {
         throw new SoftquotaError('usage', 'store repair: give either --known or --stored');
       }
-      const client = clientOf(options);
+      const client = clientFrom(options);
       const { divergence } = await client.get<SharedStore>({ path: '/admin/quota/store' });
       if (divergence !== null && options.yes !== true) {
         const what =
@@ -70,7 +77,7 @@ export function addStore(program: Command, exit: Exit): void {
       );
     });
 
-  withJsonOption(withConfigOption(store.command('copy')))
+  withCommonOptions(store.command('copy'))
     .summary('move to a shared store, or back')
     .description(
       'Copies owners, policy and events of the running daemon to an empty Redis, and prints the settings for ' +
@@ -133,10 +140,6 @@ async function copyAway(config: Config, options: CopyOptions): Promise<void> {
   } finally {
     await target.close();
   }
-}
-
-function clientOf(options: ConfigOption): DaemonClient {
-  return adminClient(() => configFrom(options));
 }
 
 function copiedText(

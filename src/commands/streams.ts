@@ -59,13 +59,18 @@ export function tell(text: string): void {
   }
 }
 
+/** Tells a line that is no part of the output. */
+export function tellNote(line: string): void {
+  tell(`softquota: ${line}\n`);
+}
+
 /** Watches both streams from the start of a command: a reader that went away ends it without a word. */
 export function watchStreams(): void {
   process.stdout.on('error', (error: Error) => {
     if (awaited) return;
     if (systemCode(error) === 'EPIPE') process.exit(exitCodes.done);
     const { message, exitCode } = outputFault(error);
-    tell(`softquota: ${message}\n`);
+    tellNote(message);
     process.exit(exitCode);
   });
   process.stderr.on('error', (error: Error) => {

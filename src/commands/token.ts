@@ -8,16 +8,15 @@ import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { CreatedToken, Token, User } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
-import { adminClient, type DaemonClient, pathStep } from './client.ts';
+import { type DaemonClient, pathStep } from './client.ts';
 import { gathered } from './limits.ts';
 import { formatTime, jsonText } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
-import { printKept, tell } from './streams.ts';
+import { type CommonOptions, clientFrom, withCommonOptions } from './settings.ts';
+import { printKept, tellNote } from './streams.ts';
 import { table } from './table.ts';
 
-interface UserOption extends ConfigOption {
+interface UserOption extends CommonOptions {
   readonly user: string;
-  readonly json?: boolean;
 }
 
 interface CreateOptions extends UserOption {
@@ -58,23 +57,22 @@ export const addToken = resource('token', {
 });
 
 export function addSignInLink(program: Command): void {
-  withJsonOption(withConfigOption(program.command('sign-in-link')))
+  withCommonOptions(program.command('sign-in-link'))
     .summary('create a link that signs a user in to the web UI')
     .description(
       'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once, ' +
         'within ten minutes, on the host that created it, and only until its daemon ends.',
     )
     .requiredOption('--user <user>', 'the user to sign in')
-    .action(async ({ user, json, ...option }: UserOption) => {
-      const path = `/users/${pathStep(user)}/sign-in-link`;
-      const client = adminClient(() => configFrom(option));
-      const link = await client.get<{ readonly url: string }>({ method: 'POST', path });
-      await printKept(json === true ? jsonText(link) : `${link.url}\n`);
+    .action(async (options: UserOption) => {
+      const path = `/users/${pathStep(options.user)}/sign-in-link`;
+      const link = await clientFrom(options).get<{ readonly url: string }>({ method: 'POST', path });
+      await printKept(options.json === true ? jsonText(link) : `${link.url}\n`);
     });
 }
 
 function addCreate(tokens: Command): void {
-  withJsonOption(withConfigOption(tokens.command('create')))
+  withCommonOptions(tokens.command('create'))
     .addOption(userOption)
     .summary('create a token')
     .description(
@@ -97,9 +95,9 @@ function addCreate(tokens: Command): void {
         expires_at: options.expires === undefined ? null : timeIn(options.expires, Date.now()),
       };
       const path = `/users/${pathStep(options.user)}/tokens`;
-      const client = adminClient(() => configFrom(options));
+      const client = clientFrom(options);
       const promote = options.admin === true ? await promotionOf(client, options.user) : null;
-      const made = await client.get<CreatedToken>({ method: 'POST', path: path, body });
+      const made = await client.get<CreatedToken>({ method: 'POST', path, body });
       const revoke = () => client.get({ method: 'DELETE', path: `${path}/${made.id}` });
       await promote?.().catch(async (fault: unknown) => {
         await revoke();
@@ -134,7 +132,7 @@ async function promotionOf(client: DaemonClient, name: string): Promise<(() => P
   return async () => {
     await client.get({ method: 'PATCH', path, body: { is_admin: true } });
     const done = isNew ? `created ${name}, an administrator` : `${username} is now an administrator`;
-    tell(`softquota: ${printable(done)}\n`);
+    tellNote(printable(done));
   };
 }
 

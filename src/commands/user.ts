@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
 import {
   type Member,
   membership,
@@ -94,7 +95,7 @@ export const addUser = resource('user', {
       ],
       route: 'PATCH /admin/users/{name}',
       body: ({ name, ...options }) => {
-        const fields = { ...fieldsOf(options), ...(name === undefined ? {} : { username: name }) };
+        const fields = { ...fieldsOf(options), ...given({ username: name }) };
         if (Object.keys(fields).length > 0) return fields;
         throw new SoftquotaError('usage', 'nothing to change: give at least one option');
       },
@@ -163,12 +164,7 @@ function typeOption(what: string): Option {
 }
 
 function fieldsOf({ type, email, fullName, admin }: FieldOptions): Readonly<Record<string, unknown>> {
-  return {
-    ...(type === undefined ? {} : { type }),
-    ...(email === undefined ? {} : { email }),
-    ...(fullName === undefined ? {} : { full_name: fullName }),
-    ...(admin === undefined ? {} : { is_admin: admin }),
-  };
+  return given({ type, email, full_name: fullName, is_admin: admin });
 }
 
 interface Shown extends User {

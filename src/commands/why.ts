@@ -5,7 +5,7 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import type { SpaceAnswer } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, withQuery } from './client.ts';
-import { tell } from './streams.ts';
+import { tellNote } from './streams.ts';
 import { reportText, repositoriesText } from './why-text.ts';
 
 const askAgainMs = 300;
@@ -28,7 +28,7 @@ export const addWhy = apiCommand<SpaceAnswer>({
     partsOf(asked).repository === '' ? repositoriesText(found) : reportText(found),
   status: ({ state, message }) => {
     if (state !== 'failed') return exitCodes.done;
-    tell(`softquota: ${message ?? 'the repository cannot be examined'}\n`);
+    tellNote(message ?? 'the repository cannot be examined');
     return exitCodes.refused;
   },
 });

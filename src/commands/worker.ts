@@ -6,8 +6,7 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { findClient, Guard, parseLastFor, parseOnError, type WorkerOptions } from '../git/index.ts';
 import { keepHeapSmall } from '../heap.ts';
 import type { Log } from '../log.ts';
-import type { Exit } from './exit.ts';
-import { type ConfigOption, configFrom, withConfigOption } from './settings.ts';
+import { type ConfigOption, configFrom, type Exit, withConfigOption } from './settings.ts';
 
 interface WorkerCommandOptions extends ConfigOption {
   readonly onError?: string;

@@ -60,27 +60,31 @@ export const webAddress: ValueType<string> = textKind(
 );
 
 const storeUrl =
-  /^(?<scheme>rediss?|redis\+sentinel|redis\+cluster):\/\/(?:[^\s@/?#]*@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
-/** The parts that may follow the hosts, by scheme: a database, a master and a database, nothing. */
+  /^(?<scheme>rediss?|redis\+sentinel):\/\/(?:[^\s@/?#]*@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
+/** The parts that may follow the hosts, by scheme: a database, or a master and a database. */
 const storeRests: Readonly<Record<string, RegExp>> = {
   redis: /^(?:\/\d{0,5})?$/,
   rediss: /^(?:\/\d{0,5})?$/,
   'redis+sentinel': /^\/[^/]+(?:\/\d{0,5})?$/,
-  'redis+cluster': /^\/?$/,
 };
 
 /** Address of the shared store. The password in it must not be shown: see `maskPassword`. */
-export const storeAddress: ValueType<string> = matching(
-  isStoreAddress,
-  'not an address of a store',
-  'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, redis+sentinel://H1:P,H2:P/MASTER/0 or redis+cluster://H1:P,H2:P, each with USER:PASSWORD@, percent-encoded, before the host where needed',
+export const storeAddress: ValueType<string> = textKind(
+  z
+    .string()
+    .trim()
+    .refine(text => !/^redis\+cluster:/i.test(text), {
+      error: 'a Redis Cluster, which softquota cannot use any more (docs/redis.md)',
+      abort: true,
+    })
+    .refine(isStoreAddress, 'not an address of a store'),
+  'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, or redis+sentinel://H1:P,H2:P/MASTER/0, each with USER:PASSWORD@, percent-encoded, before the host where needed',
 );
 
 export function isStoreAddress(text: string): boolean {
   const { scheme = '', hosts = '', rest = '' } = storeUrl.exec(text)?.groups ?? {};
   const list = hosts.split(',');
-  const several = scheme.includes('+');
-  if (list.length > 1 && !several) return false;
+  if (list.length > 1 && !scheme.includes('+')) return false;
   return list.every(isHostAndPort) && (storeRests[scheme.toLowerCase()]?.test(rest) ?? false);
 }
 

@@ -1,8 +1,6 @@
 /** The result of a check. */
 
-import type { Finding } from '../health/index.ts';
-import { type DaemonFindingCode, daemonFindings } from '../health/index.ts';
-import { type DoctorCode, doctorFindings } from './catalog.ts';
+import type { Finding } from '../wire/index.ts';
 
 export interface CheckResult {
   readonly findings: readonly Finding[];
@@ -10,13 +8,6 @@ export interface CheckResult {
   readonly checked?: readonly string[];
   /** The things that this user may not look at. */
   readonly missed?: readonly string[];
-}
-
-const catalog = { ...daemonFindings, ...doctorFindings };
-
-/** `message` is one line, harmless on a terminal; `mend` can be followed as it stands. */
-export function findingOf(code: DoctorCode | DaemonFindingCode, message: string, mend: string): Finding {
-  return { code, severity: catalog[code].severity, message, mend };
 }
 
 /** All that several checks came back with. */

@@ -5,14 +5,15 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readBounded } from '../bounded/index.ts';
-import type { Finding } from '../health/index.ts';
-import { configValue, encodePath } from '../layout/index.ts';
+import { homeOf } from '../accounts.ts';
+import { makeFinding } from '../health/index.ts';
+import { configValue } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
-import { homeOf } from './accounts.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';
+import { beginningOf } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
 /** Files and directories of this host that say what git does there, and what runs from time to time. */
@@ -66,7 +67,7 @@ export function checkCollection(
           ? path
           : `${path} and ${counted(others.length, 'other repository', 'other repositories')}`;
       const message = `${where}: nothing collects garbage, so what is deleted is never freed: ${printable(cause)}, and no worker does it`;
-      return findingOf('gc_missing', message, mend);
+      return makeFinding('gc_missing', message, mend);
     }),
   };
 }
@@ -84,7 +85,7 @@ function whereSwitchedOff({ path, user }: Repository, places: CollectionPlaces):
     ['gc.auto', (value: string) => /^(?:-\d+|0+)$/.test(value)],
   ] as const) {
     for (const file of files) {
-      const said = configValue(textOf(file), key);
+      const said = configValue(beginningOf(file, { mostBytes }), key);
       if (said.found === 'nothing' || said.found === 'fault') continue;
       if (said.found === 'value' && isOff(said.value)) return `${file} has ${key} = ${said.value}`;
       break;
@@ -97,7 +98,7 @@ function whereSwitchedOff({ path, user }: Repository, places: CollectionPlaces):
 function collectsByCron(file: string | null): boolean {
   if (file === null) return false;
   let section = '';
-  return textOf(file)
+  return beginningOf(file, { mostBytes })
     .split('\n')
     .some(line => {
       const text = line.trim().toLowerCase();
@@ -109,7 +110,9 @@ function collectsByCron(file: string | null): boolean {
 /** Tells whether something that runs from time to time names git's gc or its maintenance. */
 function isScheduled({ schedules }: CollectionPlaces): boolean {
   const files = schedules.flatMap(place => [place, ...namesIn(place).map(name => join(place, name))]);
-  return files.slice(0, mostScheduled).some(file => textOf(file).split('\n').some(collects));
+  return files
+    .slice(0, mostScheduled)
+    .some(file => beginningOf(file, { mostBytes }).split('\n').some(collects));
 }
 
 function collects(line: string): boolean {
@@ -123,15 +126,5 @@ function namesIn(place: string): readonly string[] {
     return readdirSync(place).sort();
   } catch {
     return []; // a file, or nothing, or not for this user
-  }
-}
-
-/** The beginning of a file; empty where none can be read. */
-function textOf(file: string): string {
-  try {
-    const found = readBounded(encodePath(file), { mostBytes });
-    return found.kind === 'file' ? found.bytes.toString('latin1') : '';
-  } catch {
-    return ''; // not for this user
   }
 }

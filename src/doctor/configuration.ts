@@ -2,6 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { groupName } from '../accounts.ts';
 import {
   type ConfigFault,
   formatFaults,
@@ -9,15 +10,16 @@ import {
   type RefusedConfig,
   sections,
 } from '../config/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { groupName } from './accounts.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
+import { modeOf } from './paths.ts';
 
 export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {
-  const notes = loaded.notes.map(note => findingOf('config_note', printable(note), ''));
+  const notes = loaded.notes.map(note => makeFinding('config_note', printable(note), ''));
   if (loaded.ok) return { findings: notes };
-  const faults = loaded.faults.map(fault => findingOf('config', formatFaults([fault]), mendOf(fault)));
+  const faults = loaded.faults.map(fault => makeFinding('config', formatFaults([fault]), mendOf(fault)));
   return { findings: [...faults, ...notes] };
 }
 
@@ -34,41 +36,32 @@ const sticky = 0o1000;
 
 export function checkConfigFiles(loaded: LoadedConfig): CheckResult {
   const { file } = loaded.config;
-  const { dataPath } = loaded.config.server;
-  const places = file === null ? [] : [file, dirname(file)];
   return {
-    findings: [
-      ...places
-        .filter(isOpen)
-        .map(path =>
-          findingOf(
-            'config_writable',
-            `anybody can write ${printable(path)}`,
-            commandLine('chmod', 'o-w', path),
-          ),
-        ),
-      ...[...secretFiles(loaded)]
-        .filter(path => ((modeOf(path) ?? 0) & readByAll) !== 0)
-        .map(path =>
-          findingOf(
-            'secret_readable',
-            `anybody can read the secret in ${printable(path)}`,
-            hiding(path, dataPath),
-          ),
-        ),
-      ...keyFile(join(dataPath, 'secret.key')),
-      ...[dataPath]
-        .filter(isOpen)
-        .map(path =>
-          findingOf(
-            'data_open',
-            `anybody can write into ${printable(path)}`,
-            commandLine('chmod', 'o-w', path),
-          ),
-        ),
-    ],
+    findings: [...exposedFiles(loaded)],
     checked: [`the configuration${file === null ? '' : ` in ${printable(file)}`}`],
   };
+}
+
+function* exposedFiles(loaded: LoadedConfig): Generator<Finding> {
+  const { file } = loaded.config;
+  const { dataPath } = loaded.config.server;
+  for (const path of file === null ? [] : [file, dirname(file)]) {
+    if (!isOpen(path)) continue;
+    yield makeFinding('exposed', `anybody can write ${printable(path)}`, commandLine('chmod', 'o-w', path));
+  }
+  for (const path of secretFiles(loaded)) {
+    if (((modeOf(path) ?? 0) & readByAll) === 0) continue;
+    yield makeFinding('exposed', `anybody can read the secret in ${printable(path)}`, hiding(path, dataPath));
+  }
+  const key = join(dataPath, 'secret.key');
+  if (((modeOf(key) ?? 0) & 0o077) !== 0) {
+    const message = `other users than the daemon's can read ${printable(key)}`;
+    yield makeFinding('exposed', message, commandLine('chmod', '0600', key));
+  }
+  if (isOpen(dataPath)) {
+    const message = `anybody can write into ${printable(dataPath)}`;
+    yield makeFinding('exposed', message, commandLine('chmod', 'o-w', dataPath));
+  }
 }
 
 /** Others may write it, or replace what is in it. */
@@ -93,18 +86,4 @@ function hiding(path: string, dataPath: string): string {
   const take = commandLine('chmod', 'o-rwx', path);
   if (gid === undefined || gid === statSync(path).gid) return take;
   return `${commandLine('chgrp', groupName(gid), path)} && ${commandLine('chmod', 'g+r,o-rwx', path)}`;
-}
-
-function keyFile(path: string): CheckResult['findings'] {
-  if (((modeOf(path) ?? 0) & 0o077) === 0) return [];
-  const message = `other users than the daemon's can read ${printable(path)}`;
-  return [findingOf('secret_readable', message, commandLine('chmod', '0600', path))];
-}
-
-function modeOf(path: string): number | null {
-  try {
-    return statSync(path).mode & 0o7777;
-  } catch {
-    return null;
-  }
 }

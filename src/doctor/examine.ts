@@ -1,15 +1,14 @@
 /** All checks in their order, as far as each of them can be made. */
 
 import { hooksStatus } from '../git/index.ts';
-import type { Finding } from '../health/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, listed, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { type CheckResult, findingOf, together } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import { type CheckResult, together } from './check-result.ts';
 import { checkCollection } from './collection.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';
-import { checkDaemon } from './daemon.ts';
+import { checkDaemon, checkGate } from './daemon.ts';
 import { checkForge } from './forge.ts';
-import { checkGate } from './gate.ts';
 import { checkGc } from './gc.ts';
 import { checkGitSetup } from './git-setup.ts';
 import { checkHooks } from './hooks.ts';
@@ -61,18 +60,9 @@ async function installed(installation: Installation): Promise<readonly CheckResu
   ];
 }
 
-const mostOfOneKind = 20;
-
-/** Thousands of one kind have one cause, and hide all else. */
 function capped(findings: readonly Finding[]): readonly Finding[] {
   const kinds = Map.groupBy(findings, ({ code }) => code);
-  return [...kinds.values()].flatMap(found => {
-    const last = found[mostOfOneKind];
-    if (last === undefined) return found;
-    const message = `… and ${found.length - mostOfOneKind} more like these`;
-    const rest = { ...last, message, mend: 'fix these first; then the next ones are listed' };
-    return [...found.slice(0, mostOfOneKind), rest];
-  });
+  return [...kinds.values()].flatMap(first => listed({ first, count: first.length }, found => found));
 }
 
 /** `heard`: whether the daemon tells by itself of its storage. */
@@ -99,39 +89,27 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
 }
 
 /** Findings about the storage that the daemon would tell, while none is there to tell them. */
-function checkRoots(context: HostContext, { roots, unread }: Repositories): CheckResult {
+function checkRoots({ uid }: HostContext, { roots, unread }: Repositories): CheckResult {
   const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
-  const isAway = (path: string): boolean => away.some(root => root.path === path);
-  const places = unread.filter(({ path }) => !isAway(path));
-  return {
-    findings: [
-      ...(roots.length > 0
-        ? []
-        : [
-            findingOf(
-              'no_storage',
-              'no storage is configured, so nothing is measured',
-              'set [storage.repos] PATH in app.ini',
-            ),
-          ]),
-      ...away.map(({ path, state }) =>
-        findingOf('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
-      ),
-      ...(context.uid === 0 ? places : []).map(({ path, error }) =>
-        findingOf(
-          'root_unread',
-          `${printable(path)}: ${error}`,
-          `find out why: ${commandLine('ls', '-la', path)}`,
-        ),
-      ),
-    ],
-    missed:
-      context.uid === 0 ? [] : places.slice(0, 1).map(({ path }) => `${printable(path)} and similar paths`),
-  };
+  const places = unread.filter(({ path }) => !away.some(root => root.path === path));
+  const findings = away.map(({ path, state }) =>
+    makeFinding('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
+  );
+  if (roots.length === 0) {
+    const message = 'no storage is configured, so nothing is measured';
+    findings.push(makeFinding('no_storage', message, 'set [storage.repos] PATH in app.ini'));
+  }
+  if (uid !== 0)
+    return { findings, missed: places.slice(0, 1).map(({ path }) => `${printable(path)} and similar paths`) };
+  for (const { path, error } of places) {
+    const mend = `find out why: ${commandLine('ls', '-la', path)}`;
+    findings.push(makeFinding('unread', `${printable(path)}: ${error}`, mend));
+  }
+  return { findings };
 }
 
 function notLooked(context: HostContext, missed: readonly string[]): Finding[] {
   if (missed.length === 0) return [];
   const message = `uid ${context.uid} has no permission to check everything; not checked: ${missed.join('; ')}`;
-  return [findingOf('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
+  return [makeFinding('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
 }

@@ -4,6 +4,7 @@
  */
 
 import { statSync } from 'node:fs';
+import { groupName, userName, userWords } from '../accounts.ts';
 import {
   ForgeFault,
   type ForgeSettings,
@@ -11,12 +12,11 @@ import {
   probeForge,
   sqliteFileOf,
 } from '../forge/index.ts';
-import type { Finding } from '../health/index.ts';
-import { commandLine, forgeFindingCodes } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import { groupName, userName, userWords } from './accounts.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { restart } from './mend.ts';
 import { type Blocked, blockedFor, blockedWords, type HookUser, mayAskFor } from './rights.ts';
@@ -39,11 +39,11 @@ export async function checkForge({ loaded, context }: Installation, heard: boole
     return { findings, missed, checked: [`the forge's database, ${database}, and its tables`] };
   } catch (error) {
     if (!(error instanceof ForgeFault)) throw error;
-    const code = forgeFindingCodes[error.code];
     const isOther = error.code === 'rights' && user !== null && user.uid !== context.uid && context.uid !== 0;
     // The daemon's user may read files that this user may not.
     if (isOther) return { findings, missed: [...missed, "the forge's database"] };
-    return { findings: [...findings, findingOf(code, printable(error.message), error.mend)], missed };
+    findings.push(makeFinding('forge_away', printable(error.message), error.mend));
+    return { findings, missed };
   }
 }
 
@@ -60,7 +60,7 @@ export async function forgeReadFindings(
   const blocked = await blockedFor(user, files);
   const places = new Map(blocked.map(block => [block.at, block]));
   return [...places.values()].map(block =>
-    findingOf('forge_rights', `${blockedWords(block)}, so the forge cannot be read`, readMend(block)),
+    makeFinding('forge_away', `${blockedWords(block)}, so the forge cannot be read`, readMend(block)),
   );
 }
 

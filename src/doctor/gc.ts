@@ -1,10 +1,11 @@
 /** Tells whether gc runs in repositories: without it nothing that was deleted ever frees space. */
 
 import { existsSync, readdirSync } from 'node:fs';
-import type { Finding } from '../health/index.ts';
+import { makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { asUser } from './mend.ts';
 import type { Repository } from './repositories.ts';
@@ -26,33 +27,20 @@ export function checkGc(context: HostContext, repositories: readonly Repository[
 
 function found(context: HostContext, { path, user }: Repository): Finding[] {
   const collect = asUser(context, user.uid, 'git', '-C', path, 'gc', '--quiet');
-  if (isThere(`${path}/gc.log`)) {
+  if (existsSync(encodePath(`${path}/gc.log`))) {
     const message = `${printable(path)}: the last automatic gc failed (gc.log says why), and git runs no other until the error is fixed`;
-    return [findingOf('gc_failing', message, collect)];
+    return [makeFinding('gc_failing', message, collect)];
   }
   const loose = namesIn(`${path}/${sampled}`, /^[0-9a-f]+$/) * 256;
   if (loose > mostLoose) {
-    return [
-      findingOf(
-        'gc_needed',
-        `${printable(path)}: about ${loose.toLocaleString('en-US')} loose objects`,
-        collect,
-      ),
-    ];
+    const message = `${printable(path)}: about ${loose.toLocaleString('en-US')} loose objects`;
+    return [makeFinding('gc_missing', message, collect)];
   }
   const packs = namesIn(`${path}/objects/pack`, /\.pack$/) - namesIn(`${path}/objects/pack`, /\.keep$/);
   if (packs > mostPacks) {
-    return [findingOf('gc_needed', `${printable(path)}: ${packs} packs`, collect)];
+    return [makeFinding('gc_missing', `${printable(path)}: ${packs} packs`, collect)];
   }
   return [];
-}
-
-function isThere(path: string): boolean {
-  try {
-    return existsSync(encodePath(path));
-  } catch {
-    return false;
-  }
 }
 
 /** Number of names in a directory that match; 0 if it cannot be read. */

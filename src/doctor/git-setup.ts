@@ -5,13 +5,14 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readBounded, runProgram } from '../bounded/index.ts';
-import type { Finding } from '../health/index.ts';
-import { commandLine } from '../health/index.ts';
+import { homeOf, userWords } from '../accounts.ts';
+import { runProgram } from '../bounded/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { homeOf, userWords } from './accounts.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { HostContext } from './installation.ts';
+import { beginningOf } from './paths.ts';
 import { type HookUser, mayAskFor } from './rights.ts';
 
 /** Configuration files of programs that run git: sshd, fcgiwrap, nginx, Apache, and services of systemd. */
@@ -56,20 +57,20 @@ async function configuration(context: HostContext, user: HookUser): Promise<read
     const file = /'(\/[^']+)': Permission denied/.exec(complaint)?.[1];
     const message = `git does nothing as ${userWords(user.uid)}: ${complaint}`;
     const mend = file === undefined ? 'correct the file that git names' : commandLine('chmod', 'a+r', file);
-    return [findingOf('git_config', printable(message), mend)];
+    return [makeFinding('git_config', printable(message), mend)];
   } catch {
     return []; // without git there is a finding already
   }
 }
 
 function namedIn(file: string): readonly Finding[] {
-  const lines = textOf(file).split('\n');
+  const lines = beginningOf(file, { mostBytes, follow: true }).split('\n');
   return lines.flatMap((line, index) => {
     if (/^\s*#/.test(line)) return [];
     const named = [...line.matchAll(/\bGIT_EXEC_PATH[=\s"']+(\/[^\s"':;]+)/g)].map(([, path = '']) => path);
     const ofHooks = line.split(/[\s"'=:;]/).filter(isOfHooks);
     return [...new Set([...named, ...ofHooks])]
-      .filter(path => !isThere(path))
+      .filter(path => !existsSync(path))
       .map(path => missing(`${file}:${index + 1}`, path));
   });
 }
@@ -84,11 +85,7 @@ function missing(where: string, path: string): Finding {
   const message = `${printable(where)} names ${printable(path)}, which is not there: git runs as if softquota were not`;
   const mend =
     'write /usr/lib/softquota/hooks/receive-pack, where every installation has it; then restart the program';
-  return findingOf('named_missing', message, mend);
-}
-
-function isThere(path: string): boolean {
-  return existsSync(path);
+  return makeFinding('named_missing', message, mend);
 }
 
 function filesBelow(place: string, depth: number): readonly string[] {
@@ -100,14 +97,5 @@ function filesBelow(place: string, depth: number): readonly string[] {
     });
   } catch {
     return []; // there is none, or not for this user
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    const found = readBounded(file, { mostBytes, follow: true });
-    return found.kind === 'file' ? found.bytes.toString('latin1') : '';
-  } catch {
-    return '';
   }
 }

@@ -1,9 +1,8 @@
 /** An examination that ends, whatever disks do: what they keep from being looked at is a finding. */
 
-import type { Finding } from '../health/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
 import type { Examination } from './examine.ts';
 
 /** An examination with a limit in time. */
@@ -26,7 +25,7 @@ function added(mounts: readonly string[], findings: readonly Finding[]): Finding
   return mounts
     .filter(mount => !told.some(({ message }) => message.includes(printable(mount))))
     .map(mount =>
-      findingOf(
+      makeFinding(
         'disk_hangs',
         `the disk at ${printable(mount)} does not answer, so nothing on it was checked`,
         `find its server: ${commandLine('findmnt', '--mountpoint', mount)}`,
@@ -35,11 +34,13 @@ function added(mounts: readonly string[], findings: readonly Finding[]): Finding
 }
 
 function notLooked(mounts: readonly string[]): Finding {
-  if (mounts.length === 0)
-    return findingOf('not_looked', 'nothing was checked: doctor did not finish in time', 'run doctor again');
-  return findingOf(
+  const isHung = mounts.length > 0;
+  const message = isHung
+    ? 'nothing else was checked, because doctor had to wait for the disk'
+    : 'nothing was checked: doctor did not finish in time';
+  return makeFinding(
     'not_looked',
-    'nothing else was checked, because doctor had to wait for the disk',
-    'fix this first, then run doctor again',
+    message,
+    isHung ? 'fix this first, then run doctor again' : 'run doctor again',
   );
 }

@@ -6,6 +6,7 @@
  */
 
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { homeOf } from '../accounts.ts';
 import {
   asks,
   type Client,
@@ -14,13 +15,11 @@ import {
   isProtected,
   type RepositoryStatus,
 } from '../git/index.ts';
-import type { Finding } from '../health/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
-import { homeOf } from './accounts.ts';
-import type { DoctorCode } from './catalog.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { asUser, softquota } from './mend.ts';
 import { isSamePath } from './paths.ts';
@@ -39,7 +38,7 @@ interface HooksCheck extends CheckResult {
 }
 
 interface Fault {
-  readonly code: DoctorCode;
+  readonly code: 'hook' | 'hook_blocked' | 'hook_previous_skipped' | 'hook_unreached';
   readonly repository: string;
   readonly what: string;
   /** The command that mends this one; null: to install the hooks. */
@@ -71,15 +70,14 @@ export async function checkHooks(
   for (const [client, repositories] of clients) {
     if (await asks(client)) continue;
     const what = `the hooks ask by ${client}, which is gone, or is another program of that name, so pushes are refused`;
-    for (const { repository } of repositories)
-      faults.push({ code: 'hook_client', repository, what, mend: null });
+    for (const { repository } of repositories) faults.push({ code: 'hook', repository, what, mend: null });
   }
   const rootPaths = roots.filter(({ state }) => state === 'present').map(({ path }) => path);
   if (close.length > 0 && existsSync(context.hookConf)) {
     const remove = commandLine('rm', context.hookConf);
     const mend = `${softquota(context, 'hooks install', ...rootPaths)} && ${remove}`;
     const what = 'is of release 0.1; this version reads it only at installation';
-    faults.push({ code: 'old_hooks', repository: context.hookConf, what, mend });
+    faults.push({ code: 'hook', repository: context.hookConf, what, mend });
   }
   const some = close.length < count ? `, ${close.length.toLocaleString('en-US')} of them in detail` : '';
   const more = whole ? '' : ' (more exist; the search ended after its time limit)';
@@ -101,7 +99,7 @@ function filesOf({ path, user }: Repository, { hooks, hooksPath }: ReadStatus): 
 function faultsOf(installation: Installation, repository: Repository, status: RepositoryStatus): Fault[] {
   const { context } = installation;
   const gitolite = gitoliteMend(installation, repository);
-  const fault = (code: DoctorCode, what: string, mend: string | null = gitolite): Fault => ({
+  const fault = (code: Fault['code'], what: string, mend: string | null = gitolite): Fault => ({
     code,
     repository: repository.path,
     what,
@@ -112,9 +110,9 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
   const { gitlab, hooksPath, hooks, leftovers } = status;
   if (gitlab !== null) {
     const mend = softquota(context, 'hooks install', '--gitlab', 'CUSTOM_HOOKS_DIR');
-    return [fault('hook_gitlab', gitlab, `${mend}  # doctor does not look for it`)];
+    return [fault('hook', gitlab, `${mend}  # doctor does not look for it`)];
   }
-  const old = leftovers === null ? [] : [fault('old_hooks', `has ${leftovers} of release 0.1`)];
+  const old = leftovers === null ? [] : [fault('hook', `has ${leftovers} of release 0.1`)];
   if (hooksPath !== null) {
     if (hooksPath.ours) return old;
     const what = `git runs the hooks in ${hooksPath.directory} because of core.hooksPath of ${hooksPath.from}; the softquota hooks are not there`;
@@ -124,45 +122,29 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
   for (const name of hookNames) {
     const { state, file, blocked, settings, skipped } = hooks[name];
     const link = `${repository.path}/hooks/${name}`;
-    if (state === 'absent' && isLink(link))
-      found.push(
-        fault(
-          'hook',
-          `hooks/${name} is a link that leads nowhere`,
-          gitolite ?? `${commandLine('rm', link)} && ${install}`,
-        ),
-      );
+    // Nothing is written through a link.
+    const relink = isLink(link) ? `${commandLine('rm', link)} && ${install}` : null;
+    if (state === 'absent' && relink !== null)
+      found.push(fault('hook', `hooks/${name} is a link that leads nowhere`, gitolite ?? relink));
     else if (state === 'absent') found.push(fault('hook', `there is no ${name} hook`));
     if (state === 'foreign')
       found.push(fault('hook', `another hook has the name ${name}, and ours does not run`));
-    if (state === 'older')
-      found.push(
-        fault(
-          'old_hooks',
-          `${file} is of another version`,
-          // Nothing is written through a link.
-          gitolite ?? (isLink(link) ? `${commandLine('rm', link)} && ${install}` : null),
-        ),
-      );
-    if (blocked !== null)
-      found.push(
-        fault('hook_blocked', `git cannot run ${file}: ${blocked}`, blockedMend(installation, blocked)),
-      );
-    if (skipped !== null)
-      found.push(
-        fault(
-          'hook_previous_skipped',
-          `${skipped} is not executable, so it does not run`,
-          skippedMend(installation, repository, skipped),
-        ),
-      );
+    if (state === 'older') found.push(fault('hook', `${file} is of another version`, gitolite ?? relink));
+    if (blocked !== null) {
+      const what = `git cannot run ${file}: ${blocked}`;
+      found.push(fault('hook_blocked', what, blockedMend(installation, blocked)));
+    }
+    if (skipped !== null) {
+      const what = `${skipped} is not executable, so it does not run`;
+      found.push(fault('hook_previous_skipped', what, skippedMend(installation, repository, skipped)));
+    }
     const { socket } = installation.loaded.config.server;
     if (settings !== null && !isSamePath(settings.socket, socket))
-      found.push(
-        fault('hook_socket', `${file} asks at ${settings.socket}, but the daemon listens at ${socket}`),
-      );
+      found.push(fault('hook', `${file} asks at ${settings.socket}, but the daemon listens at ${socket}`));
   }
-  return [...(found.length === 0 ? [] : found.slice(0, 1)), ...(found[0]?.code === 'old_hooks' ? [] : old)];
+  // A hook of another version takes them along when it is replaced.
+  const isOlder = hookNames.some(name => hooks[name].state === 'older');
+  return [...found.slice(0, 1), ...(isOlder ? [] : old)];
 }
 
 function isLink(path: string): boolean {
@@ -211,15 +193,22 @@ function unreachedMend(
 
 const mostNamed = 10;
 
-/** One finding for each kind of fault that many repositories share; those with a mend of their own, one by one. */
+/**
+ * One finding for each fault that many repositories share; those with a mend of their own, one by one, and last,
+ * since of many findings only the first are told.
+ */
 function grouped({ context }: Installation, faults: readonly Fault[], roots: readonly string[]): Finding[] {
-  const groups = Map.groupBy(faults, fault => `${fault.code} ${fault.mend ?? ''}`);
-  return [...groups.values()].flatMap(group => {
+  const groups = Map.groupBy(faults, ({ code, what, mend }) =>
+    // One command may mend hooks that have different faults.
+    JSON.stringify([code, mend, code === 'hook' ? what : '']),
+  );
+  const largest = [...groups.values()].sort((a, b) => b.length - a.length);
+  return largest.flatMap(group => {
     const [first] = group;
     if (first === undefined) return [];
     const others = group.length === 1 ? '' : ` (and ${group.length - 1} more)`;
     const message = `${printable(first.repository)}: ${printable(first.what)}${others}`;
     const places = group.length <= mostNamed ? group.map(({ repository }) => repository) : roots;
-    return [findingOf(first.code, message, first.mend ?? softquota(context, 'hooks install', ...places))];
+    return [makeFinding(first.code, message, first.mend ?? softquota(context, 'hooks install', ...places))];
   });
 }

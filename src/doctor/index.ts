@@ -10,14 +10,9 @@
  * everything that they leave without an owner.
  */
 
-export { groupName, type SystemAccount, systemAccounts } from './accounts.ts';
-export { doctorFindings } from './catalog.ts';
 export { type Examination, examine } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';
 export { withHangs } from './hangs.ts';
 export type { Ask, Installation } from './installation.ts';
-export { surveyPlaces, wellKnownPlaces } from './survey/places.ts';
-export { type ConfigPlaces, configText, type ForgeSection, proposeTotal } from './survey/proposal.ts';
 export type { ForgeFound, RecognisedLayout } from './survey/recognised.ts';
-export type { FoundStore } from './survey/stores.ts';
-export { type Survey, survey } from './survey/survey.ts';
+export { type Survey, survey, surveyPlaces, wellKnownPlaces } from './survey/survey.ts';

@@ -4,10 +4,11 @@
  */
 
 import { lstatSync, readdirSync } from 'node:fs';
-import type { Finding } from '../health/index.ts';
+import { makeFinding } from '../health/index.ts';
 import { decodePath, encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { asUser, softquota } from './mend.ts';
 import type { Repository } from './repositories.ts';
@@ -37,7 +38,7 @@ export function checkInnerRepositories(
           : below === 'refs'
             ? asUser(context, user.uid, 'git', '-C', path, 'update-ref', '-d', `${name}/HEAD`)
             : asUser(context, user.uid, 'rm', `${first}/HEAD`);
-      findings.push(findingOf('inner_repository', message, mend));
+      findings.push(makeFinding('inner_repository', message, mend));
     }
   }
   return {

@@ -1,11 +1,12 @@
 /** The lines that mend: commands for a shell, and keys to be set in app.ini. */
 
 import { existsSync } from 'node:fs';
+import { userName } from '../accounts.ts';
 import { variableOf } from '../config/index.ts';
-import type { Finding } from '../health/index.ts';
 import { commandLine } from '../health/index.ts';
-import { userName } from './accounts.ts';
+import type { Finding } from '../wire/index.ts';
 import type { HostContext, Installation } from './installation.ts';
+import { unitFolders } from './service-rights.ts';
 
 /** A command of ours, about the same installation. */
 export function softquota(context: HostContext, command: string, ...words: readonly string[]): string {
@@ -41,10 +42,8 @@ export function setKey(
   return `in ${loaded.config.file} set [${section}] ${key} = ${value}; then ${take}`;
 }
 
-const unitFiles = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
-
 function isSupervised(): boolean {
-  return unitFiles.some(folder => existsSync(`${folder}/softquota.service`));
+  return unitFolders.some(folder => existsSync(`${folder}/softquota.service`));
 }
 
 export function start(context: HostContext): string {

@@ -2,10 +2,10 @@
 
 import { runProgram } from '../bounded/index.ts';
 import { findClient, findProgram, programFolders } from '../git/index.ts';
-import type { Finding } from '../health/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 
 const leastGit = [2, 11] as const;
 
@@ -28,7 +28,7 @@ async function client(): Promise<Program> {
   const found = await findClient();
   if (found !== null) return { is: found, findings: [] };
   const message = `neither nc nor curl in ${programFolders.join(', ')} can ask the gate, so no hook can`;
-  return { is: 'no client', findings: [findingOf('client_missing', message, installing('curl'))] };
+  return { is: 'no client', findings: [makeFinding('program_missing', message, installing('curl'))] };
 }
 
 async function git(): Promise<Program> {
@@ -41,19 +41,19 @@ async function git(): Promise<Program> {
   const [first] = all;
   const mend = installing('git');
   if (first === undefined)
-    return { is: 'no git', findings: [findingOf('git_missing', 'git is not installed', mend)] };
+    return { is: 'no git', findings: [makeFinding('program_missing', 'git is not installed', mend)] };
   const is = `git ${first.number}`;
   const findings: Finding[] = [];
   const [major = 0, minor = 0] = first.number.split('.').map(Number);
   if (major < leastGit[0] || (major === leastGit[0] && minor < leastGit[1])) {
     const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
-    findings.push(findingOf('git_missing', message, mend));
+    findings.push(makeFinding('program_missing', message, mend));
   }
   if (all.some(({ number }) => number !== first.number)) {
     const names = all.map(({ path, number }) => `${path} is ${number}`).join(', ');
     const line =
       'in app.ini set [reclaim] GIT to the path of the git that your server runs; then restart the worker';
-    findings.push(findingOf('another_git', `this host has several versions of git: ${names}`, line));
+    findings.push(makeFinding('other_git', `this host has several versions of git: ${names}`, line));
   }
   return { is, findings };
 }

@@ -3,13 +3,12 @@
  */
 
 import { statSync } from 'node:fs';
-import type { Finding } from '../health/index.ts';
-import { commandLine } from '../health/index.ts';
+import { groupName, userName, userWords } from '../accounts.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import { groupName, userName, userWords } from './accounts.ts';
-import type { DoctorCode } from './catalog.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { RunHook } from './hooks.ts';
 import type { Right } from './impersonator.ts';
 import type { Installation } from './installation.ts';
@@ -23,7 +22,7 @@ const mostUsers = 100;
 const atATime = 8;
 
 interface Target {
-  readonly code: DoctorCode;
+  readonly code: 'gate_blocked' | 'hook_blocked';
   readonly path: string;
   readonly right: Right;
 }
@@ -45,7 +44,7 @@ export async function checkReachability(
   ];
   const all = [...new Map(users.map(user => [user.uid, user])).values()];
   const asked = all.filter(user => mayAskFor(context.uid, user)).slice(0, mostUsers);
-  const found: { readonly block: Blocked; readonly code: DoctorCode | undefined }[] = [];
+  const found: { readonly block: Blocked; readonly code: Target['code'] | undefined }[] = [];
   for (let at = 0; at < asked.length; at += atATime) {
     const some = asked.slice(at, at + atATime);
     const blocks = await Promise.all(some.map(blocksOf));
@@ -82,11 +81,11 @@ export async function checkReachability(
   };
 }
 
-function blockFinding(installation: Installation, code: DoctorCode, block: Blocked): Finding {
+function blockFinding(installation: Installation, code: Target['code'], block: Blocked): Finding {
   const because = block.at === block.target ? '' : `, on the way to ${printable(block.target)}`;
   const isSocket = code === 'gate_blocked' && block.at === block.target;
   const mend = isSocket ? socketMend(installation, block) : grant(block);
-  return findingOf(code, `${blockedWords(block)}${because}`, mend);
+  return makeFinding(code, `${blockedWords(block)}${because}`, mend);
 }
 
 /** Gives a command whose effect outlasts a restart, at which the daemon makes its socket again. */

@@ -3,12 +3,12 @@
 import { realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { userWords } from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
 import { decodePath, encodePath } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
-import { userWords } from './accounts.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
 
 export interface HookUser {

@@ -1,11 +1,11 @@
-/** The rights that systemd gives the daemon beyond the modes of files. */
+/** The units of systemd, and the rights that they give the daemon beyond the modes of files. */
 
 import { existsSync } from 'node:fs';
+import { userName } from '../accounts.ts';
 import { readBounded } from '../bounded/index.ts';
-import { userName } from './accounts.ts';
 import type { HookUser } from './rights.ts';
 
-const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
+export const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
 const unit = 'softquota.service';
 
 /**

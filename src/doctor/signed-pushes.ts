@@ -2,13 +2,13 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { homeOf } from '../accounts.ts';
 import { systemCode } from '../errors.ts';
 import { configAsksForSignedPushes, type RepositoryStatus } from '../git/index.ts';
-import type { Finding } from '../health/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
-import { homeOf } from './accounts.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { asUser } from './mend.ts';
 import type { Repository } from './repositories.ts';
@@ -48,7 +48,7 @@ export async function checkSignedPushes(
 
 function signed(from: string, mend: string): Finding {
   const message = `${printable(from)} offers signed pushes to clients (${key}): the certificate of a push is kept even if the push is refused`;
-  return findingOf('signed_pushes', message, mend);
+  return makeFinding('signed_pushes', message, mend);
 }
 
 function unset(context: HostContext, uid: number, file: string): string {

@@ -5,13 +5,14 @@
 
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { Finding } from '../health/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';
+import { modeOf } from './paths.ts';
 
 const useByAll = 0o002;
 const useByOthers = 0o022;
@@ -32,14 +33,14 @@ function trusted(installation: Installation, path: string): Finding[] {
     (configured & useByAll) === 0
       ? commandLine('chmod', octal(configured), path)
       : setKey(installation, 'server', 'TRUSTED_MODE', octal(configured & 0o660), 'restart');
-  return [findingOf('trusted_open', `anybody can use TRUSTED_SOCKET, ${told(path, mode)}`, mend)];
+  return [makeFinding('exposed', `anybody can use TRUSTED_SOCKET, ${told(path, mode)}`, mend)];
 }
 
 function admin(path: string): Finding[] {
   const mode = modeOf(path);
   if (mode === null || (mode & useByOthers) === 0) return [];
   const message = `other users can use ADMIN_SOCKET, ${told(path, mode)}`;
-  return [findingOf('admin_open', message, commandLine('chmod', '0600', path))];
+  return [makeFinding('exposed', message, commandLine('chmod', '0600', path))];
 }
 
 /** Finds what the daemon refuses when it makes a socket; one from the service manager it takes as it is. */
@@ -57,7 +58,7 @@ function exposed(installation: Installation): Finding[] {
     const mend = isSticky
       ? setKey(installation, 'server', key, `/run/softquota/${basename(path)}`, 'restart')
       : commandLine('chmod', 'o-w', directory);
-    told.set(words, findingOf('socket_exposed', message, mend));
+    told.set(words, makeFinding('exposed', message, mend));
   }
   return [...told.values()];
 }
@@ -76,12 +77,4 @@ function told(path: string, mode: number): string {
 
 function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
-}
-
-function modeOf(path: string): number | null {
-  try {
-    return statSync(path).mode & 0o7777;
-  } catch {
-    return null;
-  }
 }

@@ -2,9 +2,9 @@
 
 import { statfsSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { formatBytes, printable } from '../text/index.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { CheckResult } from './check-result.ts';
 import type { Installation } from './installation.ts';
 
 const leastBytes = 64 * 1024 * 1024;
@@ -19,11 +19,11 @@ export function checkSpace({ loaded }: Installation): CheckResult {
     // Some file systems make inodes as they need them, and count none.
     if (files > 0 && ffree < leastFiles) {
       const mend = `remove small files on that disk: ${commandLine('df', '-i', dataPath)} shows the inodes`;
-      return { findings: [findingOf('data_full', `DATA_PATH, ${shown}, has ${ffree} inodes left`, mend)] };
+      return { findings: [makeFinding('disk_full', `DATA_PATH, ${shown}, has ${ffree} inodes left`, mend)] };
     }
     if (bavail * bsize < leastBytes) {
       const mend = `free space on that disk: ${commandLine('df', '-h', dataPath)} shows the space`;
-      return { findings: [findingOf('data_full', `DATA_PATH, ${shown}, has ${free}`, mend)] };
+      return { findings: [makeFinding('disk_full', `DATA_PATH, ${shown}, has ${free}`, mend)] };
     }
     return { findings: [], checked: [`DATA_PATH, ${shown}: ${free}`] };
   } catch (error) {

@@ -4,10 +4,11 @@ import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { isOurs } from '../git/index.ts';
-import type { Finding } from '../health/index.ts';
+import { makeFinding } from '../health/index.ts';
 import { encodePath, parseTemplate } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
-import { type CheckResult, findingOf } from './check-result.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey, softquota } from './mend.ts';
 import type { Repositories } from './repositories.ts';
@@ -45,7 +46,7 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
     const [first] = paths;
     if (first === undefined) return [];
     const more = paths.length === 1 ? '' : ` (and ${paths.length - 1} more)`;
-    return [findingOf(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
+    return [makeFinding(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
   }
 
   function mendFor(path: string, code: 'unknown_repository' | 'unmanaged_repository'): string {

@@ -10,8 +10,6 @@ import { runToEnd, type Work, workInSlices } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
-  type Heads,
-  type Line,
   newGeneration,
   newMark,
   type OwnerRecord,
@@ -29,13 +27,10 @@ import type { Kind } from './kind.ts';
 import { Lineage } from './lineage.ts';
 import type { OwnerRegistry, Owners } from './owner-registry.ts';
 import {
-  basisOf,
   Deadline,
   deadlineMs,
   notBegun,
   notHereYet,
-  type ReplicaStanding,
-  replicaStandingAfter,
   type SharedDocuments,
   split,
   unknown,
@@ -77,8 +72,8 @@ interface Draft<T> {
   readonly transaction: Transaction;
   /** Null: there is nothing to write. */
   readonly records: PolicyChange | null;
-  /** The place in the shared store that it is drafted on. */
-  readonly standing: ReplicaStanding | null;
+  /** Position in the shared store of what it is drafted on. */
+  readonly basis: Position | null;
 }
 
 /** Drafts of one transaction, when others' changes come in between. */
@@ -89,8 +84,8 @@ export class Documents {
   #store = new DocumentStore([], []);
   readonly #auditLog = new AuditLog();
   #shared: SharedDocuments | null = null;
-  /** Null: no documents were ever taken from a shared store. */
-  #standing: ReplicaStanding | null = null;
+  /** Position in the shared store; null: no documents were ever taken from one. */
+  #position: Position | null = null;
   readonly #lineage = new Lineage();
   /** Ends when all transactions that were asked for have ended. */
   #last: Promise<unknown> = Promise.resolve();
@@ -132,7 +127,7 @@ export class Documents {
   }
 
   get position(): Position | null {
-    return this.#standing?.position ?? null;
+    return this.#position;
   }
 
   /** The versions that led to the position. */
@@ -153,7 +148,7 @@ export class Documents {
   ): void {
     if (replicated !== null) {
       const { generation, version, mark } = replicated;
-      this.#standing = { position: { generation, version, mark }, heads: null };
+      this.#position = { generation, version, mark };
     }
     this.#lineage.load(replicated);
     this.#store = new DocumentStore(kinds, records);
@@ -233,12 +228,12 @@ export class Documents {
     const at = this.#options.now();
     const transaction = this.#begin(at);
     const result = await change(transaction);
-    const standing = this.#standing;
-    if (transaction.isEmpty) return { result, transaction, records: null, standing };
+    const basis = this.#position;
+    if (transaction.isEmpty) return { result, transaction, records: null, basis };
     const around = { owners: this.#options.owners, snapshot: this.#store, kinds: this.#store.kinds };
     const events = await workInSlices(this.#auditLog.eventsOf(transaction, by, at, around));
     const records = { ...(await workInSlices(transaction.records())), events };
-    return { result, transaction, records, standing };
+    return { result, transaction, records, basis };
   }
 
   /** Does something with what is in force; null: that has changed meanwhile. */
@@ -257,59 +252,55 @@ export class Documents {
    * Writes it, and puts it in force; false: others came first, and it has to be drafted again on what they
    * changed.
    */
-  async #commit({ transaction, records, standing }: Draft<unknown>, deadline: Deadline): Promise<boolean> {
+  async #commit({ transaction, records, basis }: Draft<unknown>, deadline: Deadline): Promise<boolean> {
     if (records === null) return true;
-    const changed = transaction.lines(this.#store.kinds);
+    const isVersioned = transaction.isVersioned(this.#store.kinds);
     if (this.#shared === null) {
-      await this.#commitHere(records, changed.size === 0 ? null : standing);
-      this.#apply(transaction.changes, records, changed.size > 0);
+      await this.#commitHere(records, isVersioned ? basis : null);
+      this.#apply(transaction.changes, records, isVersioned);
       return true;
     }
     const { versioned, volatile } = split(records, kind => this.isVolatile(kind));
-    const isDone =
-      changed.size === 0 || (await this.#commitShared(this.#shared, versioned, changed, standing, deadline));
+    const isDone = !isVersioned || (await this.#commitShared(this.#shared, versioned, basis, deadline));
     if (!isDone) return false;
     if (volatile !== null) {
       await deadline.wait(this.#shared.writeVolatile(volatile), unknown);
       this.applyVolatile(volatile);
     }
-    if (changed.size === 0) this.#options.eventLog.enqueue({ events: records.events ?? [] });
+    if (!isVersioned) this.#options.eventLog.enqueue({ events: records.events ?? [] });
     return true;
   }
 
-  async #commitHere(records: PolicyChange, left: ReplicaStanding | null): Promise<void> {
+  async #commitHere(records: PolicyChange, left: Position | null): Promise<void> {
     const { writeBehind } = this.#options;
     if (left === null) return writeBehind.now(records);
-    // A host that has left the others leaves the line of their changes, too.
-    const apart = newGeneration(left.position.version + 1);
+    // A host that has left the others leaves the generation of their changes, too.
+    const apart = newGeneration(left.version + 1);
     await writeBehind.now({ ...records, replicated: apart });
-    this.#standing = { position: apart, heads: null };
+    this.#position = apart;
     this.#lineage.load(apart);
   }
 
   async #commitShared(
     shared: SharedDocuments,
     versioned: PolicyChange,
-    changed: ReadonlySet<Line>,
-    standing: ReplicaStanding | null,
+    basis: Position | null,
     deadline: Deadline,
   ): Promise<boolean> {
-    if (standing === null) {
+    if (basis === null) {
       throw new SoftquotaError(
         'store_away',
         'the shared store was never reached, so the policy cannot be changed yet',
       );
     }
-    const basis = basisOf(standing, changed);
-    const commit = basis === null ? null : shared.commit(versioned, basis, newMark());
-    const position = commit === null ? null : await deadline.wait(commit, unknown);
+    const position = await deadline.wait(shared.commit(versioned, basis, newMark()), unknown);
     if (position === null) {
       await deadline.wait(shared.catchUp(), notBegun);
       return false;
     }
     this.#options.eventLog.remember(versioned.events ?? []);
     const at = this.position?.generation === position.generation ? this.position.version : null;
-    if (at === position.version - 1) this.applyRemote(versioned, position, [...changed]);
+    if (at === position.version - 1) this.applyRemote(versioned, position);
     else if (at === null || at < position.version) await deadline.wait(shared.catchUp(), notHereYet);
     return true;
   }
@@ -318,29 +309,20 @@ export class Documents {
    * Puts what others changed in force, as a whole; it is written behind. Throws `store_refused`, and then
    * nothing is changed.
    */
-  applyRemote(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
-    const standing = replicaStandingAfter(this.#standing, position, changed);
-    this.#applyRemote(runToEnd(this.#store.changeSetOf(change)), change, standing);
+  applyRemote(change: Omit<PolicyChange, 'events'>, position: Position): void {
+    this.#applyRemote(runToEnd(this.#store.changeSetOf(change)), change, position);
   }
 
   /**
    * Reads what others changed without haste, and puts it in force as `applyRemote` does. False: what is in
    * force has changed meanwhile, and nothing was done.
    */
-  async applyRemoteInSlices(
-    change: Omit<PolicyChange, 'events'>,
-    standing: ReplicaStanding,
-  ): Promise<boolean> {
-    const before = this.#standing;
+  async applyRemoteInSlices(change: Omit<PolicyChange, 'events'>, position: Position): Promise<boolean> {
+    const before = this.#position;
     const changes = await workInSlices(this.#store.changeSetOf(change));
-    if (this.#standing !== before) return false;
-    this.#applyRemote(changes, change, standing);
+    if (this.#position !== before) return false;
+    this.#applyRemote(changes, change, position);
     return true;
-  }
-
-  /** The last change of each line, as the store has it that stands where this host does. */
-  knowHeads(heads: Heads | null): void {
-    if (this.#standing !== null) this.#standing = { ...this.#standing, heads };
   }
 
   /** Puts volatile documents in force that others wrote; they are written behind. Throws `store_refused`. */
@@ -350,13 +332,13 @@ export class Documents {
     this.#apply(changes, {}, false);
   }
 
-  #applyRemote(changes: ChangeSet, change: Omit<PolicyChange, 'events'>, standing: ReplicaStanding): void {
+  #applyRemote(changes: ChangeSet, change: Omit<PolicyChange, 'events'>, position: Position): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
     const { owners: known, writeBehind } = this.#options;
     const gone = goneOwners.flatMap(key => known.byKey(key) ?? []);
-    const replicated = this.#lineage.goOn(standing.position, gone);
+    const replicated = this.#lineage.goOn(position, gone);
     writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
-    this.#standing = standing;
+    this.#position = position;
     this.#apply(changes, change, true);
   }
 

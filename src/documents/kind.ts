@@ -1,18 +1,15 @@
 /** Kinds of documents: what a document of a kind looks like, and what the audit log may say of it. */
 
 import type { z } from 'zod';
-import type { Line } from '../store/index.ts';
 
 /**
  * The promise that is made of a document.
  *
- * `policy`: what decisions are made by, and `account`: who people are and what they may. Both are versioned,
- * and a change is made upon the last one, on as many replicas as are asked for; in a shared store each has
- * its own line, so that hosts that change one do not wait for those that change the other. `volatile`: what
- * is made again by use, such as sessions. It has no version, of two writers the last one wins, and it is in
- * no backup.
+ * `versioned`: a change is made upon the last one, on as many replicas as are asked for. `volatile`: what is
+ * made again by use, such as sessions. It has no version, of two writers the last one wins, and it is in no
+ * backup.
  */
-export type Durability = Line | 'volatile';
+export type Durability = 'versioned' | 'volatile';
 
 /** The store knows it by its name. */
 export interface Kind<T> {

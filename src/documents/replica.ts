@@ -10,8 +10,6 @@ import { inSlices } from '../slices.ts';
 import type {
   DocumentNames,
   DocumentRecord,
-  Heads,
-  Line,
   OwnerRecord,
   PolicyChange,
   SharedPolicy as PolicyRecords,
@@ -22,7 +20,6 @@ import type {
 import { differenceBetween, type InForce, isSameOwner } from './difference.ts';
 import type { Documents } from './documents.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
-import type { ReplicaStanding } from './shared-documents.ts';
 
 /** The difference between older documents and those in force. */
 interface Lacked {
@@ -77,30 +74,24 @@ export class DocumentReplica {
    * Applies a change that others made. Throws `store_refused` where it cannot be read, and then nothing is
    * changed.
    */
-  apply(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
-    this.#options.documents.applyRemote(change, position, changed);
+  apply(change: Omit<PolicyChange, 'events'>, position: Position): void {
+    this.#options.documents.applyRemote(change, position);
   }
 
   /**
    * Puts other owners and documents in place of those in force, unless what is in force has come as far
    * meanwhile. What is the same stays as it is. Rejects as `apply` throws.
    */
-  async applyWhole(policy: PolicyRecords, standing: ReplicaStanding): Promise<void> {
+  async applyWhole(policy: PolicyRecords, position: Position): Promise<void> {
     const { documents } = this.#options;
-    const { position } = standing;
     const wanted = this.#versioned(policy);
     for (;;) {
       const at = documents.position;
       if (at?.generation === position.generation && at.version >= position.version) return;
       const change = await differenceBetween(this.#inForce, wanted);
       if (documents.position !== at) continue;
-      if (await documents.applyRemoteInSlices(change, standing)) return;
+      if (await documents.applyRemoteInSlices(change, position)) return;
     }
-  }
-
-  /** The last change of each line, as a store has it that stands where the documents in force do. */
-  knowHeads(heads: Heads | null): void {
-    this.#options.documents.knowHeads(heads);
   }
 
   /** The volatile documents in force. */

@@ -6,7 +6,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
-import type { Changes, Line, OwnerRecord } from '../store/index.ts';
+import type { Changes, OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { Kind } from './kind.ts';
@@ -124,22 +124,13 @@ export class Transaction {
     return this.#context;
   }
 
-  /**
-   * The lines of versions that are changed. An owner who goes, or has another name, is one whom decisions
-   * were made by.
-   */
-  lines(kinds: ReadonlyMap<string, Kind<unknown>>): ReadonlySet<Line> {
-    const changed = new Set<Line>();
-    for (const [name, documents] of this.changes.changed) {
-      const durability = kinds.get(name)?.durability;
-      if (durability !== undefined && durability !== 'volatile' && documents.size > 0)
-        changed.add(durability);
-    }
-    for (const owner of this.#owners.values()) {
-      changed.add('account');
-      if (owner === null) changed.add('policy');
-    }
-    return changed;
+  /** Tells whether anything changes that has a version: all but volatile documents. */
+  isVersioned(kinds: ReadonlyMap<string, Kind<unknown>>): boolean {
+    const changed = [...this.changes.changed];
+    return (
+      this.#owners.size > 0 ||
+      changed.some(([name, documents]) => documents.size > 0 && kinds.get(name)?.durability === 'versioned')
+    );
   }
 
   get isEmpty(): boolean {

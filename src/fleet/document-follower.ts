@@ -10,7 +10,6 @@ import type { DocumentReplica } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import {
   type Change,
-  lines,
   newGeneration,
   type OwnerRecord,
   type Position,
@@ -20,8 +19,8 @@ import {
 } from '../store/index.ts';
 import { keysIn, markIn, versionOf } from './changes.ts';
 import { type Divergence, judge, type KnownPolicy, type StoreVerdict } from './divergence.ts';
+import { FailoverDelay } from './failover-delay.ts';
 import type { Tell } from './messages.ts';
-import { Settling } from './settling.ts';
 import type { VolatileDocuments } from './volatile.ts';
 
 interface DocumentFollowerOptions {
@@ -50,7 +49,7 @@ interface Diverged {
 
 export class DocumentFollower {
   readonly #options: DocumentFollowerOptions;
-  readonly #settling: Settling;
+  readonly #failoverDelay: FailoverDelay;
   /** Null: what the store has is in force. */
   #diverged: Diverged | null = null;
   /** Everything was read once, and nothing was missed since. */
@@ -60,12 +59,12 @@ export class DocumentFollower {
 
   constructor(options: DocumentFollowerOptions) {
     this.#options = options;
-    this.#settling = new Settling(options.settleMs ?? 0);
+    this.#failoverDelay = new FailoverDelay(options.settleMs ?? 0);
   }
 
   /** The server that the store is on. */
-  get settling(): Pick<Settling, 'server' | 'settled'> {
-    return this.#settling;
+  get failoverDelay(): Pick<FailoverDelay, 'server' | 'settled'> {
+    return this.#failoverDelay;
   }
 
   /** Why the store's policy is not in force here; null: it is. */
@@ -87,7 +86,7 @@ export class DocumentFollower {
 
   /** The last that this host said may not have come to the server that takes another's place. */
   meetServer(state: SharedState): void {
-    if (this.#settling.meet(state)) this.#options.tell({ is: 'store fell back' });
+    if (this.#failoverDelay.meet(state)) this.#options.tell({ is: 'store fell back' });
   }
 
   /**
@@ -118,7 +117,6 @@ export class DocumentFollower {
       if (!this.#takeInOrder(state, changes)) {
         if (!(await this.#takeWhole(known, await this.#options.store.policy()))) return false;
       }
-      this.#knowHeads(state);
       await this.#readVolatile(changes);
       return true;
     }
@@ -167,14 +165,7 @@ export class DocumentFollower {
     const next = newGeneration();
     const outcome = await store.replace(await replica.policy(), null, next, []);
     // If another host was faster, the next look finds its policy.
-    if (outcome === 'kept') replica.apply({}, next, lines);
-  }
-
-  /** Learns the last change of each line, if this host is at the store's position. */
-  #knowHeads({ position, heads }: SharedState): void {
-    const { replica } = this.#options;
-    const at = replica.position;
-    if (at?.generation === position?.generation && at?.mark === position?.mark) replica.knowHeads(heads);
+    if (outcome === 'kept') replica.apply({}, next);
   }
 
   async #readVolatile(changes: readonly Change[]): Promise<void> {
@@ -216,13 +207,13 @@ export class DocumentFollower {
     return (replica.position?.version ?? 0) >= (position?.version ?? 0);
   }
 
-  #takeChange({ position, lines: changed, change }: Change & { readonly is: 'policy' }): boolean {
+  #takeChange({ position, change }: Change & { readonly is: 'policy' }): boolean {
     const { replica, tell } = this.#options;
     const at = replica.position;
     if (at === null || position.generation !== at.generation) return false;
     if (position.version <= at.version) return true;
     if (position.version !== at.version + 1 || change === null) return false;
-    replica.apply(change, position, changed);
+    replica.apply(change, position);
     tell({ is: 'owners enrolled', owners: change.owners ?? [] });
     return true;
   }
@@ -239,8 +230,7 @@ export class DocumentFollower {
       if (at.generation !== there.generation || at.version > there.version) return false;
     }
     if (at?.generation === there.generation && at.version === there.version) replica.addOwners(policy.owners);
-    else await replica.applyWhole(policy, { position: there, heads: state.heads });
-    this.#knowHeads(state);
+    else await replica.applyWhole(policy, there);
     tell({ is: 'owners enrolled', owners: policy.owners });
     return true;
   }

@@ -8,7 +8,6 @@ import { SerialQueue } from '../serial-queue.ts';
 import {
   type Away,
   AwayState,
-  type Basis,
   type HostRecord,
   type PolicyChange,
   type Position,
@@ -20,7 +19,6 @@ import { AdviceWatch } from './advice-watch.ts';
 import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
 import { LogFollower } from './following.ts';
-import { Marks } from './marks.ts';
 import { Membership } from './membership.ts';
 import type { FleetMessage } from './messages.ts';
 import type { NameTaken } from './name.ts';
@@ -80,7 +78,6 @@ export class Fleet implements SharedDocuments {
   readonly #volatile: VolatileDocuments;
   readonly #usage: UsageReplica;
   readonly #outbox: Outbox;
-  readonly #marks: Marks;
   readonly #following: LogFollower;
   readonly #adviceWatch: AdviceWatch;
   /** Null: none was told, or that it is over. */
@@ -114,12 +111,10 @@ export class Fleet implements SharedDocuments {
     const membership = new Membership(asMember);
     const volatile = new VolatileDocuments({ replica, store });
     const documents = new DocumentFollower({ replica, volatile, store, settleMs, tell });
-    const marks = new Marks({ shares, store, host, log, tell });
-    const usage = new UsageReplica({ shares, store, host, marks, documents, tell });
+    const usage = new UsageReplica({ shares, store, host, documents, tell });
     this.#membership = membership;
     this.#volatile = volatile;
     this.#documents = documents;
-    this.#marks = marks;
     this.#usage = usage;
     const outbox = new Outbox({ ledger, store, host, membership, tell });
     this.#outbox = outbox;
@@ -140,12 +135,6 @@ export class Fleet implements SharedDocuments {
         break;
       case 'name regained':
         this.#outbox.tellEverything();
-        this.#usage.readAgain();
-        break;
-      case 'usage lost':
-        this.#outbox.tellEverything();
-        break;
-      case 'usage told again':
         this.#usage.readAgain();
         break;
       case 'store fell back':
@@ -225,12 +214,12 @@ export class Fleet implements SharedDocuments {
     };
   }
 
-  async commit(change: PolicyChange, basis: Basis, mark: string): Promise<Position | null> {
+  async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     this.#rejectIfDiverged();
-    const { settling } = this.#documents;
-    await settling.settled();
+    const { failoverDelay } = this.#documents;
+    await failoverDelay.settled();
     if (await this.#outbox.enroll()) return null;
-    const position = await this.#options.store.commit(change, basis, mark, settling.server);
+    const position = await this.#options.store.commit(change, basis, mark, failoverDelay.server);
     if (position !== null) this.#outbox.enrolled(change.owners ?? []);
     return position;
   }
@@ -316,10 +305,7 @@ export class Fleet implements SharedDocuments {
       await this.#following.sync();
       this.#back();
       this.#logDivergence();
-      if (this.#membership.hasName) {
-        await this.#membership.takeTurn();
-        await this.#marks.look();
-      }
+      if (this.#membership.hasName) await this.#membership.takeTurn();
     } catch (error) {
       this.#away.failed(error);
     }

@@ -7,10 +7,6 @@ export type FleetMessage =
   | { readonly is: 'name lost' }
   /** The name is this daemon's again: what another told under it meanwhile has to be put right. */
   | { readonly is: 'name regained' }
-  /** The shared store may have lost what this host told it of usage. */
-  | { readonly is: 'usage lost' }
-  /** All had time to tell again: what the shared store does not have now is no more. */
-  | { readonly is: 'usage told again' }
   /** The shared store has fallen back, or was emptied: what this host said to it may be lost. */
   | { readonly is: 'store fell back' }
   /** Changes that the shared store had lost were written again. */

@@ -37,8 +37,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
     ...new Set(given.flatMap(each => each ?? [])),
   ]);
   if (outcome === 'conflict') throw changedMeanwhile();
-  const head = { version: next.version, mark: next.mark };
-  await replica.applyWhole(chosen, { position: next, heads: { policy: head, account: head } });
+  await replica.applyWhole(chosen, next);
   log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
   await following.sync();
 }

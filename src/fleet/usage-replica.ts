@@ -7,7 +7,6 @@ import type { UsageShares } from '../ledger/index.ts';
 import { inSlices } from '../slices.ts';
 import type { Change, SharedStore, ShareRecord, SharesPage } from '../store/index.ts';
 import type { DocumentFollower } from './document-follower.ts';
-import type { Marks } from './marks.ts';
 import type { Tell } from './messages.ts';
 
 interface UsageReplicaOptions {
@@ -15,7 +14,6 @@ interface UsageReplicaOptions {
   readonly store: Pick<SharedStore, 'hosts' | 'sharePages' | 'sharesOf'>;
   /** This host. */
   readonly host: string;
-  readonly marks: Pick<Marks, 'isLacking'>;
   readonly documents: Pick<DocumentFollower, 'divergence'>;
   readonly tell: Tell;
 }
@@ -112,8 +110,7 @@ export class UsageReplica {
 
   /** Gives the hosts whose words are known here: none is gone because the store has lost it. */
   async #heldHosts(): Promise<(host: string) => boolean> {
-    const { marks, documents, store } = this.#options;
-    if (await marks.isLacking()) return () => true;
+    const { documents, store } = this.#options;
     if (documents.divergence?.why !== 'emptied') return () => false;
     const heard = new Set((await store.hosts()).map(({ host }) => host));
     return host => !heard.has(host);

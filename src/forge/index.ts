@@ -10,6 +10,7 @@ export { parseDatabaseAddress } from './address.ts';
 export { sqliteFileOf } from './chosen-address.ts';
 export { ForgeFault } from './fault.ts';
 export { triedSchemaVersion } from './gitea/tables.ts';
+export { readIniText } from './ini-text.ts';
 export type { LfsObject } from './lfs-objects.ts';
 export type { Chunk, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
 export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';

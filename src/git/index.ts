@@ -16,6 +16,7 @@
  */
 
 export { asks, findClient, findProgram, programFolders } from './hooks/client.ts';
+export { configAsksForSignedPushes } from './hooks/config.ts';
 export {
   type CommonStatus,
   commonStatus,
@@ -50,7 +51,6 @@ export {
 } from './hooks/install.ts';
 export { hookConfPath } from './hooks/old-settings.ts';
 export { type RemoveResult, removeHooks } from './hooks/remove.ts';
-export { configAsksForSignedPushes } from './hooks/signed-pushes.ts';
 export { hooksStatus, isProtected, type RepositoryStatus } from './hooks/status.ts';
 export {
   type ForgeTemplate,

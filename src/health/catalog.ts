@@ -3,8 +3,6 @@
  * text.
  */
 
-import type { FindingCode } from '../quota/index.ts';
-
 export interface FindingEntry {
   readonly severity: 'wrong' | 'notice';
   /** The meaning, as sentences for the manual. */
@@ -14,10 +12,11 @@ export interface FindingEntry {
 }
 
 export const daemonFindings = {
-  never_swept: {
+  not_swept: {
     severity: 'wrong',
-    meaning: 'No sweep has finished yet, so usage is not fully known.',
-    mend: 'run `softquota scan` and wait until it ends',
+    meaning:
+      'No sweep has finished yet, so usage is not fully known; or the last one failed; or it ended more than three intervals of `[scan] SCHEDULE` ago.',
+    mend: 'fix the error if the finding names one, then run `softquota scan` and wait until it ends; the log shows what delayed the sweeps',
   },
   store_away: {
     severity: 'wrong',
@@ -27,7 +26,7 @@ export const daemonFindings = {
   disk_full: {
     severity: 'wrong',
     meaning:
-      'A file system has less free space, or room for fewer files, than `[disk] MIN_FREE`. Everything that grows there is refused.',
+      'A file system has less free space, or room for fewer files, than `[disk] MIN_FREE`: everything that grows there is refused. Or less than 64 MiB or 1,000 inodes are free on the disk of DATA_PATH: soon the daemon can store nothing.',
     mend: 'delete data there, or make the file system larger; then everything goes on by itself',
   },
   disk_full_soon: {
@@ -99,29 +98,11 @@ export const daemonFindings = {
       'A source has not reported for longer than its `stale_after`. Its last figures still count, and are marked as stale.',
     mend: 'start the reporting program again; if it no longer exists: [`DELETE /v1/sources/NAME`](gate.md#sources)',
   },
-  forge_configuration: {
+  forge_away: {
     severity: 'wrong',
     meaning:
-      "The forge's own configuration file does not say where its database is, or is not there. The last known figures still count.",
-    mend: 'correct `[forge] CONFIG`, or set `[forge] DATABASE`',
-  },
-  forge_unreachable: {
-    severity: 'wrong',
-    meaning:
-      "The forge's database does not answer. Its last known figures still count, and nothing is refused for it.",
-    mend: 'start the database, or correct `[forge]`; the daemon then continues by itself',
-  },
-  forge_rights: {
-    severity: 'wrong',
-    meaning:
-      "The forge's database refuses the user or the password, or the user may not read a table; or the daemon's user may not read the forge's configuration or SQLite file. The last known figures still count.",
-    mend: 'correct the user or the password, or give the right to read: [two lines of SQL, or a group](forges/gitea.md#rights)',
-  },
-  forge_schema: {
-    severity: 'wrong',
-    meaning:
-      "A table or column that softquota needs is missing in the forge's database, or may not be read. The last known figures still count.",
-    mend: 'wait if the forge is being upgraded; else see the [versions](forges/gitea.md#versions) that softquota reads',
+      "The forge's database cannot be read: its configuration file is not there, or does not say where the database is; the database does not answer, or refuses the user or the password; the database's user or the daemon's user lacks a right to read; or a table or column that softquota needs is missing. The last known figures still count, and nothing is refused for it.",
+    mend: 'correct `[forge]`, start the database, or give the right to read: [two lines of SQL, or a group](forges/gitea.md#rights); if a column is missing, wait if the forge is being upgraded, else see the [versions](forges/gitea.md#versions) that softquota reads; the daemon then continues by itself',
   },
   forge_owner_refused: {
     severity: 'wrong',
@@ -161,8 +142,8 @@ export const daemonFindings = {
   other_git: {
     severity: 'notice',
     meaning:
-      'Hooks run from a git that is not in `[reclaim] GIT`: the worker judges the pushes that it takes by another one, which may know less of the repository.',
-    mend: 'add it to `[reclaim] GIT`, and restart the worker',
+      'The git that takes pushes may not be the one by which the worker judges them, which may know less of the repository: hooks run from a git that is not in `[reclaim] GIT`, or the host has several versions of git.',
+    mend: 'name in `[reclaim] GIT` the git that the server runs, and restart the worker; or remove the others',
   },
   long_push: {
     severity: 'notice',
@@ -196,12 +177,6 @@ export const daemonFindings = {
     meaning: 'A repository has no working hooks, and the worker cannot put them in.',
     mend: 'fix what the finding names, such as the owner of the repository; the worker then continues by itself',
   },
-  hooks_replaced: {
-    severity: 'notice',
-    meaning:
-      'Another program took hooks out or replaced them, and the worker put them back. The count begins when the worker starts.',
-    mend: 'nothing, if a forge did this; see [forges/hooks.md](forges/hooks.md)',
-  },
   notices_dead: {
     severity: 'notice',
     meaning: 'Notices to a webhook or by mail could not be delivered, and are not tried again by themselves.',
@@ -224,16 +199,6 @@ export const daemonFindings = {
     meaning: 'No `[storage.*]` section has a PATH, so nothing is measured.',
     mend: 'set `[storage.repos] PATH`',
   },
-  sweep_failed: {
-    severity: 'wrong',
-    meaning: 'The last sweep failed.',
-    mend: 'fix the error that the finding names, then run `softquota scan`',
-  },
-  sweep_overdue: {
-    severity: 'wrong',
-    meaning: 'The last sweep ended more than three intervals of `[scan] SCHEDULE` ago.',
-    mend: 'run `softquota scan`; the log shows what delayed the sweeps',
-  },
   secret_lost: {
     severity: 'wrong',
     meaning:
@@ -253,8 +218,8 @@ export const daemonFindings = {
   unread: {
     severity: 'wrong',
     meaning:
-      'A file or directory below a storage root cannot be read. Meanwhile its unit counts the larger of its last known bytes and those that can be read.',
-    mend: 'give the daemon read permission, then run `softquota scan`',
+      'A file or directory below a storage root cannot be read. Meanwhile its unit counts the larger of its last known bytes and those that can be read. While no daemon answers, doctor names what even root cannot read.',
+    mend: 'give the daemon read permission, then run `softquota scan`; if that is not the reason, find it out with `ls -la`',
   },
   unit_fault: {
     severity: 'wrong',
@@ -279,41 +244,10 @@ export const daemonFindings = {
       'An owner who is in groups has no units any more, and another owner came within a day of that: perhaps the owner was renamed on the disk alone, and the new name is in none of the groups.',
     mend: '`softquota user edit OLD --name NEW` keeps everything; if it is somebody else: remove the old owner from the groups, or delete the old owner',
   },
-  missing_default_group: {
+  policy_fault: {
     severity: 'notice',
-    meaning: '`[quota] DEFAULT_GROUPS` names a group that does not exist.',
-    mend: 'remove it from `[quota] DEFAULT_GROUPS`',
+    meaning:
+      'The policy has what is probably a mistake; `softquota policy lint` finds the same. `[quota] DEFAULT_GROUPS` names a group that does not exist; a group has no rules, or no members and is no default group; a default group never decides, because another one always allows at least as much; a rule has no subject except `none`, or never decides, because another rule of its group is always at least as strict; or no rule covers a subject, so it is always refused, or not limited.',
+    mend: 'change or delete the rule or the group that the finding names, or `[quota] DEFAULT_GROUPS` or `UNCOVERED`',
   },
-  empty_group: {
-    severity: 'notice',
-    meaning: 'A group has no rules, so it has no effect.',
-    mend: 'add rules to it, or delete it',
-  },
-  unused_group: {
-    severity: 'notice',
-    meaning: 'A group has no members and is no default group.',
-    mend: 'add owners to it, or delete it',
-  },
-  shadowed_default_group: {
-    severity: 'notice',
-    meaning: 'A default group never decides, because another default group always allows at least as much.',
-    mend: 'remove it from `[quota] DEFAULT_GROUPS`',
-  },
-  matches_nothing: {
-    severity: 'notice',
-    meaning: 'A rule has no subject except `none`, so it matches nothing.',
-    mend: 'set its subjects, or delete it',
-  },
-  unreachable_rule: {
-    severity: 'notice',
-    meaning: 'A rule never decides, because another rule of its group is always at least as strict.',
-    mend: 'delete it, or lower its limit',
-  },
-  uncovered_subject: {
-    severity: 'notice',
-    meaning: 'No rule covers a subject, so it is always refused, or not limited.',
-    mend: 'add a rule, or see `[quota] UNCOVERED`',
-  },
-} as const satisfies Readonly<Record<string, FindingEntry>> & Readonly<Record<FindingCode, FindingEntry>>;
-
-export type DaemonFindingCode = keyof typeof daemonFindings;
+} as const satisfies Readonly<Record<string, FindingEntry>>;

@@ -2,23 +2,26 @@
 
 import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
-import { formatBytes, printable } from '../text/index.ts';
+import type { FindingCode } from '../quota/index.ts';
+import { formatBytes, formatCount, printable } from '../text/index.ts';
+import type { Finding } from '../wire/index.ts';
 import { daemonFindings } from './catalog.ts';
-import { diskFindings } from './disks.ts';
-import { forgeFindings } from './forge.ts';
-import { type Finding, listed, makeFinding } from './make-finding.ts';
+import { listed, makeFinding } from './make-finding.ts';
 import { commandLine, quoted } from './mend.ts';
 import {
   deadNotices,
   doesNotAnswer,
+  forgeAway,
   hungDisks,
   notKept,
   type Observed,
   type ObservedFleet,
   sharedAway,
   sharedName,
+  shortageWords,
   type TroubledPlace,
 } from './observed.ts';
+import { unownedKinds } from './unowned.ts';
 import { workerFindings } from './worker.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
@@ -27,248 +30,213 @@ export function findings(observed: Observed): readonly Finding[] {
     ...hostFindings(observed),
     ...sweeps(observed),
     ...sources(observed),
-    ...forgeFindings(observed),
+    ...forges(observed),
     ...hooks(observed),
     ...workerFindings(observed),
     ...undelivered(observed),
     ...settings(observed),
-    ...diskFindings(observed),
+    ...disks(observed),
     ...places(observed),
     ...owners(observed),
     ...policy(observed),
   ];
 }
 
-function undelivered({ notices }: Observed): Finding[] {
-  return notices
-    .filter(({ dead }) => dead > 0)
-    .map(place => {
-      const why = place.lastFault === null ? '' : `: ${printable(place.lastFault)}`;
-      const mend = 'fix this, then: softquota notices send-again --all';
-      return makeFinding('notices_dead', `${deadNotices(place)}${why}`, mend);
-    });
+function* undelivered({ notices }: Observed): Generator<Finding> {
+  for (const place of notices.filter(({ dead }) => dead > 0)) {
+    const why = place.lastFault === null ? '' : `: ${printable(place.lastFault)}`;
+    const mend = 'fix this, then: softquota notices send-again --all';
+    yield makeFinding('notices_dead', `${deadNotices(place)}${why}`, mend);
+  }
 }
 
 /** Measures everything again, and waits for the end. */
 const scan = 'softquota scan';
 
-function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
-  const mends = {
-    store:
-      'free disk space below [server] DATA_PATH, or give the daemon write permission there; it then continues by itself',
-    root: `mount the file system, or restore the missing data; if the present state is intended: ${scan} --accept-moved  # removes the missing units`,
-  };
-  return [
-    ...(ledger.walks.lastSweep === null
-      ? [makeFinding('never_swept', 'no sweep has finished yet', scan)]
-      : []),
-    ...(ledger.storeAway === null ? [] : [makeFinding('store_away', notKept(ledger.storeAway), mends.store)]),
-    ...hungDisks(hangs).map(hang =>
-      makeFinding(
-        'disk_hangs',
-        doesNotAnswer(hang),
-        `find its server: ${commandLine('findmnt', '--mountpoint', hang.mountedAt)}; when the disk answers, it is measured again by itself`,
-      ),
-    ),
-    ...rootsAway.map(root =>
-      makeFinding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
-    ),
-  ];
+function* answers({ ledger, rootsAway, hangs }: Observed): Generator<Finding> {
+  if (ledger.walks.lastSweep === null) yield makeFinding('not_swept', 'no sweep has finished yet', scan);
+  if (ledger.storeAway !== null) {
+    const mend =
+      'free disk space below [server] DATA_PATH, or give the daemon write permission there; it then continues by itself';
+    yield makeFinding('store_away', notKept(ledger.storeAway), mend);
+  }
+  for (const hang of hungDisks(hangs)) {
+    const mend = `find its server: ${commandLine('findmnt', '--mountpoint', hang.mountedAt)}; when the disk answers, it is measured again by itself`;
+    yield makeFinding('disk_hangs', doesNotAnswer(hang), mend);
+  }
+  for (const { path, why } of rootsAway) {
+    const mend = `mount the file system, or restore the missing data; if the present state is intended: ${scan} --accept-moved  # removes the missing units`;
+    yield makeFinding('root_away', `storage root ${printable(path)}: ${why}`, mend);
+  }
 }
 
 const daySeconds = 86_400;
+const startStore = 'start the server at [store] HOST; the daemon then continues by itself';
 
-function hostFindings({ fleet, now }: Observed): Finding[] {
-  if (fleet === null) return [];
+function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
+  if (fleet === null) return;
   const { away, divergence, nameTaken } = fleet.state;
-  const silent = fleet.hosts.filter(({ isAlive, seenAt }) => !isAlive && now - seenAt > daySeconds * 1000);
-  return [
-    ...(away === null
-      ? []
-      : [
-          makeFinding(
-            'shared_away',
-            sharedAway(away),
-            'start the server at [store] HOST; the daemon then continues by itself',
-          ),
-        ]),
-    ...(divergence === null
-      ? []
-      : [
-          makeFinding(
-            'policy_diverged',
-            divergence.message,
-            'softquota store repair --known  # restores the policy in force here; --stored uses the policy in the store',
-          ),
-        ]),
-    ...(nameTaken === null
-      ? []
-      : [
-          makeFinding(
-            'host_id_taken',
-            sharedName(nameTaken),
-            'set [server] HOST_ID in app.ini to a name that no other host has, then restart the daemon',
-          ),
-        ]),
-    ...fleet.advice.map(({ code, message, mend }) =>
-      makeFinding(code === 'dropped_at_start' ? 'shared_store_dropped' : 'shared_store', message, mend),
-    ),
-    ...unwalked(fleet),
-    ...unnamed(fleet),
-    ...silent.map(({ host, seenAt }) =>
-      makeFinding(
-        'host_silent',
-        `the host ${printable(host)} has sent nothing since ${new Date(seenAt).toISOString()}; the usage that it last reported still counts`,
-        `start its daemon; if the host no longer exists: ${forgetting(host)}`,
-      ),
-    ),
-  ];
+  if (away !== null) yield makeFinding('shared_away', sharedAway(away), startStore);
+  if (divergence !== null) {
+    const mend =
+      'softquota store repair --known  # restores the policy in force here; --stored uses the policy in the store';
+    yield makeFinding('policy_diverged', divergence.message, mend);
+  }
+  if (nameTaken !== null) {
+    const mend = 'set [server] HOST_ID in app.ini to a name that no other host has, then restart the daemon';
+    yield makeFinding('host_id_taken', sharedName(nameTaken), mend);
+  }
+  for (const { code, message, mend } of fleet.advice)
+    yield makeFinding(code === 'dropped_at_start' ? 'shared_store_dropped' : 'shared_store', message, mend);
+  yield* unwalked(fleet);
+  for (const { path, type, section } of fleet.unshared) {
+    const message = `${printable(path)} is on a file system of type ${type}: if another host also mounts it, its data counts twice`;
+    const mend = `set [${section}] SHARED in app.ini to the same name on all hosts that mount it, then reload the daemon`;
+    yield makeFinding('shared_unnamed', message, mend);
+  }
+  for (const { host, isAlive, seenAt } of fleet.hosts) {
+    if (isAlive || now - seenAt <= daySeconds * 1000) continue;
+    const message = `the host ${printable(host)} has sent nothing since ${new Date(seenAt).toISOString()}; the usage that it last reported still counts`;
+    yield makeFinding('host_silent', message, startHost(host));
+  }
 }
 
-function unwalked({ elsewhere, hosts, state }: ObservedFleet): Finding[] {
-  return elsewhere.flatMap(({ name, walker }) => {
+function* unwalked({ elsewhere, hosts, state }: ObservedFleet): Generator<Finding> {
+  for (const { name, walker } of elsewhere) {
     if (walker === null) {
-      const mend =
-        state.away === null
-          ? 'wait some seconds; if this does not change: start the host that walked it, or run softquota host forget ID'
-          : 'start the server at [store] HOST; the daemon then continues by itself';
-      return [
-        makeFinding(
-          'shared_unwalked',
-          `it is not known which host walks ${name}, so this host does not walk it`,
-          mend,
-        ),
-      ];
+      const message = `it is not known which host walks ${name}, so this host does not walk it`;
+      const wait =
+        'wait some seconds; if this does not change: start the host that walked it, or run softquota host forget ID';
+      yield makeFinding('shared_unwalked', message, state.away === null ? wait : startStore);
+      continue;
     }
     const host = hosts.find(one => one.host === walker);
-    if (host === undefined || host.isAlive) return [];
+    if (host === undefined || host.isAlive) continue;
     const since = new Date(host.seenAt).toISOString();
-    return [
-      makeFinding(
-        'shared_unwalked',
-        `the host ${printable(walker)}, which walks ${name}, has sent nothing since ${since}: changes there are not measured`,
-        `start its daemon; if the host no longer exists: ${forgetting(walker)}`,
-      ),
-    ];
-  });
+    const message = `the host ${printable(walker)}, which walks ${name}, has sent nothing since ${since}: changes there are not measured`;
+    yield makeFinding('shared_unwalked', message, startHost(walker));
+  }
 }
 
-function unnamed({ unshared }: ObservedFleet): Finding[] {
-  return unshared.map(({ path, type, section }) =>
-    makeFinding(
-      'shared_unnamed',
-      `${printable(path)} is on a file system of type ${type}: if another host also mounts it, its data counts twice`,
-      `set [${section}] SHARED in app.ini to the same name on all hosts that mount it, then reload the daemon`,
-    ),
-  );
-}
-
-function forgetting(host: string): string {
-  return commandLine('softquota', 'host', 'forget', '--', host);
+function startHost(host: string): string {
+  const forget = commandLine('softquota', 'host', 'forget', '--', host);
+  return `start its daemon; if the host no longer exists: ${forget}`;
 }
 
 /** One missed sweep is a slow disk; three missed sweeps are a fault. */
 const sweepsMissed = 3;
 
-function sweeps({ storages, sweptAgoMs, sweepEveryMs, sweepError }: Observed): Finding[] {
-  const found: Finding[] = [];
+function* sweeps({ storages, sweptAgoMs, sweepEveryMs, sweepError }: Observed): Generator<Finding> {
   if (storages === 0) {
-    found.push(
-      makeFinding(
-        'no_storage',
-        'no storage is configured, so nothing is measured',
-        'set [storage.repos] PATH in app.ini, then reload the daemon',
-      ),
-    );
+    const mend = 'set [storage.repos] PATH in app.ini, then reload the daemon';
+    yield makeFinding('no_storage', 'no storage is configured, so nothing is measured', mend);
   }
-  if (sweepError !== null) {
-    found.push(makeFinding('sweep_failed', `the last sweep failed: ${printable(sweepError)}`, scan));
-  }
+  if (sweepError !== null)
+    yield makeFinding('not_swept', `the last sweep failed: ${printable(sweepError)}`, scan);
   if (sweptAgoMs !== null && sweptAgoMs > sweepsMissed * sweepEveryMs) {
     const minutes = Math.round(sweptAgoMs / 60_000);
-    found.push(makeFinding('sweep_overdue', `the last sweep ended ${minutes} minutes ago`, scan));
+    yield makeFinding('not_swept', `the last sweep ended ${minutes} minutes ago`, scan);
   }
-  return found;
 }
 
-function sources({ ledger, trustedSocket }: Observed): Finding[] {
-  return ledger.sources.list
-    .filter(({ isStale }) => isStale)
-    .map(({ name, reportedAt, staleAfterMs }) => {
-      const address = `http://localhost/v1/sources/${encodeURIComponent(name)}`;
-      const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
-      return makeFinding(
-        'source_stale',
-        `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
-          `every ${staleAfterMs / 1000} s: its figures are stale`,
-        `start the reporting program again; if it no longer exists: ${removing}`,
-      );
-    });
+function* sources({ ledger, trustedSocket }: Observed): Generator<Finding> {
+  for (const { name, reportedAt, staleAfterMs, isStale } of ledger.sources.list) {
+    if (!isStale) continue;
+    const address = `http://localhost/v1/sources/${encodeURIComponent(name)}`;
+    const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
+    const message =
+      `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
+      `every ${staleAfterMs / 1000} s: its figures are stale`;
+    const mend = `start the reporting program again; if it no longer exists: ${removing}`;
+    yield makeFinding('source_stale', message, mend);
+  }
 }
 
-function hooks({ unpublished }: Observed): Finding[] {
-  if (unpublished === null) return [];
+/** With other forges a directory without an owner has a finding of its own. */
+const noDirectories = { count: 0, bytes: 0 };
+
+function* forges({ forge, ledger }: Observed): Generator<Finding> {
+  if (forge === null) return;
+  const { fault, refused, absent } = forge;
+  if (fault !== null) yield makeFinding('forge_away', forgeAway(fault), fault.mend);
+  yield* listed({ first: refused, count: refused.length }, ({ name, why }) => {
+    const message = `${printable(name)} of the forge cannot be taken over: ${printable(why)}`;
+    const mend = 'rename or delete the owner of softquota who is in the way';
+    return makeFinding('forge_owner_refused', message, mend);
+  });
+  if (absent > 0) {
+    const message = `${formatCount(absent)} owners at once are not in the forge's database any more, so none of them is deleted`;
+    const mend = 'correct [forge] if it is another database; else delete them: softquota user delete NAME';
+    yield makeFinding('forge_owners_absent', message, mend);
+  }
+  const kinds = unownedKinds(forge, forge.kind === 'gitlab' ? ledger.units.unowned : noDirectories);
+  for (const { what, count, bytes, mend } of kinds) {
+    const message = `${formatBytes(bytes)} in the forge belong to nobody: ${formatCount(count)} ${what}`;
+    yield makeFinding('forge_unowned', message, mend);
+  }
+}
+
+function* hooks({ unpublished }: Observed): Generator<Finding> {
+  if (unpublished === null) return;
   const { since, reason } = unpublished;
-  return [
-    makeFinding(
-      'unpublished',
-      `the list of refused owners for hooks has not been written since ${new Date(since).toISOString()}: ${printable(reason)}`,
-      'give only the daemon write permission for the directory of [server] SOCKET, then reload the daemon',
-    ),
-  ];
+  const message = `the list of refused owners for hooks has not been written since ${new Date(since).toISOString()}: ${printable(reason)}`;
+  const mend =
+    'give only the daemon write permission for the directory of [server] SOCKET, then reload the daemon';
+  yield makeFinding('unpublished', message, mend);
 }
 
-function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed): Finding[] {
-  return [
-    ...lostSecrets.map(name =>
-      makeFinding(
-        'secret_lost',
-        `the client secret of the source ${printable(name)} cannot be read with any key of [security] SECRET_KEY`,
-        'add the key that it was encrypted with after the other keys, and restart the daemon; or enter the secret again',
-      ),
-    ),
-    ...(configWrittenAt === null
-      ? []
-      : [
-          makeFinding(
-            'config_changed',
-            `app.ini was changed at ${new Date(configWrittenAt).toISOString()}, and the daemon still uses the version before`,
-            `kill -HUP ${pid}`,
-          ),
-        ]),
-    ...(restartKeys.length === 0
-      ? []
-      : [
-          makeFinding(
-            'restart_needed',
-            `these keys were changed and take effect after a restart: ${restartKeys.join(', ')}`,
-            'restart the daemon',
-          ),
-        ]),
-  ];
+function* settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed): Generator<Finding> {
+  for (const name of lostSecrets) {
+    const message = `the client secret of the source ${printable(name)} cannot be read with any key of [security] SECRET_KEY`;
+    const mend =
+      'add the key that it was encrypted with after the other keys, and restart the daemon; or enter the secret again';
+    yield makeFinding('secret_lost', message, mend);
+  }
+  if (configWrittenAt !== null) {
+    const message = `app.ini was changed at ${new Date(configWrittenAt).toISOString()}, and the daemon still uses the version before`;
+    yield makeFinding('config_changed', message, `kill -HUP ${pid}`);
+  }
+  if (restartKeys.length > 0) {
+    const message = `these keys were changed and take effect after a restart: ${restartKeys.join(', ')}`;
+    yield makeFinding('restart_needed', message, 'restart the daemon');
+  }
 }
 
-function places({ unread, faults, leftovers, rootsAway, uid }: Observed): Finding[] {
+const soonMs = 30 * 86_400_000;
+
+function* disks({ shortDisks, outlook, keepsFree, now }: Observed): Generator<Finding> {
+  for (const short of shortDisks) {
+    const code = short.state === 'full' ? 'disk_full' : 'disk_low';
+    const mend = `delete data, or give it more space: ${commandLine('df', '-h', short.path)}`;
+    yield makeFinding(code, shortageWords(short), mend);
+  }
+  const { promisedBytes, sizeBytes, fullAt } = outlook;
+  if (fullAt !== null && fullAt - now < soonMs) {
+    const day = new Date(fullAt).toISOString().slice(0, 10);
+    const message = `at the growth of the last weeks the disks are full on ${day}`;
+    yield makeFinding('disk_full_soon', message, 'softquota usage  # the largest owners first');
+  }
+  if (sizeBytes > 0 && promisedBytes > sizeBytes && !keepsFree) {
+    const message = `the limits promise ${formatBytes(promisedBytes)}, and the disks have ${formatBytes(sizeBytes)}`;
+    const mend = 'set [disk] MIN_FREE, such as 5%, so that the disks do not fill, or lower the limits';
+    yield makeFinding('overcommitted', message, mend);
+  }
+}
+
+function* places({ unread, faults, leftovers, rootsAway, uid }: Observed): Generator<Finding> {
   const isAway = ({ path }: TroubledPlace): boolean => rootsAway.some(root => root.path === path);
   const away = unread.first.filter(isAway).length;
   const others = { first: unread.first.filter(place => !isAway(place)), count: unread.count - away };
-  return [
-    ...listed(others, place => makeFinding('unread', trouble(place), readingMend(place, uid))),
-    ...listed(faults, place =>
-      makeFinding(
-        'unit_fault',
-        trouble(place),
-        `rename it, or correct the file or setting that names its owner; then: ${scan}`,
-      ),
-    ),
-    ...listed(leftovers, ({ path, bytes, modifiedAt }) =>
-      makeFinding(
-        'leftover',
-        `${printable(path)}: ${formatBytes(bytes)} that git began on ${new Date(modifiedAt).toISOString().slice(0, 10)} and never finished`,
-        `${commandLine('rm', '-rf', '--', path)} && ${scan}`,
-      ),
-    ),
-  ];
+  yield* listed(others, place => makeFinding('unread', trouble(place), readingMend(place, uid)));
+  yield* listed(faults, place => {
+    const mend = `rename it, or correct the file or setting that names its owner; then: ${scan}`;
+    return makeFinding('unit_fault', trouble(place), mend);
+  });
+  yield* listed(leftovers, ({ path, bytes, modifiedAt }) => {
+    const began = new Date(modifiedAt).toISOString().slice(0, 10);
+    const message = `${printable(path)}: ${formatBytes(bytes)} that git began on ${began} and never finished`;
+    return makeFinding('leftover', message, `${commandLine('rm', '-rf', '--', path)} && ${scan}`);
+  });
 }
 
 function readingMend({ path, why }: TroubledPlace, uid: number): string {
@@ -283,19 +251,25 @@ function trouble({ path, why }: TroubledPlace): string {
   return `${printable(path)}: ${why}`;
 }
 
-function owners({ ledger }: Observed): Finding[] {
-  return [
-    ...ledger.units
-      .spellings()
-      .map(names =>
-        makeFinding(
-          'same_owner',
-          `these names count for the same owner: ${names.map(printable).join(', ')}`,
-          'rename a directory, or set [users] CASE = keep if only the case of letters differs',
-        ),
-      ),
-  ];
+function* owners({ ledger }: Observed): Generator<Finding> {
+  for (const names of ledger.units.spellings()) {
+    const message = `these names count for the same owner: ${names.map(printable).join(', ')}`;
+    const mend = 'rename a directory, or set [users] CASE = keep if only the case of letters differs';
+    yield makeFinding('same_owner', message, mend);
+  }
 }
+
+/** The fixes of what `softquota policy lint` finds. */
+const policyMends: Readonly<Record<FindingCode, string>> = {
+  missing_default_group: 'remove it from [quota] DEFAULT_GROUPS',
+  empty_group: 'add rules to it, or delete it',
+  unused_group: 'add owners to it, or delete it',
+  shadowed_default_group: 'remove it from [quota] DEFAULT_GROUPS',
+  matches_nothing: 'set its subjects, or delete it',
+  unreachable_rule: 'delete it, or lower its limit',
+  uncovered_subject: 'add a rule, or see [quota] UNCOVERED',
+  perhaps_renamed: daemonFindings.perhaps_renamed.mend.replaceAll('`', ''),
+};
 
 function policy({ ledger, defaultGroups }: Observed): Finding[] {
   const faults = [
@@ -304,7 +278,7 @@ function policy({ ledger, defaultGroups }: Observed): Finding[] {
   ];
   return [...Map.groupBy(faults, ({ code }) => code).values()].flatMap(first =>
     listed({ first, count: first.length }, ({ code, message }) =>
-      makeFinding(code, message, daemonFindings[code].mend.replaceAll('`', '')),
+      makeFinding(code === 'perhaps_renamed' ? code : 'policy_fault', message, policyMends[code]),
     ),
   );
 }

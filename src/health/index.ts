@@ -1,13 +1,13 @@
 /**
- * Finds the problems that a running daemon can know about, each with its fix.
+ * Finds the problems that a running daemon can know about, each with its fix, and makes all findings.
  *
  * `notReady` and `notes` are the answer of /readyz; `findings` is what doctor shows in addition.
  */
 
-export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';
+export { daemonFindings, type FindingEntry } from './catalog.ts';
+export { doctorFindings } from './doctor-catalog.ts';
 export { findings } from './findings.ts';
-export { forgeFindingCodes } from './forge.ts';
-export type { Finding } from './make-finding.ts';
+export { listed, makeFinding } from './make-finding.ts';
 export { commandLine, quoted } from './mend.ts';
 export {
   hungDisks,

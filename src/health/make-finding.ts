@@ -1,17 +1,9 @@
-/** Findings in the words of the catalog, and long lists of them. */
+/** Makes findings by the codes of the catalogs, and shortens long lists of them. */
 
-import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
+import type { Finding } from '../wire/index.ts';
+import { daemonFindings } from './catalog.ts';
+import { doctorFindings } from './doctor-catalog.ts';
 import type { Listed } from './observed.ts';
-
-export interface Finding {
-  readonly code: string;
-  /** `wrong` has to be fixed; a `notice` may be intended. */
-  readonly severity: 'wrong' | 'notice';
-  /** One line, without control characters. */
-  readonly message: string;
-  /** A command, if there is one, or a text. */
-  readonly mend: string;
-}
 
 /** Thousands of findings have one cause, and would hide all others. */
 const mostTold = 20;
@@ -25,6 +17,9 @@ export function listed<Item>({ first, count }: Listed<Item>, tell: (item: Item) 
   return [...told, { ...last, message, mend: 'fix these first; then the next ones are listed' }];
 }
 
-export function makeFinding(code: DaemonFindingCode, message: string, mend: string): Finding {
-  return { code, severity: daemonFindings[code].severity, message, mend };
+const catalog = { ...daemonFindings, ...doctorFindings };
+
+/** `message` is one line, harmless on a terminal; `mend` can be followed as it stands. */
+export function makeFinding(code: keyof typeof catalog, message: string, mend: string): Finding {
+  return { code, severity: catalog[code].severity, message, mend };
 }

@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/index.ts';
 import { type FullDisk, fullDiskWords } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, printable } from '../text/index.ts';
+import type { WorkerReport } from '../wire/index.ts';
 
 /** A path, and the system's error code or a text that says what is wrong with it. */
 export interface TroubledPlace {
@@ -150,25 +151,9 @@ export interface ObservedWorker {
   /** Repositories that cannot be measured or collected. */
   readonly failing: Listed<TroubledPlace>;
   /** Its last report; null if there was none. */
-  readonly state: {
-    readonly version: string;
-    readonly hooks: {
-      readonly unguarded: Listed<TroubledPlace>;
-      readonly put_back: { readonly count: number; readonly last: string | null };
-    } | null;
-    readonly quarantines: { readonly held: readonly ObservedQuarantine[] };
-  } | null;
+  readonly state: Pick<WorkerReport, 'version' | 'hooks' | 'quarantines'> | null;
   /** The time since its last report, or since the daemon started. */
   readonly silentMs: number;
-}
-
-/** Bytes of a push that has not ended. */
-interface ObservedQuarantine {
-  readonly unit: string;
-  readonly name: string;
-  readonly bytes: number;
-  /** Milliseconds since 1970. */
-  readonly since: number;
 }
 
 /** A webhook, or mail. */

@@ -1,70 +1,53 @@
 /** Findings about the git user's worker, and about what it found. */
 
-import { counted, formatBytes, printable } from '../text/index.ts';
+import { formatBytes, printable } from '../text/index.ts';
 import { version } from '../version.ts';
-import { type Finding, listed, makeFinding } from './make-finding.ts';
+import type { Finding } from '../wire/index.ts';
+import { listed, makeFinding } from './make-finding.ts';
 import { type Observed, type ObservedWorker, staleForgiveness, workerSilentMs } from './observed.ts';
 
-export function workerFindings({ worker, now }: Pick<Observed, 'now' | 'worker'>): Finding[] {
-  return [...presence(worker), ...held(worker, now), ...gits(worker)];
+const start = 'systemctl enable --now softquota-worker';
+const restart = 'systemctl restart softquota-worker';
+
+export function* workerFindings({ worker, now }: Pick<Observed, 'now' | 'worker'>): Generator<Finding> {
+  yield* presence(worker);
+  yield* held(worker, now);
+  for (const path of worker.otherGits) {
+    const message = `pushes come by the git in ${printable(path)}, and the worker judges them by another one`;
+    yield makeFinding('other_git', message, 'add that git to [reclaim] GIT, and restart the worker');
+  }
 }
 
-function presence(worker: ObservedWorker): Finding[] {
-  const { isWanted, collects, isForgiving, state, silentMs } = worker;
+function* presence(worker: ObservedWorker): Generator<Finding> {
+  const { isWanted, collects, isForgiving, leavesBroken, state, silentMs } = worker;
+  const isNeeded = isWanted || collects || isForgiving;
   const isSilent = silentMs > workerSilentMs;
-  if (!isWanted && !collects && !isForgiving)
-    return [...(isSilent ? broken(worker) : []), ...garbage(worker)];
-  if (isSilent) {
-    return [
-      ...broken(worker),
-      makeFinding(
-        'worker_missing',
-        `no worker has reported for ${Math.round(silentMs / 1000)} seconds, so ${missed(worker)}`,
-        'systemctl enable --now softquota-worker  # or run softquota worker as the user that git runs as',
-      ),
-    ];
+  if (isSilent && leavesBroken) {
+    const message =
+      'no worker runs, and receive-pack does not ask before a push comes: what broken pushes leave behind counts, and stays until git removes it after two weeks';
+    const mend = `${start}  # or set up softquota receive-pack: docs/receive-pack.md`;
+    yield makeFinding('broken_pushes', message, mend);
   }
-  if (state === null) return garbage(worker);
-  const restart = 'systemctl restart softquota-worker';
-  const outdated =
-    state.version === version
-      ? []
-      : [
-          makeFinding(
-            'worker_outdated',
-            `the worker is version ${printable(state.version)}, the daemon ${version}`,
-            restart,
-          ),
-        ];
-  if (!isWanted) return [...outdated, ...garbage(worker)];
+  if (isSilent && isNeeded) {
+    const message = `no worker has reported for ${Math.round(silentMs / 1000)} seconds, so ${missed(worker)}`;
+    const mend = `${start}  # or run softquota worker as the user that git runs as`;
+    yield makeFinding('worker_missing', message, mend);
+    return;
+  }
+  if (isNeeded && state !== null && state.version !== version) {
+    const message = `the worker is version ${printable(state.version)}, the daemon ${version}`;
+    yield makeFinding('worker_outdated', message, restart);
+  }
+  yield* garbage(worker);
+  if (!isWanted || state === null) return;
   if (state.hooks === null) {
-    return [
-      ...outdated,
-      ...garbage(worker),
-      makeFinding('worker_idle', 'the worker was started before [hooks] KEEP = true was set', restart),
-    ];
+    yield makeFinding('worker_idle', 'the worker was started before [hooks] KEEP = true was set', restart);
+    return;
   }
-  const { unguarded, put_back: putBack } = state.hooks;
-  return [
-    ...outdated,
-    ...garbage(worker),
-    ...listed(unguarded, ({ path, why }) =>
-      makeFinding(
-        'repository_unguarded',
-        `${printable(path)} has no working hooks, and the worker cannot put them in: ${printable(why)}`,
-        'fix this; the worker then continues by itself',
-      ),
-    ),
-    ...(putBack.count === 0
-      ? []
-      : [
-          makeFinding(
-            'hooks_replaced',
-            `the hooks were taken out or replaced ${counted(putBack.count, 'time', 'times')}, and put back, the last in ${printable(putBack.last ?? '')}`,
-            'nothing, if the forge did this; docs/forges/hooks.md tells what makes it leave them alone',
-          ),
-        ]),
-  ];
+  yield* listed(state.hooks.unguarded, ({ path, why }) => {
+    const message = `${printable(path)} has no working hooks, and the worker cannot put them in: ${printable(why)}`;
+    return makeFinding('repository_unguarded', message, 'fix this; the worker then continues by itself');
+  });
 }
 
 /** The tasks that nobody does without a worker. */
@@ -74,17 +57,6 @@ function missed({ isWanted, collects, isForgiving, silentMs }: ObservedWorker): 
     ...(collects ? ['nothing that is deleted frees space'] : []),
     ...(isForgiving ? [staleForgiveness(silentMs)] : []),
   ].join(', and ');
-}
-
-function broken({ leavesBroken }: ObservedWorker): Finding[] {
-  if (!leavesBroken) return [];
-  return [
-    makeFinding(
-      'broken_pushes',
-      'no worker runs, and receive-pack does not ask before a push comes: what broken pushes leave behind counts, and stays until git removes it after two weeks',
-      'systemctl enable --now softquota-worker  # or set up softquota receive-pack: docs/receive-pack.md',
-    ),
-  ];
 }
 
 const longPushMs = 3_600_000;
@@ -102,38 +74,21 @@ function held({ state, silentMs }: ObservedWorker, now: number): Finding[] {
   );
 }
 
-/** Gits that take pushes, and do not judge them. */
-function gits({ otherGits }: ObservedWorker): Finding[] {
-  return otherGits.map(path =>
-    makeFinding(
-      'other_git',
-      `pushes come by the git in ${printable(path)}, and the worker judges them by another one`,
-      'add that git to [reclaim] GIT, and restart the worker',
-    ),
-  );
-}
-
 /** Less is left for the administrator to notice. */
 const muchGarbageBytes = 1_000_000_000;
 
-function garbage({ collects, unreachableBytes, failing }: ObservedWorker): Finding[] {
-  const isMuch = !collects && unreachableBytes >= muchGarbageBytes;
-  return [
-    ...(isMuch
-      ? [
-          makeFinding(
-            'garbage',
-            `${formatBytes(unreachableBytes)} in repositories are reachable from no ref, and nothing deletes them`,
-            'set [reclaim] RUN = gc and restart the worker, or run softquota reclaim now and then',
-          ),
-        ]
-      : []),
-    ...listed(failing, ({ path, why }) =>
-      makeFinding(
-        'garbage_failing',
-        `${printable(path)}: what is unreachable cannot be measured or collected: ${printable(why)}`,
-        'fix what the message names; the worker tries again by itself',
-      ),
-    ),
-  ];
+function* garbage({ collects, unreachableBytes, failing }: ObservedWorker): Generator<Finding> {
+  if (!collects && unreachableBytes >= muchGarbageBytes) {
+    const message = `${formatBytes(unreachableBytes)} in repositories are reachable from no ref, and nothing deletes them`;
+    const mend = 'set [reclaim] RUN = gc and restart the worker, or run softquota reclaim now and then';
+    yield makeFinding('garbage', message, mend);
+  }
+  yield* listed(failing, ({ path, why }) => {
+    const message = `${printable(path)}: what is unreachable cannot be measured or collected: ${printable(why)}`;
+    return makeFinding(
+      'garbage_failing',
+      message,
+      'fix what the message names; the worker tries again by itself',
+    );
+  });
 }

@@ -17,7 +17,7 @@ export type Profile = Readonly<z.infer<typeof profile>>;
 /** By the owner's id. */
 export const profileKind: Kind<Profile> = {
   name: 'profile',
-  durability: 'account',
+  durability: 'versioned',
   schema: profile,
   describe: (key, { email, fullName, isAdmin }, nameOf) => ({
     name: nameOf(Number(key)),
@@ -38,7 +38,7 @@ export type Members = z.infer<typeof members>;
 /** By the organization's id; kept only for organizations with a member. */
 export const membersKind: Kind<Members> = {
   name: 'members',
-  durability: 'account',
+  durability: 'versioned',
   schema: members,
   describe: (key, entries, nameOf) => ({
     name: nameOf(Number(key)),
@@ -74,7 +74,7 @@ export type TokenDocument = Readonly<z.infer<typeof token>>;
  */
 export const tokenKind: Kind<TokenDocument> = {
   name: 'token',
-  durability: 'account',
+  durability: 'versioned',
   schema: token,
   describe: (_key, { id, owner, name, scopes, expiresAt }) => ({
     name,
@@ -161,7 +161,7 @@ export type LinkDocument = Readonly<z.infer<typeof link>>;
 /** By the SHA-256 of issuer and subject, in hexadecimal digits. */
 export const linkKind: Kind<LinkDocument> = {
   name: 'link',
-  durability: 'account',
+  durability: 'versioned',
   schema: link,
   describe: (_key, { issuer, subject, owner, administrationBy }, nameOf) => ({
     name: nameOf(owner),

@@ -8,7 +8,7 @@ const preference = z.strictObject({ unsubscribedAt: z.number().int() });
 /** By the owner's id; kept only for owners who want none. Milliseconds since 1970. */
 export const mailPreferenceKind: Kind<Readonly<z.infer<typeof preference>>> = {
   name: 'mail-preference',
-  durability: 'account',
+  durability: 'versioned',
   schema: preference,
   describe: (key, { unsubscribedAt }, nameOf) => ({
     name: nameOf(Number(key)),

@@ -38,7 +38,7 @@ export type SourceDocument = Readonly<z.infer<typeof source>>;
 /** By its id. */
 export const sourceKind: Kind<SourceDocument> = {
   name: 'source',
-  durability: 'account',
+  durability: 'versioned',
   schema: source,
   describe: (_key, document) => ({
     name: document.name,

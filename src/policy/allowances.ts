@@ -34,7 +34,7 @@ export type AllowanceDocument = z.infer<typeof allowance>;
 /** By the owner's id; kept only for owners with an allowance. */
 export const allowanceKind: Kind<readonly AllowanceDocument[]> = {
   name: 'allowance',
-  durability: 'policy',
+  durability: 'versioned',
   schema: allowances,
   describe: (key, entries, nameOf) => ({
     name: nameOf(Number(key)),

@@ -31,7 +31,7 @@ export type RuleDocument = z.infer<typeof rule>;
 /** By name. */
 export const ruleKind: Kind<RuleDocument> = {
   name: 'rule',
-  durability: 'policy',
+  durability: 'versioned',
   schema: rule,
   describe: (name, document) => ({ name, ownerId: null, content: ruleContent(document) }),
 };
@@ -56,7 +56,7 @@ export type GroupDocument = z.infer<typeof group>;
 /** By name. */
 export const groupKind: Kind<GroupDocument> = {
   name: 'group',
-  durability: 'policy',
+  durability: 'versioned',
   schema: group,
   describe: (name, { rules, mode: inMode }) => ({
     name,
@@ -73,7 +73,7 @@ export type Assignment = z.infer<typeof assignment>;
 /** By the owner's id; kept only for owners with a group. */
 export const assignmentKind: Kind<Assignment> = {
   name: 'assignment',
-  durability: 'policy',
+  durability: 'versioned',
   schema: assignment,
   describe: (key, entries, nameOf) => ({
     name: nameOf(Number(key)),

@@ -12,7 +12,7 @@ import type { Mounts } from './mounts.ts';
 import type { ScannerOptions } from './options.ts';
 import { Pool } from './pool.ts';
 import { RootCheck } from './root-check.ts';
-import { unitStandingAfter } from './roots.ts';
+import { classifyKnownUnit } from './roots.ts';
 import { type TargetOutcome, Targets, type WalkReason } from './targets.ts';
 import { type CountedUnit, noPushes, UnitCounts, type UnitPushes } from './unit-counts.ts';
 import type { Start } from './walker-handle.ts';
@@ -198,7 +198,7 @@ export class UnitMeasuring {
     // Already reported; the next sweep finds out whether they are back.
     if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
     const roots = await this.#rootCheck.roots();
-    if (roots === null || unitStandingAfter(nothing, nothing, roots)(path) !== 'gone') {
+    if (roots === null || classifyKnownUnit(nothing, nothing, roots)(path) !== 'gone') {
       const reason = roots?.find(({ away }) => away !== null)?.away ?? 'the disk does not answer';
       log.warn(
         { path, reason },

@@ -27,7 +27,7 @@ export interface KnownRoots {
 }
 
 /** The result for the known units. */
-export interface Sight {
+export interface SweepFindings {
   /** The units that are there. */
   readonly seen: ReadonlySet<string>;
   /** The known ones with nothing at all at their paths. */
@@ -52,7 +52,7 @@ export async function knownByRoot(
 export function sweptRoots(
   before: readonly Root[],
   after: readonly Root[],
-  sight: Sight,
+  findings: SweepFindings,
   { rootRecord, knownBelow }: KnownRoots,
   acceptMoved: boolean,
 ): SweptRoot[] {
@@ -60,7 +60,7 @@ export function sweptRoots(
     const { written, path, device, inode, fileSystem } = root;
     const now = after.find(other => other.written === written);
     const doubt = (): string | null =>
-      acceptMoved ? null : doubtOf(isOther(root, rootRecord(path)), [...knownBelow(path)], sight);
+      acceptMoved ? null : doubtOf(isOther(root, rootRecord(path)), [...knownBelow(path)], findings);
     const away =
       root.state !== 'present'
         ? root.state
@@ -80,7 +80,11 @@ function isChanged(one: RootIdentity, other: RootIdentity): boolean {
 }
 
 /** The words for why what is not there of a root's known units is not to be dropped; null where it may be. */
-function doubtOf(isOtherNow: boolean, known: readonly string[], { seen, absent }: Sight): string | null {
+function doubtOf(
+  isOtherNow: boolean,
+  known: readonly string[],
+  { seen, absent }: SweepFindings,
+): string | null {
   if (isOtherNow && known.length > 0 && !known.some(path => seen.has(path))) return 'another file system';
   const vanished = known.filter(path => absent.has(path)).length;
   if (!haveMostVanished(vanished, known.length)) return null;
@@ -112,7 +116,7 @@ function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean 
 }
 
 /** Returns the standing of any unit, known by its path. */
-export function unitStandingAfter(
+export function classifyKnownUnit(
   seen: ReadonlySet<string>,
   unread: ReadonlySet<string>,
   roots: readonly SweptRoot[],

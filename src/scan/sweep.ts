@@ -13,7 +13,7 @@ import type { DiskThreads } from './disk-threads.ts';
 import type { UnitMeasuring } from './measuring.ts';
 import type { TaskResult } from './messages.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
-import { knownByRoot, sweptRoots, unitStandingAfter } from './roots.ts';
+import { classifyKnownUnit, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
 import type { TargetOutcome } from './targets.ts';
 import type { CountedUnit } from './unit-counts.ts';
@@ -116,7 +116,7 @@ async function survey(options: SweepOptions): Promise<void> {
     );
   }
   if (signal.aborted) return;
-  const standing = unitStandingAfter(seen, unread, roots);
+  const standing = classifyKnownUnit(seen, unread, roots);
   for (const path of unseen) if (standing(path) === 'gone') measuring.forget(path);
   await scanner.swept({
     startSeq,

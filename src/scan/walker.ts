@@ -9,7 +9,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemCode } from '../errors.ts';
 import { holdsRepository, inspect, type Layout, resolveLayout } from '../layout/index.ts';
 import { noCache, openCache } from './cache.ts';
-import { giveWay } from './give-way.ts';
 import type {
   NumberedResult,
   NumberedTask,
@@ -21,6 +20,7 @@ import type {
   WalkerStart,
 } from './messages.ts';
 import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
+import { lowerThreadPriority } from './thread-priority.ts';
 import { UnchangedResults, unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
@@ -42,7 +42,7 @@ const fewFiles = 50_000;
 let pending: NumberedResult[] = [];
 let unchanged = new UnchangedResults();
 let sentAt = 0;
-let hasGivenWay = false;
+let hasLowPriority = false;
 
 port.on('message', (request: WalkerRequest) => {
   if (request.type === 'close') {
@@ -53,9 +53,9 @@ port.on('message', (request: WalkerRequest) => {
   avoided = request.avoided;
   const isAsked = request.tasks.some(({ task }) => !('unit' in task));
   // For a sweep nobody waits, but checks would wait for it.
-  if (!isAsked && !hasGivenWay) {
-    giveWay();
-    hasGivenWay = true;
+  if (!isAsked && !hasLowPriority) {
+    lowerThreadPriority();
+    hasLowPriority = true;
   }
   const last = request.tasks.at(-1);
   cache.readAhead(

@@ -29,23 +29,19 @@ export type {
 export { ownerIdBits } from './record-store.ts';
 export type { RedisSettings } from './redis/context.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
-export {
-  type Basis,
-  type Change,
-  type ClaimOutcome,
-  type DocumentNames,
-  type Heads,
-  type HostClaim,
-  type HostRecord,
-  type Line,
-  lines,
-  type PolicyChange,
-  type ServerAdvice,
-  type SharedPolicy,
-  type SharedState,
-  type SharedStore,
-  type SharesPage,
-  type VolatileChange,
+export type {
+  Change,
+  ClaimOutcome,
+  DocumentNames,
+  HostClaim,
+  HostRecord,
+  PolicyChange,
+  ServerAdvice,
+  SharedPolicy,
+  SharedState,
+  SharedStore,
+  SharesPage,
+  VolatileChange,
 } from './shared.ts';
 export { openStore } from './sqlite/store.ts';
 export type {

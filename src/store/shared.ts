@@ -15,33 +15,10 @@ import type {
   ShareRecord,
 } from './record-store.ts';
 
-/**
- * The lines of versions: what decisions are made by, and who people are. Both are in one log and have one
- * count of versions; each has its own head, so that a change of one line does not make a change of the other
- * be drafted again.
- */
-export const lines = ['policy', 'account'] as const;
-
-export type Line = (typeof lines)[number];
-
-/** The last change of a line. */
-export type Head = Pick<Position, 'version' | 'mark'>;
-
-export type Heads = Readonly<Record<Line, Head>>;
-
-/** The version that a change was drafted on, and the lines that it changes. */
-export interface Basis {
-  readonly generation: string;
-  readonly heads: Heads;
-  readonly lines: readonly Line[];
-}
-
 /** State of a shared store at this moment. */
 export interface SharedState {
   /** Null: nothing was ever kept there, or all of it is gone. */
   readonly position: Position | null;
-  /** Null where `position` is. */
-  readonly heads: Heads | null;
   /** Generations whose policy was given up for this one by somebody's decision. */
   readonly supersedes: readonly string[];
   /** The number of the last change in the log; 0 before the first. */
@@ -71,8 +48,6 @@ export type Change = { readonly number: number } & (
   | {
       readonly is: 'policy';
       readonly position: Position;
-      /** The lines that were changed. */
-      readonly lines: readonly Line[];
       /** Null: too much to be told here; the policy has to be read. */
       readonly change: Omit<PolicyChange, 'events'> | null;
     }
@@ -142,11 +117,16 @@ export interface SharedStore extends RecordStore {
   /**
    * Makes one change of documents and owners, as a whole, upon `basis`, and has as many replicas acknowledge
    * it as the settings ask for. Gives where the store stands with it. Null, and nothing is written: another
-   * change of one of its lines came first, the store lacks a change of the other line that the basis has, it
-   * has another owner under a key, or another server than the one named has its place. Rejects with
-   * `store_away`, also where replicas did not acknowledge it in time: then it may be in force all the same.
+   * change came first, the store has another owner under a key, or another server than the one named has its
+   * place. Rejects with `store_away`, also where replicas did not acknowledge it in time: then it may be in
+   * force all the same.
    */
-  commit(change: PolicyChange, basis: Basis, mark: string, server?: string | null): Promise<Position | null>;
+  commit(
+    change: PolicyChange,
+    basis: Position,
+    mark: string,
+    server?: string | null,
+  ): Promise<Position | null>;
   /** Puts and takes out volatile documents, whatever is there. */
   writeVolatile(change: VolatileChange): Promise<void>;
   /** Those of these volatile documents that are there; all without names. Null: none were ever written. */
@@ -183,12 +163,6 @@ export interface SharedStore extends RecordStore {
    * they are read may be among them or not, and is in the log. Rejects as `load` does.
    */
   sharePages(): AsyncIterable<SharesPage>;
-  /** Puts shares where nothing was ever said of that owner by that host, as far as the store knows. */
-  restoreShares(shares: readonly ShareRecord[]): Promise<void>;
-  /** Puts a mark of the host into each part of the store that may lose by itself what hosts said. */
-  mark(host: string, mark: string): Promise<void>;
-  /** Tells whether each of these parts has that mark; true where the store is lost as a whole only. */
-  isMarked(host: string, mark: string): Promise<boolean>;
   /**
    * Calls when there may be something new, a connection that is back included, until what it gives is called.
    */

@@ -13,6 +13,6 @@ export const finding = z
   })
   .meta({ id: 'Finding' });
 
-export type ListedFinding = z.infer<typeof finding>;
+export type Finding = z.infer<typeof finding>;
 
 export const versionReport = z.object({ version: z.string() }).meta({ id: 'Version' });

@@ -3,7 +3,7 @@
  * from them, and the commands parse answers with them. Sizes are bytes, times ISO 8601.
  */
 
-export { finding, type ListedFinding, versionReport } from './about.ts';
+export { type Finding, finding, versionReport } from './about.ts';
 export {
   claimed,
   type Link,

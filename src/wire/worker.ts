@@ -56,8 +56,6 @@ export const workerReport = z.object({
       repositories: count,
       /** `first` are the first of the repositories without a guard. */
       unguarded: z.object({ count, first: z.array(z.object({ path, why })).max(100) }),
-      /** Guards that were taken out or replaced, and put back. */
-      put_back: z.object({ count, last: path.nullable() }),
     })
     .nullable(),
   /** Quarantines that were removed since the last report, and those whose receive-pack lives. */

@@ -91,7 +91,6 @@ const examples: Readonly<Record<string, readonly [taken: readonly string[], refu
       'redis://:pass@redis.example',
       'redis+sentinel://s1:26379,s2:26379/mymaster/0',
       'redis+sentinel://bob:pass@s1/mymaster',
-      'redis+cluster://n1:7000,[::1]:7001,n3',
     ],
     [
       '',
@@ -103,7 +102,7 @@ const examples: Readonly<Record<string, readonly [taken: readonly string[], refu
       'redis://a:65536',
       'redis+sentinel://s1:26379',
       'redis+sentinel://s1,/m',
-      'redis+cluster://n1/0',
+      'redis+cluster://n1:7000,n2:7000',
       'redis://',
       'redis://a b',
       'redis://p@ss@a',

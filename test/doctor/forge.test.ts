@@ -56,11 +56,11 @@ t.test(
     const { findings } = await checkForge(installation, false);
     t.match(findings, [
       {
-        code: 'forge_rights',
+        code: 'forge_away',
         message: `uid 4711 may not read ${appIni} (mode 0640), so the forge cannot be read`,
         mend: `setfacl -m u:4711:r ${appIni}`,
       },
-      { code: 'forge_rights', mend: `setfacl -m u:4711:r ${database}` },
+      { code: 'forge_away', mend: `setfacl -m u:4711:r ${database}` },
     ]);
   },
 );
@@ -72,7 +72,7 @@ t.test('a user with a name is put into the group of the file', async t => {
   const { findings } = await checkForge(installation, false);
   t.match(findings, [
     {
-      code: 'forge_rights',
+      code: 'forge_away',
       mend: `chmod g+r ${appIni} && usermod -a -G daemon nobody, then restart the daemon`,
     },
   ]);
@@ -87,7 +87,7 @@ t.test(
     db.close();
     t.match((await checkForge(installation, false)).findings, [
       {
-        code: 'forge_schema',
+        code: 'forge_away',
         severity: 'wrong',
         message: /attachment\.size is missing/,
         mend: /docs\/forges/,
@@ -95,11 +95,11 @@ t.test(
     ]);
     write(appIni, '[database]\nDB_TYPE = sqlite3\nPATH = /nonexistent/gitea.db\n');
     t.match((await checkForge(installation, false)).findings, [
-      { code: 'forge_unreachable', message: /\/nonexistent\/gitea\.db/ },
+      { code: 'forge_away', message: /\/nonexistent\/gitea\.db/ },
     ]);
     write(appIni, '[database]\nDB_TYPE = mssql\n');
     t.match((await checkForge(installation, false)).findings, [
-      { code: 'forge_configuration', message: /DB_TYPE = mssql is none of/, mend: /\[forge\] CONFIG/ },
+      { code: 'forge_away', message: /DB_TYPE = mssql is none of/, mend: /\[forge\] CONFIG/ },
     ]);
   },
 );
@@ -111,7 +111,7 @@ t.test('with Gogs its own file has to be readable besides the database', async t
   chmodSync(configFile, 0o600);
   const settings = settingsFor('postgres://a:b@db.example/gogs', { kind: 'gogs', configFile });
   const findings = await forgeReadFindings(settings, { uid: 4711, gid: 4711 }, {});
-  t.match(findings, [{ code: 'forge_rights', message: new RegExp(`may not read ${configFile} `) }]);
+  t.match(findings, [{ code: 'forge_away', message: new RegExp(`may not read ${configFile} `) }]);
   const gitea = { ...settings, kind: 'gitea' } as const;
   t.strictSame(await forgeReadFindings(gitea, { uid: 4711, gid: 4711 }, {}), []);
 });

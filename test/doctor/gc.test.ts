@@ -20,7 +20,7 @@ t.test('git itself decides by as many loose objects and packs', async t => {
   loose(27);
   t.match(look(), [
     {
-      code: 'gc_needed',
+      code: 'gc_missing',
       severity: 'notice',
       message: /about 6,912 loose/,
       mend: `git -C ${path} gc --quiet`,
@@ -33,7 +33,7 @@ t.test('packs that are kept on purpose do not count', async t => {
   const look = () => checkGc(context, [{ path, user: { uid: 4711, gid: 0 } }]).findings;
   for (let number = 0; number < 51; number++) write(join(path, `objects/pack/pack-${number}.pack`), '');
   t.match(look(), [
-    { code: 'gc_needed', message: /51 packs/, mend: /^setpriv --reuid=4711 --clear-groups git / },
+    { code: 'gc_missing', message: /51 packs/, mend: /^setpriv --reuid=4711 --clear-groups git / },
   ]);
   write(join(path, 'objects/pack/pack-1.keep'), '');
   t.strictSame(look(), []);

@@ -52,7 +52,7 @@ t.test('a hook that asks at another socket is found, and installing mends it', a
   await install('/run/old.sock');
   const [path = ''] = paths;
   t.match((await look()).findings, [
-    { code: 'hook_socket', message: /asks at \/run\/old\.sock/, mend: `softquota hooks install ${path}` },
+    { code: 'hook', message: /asks at \/run\/old\.sock/, mend: `softquota hooks install ${path}` },
   ]);
   await install();
   t.strictSame((await look()).findings, []);
@@ -65,6 +65,21 @@ t.test('faults of one kind are one finding that names the repositories', async t
   t.match(findings, [{ code: 'hook', message: /there is no pre-receive hook \(and 2 more\)$/ }]);
   t.equal(findings[0]?.mend, `softquota hooks install ${paths.join(' ')}`);
   t.strictSame(run, [], 'nothing of theirs is asked about any further');
+});
+
+t.test('different faults are told apart, those of most repositories first', async t => {
+  const { paths, look } = await world(t);
+  const [a = '', b = '', c = ''] = paths;
+  rmSync(join(a, 'hooks/pre-receive'));
+  for (const path of [b, c]) appendFileSync(join(path, 'hooks/pre-receive'), '# older\n');
+  t.match((await look()).findings, [
+    {
+      code: 'hook',
+      message: `${b}: hooks/pre-receive is of another version (and 1 more)`,
+      mend: `${b} ${c}`,
+    },
+    { code: 'hook', message: `${a}: there is no pre-receive hook`, mend: `softquota hooks install ${a}` },
+  ]);
 });
 
 t.test('a link that leads nowhere goes first, since nothing is written through one', async t => {
@@ -87,9 +102,7 @@ t.test('a link that leads nowhere goes first, since nothing is written through o
 t.test('a hook that was changed by hand is of another version', async t => {
   const { paths, install, look } = await world(t, ['a']);
   appendFileSync(join(`${paths[0]}`, 'hooks/post-receive'), '# older\n');
-  t.match((await look()).findings, [
-    { code: 'old_hooks', message: /hooks\/post-receive is of another version$/ },
-  ]);
+  t.match((await look()).findings, [{ code: 'hook', message: /hooks\/post-receive is of another version$/ }]);
   await install();
   t.strictSame((await look()).findings, []);
 });
@@ -100,7 +113,7 @@ t.test('settings and files of release 0.1 are found, and gone after an installat
   git('config', '--file', join(path, 'config'), 'softquota.timeout', '3');
   write(join(path, 'softquota-offline'), 'let through\n');
   t.match((await look()).findings, [
-    { code: 'old_hooks', message: /has softquota\.\* settings, softquota-offline of release 0\.1$/ },
+    { code: 'hook', message: /has softquota\.\* settings, softquota-offline of release 0\.1$/ },
   ]);
   await install();
   t.strictSame((await look()).findings, []);
@@ -111,6 +124,6 @@ t.test('hook.conf of release 0.1 is read once more, and removed', async t => {
   const { hookConf, look } = await world(t, ['a']);
   write(hookConf, 'onError=deny\n');
   const { findings } = await look();
-  t.match(findings, [{ code: 'old_hooks', message: new RegExp(`^${hookConf}: is of release 0\\.1`) }]);
+  t.match(findings, [{ code: 'hook', message: new RegExp(`^${hookConf}: is of release 0\\.1`) }]);
   t.match(findings[0]?.mend, new RegExp(`^softquota hooks install \\S+ && rm ${hookConf}$`));
 });

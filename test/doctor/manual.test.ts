@@ -2,8 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { doctorFindings } from '../../src/doctor/index.ts';
-import { daemonFindings } from '../../src/health/index.ts';
+import { daemonFindings, doctorFindings } from '../../src/health/index.ts';
 
 t.test('every code is in the manual once, with its severity, its meaning and its mend', async t => {
   const manual = readFileSync(new URL('../../docs/doctor.md', import.meta.url), 'utf8');

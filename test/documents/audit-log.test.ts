@@ -162,13 +162,13 @@ t.test('a renamed owner is found under both names, and one that gave way is on r
 const secret = z.strictObject({ secret: z.string(), uses: z.number() });
 const openKind: Kind<z.infer<typeof secret>> = {
   name: 'open',
-  durability: 'account',
+  durability: 'versioned',
   schema: secret,
   describe: (_key, { secret }) => ({ name: null, ownerId: null, content: { letters: secret.length } }),
 };
 const closedKind: Kind<z.infer<typeof secret>> = {
   name: 'closed',
-  durability: 'account',
+  durability: 'versioned',
   schema: secret,
 };
 /** Tokens whose last uses come and go all day. */

@@ -47,7 +47,7 @@ export const hookFaults: readonly Fault[] = [
   {
     what: 'a hook is of another version',
     break: `echo '# older' >>${site}/hooks/post-receive`,
-    found: ['old_hooks'],
+    found: ['hook'],
     names: `${site}: hooks/post-receive`,
   },
   {
@@ -71,7 +71,7 @@ export const hookFaults: readonly Fault[] = [
   {
     what: 'a repository asks at another socket',
     break: `softquota hooks install --socket /run/old.sock ${app}`,
-    found: ['hook_socket'],
+    found: ['hook'],
     names: '/run/old.sock',
   },
   {
@@ -95,19 +95,19 @@ export const hookFaults: readonly Fault[] = [
   {
     what: 'settings of release 0.1 are left in a repository',
     break: `git config --file ${app}/config softquota.timeout 3`,
-    found: ['old_hooks'],
+    found: ['hook'],
     names: `${app}: has softquota.* settings`,
   },
   {
     what: 'the settings of release 0.1 for the whole host are left',
     break: 'echo onError=last >/etc/softquota/hook.conf',
-    found: ['old_hooks'],
+    found: ['hook'],
     names: '/etc/softquota/hook.conf',
   },
   {
     what: 'no program is left that can ask',
     break: 'mv /usr/bin/nc.openbsd /usr/bin/nc.away && mv /usr/bin/curl /usr/bin/curl.away',
-    found: ['client_missing', 'hook_client'],
+    found: ['program_missing', 'hook'],
     names: '/usr/bin',
     byHand: {
       says: /^apt-get install -y curl$/,
@@ -117,13 +117,13 @@ export const hookFaults: readonly Fault[] = [
   {
     what: 'netcat, by which the hooks ask, is gone',
     break: 'mv /usr/bin/nc.openbsd /usr/bin/nc.away',
-    found: ['hook_client'],
+    found: ['hook'],
     names: 'the hooks ask by nc, which is gone',
   },
   {
     what: 'git is too old for a quarantine',
     break: `printf '#!/bin/sh\\nPATH=/usr/bin\\n[ "$1" != --version ] || exec echo git version 2.10.5\\nexec git "$@"\\n' >/usr/local/bin/git && chmod 755 /usr/local/bin/git`,
-    found: ['git_missing', 'another_git'],
+    found: ['program_missing', 'other_git'],
     names: '2.10.5',
   },
   {
@@ -147,7 +147,7 @@ export const hookFaults: readonly Fault[] = [
   {
     what: 'no gc ever ran',
     break: `for i in $(seq 51); do echo $i | runuser -u git -- git -C ${site} hash-object -w --stdin | runuser -u git -- git -C ${site} pack-objects -q objects/pack/pack >/dev/null; done`,
-    found: ['gc_needed'],
+    found: ['gc_missing'],
     names: `${site}: 51 packs`,
   },
   {
@@ -169,7 +169,7 @@ export const daemonFaults: readonly Fault[] = [
   {
     what: 'no daemon runs',
     break: 'systemctl stop softquota',
-    found: ['daemon_away', 'gate_away'],
+    found: ['daemon_away', 'daemon_away'],
     ready: false,
     names: 'no daemon answers',
   },
@@ -188,7 +188,7 @@ export const daemonFaults: readonly Fault[] = [
   {
     what: 'everybody may put a socket in the place of ours',
     break: 'chmod 777 /run/softquota',
-    found: ['socket_exposed'],
+    found: ['exposed'],
     names: 'everybody may write /run/softquota',
   },
   {
@@ -206,31 +206,31 @@ export const daemonFaults: readonly Fault[] = [
   {
     what: 'anybody may report usage',
     break: `sed -i 's/^HTTP_PORT.*/&\\nTRUSTED_MODE = 0666/' ${ini} && systemctl restart softquota`,
-    found: ['trusted_open'],
+    found: ['exposed'],
     names: '/var/lib/softquota/trusted.sock',
   },
   {
     what: "somebody opened the administrator's socket",
     break: 'chmod 660 /var/lib/softquota/admin.sock',
-    found: ['admin_open'],
+    found: ['exposed'],
     names: '/var/lib/softquota/admin.sock',
   },
   {
     what: 'anybody can write where the daemon keeps what it knows',
     break: 'chmod 777 /var/lib/softquota',
-    found: ['data_open', 'socket_exposed'],
+    found: ['exposed', 'exposed'],
     names: '/var/lib/softquota',
   },
   {
     what: 'anybody can write the configuration',
     break: `chmod 666 ${ini}`,
-    found: ['config_writable'],
+    found: ['exposed'],
     names: ini,
   },
   {
     what: 'anybody can read a secret',
     break: `printf '[store]\\nHOST = redis://:not-for-everybody@127.0.0.1\\n' >>${ini} && systemctl restart softquota`,
-    found: ['secret_readable'],
+    found: ['exposed'],
     names: ini,
   },
   {
@@ -255,7 +255,7 @@ export const daemonFaults: readonly Fault[] = [
   {
     what: 'refusals are only recorded',
     break: `sed -i 's/^ENABLED.*/&\\nMODE = report/' ${ini} && systemctl reload softquota`,
-    found: ['report'],
+    found: ['not_enforced'],
     names: 'only recorded',
     byHand: {
       says: /^when the figures are as expected: in .* set \[quota\] MODE = enforce; then systemctl reload softquota$/,
@@ -265,7 +265,7 @@ export const daemonFaults: readonly Fault[] = [
   {
     what: 'quotas are switched off',
     break: `sed -i 's/^ENABLED.*/ENABLED = false/' ${ini} && systemctl reload softquota`,
-    found: ['disabled'],
+    found: ['not_enforced'],
     names: 'switched off',
   },
   {
@@ -316,7 +316,7 @@ export const daemonFaults: readonly Fault[] = [
       'mkdir /tmp/small && mount -t tmpfs -o size=80m small /tmp/small && systemctl stop softquota && ' +
       'cp -a /var/lib/softquota /tmp/small && mount --bind /tmp/small/softquota /var/lib/softquota && ' +
       'systemctl start softquota && head -c 20m /dev/zero >/tmp/small/ballast',
-    found: ['data_full'],
+    found: ['disk_full'],
     names: '/var/lib/softquota',
     byHand: { says: /^free space on that disk/, does: 'rm /tmp/small/ballast' },
   },

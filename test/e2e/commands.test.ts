@@ -353,5 +353,5 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
     code: 1,
     stdout: /1 of GitLab, which runs no hooks\.\n$/,
   });
-  t.match(await server.softquota(['doctor']), { code: 1, stdout: /hook_gitlab/ });
+  t.match(await server.softquota(['doctor']), { code: 1, stdout: /\(hook\): .*gitlab\.fullpath/ });
 });

@@ -80,7 +80,7 @@ t.test('hooks that git reaches through links, or by core.hooksPath, are as good 
   t.strictSame(await installation.findings(), []);
   await installation.sh('echo >>/opt/hooks/pre-receive');
   t.match(await installation.findings(), [
-    { code: 'old_hooks', message: /^\/srv\/git\/alice\/app\.git: / },
+    { code: 'hook', message: /^\/srv\/git\/alice\/app\.git: / },
     { code: 'hook_unreached', message: /^\/srv\/git\/bob\/site\.git: / },
   ]);
 });
@@ -95,10 +95,10 @@ t.test('several faults at a time are all told, and what hides one is not the end
     cp /usr/local/bin/curl /usr/local/bin/nc
     chmod 755 /usr/local/bin/curl /usr/local/bin/nc`);
   const codes = async () => (await installation.findings()).map(({ code }) => code);
-  t.strictSame(await codes(), ['client_missing', 'daemon_away', 'gate_away', 'hook', 'hook_client']);
-  t.match(await installation.doctor(), { code: 1, stdout: /^wrong \(client_missing\): .*\n {4}\S/ });
+  t.strictSame(await codes(), ['program_missing', 'daemon_away', 'daemon_away', 'hook', 'hook']);
+  t.match(await installation.doctor(), { code: 1, stdout: /^wrong \(program_missing\): .*\n {4}\S/ });
   await installation.sh('echo nonsense >>/etc/softquota/app.ini');
-  t.strictSame(await codes(), ['config', 'client_missing'], 'with a faulty app.ini, the host');
+  t.strictSame(await codes(), ['config', 'program_missing'], 'with a faulty app.ini, the host');
 });
 
 t.test('who is not root is told what could not be looked at', async t => {

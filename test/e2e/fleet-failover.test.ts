@@ -5,7 +5,7 @@
 
 import t, { type Test } from 'tap';
 import { isLong } from '../run-length.ts';
-import { comes, type Server, startCluster, startSentinels } from '../store/redis-servers.ts';
+import { comes, type Server, startSentinels } from '../store/redis-servers.ts';
 import { Load } from './load.ts';
 import { Trial } from './trial.ts';
 
@@ -64,24 +64,3 @@ t.test(
     await settles(t, trial, load);
   },
 );
-
-t.test('a Cluster whose servers are killed under load, that of the policy among them, goes on', async t => {
-  const { address, servers } = await startCluster(t);
-  const trial = await Trial.begin(t, { address });
-  const load = await Load.on(trial);
-  const hasPolicy = async (server: Server) =>
-    (await server.cli('exists', '{softquota}:policy').catch(() => '')).trim() === '1' &&
-    (await server.cli('role')).startsWith('master');
-  const masters = servers.slice(0, 3);
-  const found = await Promise.all(masters.map(hasPolicy));
-  const policy = masters.find((_, index) => found[index]);
-  if (policy === undefined) throw new Error('no server has the policy');
-  await survivesKill(t, load, policy);
-  const [other] = masters.filter(server => server !== policy);
-  if (isLong && other !== undefined) {
-    await policy.start();
-    await becomesReplica(policy);
-    await survivesKill(t, load, other);
-  }
-  await settles(t, trial, load);
-});

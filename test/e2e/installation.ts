@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { finding, type ListedFinding } from '../../src/wire/index.ts';
+import { type Finding, finding } from '../../src/wire/index.ts';
 import { ask, until } from './ask.ts';
 import type { Run, RunOptions } from './run.ts';
 import { SandboxHost } from './sandbox-host.ts';
@@ -80,7 +80,7 @@ export class Installation {
   }
 
   /** Findings of doctor without the one that no worker runs here, which the daemon says after a while. */
-  async findings(): Promise<readonly ListedFinding[]> {
+  async findings(): Promise<readonly Finding[]> {
     const { stdout, stderr } = await this.doctor('--json');
     if (stderr !== '') throw new Error(stderr);
     const found = z.array(finding).parse(JSON.parse(stdout));

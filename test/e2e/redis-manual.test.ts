@@ -135,9 +135,8 @@ t.test('a host that only measures tells its usage, follows the policy, and canno
 
 t.test('the manual names every key that is kept', async t => {
   const text = await readFile(new URL('../../docs/redis.md', import.meta.url), 'utf8');
-  const { alive, mark, staged, share, task, ...plain } = redisKeys('softquota');
+  const { alive, staged, share, task, ...plain } = redisKeys('softquota');
   for (const key of Object.values(plain)) t.ok(text.includes(key.replace('{softquota}', '')), key);
   t.ok(text.includes(task('NAME')));
-  t.ok(text.includes(mark('N')));
   t.ok(text.includes(share('OWNER')) && text.includes(alive('HOST').replace('{softquota}', '')));
 });

@@ -31,21 +31,20 @@ t.test('a new repository is guarded while nobody does anything, also after the d
   await isGuarded(server, second);
 
   await rm(join(second, 'hooks/pre-receive'));
-  await until(async () => ((await codesOf(server)).includes('hooks_replaced') ? true : null));
+  await until(() => (/the hooks were taken out or replaced/.test(worker.said()) ? true : null));
+  await isGuarded(server, second);
 
   await server.daemon.end();
   const third = await makeRepository(server, 'bob/third');
   await isGuarded(server, third);
   await server.start();
   await admitGitUser(server);
-  await until(async () => ((await codesOf(server)).includes('hooks_replaced') ? true : null));
   t.notOk((await codesOf(server)).includes('worker_missing'));
 
   worker.kill('SIGTERM');
   const [code] = await once(worker, 'exit');
   t.equal(code, 0, worker.said());
   t.match(worker.said(), /the hooks are put in/);
-  t.match(worker.said(), /the hooks were taken out or replaced/);
   t.notMatch(worker.said(), /internal error/);
 });
 
@@ -69,6 +68,11 @@ t.test('a repository that the worker cannot look into is named, whenever it beco
   t.match(await unguarded(), /closed\.git has no working hooks.*EACCES/);
   await close(known);
   await until(async () => (/alice\/known\.git/.test(await unguarded()) ? true : null));
+
+  await server.daemon.end();
+  await server.start();
+  await admitGitUser(server);
+  t.match(await unguarded(), /has no working hooks/, 'a daemon that starts again hears it, too');
 });
 
 t.test('root is refused, with what to do', async t => {

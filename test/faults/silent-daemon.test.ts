@@ -135,8 +135,6 @@ t.test('doctor says that the daemon does not answer, and looks at all else', { b
   const { code, stdout, stderr } = await softquota(['doctor', '--json'], folder);
   t.equal(code, 1, stderr);
   const codes: string[] = JSON.parse(stdout).map(({ code }: { code: string }) => code);
-  t.ok(
-    ['daemon_away', 'gate_away', 'no_storage'].every(code => codes.includes(code)),
-    stdout,
-  );
+  t.equal(codes.filter(code => code === 'daemon_away').length, 2, 'neither the daemon nor its gate');
+  t.ok(codes.includes('no_storage'), stdout);
 });

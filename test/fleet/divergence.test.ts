@@ -11,7 +11,6 @@ const at = (version: number, mark = `m${version}`, generation = 'one'): Position
 });
 const state = (position: Position | null, supersedes: readonly string[] = []): SharedState => ({
   position,
-  heads: null,
   supersedes,
   lastChange: 9,
   server: null,

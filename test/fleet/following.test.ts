@@ -54,7 +54,6 @@ async function begun(t: Test): Promise<Begun> {
 }
 
 interface FollowingParts {
-  readonly isLacking: () => Promise<boolean>;
   readonly onFallenBack: () => void;
   readonly readingMs: number;
 }
@@ -62,11 +61,7 @@ interface FollowingParts {
 function partsOf(
   ledger: Ledger,
   store: SharedStore,
-  {
-    isLacking = async () => false,
-    onFallenBack = () => {},
-    readingMs = 60_000,
-  }: Partial<FollowingParts> = {},
+  { onFallenBack = () => {}, readingMs = 60_000 }: Partial<FollowingParts> = {},
 ) {
   const { replica, shares } = ledger;
   const tell = ({ is }: FleetMessage) => {
@@ -74,7 +69,7 @@ function partsOf(
   };
   const volatile = new VolatileDocuments({ replica, store });
   const documents = new DocumentFollower({ replica, volatile, store, tell });
-  const usage = new UsageReplica({ shares, store, host: 'one', marks: { isLacking }, documents, tell });
+  const usage = new UsageReplica({ shares, store, host: 'one', documents, tell });
   const membership = { mayTell: async () => true };
   return { documents, usage, following: new LogFollower({ documents, usage, store, membership, readingMs }) };
 }
@@ -100,24 +95,6 @@ t.test('what others change is taken over, and while nothing changes one question
   asked.length = 0;
   await following.sync();
   t.strictSame(asked, ['state']);
-});
-
-t.test('what a host said stays while the store may have lost it, and goes once it is sure', async t => {
-  const { shared, server, ledger } = await begun(t);
-  await shared.write({ shares: [share('alice', 100)] });
-  let isLacking = true;
-  const { following, usage } = partsOf(ledger, shared, { isLacking: async () => isLacking });
-  await following.sync();
-  await server.cli('del', 'fleet:share:{alice}');
-  await shared.write({ shares: [{ ...share('alice', 5), host: 'another' }] });
-  await following.sync();
-  t.equal(used(ledger, 'alice'), 105, 'it counts, and so does what was said since');
-  isLacking = false;
-  await following.sync();
-  t.equal(used(ledger, 'alice'), 105, 'as nobody looks again at what has not changed');
-  usage.readAgain();
-  await following.sync();
-  t.equal(used(ledger, 'alice'), 5);
 });
 
 t.test('who missed a part of the log reads everything', async t => {

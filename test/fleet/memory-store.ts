@@ -4,20 +4,16 @@
  */
 
 import { SoftquotaError } from '../../src/errors.ts';
-import {
-  type Basis,
-  type Change,
-  type DocumentNames,
-  type DocumentRecord,
-  type Heads,
-  type Line,
-  lines,
-  type OwnerRecord,
-  type PolicyChange,
-  type Position,
-  type SharedPolicy,
-  type SharedStore,
-  type VolatileChange,
+import type {
+  Change,
+  DocumentNames,
+  DocumentRecord,
+  OwnerRecord,
+  PolicyChange,
+  Position,
+  SharedPolicy,
+  SharedStore,
+  VolatileChange,
 } from '../../src/store/index.ts';
 
 type Untold =
@@ -35,7 +31,6 @@ export class MemoryServer {
   /** Those that follow; what a change needs of them is asked of the store. */
   replicas = 2;
   position: Position | null = null;
-  heads: Heads | null = null;
   #volatile: Map<string, DocumentRecord> | null = null;
   #supersedes: readonly string[] = [];
   readonly #documents = new Map<string, SharedPolicy['documents'][number]>();
@@ -46,7 +41,6 @@ export class MemoryServer {
   copy(): MemoryServer {
     const other = new MemoryServer();
     other.position = this.position;
-    other.heads = this.heads;
     other.#volatile = this.#volatile === null ? null : new Map(this.#volatile);
     other.#supersedes = this.#supersedes;
     for (const [key, one] of this.#documents) other.#documents.set(key, one);
@@ -57,7 +51,6 @@ export class MemoryServer {
 
   flush(): void {
     this.position = null;
-    this.heads = null;
     this.#volatile = null;
     this.#supersedes = [];
     this.#documents.clear();
@@ -70,22 +63,17 @@ export class MemoryServer {
   }
 
   get state() {
-    const { position, heads, id: server } = this;
-    return { position, heads, supersedes: this.#supersedes, lastChange: this.#last, server };
+    const { position, id: server } = this;
+    return { position, supersedes: this.#supersedes, lastChange: this.#last, server };
   }
 
   get policy(): SharedPolicy {
     return { documents: [...this.#documents.values()], owners: [...this.#owners.values()] };
   }
 
-  commit(change: PolicyChange, { generation, heads, lines: changed }: Basis, mark: string): Position | null {
-    const { position, heads: here } = this;
-    if (position === null || here === null || position.generation !== generation) return null;
-    const isLater = (line: Line) => !changed.includes(line) && here[line].version > heads[line].version;
-    if (lines.some(line => !isLater(line) && heads[line].mark !== here[line].mark)) return null;
-    const next = { generation, version: position.version + 1, mark };
-    this.change(change, position, [next], changed);
-    return next;
+  commit(change: PolicyChange, basis: Position, mark: string): Position | null {
+    const next = { ...basis, version: basis.version + 1, mark };
+    return this.change(change, basis, [next]) === 'kept' ? next : null;
   }
 
   writeVolatile({ documents = [], goneDocuments = [] }: VolatileChange): void {
@@ -101,12 +89,7 @@ export class MemoryServer {
     return names.flatMap(({ kind, key }) => this.#volatile?.get(`${kind}/${key}`) ?? []);
   }
 
-  change(
-    change: PolicyChange,
-    basis: Position,
-    positions: readonly Position[],
-    changed: readonly Line[] = lines,
-  ): 'kept' | 'conflict' {
+  change(change: PolicyChange, basis: Position, positions: readonly Position[]): 'kept' | 'conflict' {
     if (!same(this.position, basis)) return 'conflict';
     const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = change;
     for (const key of goneOwners) this.#owners.delete(key);
@@ -115,8 +98,8 @@ export class MemoryServer {
     for (const one of documents) this.#documents.set(`${one.kind}/${one.key}`, one);
     for (const [at, position] of positions.entries()) {
       const isLast = at === positions.length - 1;
-      this.#tell({ is: 'policy', position, lines: changed, change: isLast ? change : null });
-      this.#moveTo(position, changed);
+      this.#tell({ is: 'policy', position, change: isLast ? change : null });
+      this.position = position;
     }
     return 'kept';
   }
@@ -126,8 +109,8 @@ export class MemoryServer {
     for (const owner of policy.owners) this.#owners.set(owner.key, owner);
     for (const one of policy.documents) this.#documents.set(`${one.kind}/${one.key}`, one);
     this.#supersedes = supersedes;
-    this.#moveTo(next, lines);
-    this.#tell({ is: 'policy', position: next, lines, change: null });
+    this.position = next;
+    this.#tell({ is: 'policy', position: next, change: null });
   }
 
   after(number: number, limit: number): readonly Change[] | null {
@@ -142,15 +125,6 @@ export class MemoryServer {
       if (change.position.version === version) return change.position.mark;
     }
     return null;
-  }
-
-  #moveTo(position: Position, changed: readonly Line[]): void {
-    const { policy, account } = this.heads ?? { policy: position, account: position };
-    this.position = position;
-    this.heads = {
-      policy: changed.includes('policy') ? position : policy,
-      account: changed.includes('account') ? position : account,
-    };
   }
 
   #tell(change: Untold): void {
@@ -193,9 +167,6 @@ export function storeOn(server: () => MemoryServer, waitReplicas: number): Share
     sharePages: async function* () {
       yield { ownerKeys: [], shares: [], isLast: true };
     },
-    restoreShares: async () => {},
-    mark: async () => {},
-    isMarked: async () => true,
     follow: () => () => {},
     claim: async () => 'kept',
     release: async () => {},

@@ -196,7 +196,7 @@ t.test(
       const { stdout } = await server.softquota(['doctor', '--json']);
       return stdout.includes('lfs_meta_object.size is missing') ? stdout : null;
     });
-    t.match(schema, /forge_schema/, 'doctor names the column');
+    t.match(schema, /forge_away/, 'doctor names the column');
     t.equal(await server.usage('alice'), used, 'the last figures count');
     const check = await server.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs');
     t.equal(check.status, 200, 'nothing is refused for it');

@@ -120,7 +120,7 @@ t.test('without a column the last figures stay, nothing is refused, and doctor n
     const { stdout } = await server.softquota(['doctor', '--json']);
     return stdout.includes('projects.visibility_level is missing') ? stdout : null;
   });
-  t.match(findings, /forge_schema/);
+  t.match(findings, /forge_away/);
   await server.scan();
   await matches(server, 'team', expected(made, 'team'));
   const path = made.find(({ owner }) => owner === 'team')?.path ?? '';

@@ -8,7 +8,6 @@ import { ask, openWorld } from './world.ts';
 const hooks = {
   repositories: 3,
   unguarded: { count: 1, first: [{ path: '/srv/git/a/b.git', why: 'it is a link' }] },
-  put_back: { count: 2, last: '/srv/git/a/c.git' },
 };
 const figures = {
   path: '/srv/git/a/b.git',

@@ -8,7 +8,7 @@ import { codes, observed } from './observed.ts';
 t.test('before any sweep has ended nothing is ready', async t => {
   const seen = { ...(await observed(t)), ledger: await new World(t).open() };
   t.match(notReady(seen), [/^no sweep has finished yet/]);
-  t.ok(codes(seen).includes('never_swept'));
+  t.ok(codes(seen).includes('not_swept'));
   t.strictSame(notReady(await observed(t)), []);
 });
 
@@ -93,13 +93,13 @@ t.test('notices that could not be delivered are named with their place and the l
 });
 
 t.test('a sweep that does not come back is told after three were missed', async t => {
-  t.notOk(codes(await observed(t, { sweptAgoMs: 2_700_000 })).includes('sweep_overdue'));
+  t.notOk(codes(await observed(t, { sweptAgoMs: 2_700_000 })).includes('not_swept'));
   const late = await observed(t, { sweptAgoMs: 2_760_000 });
   t.match(
-    findings(late).find(({ code }) => code === 'sweep_overdue')?.message,
+    findings(late).find(({ code }) => code === 'not_swept')?.message,
     'the last sweep ended 46 minutes ago',
   );
-  t.notOk(codes(await observed(t, { sweptAgoMs: null })).includes('sweep_overdue'));
+  t.notOk(codes(await observed(t, { sweptAgoMs: null })).includes('not_swept'));
 });
 
 t.test('of many troubled places the first are named, and how many more there are', async t => {
@@ -140,7 +140,7 @@ t.test(
 t.test('a sweep that failed is told with why', async t => {
   const seen = await observed(t, { sweepError: 'a thread ended' });
   t.match(
-    findings(seen).find(({ code }) => code === 'sweep_failed'),
+    findings(seen).find(({ code }) => code === 'not_swept'),
     { severity: 'wrong', message: 'the last sweep failed: a thread ended', mend: 'softquota scan' },
   );
 });

@@ -102,22 +102,20 @@ t.test('a source that reports no more is told, with how to start again or to end
 
 t.test('of many mistakes in a policy of one kind the first ones are told', async t => {
   const defaultGroups = Array.from({ length: 30 }, (_, at) => `missing-${at}`);
-  const told = findings(await observed(t, { defaultGroups })).filter(
-    ({ code }) => code === 'missing_default_group',
-  );
+  const told = findings(await observed(t, { defaultGroups })).filter(({ code }) => code === 'policy_fault');
   t.equal(told.length, 21);
   t.match(told[0]?.message, 'missing-0');
   t.match(told.at(-1)?.message, '10 more like these');
 });
 
-const quarantines = { held: [] };
+const quarantines = { removed: [], held: [] };
 
 t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
   const seen = await observed(t);
-  const hooks = { unguarded: none, put_back: { count: 0, last: null } };
+  const hooks = { repositories: 1, unguarded: none };
   const told = (worker: Omit<Observed['worker'], keyof typeof idle> & Partial<typeof idle>) =>
     findings({ ...seen, worker: { ...idle, ...worker } }).filter(({ code }) =>
-      /worker|garbage|repository_unguarded|hooks_replaced/.test(code),
+      /worker|garbage|repository_unguarded/.test(code),
     );
   t.same(told({ isWanted: false, state: null, silentMs: 99_000 }), [], 'nobody wants one');
   t.same(told({ isWanted: true, state: null, silentMs: 20_000 }), [], 'the daemon has just started');
@@ -138,7 +136,7 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
   t.match(
     told({
       isWanted: true,
-      state: { version, hooks: { unguarded, put_back: { count: 2, last: '/srv/git/a/b.git' } }, quarantines },
+      state: { version, hooks: { ...hooks, unguarded }, quarantines },
       silentMs: 0,
     }),
     [
@@ -147,7 +145,6 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
         severity: 'wrong',
         message: /a\/\\u\{1b\}b\.git has no working hooks.*user 7/,
       },
-      { code: 'hooks_replaced', severity: 'notice', message: /2 times.*the last in \/srv\/git\/a\/b\.git/ },
     ],
   );
 });
@@ -167,7 +164,7 @@ t.test('pushes that do not end are named, and a server on which broken ones stay
     bytes: 5_000_000,
     since: seen.now - minutes * 60_000,
   });
-  const state = { version, hooks: null, quarantines: { held: [held(59), held(61)] } };
+  const state = { version, hooks: null, quarantines: { removed: [], held: [held(59), held(61)] } };
   t.match(told({ state }), [
     {
       code: 'long_push',

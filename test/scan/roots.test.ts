@@ -1,16 +1,16 @@
 import t from 'tap';
 import type { Root } from '../../src/layout/index.ts';
 import {
+  classifyKnownUnit,
   haveMostVanished,
   type KnownRoots,
   type RootIdentity,
-  type Sight,
+  type SweepFindings,
   sweptRoots,
-  unitStandingAfter,
 } from '../../src/scan/roots.ts';
 
 const none: ReadonlySet<string> = new Set();
-const nothing: Sight = { seen: none, absent: none };
+const nothing: SweepFindings = { seen: none, absent: none };
 
 function root(path: string, given: Partial<Root> = {}): Root {
   return { written: path, path, state: 'present', device: 1n, inode: 10n, fileSystem: null, ...given };
@@ -22,7 +22,7 @@ function knowing(known: readonly string[], record?: RootIdentity): KnownRoots {
 
 t.test('a unit that was not seen below a root that is as it was is gone', async t => {
   const roots = sweptRoots([root('/srv')], [root('/srv')], nothing, knowing([]), false);
-  const standing = unitStandingAfter(new Set(['/srv/a']), new Set(['/srv/closed']), roots);
+  const standing = classifyKnownUnit(new Set(['/srv/a']), new Set(['/srv/closed']), roots);
   t.equal(standing('/srv/a'), 'seen');
   t.equal(standing('/srv/b'), 'gone');
   t.equal(standing('/srv/a/b'), 'gone');
@@ -34,7 +34,7 @@ t.test('a unit that was not seen below a root that is as it was is gone', async 
 t.test('units below a root that is missing are away', async t => {
   for (const state of ['missing', 'unreadable', 'not a directory'] as const) {
     const roots = [root('/srv', { state, device: 0n, inode: 0n }), root('/mnt')];
-    const standing = unitStandingAfter(none, none, sweptRoots(roots, roots, nothing, knowing([]), false));
+    const standing = classifyKnownUnit(none, none, sweptRoots(roots, roots, nothing, knowing([]), false));
     t.equal(standing('/srv/a'), 'away');
     t.equal(standing('/mnt/a'), 'gone');
     t.equal(standing('/data/a'), 'away', 'the missing root may have led there by a link');
@@ -43,7 +43,7 @@ t.test('units below a root that is missing are away', async t => {
 
 t.test('units of storage that is not configured any more are gone', async t => {
   const roots = sweptRoots([root('/srv')], [root('/srv')], nothing, knowing([]), false);
-  t.equal(unitStandingAfter(none, none, roots)('/data/a'), 'gone');
+  t.equal(classifyKnownUnit(none, none, roots)('/data/a'), 'gone');
 });
 
 t.test('units below a root that went away during the sweep are away', async t => {
@@ -53,7 +53,7 @@ t.test('units below a root that went away during the sweep are away', async t =>
     root('/srv', { state: 'missing', device: 0n, inode: 0n }),
   ]) {
     t.equal(
-      unitStandingAfter(none, none, sweptRoots(before, [after], nothing, knowing([]), false))('/srv/a'),
+      classifyKnownUnit(none, none, sweptRoots(before, [after], nothing, knowing([]), false))('/srv/a'),
       'away',
     );
   }

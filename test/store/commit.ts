@@ -1,6 +1,6 @@
-/** One change of both lines upon a position at which both were changed last, as tests make them. */
+/** One change of a shared store's policy. */
 
-import { lines, type PolicyChange, type Position, type SharedStore } from '../../src/store/index.ts';
+import type { PolicyChange, Position, SharedStore } from '../../src/store/index.ts';
 
 export async function commit(
   store: Pick<SharedStore, 'commit'>,
@@ -8,9 +8,6 @@ export async function commit(
   basis: Position,
   next: Position,
 ): Promise<'kept' | 'conflict'> {
-  const { generation, version, mark } = basis;
-  const head = { version, mark };
-  const heads = { policy: head, account: head };
-  const made = await store.commit(change, { generation, heads, lines }, next.mark);
+  const made = await store.commit(change, basis, next.mark);
   return made === null ? 'conflict' : 'kept';
 }

@@ -8,7 +8,7 @@ import { ownTime } from '../own-time.ts';
 import { commit } from './commit.ts';
 import { owner, share } from './records.ts';
 import { placeIn, succeeds } from './redis-places.ts';
-import { comes, type Server, startCluster, startSentinels, startSingle } from './redis-servers.ts';
+import { comes, type Server, startSentinels, startSingle } from './redis-servers.ts';
 import { opened, position, rule, type SharedPlace } from './shared-place.ts';
 
 t.setTimeout(300_000);
@@ -89,19 +89,3 @@ t.test('when the master is lost, the Sentinels name another, and the store goes 
   const watched = await startSentinels(t);
   await survives(t, placeIn(watched.address), await watched.master());
 });
-
-t.test(
-  'when a master of a Cluster is lost, its replica takes its place, and the store goes on there',
-  async t => {
-    const { address, servers } = await startCluster(t);
-    const tooMany = await opened(t, placeIn(address), { waitReplicas: 2 });
-    await t.rejects(tooMany.write({ documents: [rule('r')] }), {
-      code: 'store_away',
-      message: /only 1 of 2/,
-    });
-    const place = placeIn(address);
-    const asked = await servers[0].cli('hget', `{${place.prefix}}:policy`, 'schema');
-    const [, port] = /MOVED \d+ [\d.]+:(\d+)/.exec(asked) ?? [];
-    await survives(t, place, servers.find(server => String(server.port) === port) ?? servers[0]);
-  },
-);

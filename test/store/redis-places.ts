@@ -45,7 +45,6 @@ export const questions: Readonly<Record<string, (store: SharedStore) => Promise<
   changesAfter: store => store.changesAfter(0, 1),
   sharesOf: store => store.sharesOf(['a']),
   sharePages: store => store.sharePages()[Symbol.asyncIterator]().next(),
-  restoreShares: store => store.restoreShares([share('a', 'never there')]),
   claim: store => store.claim({ host: 'a', token: 'a', life: 'a', version: '1' }),
   release: store => store.release({ host: 'a', token: 'a', life: 'a', version: '1' }),
   walkers: store => store.walkers(),

@@ -1,6 +1,6 @@
 /**
- * Redis servers of a test's own, on free ports of the loopback: alone, with TLS and a user, behind Sentinels,
- * as a Cluster.
+ * Redis servers of a test's own, on free ports of the loopback: alone, with TLS and a user, or behind
+ * Sentinels.
  *
  * Each keeps its data in the test's temporary folder, so that one which was killed comes back with what it
  * had. They end with the test that started them, and only they.
@@ -243,27 +243,4 @@ export async function startSentinels(t: Test, password?: string): Promise<Watche
       throw new Error('no Sentinel knows a master');
     },
   };
-}
-
-/** Three masters, and a replica for each. */
-export async function startCluster(t: Test): Promise<Servers> {
-  const directory = folder(t);
-  const start = () =>
-    onFreePort(async port => {
-      const bus = String(await freePort());
-      const settings = ['--cluster-enabled', 'yes', '--cluster-port', bus, '--cluster-node-timeout', '2000'];
-      return startServer(t, { directory, port, settings: [...settings, '--repl-diskless-sync-delay', '0'] });
-    });
-  const [first, ...others] = [await start(), ...(await Promise.all([1, 2, 3, 4, 5].map(start)))];
-  if (first === undefined) throw new Error('no server');
-  const servers: Servers['servers'] = [first, ...others];
-  const places = servers.map(({ port }) => `127.0.0.1:${port}`);
-  await must('redis-cli', ['--cluster', 'create', ...places, '--cluster-replicas', '1', '--cluster-yes']);
-  const isWhole = async (server: Server) => {
-    const said = await server.cli('cluster', 'nodes');
-    const isUp = (await server.cli('cluster', 'info')).includes('cluster_state:ok');
-    return isUp && said.match(/\bslave\b/g)?.length === 3 && !/fail|handshake|disconnected/.test(said);
-  };
-  await Promise.all(servers.map(server => comes('the Cluster', () => isWhole(server))));
-  return { address: `redis+cluster://${places.slice(0, 3).join(',')}`, servers };
 }

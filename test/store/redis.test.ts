@@ -4,7 +4,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import t, { type Test } from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
 import { recordStoreContract } from './record-store-contract.ts';
-import { type Servers, startCluster, startSecure, startSentinels, startSingle } from './redis-servers.ts';
+import { type Servers, startSecure, startSentinels, startSingle } from './redis-servers.ts';
 import { sharedContract } from './shared-contract.ts';
 import type { SharedPlace } from './shared-place.ts';
 
@@ -36,5 +36,3 @@ t.test('a server with TLS and a user keeps the contracts', async t => {
 t.test('a master that Sentinels know of keeps the contracts', async t =>
   contracts(t, await startSentinels(t)),
 );
-
-t.test('a Cluster keeps the contracts', async t => contracts(t, await startCluster(t)));

@@ -1,14 +1,13 @@
 /** Tests for any shared store: documents and their log. */
 
 import type { Test } from 'tap';
-import type { Basis, Position } from '../../src/store/index.ts';
 import { commit } from './commit.ts';
 import { sortedRecords } from './model.ts';
 import { event, oddStrings, owner, share } from './records.ts';
 import { allAfter, documentsOf, opened, position, rule, type SharedPlace } from './shared-place.ts';
 
 export function sharedDocumentsContract(t: Test, newPlace: () => SharedPlace): void {
-  const nothing = { position: null, heads: null, supersedes: [], lastChange: 0 };
+  const nothing = { position: null, supersedes: [], lastChange: 0 };
 
   t.test('a new shared store stands nowhere', async t => {
     const store = await opened(t, newPlace());
@@ -90,41 +89,6 @@ export function sharedDocumentsContract(t: Test, newPlace: () => SharedPlace): v
     t.equal((await documentsOf(store)).length, stores.length * each);
     t.equal((await store.state()).position?.version, 1 + stores.length * each);
   });
-
-  t.test(
-    'a change of one line is not made to wait for one of the other, and is upon the last of its own',
-    async t => {
-      const store = await opened(t, newPlace());
-      await store.replace({ owners: [], documents: [] }, null, position(1), []);
-      const head = ({ version, mark }: Position) => ({ version, mark });
-      const upon = (policy: Position, account: Position, ...lines: Basis['lines']): Basis => ({
-        generation: 'first',
-        heads: { policy: head(policy), account: head(account) },
-        lines,
-      });
-      const [one, two, three] = [position(1), position(2), position(3)];
-      const account = { documents: [{ kind: 'token', key: 'a', text: '{}' }] };
-      t.strictSame(await store.commit(account, upon(one, one, 'account'), two.mark), two);
-      t.strictSame(
-        await store.commit({ documents: [rule('r')] }, upon(one, one, 'policy'), three.mark),
-        three,
-        'it takes the next version of both',
-      );
-      t.strictSame((await store.state()).heads, { policy: head(three), account: head(two) });
-      const refused = {
-        'another of its line came first': upon(three, one, 'account'),
-        'so of a change of both': upon(three, one, 'policy', 'account'),
-        'a change of the other line is lacking': upon(three, position(4), 'policy'),
-        'another stands in its place': upon(three, position(2, { mark: 'other' }), 'policy'),
-      };
-      for (const [why, basis] of Object.entries(refused))
-        t.equal(await store.commit({}, basis, 'x'), null, why);
-      t.match(
-        (await allAfter(store, 0)).map(change => (change.is === 'policy' ? change.lines : null)),
-        [['policy', 'account'], ['account'], ['policy']],
-      );
-    },
-  );
 
   t.test('volatile documents have no version: the last writer wins, and the log names them', async t => {
     const place = newPlace();
@@ -246,12 +210,12 @@ export function sharedDocumentsContract(t: Test, newPlace: () => SharedPlace): v
     t.strictSame(
       log.map(({ number: _, ...rest }) => rest),
       [
-        { is: 'policy', position: position(1), lines: ['policy', 'account'], change: null },
+        { is: 'policy', position: position(1), change: null },
         { is: 'owners', owners: [owner('a', { id: 1 }), owner('b\ud800', { id: 2 })] },
-        { is: 'policy', position: position(2), lines: ['policy', 'account'], change: told },
+        { is: 'policy', position: position(2), change: told },
         { is: 'shares', ownerKeys: [...oddStrings] },
         { is: 'shares', ownerKeys: ['a'] },
-        { is: 'policy', position: position(3), lines: ['policy', 'account'], change: null },
+        { is: 'policy', position: position(3), change: null },
       ],
     );
     const numbers = log.map(({ number }) => number);

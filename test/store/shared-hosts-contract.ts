@@ -154,38 +154,6 @@ export function sharedHostsContract(t: Test, newPlace: () => SharedPlace): void 
     await t.rejects(store.forgetHost('gone'), { code: 'not_found' });
   });
 
-  t.test('what is put back of a host is there only where that one has said nothing since', async t => {
-    const store = await opened(t, newPlace());
-    await store.write({
-      shares: [share('alice', 'one', { units: 2 }), share('bob', 'one')],
-      goneShares: [{ ownerKey: 'carol', host: 'one' }],
-    });
-    const { lastChange } = await store.state();
-    const older = ['alice', 'carol', 'dave'].map(ownerKey => share(ownerKey, 'one', { units: 1 }));
-    await store.restoreShares([...older, share('alice', 'two')]);
-    const shares = (await store.load()).shares.map(({ ownerKey, host, units }) => [ownerKey, host, units]);
-    t.strictSame(shares.filter(([ownerKey]) => ownerKey !== 'bob').toSorted(), [
-      ['alice', 'one', 2],
-      ['alice', 'two', share('alice', 'two').units],
-      ['dave', 'one', 1],
-    ]);
-    const told = (await allAfter(store, lastChange)).flatMap(change =>
-      change.is === 'shares' ? change.ownerKeys : [],
-    );
-    t.strictSame(told.toSorted(), ['alice', 'dave'], 'and who follows is told of that');
-    await store.write({ shares: [share('dave', 'one', { units: 3 })] });
-    await store.restoreShares(older);
-    t.match(await store.sharesOf(['dave']), [{ units: 3 }]);
-  });
-
-  t.test('a host finds its mark as long as nothing is lost', async t => {
-    const store = await opened(t, newPlace());
-    await store.mark('one', 'first');
-    t.ok(await store.isMarked('one', 'first'));
-    await store.mark('one', 'second');
-    t.ok(await store.isMarked('one', 'second'));
-  });
-
   t.test(
     'what several hosts mount is walked by the one that took it first, until it is forgotten',
     async t => {

@@ -1,7 +1,7 @@
 /** Looking at directories: what is not there, or may not be looked at, is no exception here. */
 
 import { realpathSync, statSync } from 'node:fs';
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { readBounded } from '../../bounded/index.ts';
 import { systemCode } from '../../errors.ts';
 import { beforeFollow, saysHangs } from '../../layout/index.ts';
@@ -42,6 +42,12 @@ export function isClosed(path: string): boolean {
 export function liesIn(path: string, directory: string): boolean {
   const way = relative(physical(directory), physical(path));
   return way !== '..' && !way.startsWith('../');
+}
+
+/** A directory and the three above it, where a server's own configuration may lie. */
+export function withAbove(place: string): readonly string[] {
+  const [parent, grandparent] = [dirname(place), dirname(dirname(place))];
+  return [...new Set([place, parent, grandparent, dirname(grandparent)])];
 }
 
 /** Tells whether the disk at a path does not answer. */

@@ -8,8 +8,15 @@
 
 import { basename, dirname, join } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
-import { fileText, isClosed, isDirectory, liesIn } from './directories.ts';
-import { type ForgeProduct, productIn, readForgeIni, repositoryNames, storesOf } from './forge-ini.ts';
+import { fileText, isClosed, isDirectory, liesIn, withAbove } from './directories.ts';
+import {
+  type ForgeProduct,
+  productIn,
+  productNames,
+  readForgeIni,
+  repositoryNames,
+  storesOf,
+} from './forge-ini.ts';
 import { type ForgeFound, type Recognised, type StorePlace, section } from './recognised.ts';
 
 type ForgeConfigFound = Pick<ForgeFound, 'configFile' | 'passedOver'>;
@@ -33,7 +40,7 @@ export function forgeConfiguredBy(given: string, file: string): Recognised {
   const { product, repositories } = readForgeIni(text, file);
   throw new SoftquotaError(
     'usage',
-    `${file} says that ${words[product]} keeps its repositories in ${repositories.join(' or ')}, which is not in ${given}`,
+    `${file} says that ${productNames[product]} keeps its repositories in ${repositories.join(' or ')}, which is not in ${given}`,
   );
 }
 
@@ -83,7 +90,7 @@ function byIni(given: string, files: readonly string[]): Recognised | null {
     );
     if (root === undefined) continue;
     const evidence = [
-      `${file} says where ${words[product]} keeps its data`,
+      `${file} says where ${productNames[product]} keeps its data`,
       ...(remote.length === 0 ? [] : [`${remote.join(', ')}: kept in an object store, not on this disk`]),
     ];
     return forgeAt(product, root, evidence, stores, { configFile: file, passedOver: null });
@@ -91,23 +98,11 @@ function byIni(given: string, files: readonly string[]): Recognised | null {
   return null;
 }
 
-const words: Readonly<Record<ForgeProduct, string>> = {
-  gitea: 'Gitea',
-  forgejo: 'Forgejo',
-  gogs: 'Gogs',
-};
-
 /** Beside and above the data, and where packages put it. */
 function iniFiles(given: string): string[] {
-  const above = [given, dirname(given), dirname(dirname(given)), dirname(dirname(dirname(given)))];
+  const names = ['custom/conf/app.ini', 'conf/app.ini', 'gitea/conf/app.ini', 'gogs/conf/app.ini', 'app.ini'];
   return [
-    ...[...new Set(above)].flatMap(place => [
-      join(place, 'custom/conf/app.ini'),
-      join(place, 'conf/app.ini'),
-      join(place, 'gitea/conf/app.ini'),
-      join(place, 'gogs/conf/app.ini'),
-      join(place, 'app.ini'),
-    ]),
+    ...withAbove(given).flatMap(place => names.map(name => join(place, name))),
     ...['forgejo', 'gitea', 'gogs'].flatMap(name => [`/etc/${name}/app.ini`, `/etc/${name}/conf/app.ini`]),
   ];
 }
@@ -124,7 +119,7 @@ function byNames(given: string, about: ForgeConfigFound): Recognised | null {
   );
   if (root === undefined) return null;
   const product = productIn([basename(root)]);
-  return forgeAt(product, root, [`${root} is named as ${words[product]} names it`], null, about);
+  return forgeAt(product, root, [`${root} is named as ${productNames[product]} names it`], null, about);
 }
 
 /** `stores`: as its app.ini says; null where that is not known, and the usual names are looked for. */
@@ -152,15 +147,19 @@ function forgeAt(
     ],
     fallback: null,
     stores: known.filter(({ path }) => isDirectory(path)),
-    forge: { kind: product, ...about, databases: homesBeside(root).flatMap(databasesIn) },
+    forge: {
+      kind: product,
+      ...about,
+      databases: homesBeside(root).flatMap(home => databases.map(name => join(home, name))),
+    },
   };
 }
 
 function storesBeside(product: ForgeProduct, root: string): StorePlace[] {
   const homes = homesBeside(root);
-  return storesOf(product).flatMap(({ what, name, subject }) => {
-    const place = homes.map(home => join(home, name)).find(isDirectory);
-    return place === undefined ? [] : [{ what, path: place, subject }];
+  return storesOf(product).flatMap(([what, name, , subject]) => {
+    const path = homes.map(home => join(home, name)).find(isDirectory);
+    return path === undefined ? [] : [{ what, path, subject }];
   });
 }
 
@@ -170,6 +169,4 @@ function homesBeside(root: string): readonly string[] {
   return [dirname(root), join(volume, 'gitea'), join(volume, 'gogs/data')];
 }
 
-function databasesIn(home: string): readonly string[] {
-  return ['gitea.db', 'forgejo.db', 'gogs.db'].map(name => join(home, name));
-}
+const databases = ['gitea.db', 'forgejo.db', 'gogs.db'];

@@ -6,8 +6,9 @@
  * owner's name, so that each project is one.
  */
 
-import { dirname, join } from 'node:path';
-import { fileText, isClosed, isDirectory, liesIn } from './directories.ts';
+import { join } from 'node:path';
+import type { Subject } from '../../quota/index.ts';
+import { fileText, isClosed, isDirectory, liesIn, withAbove } from './directories.ts';
 import { type ForgeFound, type Proposal, type Recognised, type StorePlace, section } from './recognised.ts';
 
 const noHooks =
@@ -15,17 +16,12 @@ const noHooks =
 
 const below = ['', 'repositories', 'git-data/repositories'];
 
-interface GitlabOptions {
-  /** Its own configuration file, where somebody named it. */
-  readonly named: string | null;
-  /** Its database cannot say whose a repository is. */
-  readonly isForgeAway: boolean;
-}
-
+/** `named`: its own configuration file; null: looked for. `isForgeAway`: its database cannot name the owners. */
 export function gitlab(
   given: string,
   owner: string,
-  { named, isForgeAway }: GitlabOptions,
+  named: string | null,
+  isForgeAway: boolean,
 ): Recognised | null {
   const root = below.map(name => join(given, name)).find(place => isDirectory(join(place, '@hashed')));
   if (root === undefined) return null;
@@ -36,7 +32,8 @@ export function gitlab(
   ];
   const fullpath = { by: 'git-config', key: 'gitlab.fullpath' } as const;
   const everything = { by: 'fixed', name: owner } as const;
-  const { configFile, passedOver } = configurationOf(given, root, named);
+  const about = named === null ? configurationOf(given, root) : { configFile: named, passedOver: null };
+  const { configFile } = about;
   const isForges = configFile !== null && !isForgeAway;
   return {
     layout: 'gitlab',
@@ -45,7 +42,7 @@ export function gitlab(
       `${join(root, '@hashed')} is GitLab's hashed storage`,
       ...(configFile === null ? [] : [`${configFile} says where the database of GitLab is`]),
     ],
-    forge: { kind: 'gitlab', configFile, passedOver, databases: [] },
+    forge: { kind: 'gitlab', ...about, databases: [] },
     proposals: [
       ...(isForges ? [byForge(root)] : []),
       {
@@ -94,14 +91,8 @@ function byForge(root: string): Proposal {
  * The package's own file, if it is of this data; that of a container, which is in `config` beside the data;
  * or that of an installation from source.
  */
-function configurationOf(
-  given: string,
-  root: string,
-  named: string | null,
-): Pick<ForgeFound, 'configFile' | 'passedOver'> {
-  if (named !== null) return { configFile: named, passedOver: null };
-  const above = [given, dirname(given), dirname(dirname(given)), dirname(dirname(dirname(given)))];
-  const beside = [...new Set(above)].flatMap(place => [
+function configurationOf(given: string, root: string): Pick<ForgeFound, 'configFile' | 'passedOver'> {
+  const beside = withAbove(given).flatMap(place => [
     join(place, 'config/gitlab.rb'),
     join(place, 'gitlab/config/database.yml'),
   ]);
@@ -127,30 +118,27 @@ function namesPlace(text: string, root: string): boolean {
   return places.some(place => isDirectory(place) && liesIn(root, place));
 }
 
+/** Names below `gitlab-rails`. */
+const packagedStores: readonly (readonly [what: string, name: string, subject: Subject])[] = [
+  ['LFS objects', 'shared/lfs-objects', 'size:git:lfs'],
+  ['artifacts', 'shared/artifacts', 'size:assets:artifacts'],
+  ['packages', 'shared/packages', 'size:assets:packages:all'],
+  ['attachments', 'uploads', 'size:assets:attachments:all'],
+];
+
 /** The folders of a package installation lie beside git-data. */
 function stores(given: string, root: string, isForges: boolean): StorePlace[] {
-  const homes = [given, join(root, '../..')];
-  const home = homes.find(place => isDirectory(join(place, 'gitlab-rails'))) ?? given;
-  const places: readonly StorePlace[] = [
-    { what: 'LFS objects', path: join(home, 'gitlab-rails/shared/lfs-objects'), subject: 'size:git:lfs' },
-    {
-      what: 'artifacts',
-      path: join(home, 'gitlab-rails/shared/artifacts'),
-      subject: 'size:assets:artifacts',
-    },
-    {
-      what: 'packages',
-      path: join(home, 'gitlab-rails/shared/packages'),
-      subject: 'size:assets:packages:all',
-    },
-    { what: 'attachments', path: join(home, 'gitlab-rails/uploads'), subject: 'size:assets:attachments:all' },
-    // These are repositories like others, if the database says whose they are.
-    ...(isForges
+  const rails = [given, join(root, '../..')].map(home => join(home, 'gitlab-rails')).find(isDirectory);
+  const places: StorePlace[] =
+    rails === undefined
       ? []
-      : ([
-          { what: 'snippets', path: join(root, '@snippets'), subject: 'size:repos:all' },
-          { what: 'objects shared by forks', path: join(root, '@pools'), subject: null },
-        ] as const)),
-  ];
+      : packagedStores.map(([what, name, subject]) => ({ what, path: join(rails, name), subject }));
+  // These are repositories like others, if the database says whose they are.
+  if (!isForges) {
+    places.push(
+      { what: 'snippets', path: join(root, '@snippets'), subject: 'size:repos:all' },
+      { what: 'objects shared by forks', path: join(root, '@pools'), subject: null },
+    );
+  }
   return places.filter(({ path }) => isDirectory(path));
 }

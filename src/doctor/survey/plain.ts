@@ -25,7 +25,12 @@ export function plain(
   const suffix = repositories.every(path => path.endsWith('.git')) ? '.git' : '';
   const inFolders = repositories.filter(path => dirname(path) !== base).length;
   const flat = inFolders * 2 < repositories.length;
-  const fallback = everythingOf(owner, root, 'The repositories are not in owner directories.');
+  const hasLfs = suffix !== '' && repositories.some(path => isDirectory(join(path, 'lfs')));
+  // Without a suffix a repository could be named lfs itself.
+  const storages = (template: string, source?: OwnerSource): Proposal['storages'] => [
+    section('repos', [template], source),
+    ...(hasLfs ? [section('lfs', [`${template}/lfs`], source)] : []),
+  ];
   return {
     layout: flat ? 'flat' : 'owners',
     root,
@@ -34,38 +39,14 @@ export function plain(
       ...(suffix === '' ? ['some of their names do not end with .git'] : []),
     ],
     proposals: [
-      {
-        storages: [
-          section('repos', [`${root}/{owner}/{repo}${suffix}`]),
-          ...lfsInside(`${root}/{owner}/{repo}${suffix}`, suffix, repositories, { by: 'path' }),
-        ],
-        ownersFrom: 'the directory name',
-        advice: [],
-      },
+      { storages: storages(`${root}/{owner}/{repo}${suffix}`), ownersFrom: 'the directory name', advice: [] },
     ],
     fallback: {
-      ...fallback,
-      storages: [
-        section('repos', [`${root}/{repo}${suffix}`], { by: 'fixed', name: owner }),
-        ...lfsInside(`${root}/{repo}${suffix}`, suffix, repositories, { by: 'fixed', name: owner }),
-      ],
+      ...everythingOf(owner, root, 'The repositories are not in owner directories.'),
+      storages: storages(`${root}/{repo}${suffix}`, { by: 'fixed', name: owner }),
     },
     stores: [],
   };
-}
-
-/**
- * LFS objects that lie in the repositories themselves; without a suffix a repository could be named lfs
- * itself.
- */
-function lfsInside(
-  template: string,
-  suffix: string,
-  repositories: readonly string[],
-  owner: OwnerSource,
-): Proposal['storages'] {
-  const has = suffix !== '' && repositories.some(path => isDirectory(join(path, 'lfs')));
-  return has ? [section('lfs', [`${template}/lfs`], owner)] : [];
 }
 
 /** gitolite: `repositories/gitolite-admin.git`, in the home of its account. */
@@ -74,11 +55,6 @@ export function gitolite(given: string, owner: string): Recognised | null {
     isDirectory(join(place, 'gitolite-admin.git')),
   );
   if (root === undefined) return null;
-  const by = (source: OwnerSource, ownersFrom: string): Proposal => ({
-    storages: [section('repos', [`${root}/{repo}.git`], source)],
-    ownersFrom,
-    advice: [],
-  });
   return {
     layout: 'gitolite',
     root,
@@ -91,8 +67,16 @@ export function gitolite(given: string, owner: string): Recognised | null {
           'A repository outside of an owner directory, such as gitolite-admin, has no owner here, and is never refused.',
         ],
       },
-      by({ by: 'file', name: 'gl-creator' }, 'the file gl-creator in it'),
-      by({ by: 'git-config', key: 'gitweb.owner' }, 'gitweb.owner in its config'),
+      {
+        storages: [section('repos', [`${root}/{repo}.git`], { by: 'file', name: 'gl-creator' })],
+        ownersFrom: 'the file gl-creator in it',
+        advice: [],
+      },
+      {
+        storages: [section('repos', [`${root}/{repo}.git`], { by: 'git-config', key: 'gitweb.owner' })],
+        ownersFrom: 'gitweb.owner in its config',
+        advice: [],
+      },
     ],
     fallback: everythingOf(
       owner,

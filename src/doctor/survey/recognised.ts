@@ -1,5 +1,6 @@
 /** The findings of the recognisers about a directory. */
 
+import type { ForgeKind } from '../../forge/index.ts';
 import type { OwnerSource, StorageKind, StorageSettings } from '../../layout/index.ts';
 import type { Subject } from '../../quota/index.ts';
 
@@ -26,7 +27,7 @@ export interface Proposal {
 
 /** A forge, as far as its files tell. */
 export interface ForgeFound {
-  readonly kind: 'gitea' | 'forgejo' | 'gogs' | 'gitlab';
+  readonly kind: ForgeKind;
   /** Its own configuration file; null: none was found that can be read. */
   readonly configFile: string | null;
   /** A file that may be its configuration, and why it was not taken; null: there is none. */

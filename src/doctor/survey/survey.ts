@@ -1,35 +1,43 @@
-/** Looks at a directory, and comes to storage settings for what lies there. */
+/** Looks at a directory, or at the usual ones, and comes to storage settings for what lies there. */
 
-import { statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { type Accounts, systemAccounts } from '../../accounts.ts';
 import { sections } from '../../config/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { findRepositories, type UnreadPlace } from '../../git/index.ts';
-import { beforeFollow, inspect, resolveLayout, type StorageSettings, saysHangs } from '../../layout/index.ts';
+import {
+  beforeFollow,
+  decodePath,
+  encodePath,
+  inspect,
+  resolveLayout,
+  saysHangs,
+} from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import { counted, formatCount } from '../../text/index.ts';
-import { type Accounts, systemAccounts } from '../accounts.ts';
-import { hangs, physical } from './directories.ts';
+import { hangs, isDirectory, physical } from './directories.ts';
 import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
 import { gitlab } from './gitlab.ts';
 import { gitolite, plain } from './plain.ts';
-import type { ForgeFound, Proposal, Recognised, RecognisedLayout } from './recognised.ts';
-import { type FoundStore, sizeStores } from './stores.ts';
+import type { ForgeFound, Proposal, Recognised, StorePlace } from './recognised.ts';
 import { groupWriters } from './writers.ts';
 
-export interface Survey {
-  readonly layout: RecognisedLayout;
-  /** The directory that holds the repositories, as it was named; absolute. */
-  readonly root: string;
-  /** The signs that it was recognised by, and how the owners are told. */
-  readonly evidence: readonly string[];
-  readonly storages: readonly StorageSettings[];
-  /** Notes about the owners for the administrator: sentences. */
-  readonly advice: readonly string[];
+/** A store of which no walk can tell an owner. */
+interface FoundStore extends StorePlace {
+  /** Size of the regular files that were looked at. */
+  readonly bytes: number;
+  /** Tells whether all were: nothing was unreadable, and there was time. */
+  readonly whole: boolean;
+}
+
+/** The recognised server with the best of its proposals; `evidence` also says how the owners are told. */
+export interface Survey
+  extends Pick<Recognised, 'layout' | 'root' | 'evidence'>,
+    Pick<Proposal, 'storages' | 'advice'> {
   /** Number of repositories, wikis among them. */
   readonly repositories: number;
   /** The repositories that these settings tell no owner of. */
   readonly ownerless: readonly string[];
-  /** The stores whose owners no walk can tell. */
   readonly stores: readonly FoundStore[];
   /** Places that could not be looked into, and why. */
   readonly unread: readonly UnreadPlace[];
@@ -52,6 +60,7 @@ interface SurveyOptions {
   readonly isForgeAway?: boolean;
 }
 
+/** A store may have millions of files, and the figure only informs. */
 const storesMs = 10_000;
 
 /**
@@ -64,7 +73,7 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   const ids = idsOf(given);
   const owner = ownerFor(given, options.accounts ?? systemAccounts());
   const { forgeConfig = null, isForgeAway = false } = options;
-  const hashed = gitlab(given, owner, { named: forgeConfig, isForgeAway });
+  const hashed = gitlab(given, owner, forgeConfig, isForgeAway);
   const marked =
     forgeConfig === null
       ? (hashed ?? gitolite(given, owner) ?? forge(given))
@@ -97,7 +106,10 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
     advice: proposal.advice,
     repositories: repositories.length,
     ownerless,
-    stores: sizeStores(recognised.stores, options.storesMs ?? storesMs),
+    stores: recognised.stores.map(store => ({
+      ...store,
+      ...sizeOf(store.path, performance.now() + (options.storesMs ?? storesMs) / recognised.stores.length),
+    })),
     unread,
     ...(repositories[0] === undefined ? ids : idsOf(repositories[0])),
     writers: groupWriters(repositories, options.accounts).map(({ name }) => name),
@@ -172,13 +184,8 @@ function refuseUnsayable(root: string): void {
   );
 }
 
-interface Chosen {
-  readonly proposal: Proposal;
-  readonly ownerless: readonly string[];
-}
-
 /** Chooses the proposal that tells most owners; where it tells not even half of them, the fallback. */
-function choose({ proposals, fallback, own = [] }: Recognised, repositories: readonly string[]): Chosen {
+function choose({ proposals, fallback, own = [] }: Recognised, repositories: readonly string[]) {
   const telling = repositories.filter(path => !own.includes(path));
   const tried = proposals.map(proposal => ({ proposal, silent: ownerlessBy(proposal, telling).length }));
   const best = tried.reduce((a, b) => (b.silent < a.silent ? b : a));
@@ -194,4 +201,80 @@ function ownerlessBy({ storages }: Proposal, repositories: readonly string[]): s
     // A path, a file or the forge's database names the owner, unless something is wrong.
     return located.found !== 'unit' || located.unit.ownerFault !== undefined;
   });
+}
+
+function sizeOf(directory: string, deadline: number): Pick<FoundStore, 'bytes' | 'whole'> {
+  const waiting = [directory];
+  let bytes = 0;
+  let whole = true;
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (performance.now() > deadline) return { bytes, whole: false };
+    try {
+      for (const entry of readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' })) {
+        const inside = `${path}/${decodePath(entry.name)}`;
+        if (entry.isDirectory()) waiting.push(inside);
+        if (!entry.isFile()) continue;
+        bytes += lstatSync(encodePath(inside)).size;
+      }
+    } catch (error) {
+      if (systemCode(error) === null) throw error;
+      whole = false;
+    }
+  }
+  return { bytes, whole };
+}
+
+/** In the order of preference; of two that lead to the same repositories the first counts. */
+export function wellKnownPlaces(accounts: Accounts = systemAccounts()): readonly string[] {
+  const homes = accounts.users.filter(({ name }) => name === 'git').map(({ home }) => home);
+  return [
+    '/srv/git',
+    '/var/lib/gitolite3',
+    '/var/lib/gitea',
+    '/var/lib/forgejo',
+    '/var/opt/gitlab/git-data/repositories',
+    ...homes
+      .filter(home => home.startsWith('/') && home !== '/')
+      .flatMap(home => [`${home}/repositories`, home]),
+  ];
+}
+
+/**
+ * The survey of the one place that holds something; throws `usage` where it is none, or several, and
+ * `not_ready` where that cannot be told, since the disk of one does not answer.
+ */
+export async function surveyPlaces(places: readonly string[]): Promise<Survey> {
+  const found = new Map<string, Survey>();
+  const hung = places.filter(hangs);
+  for (const place of places) {
+    if (!isDirectory(place)) continue;
+    const surveyed = await survey(place).catch((error: unknown) => {
+      if (error instanceof SoftquotaError && error.code === 'not_found') return null;
+      throw error;
+    });
+    if (surveyed === null) continue;
+    const root = physical(surveyed.root);
+    if (!found.has(root)) found.set(root, surveyed);
+  }
+  const surveys = [...found.values()];
+  const [one] = surveys;
+  if (hung.length > 0) {
+    throw new SoftquotaError(
+      'not_ready',
+      `it cannot be found out whether repositories are in ${hung.join(', ')}. Name their directory: softquota init ${one?.root ?? 'ROOT'}`,
+    );
+  }
+  if (one === undefined) {
+    throw new SoftquotaError(
+      'usage',
+      `no repositories are in the usual directories (${places.join(', ')}). Name their directory: softquota init ROOT`,
+    );
+  }
+  if (surveys.length > 1) {
+    throw new SoftquotaError(
+      'usage',
+      `repositories are in several directories: ${surveys.map(({ root }) => root).join(', ')}. Name one of them: softquota init ${one.root}`,
+    );
+  }
+  return { ...one, evidence: [`found in one of the usual directories, ${one.root}`, ...one.evidence] };
 }

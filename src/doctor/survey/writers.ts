@@ -1,8 +1,8 @@
 /** Servers on which every pusher is a user of their own: who may write repositories through a group. */
 
 import { statSync } from 'node:fs';
+import { type Accounts, type SystemAccount, systemAccounts } from '../../accounts.ts';
 import { encodePath } from '../../layout/index.ts';
-import { type Accounts, type SystemAccount, systemAccounts } from '../accounts.ts';
 
 const writeByGroup = 0o020;
 

@@ -120,3 +120,17 @@ export async function git(
   if (status === 0 || status === 1 || status === 5) return output;
   throw new SoftquotaError('conflict', `git ${args[0]}: ${complaint || `ended with ${status}`}`);
 }
+
+/** `receive.certNonceSeed` is a secret: only its name is looked for. */
+const signedPushes = ['--no-includes', '--name-only', '-z', '--get-regexp', '^receive\\.certnonceseed$'];
+
+/**
+ * Tells whether the system's configuration says so, or that of a file; one that git cannot read says nothing.
+ */
+export async function configAsksForSignedPushes(
+  source: 'system' | { readonly file: string; readonly owner: NonNullable<ProgramOptions['user']> },
+): Promise<boolean> {
+  const where = source === 'system' ? ['--system'] : ['--file', source.file];
+  const reader = source === 'system' ? {} : asOwner(source.owner);
+  return (await git(['config', ...where, ...signedPushes], reader).catch(() => '')) !== '';
+}

@@ -1,9 +1,9 @@
 /** Putting the hooks where gitolite distributes them from, and taking them out again. */
 
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
 import { findRepositories } from './find.ts';
-import { Folder } from './folder.ts';
+import { Folder, physicalPath } from './folder.ts';
 import type { Gitolite } from './gitolite.ts';
 import { type HookName, hookNames, isOurs } from './hook.ts';
 import { absentHooks, type HookPlace, type HookState, inspectPlace, statesIn } from './inspect.ts';
@@ -15,7 +15,6 @@ import {
   installHooks,
   installIn,
 } from './install.ts';
-import { physicalPath } from './physical.ts';
 import { type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
 
 export interface DistributeReport {
@@ -37,24 +36,20 @@ export async function distributeHooks(
   options: InstallOptions,
 ): Promise<DistributeReport> {
   const repositories = await allRepositories(gitolite);
-  const folder = await openCommon(gitolite);
-  try {
-    for (const name of hookNames) {
-      const place = await inspectPlace(folder, name);
-      try {
-        await mustNotBeOverridden(gitolite, place);
-        await mustHideNothing(repositories, place);
-      } finally {
-        await place.folder?.close();
-      }
+  await using folder = await openCommon(gitolite);
+  for (const name of hookNames) {
+    const place = await inspectPlace(folder, name);
+    try {
+      await mustNotBeOverridden(gitolite, place);
+      await mustHideNothing(repositories, place);
+    } finally {
+      await place.folder?.close();
     }
-    const hooks = await installIn(folder, { wanted: options });
-    if (gitolite.overriding !== null) await removeIn(gitolite.overriding);
-    await gitolite.link();
-    return { gitolite, hooks, repositories: await installHooks(repositories, options) };
-  } finally {
-    await folder.close();
   }
+  const hooks = await installIn(folder, { wanted: options });
+  if (gitolite.overriding !== null) await removeIn(gitolite.overriding);
+  await gitolite.link();
+  return { gitolite, hooks, repositories: await installHooks(repositories, options) };
 }
 
 export interface CommonStatus {
@@ -64,13 +59,8 @@ export interface CommonStatus {
 
 /** The states of the hooks where gitolite takes them from. */
 export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
-  const folder = await folderAt(gitolite.common);
-  if (folder === null) return { gitolite, hooks: absentHooks };
-  try {
-    return { gitolite, hooks: await statesIn(folder) };
-  } finally {
-    await folder.close();
-  }
+  await using folder = await Folder.find(gitolite.common);
+  return { gitolite, hooks: folder === null ? absentHooks : await statesIn(folder) };
 }
 
 export interface WithdrawReport {
@@ -107,13 +97,8 @@ type Withdrawn = Pick<WithdrawReport, 'directory' | 'hooks'>;
 
 /** Null: there is no such folder. */
 async function removeIn(path: string): Promise<Withdrawn | null> {
-  const folder = await folderAt(path);
-  if (folder === null) return null;
-  try {
-    return { directory: folder.path, hooks: await removeFrom(folder) };
-  } finally {
-    await folder.close();
-  }
+  await using folder = await Folder.find(path);
+  return folder && { directory: folder.path, hooks: await removeFrom(folder) };
 }
 
 /**
@@ -130,31 +115,22 @@ async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
 }
 
 /** Made as gitolite would: by its user's home, down to the folder. */
-async function openCommon(gitolite: Gitolite): Promise<Folder> {
-  const existing = await folderAt(gitolite.common);
-  if (existing !== null) return existing;
+async function openCommon({ common }: Gitolite): Promise<Folder> {
   const parts: string[] = [];
-  let above = gitolite.common;
-  for (;;) {
-    const at = above.lastIndexOf('/');
-    parts.unshift(above.slice(at + 1));
-    above = above.slice(0, at) || '/';
-    const found = await physicalPath(above);
-    if (found === null) continue;
-    let folder = await Folder.open(found);
+  for (let path = common; ; path = dirname(path)) {
+    let folder = await Folder.find(path);
+    if (folder === null) {
+      parts.unshift(basename(path));
+      continue;
+    }
     for (const part of parts) {
       const { uid, gid, mode } = folder.stats;
-      const made = await folder.makeDirectory(part, { uid, gid, mode: mode & 0o7777 });
+      const made: Folder = await folder.makeDirectory(part, { uid, gid, mode: mode & 0o7777 });
       await folder.close();
       folder = made;
     }
     return folder;
   }
-}
-
-async function folderAt(place: string): Promise<Folder | null> {
-  const path = await physicalPath(place);
-  return path === null ? null : Folder.open(path);
 }
 
 async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promise<void> {
@@ -168,19 +144,15 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promis
     );
   }
   if (overriding === null) return;
-  const folder = await folderAt(overriding);
+  await using folder = await Folder.find(overriding);
   if (folder === null) return;
-  try {
-    // Ours goes from there, but another's folder stays.
-    const isOver = isOurs(name, folder.entry(name)) ? `${name}.d` : name;
-    if (folder.entry(isOver).kind === 'absent') return;
-    throw new SoftquotaError(
-      'conflict',
-      `${overriding}/${isOver} overrides the ${isOver === name ? 'file' : 'folder'} in ${common}: move it there, and run this again`,
-    );
-  } finally {
-    await folder.close();
-  }
+  // Ours goes from there, but another's folder stays.
+  const isOver = isOurs(name, folder.entry(name)) ? `${name}.d` : name;
+  if (folder.entry(isOver).kind === 'absent') return;
+  throw new SoftquotaError(
+    'conflict',
+    `${overriding}/${isOver} overrides the ${isOver === name ? 'file' : 'folder'} in ${common}: move it there, and run this again`,
+  );
 }
 
 /** gitolite removes a hook of a repository's own for the link, and gives up at a folder. */
@@ -188,49 +160,37 @@ async function mustHideNothing(repositories: readonly string[], place: HookPlace
   const { name, folder } = place;
   const sharesFolder = folder !== null || givesWay(place);
   for (const repository of repositories) {
-    const hooks = await hooksOf(repository);
+    await using hooks = await hooksOf(repository);
     if (hooks === null) continue;
-    try {
-      if (sharesFolder && hooks.entry(`${name}.d`).kind === 'directory') {
-        throw new SoftquotaError(
-          'conflict',
-          `${repository}/hooks/${name}.d is the repository's own, and gitolite cannot link ${name}.d there: ` +
-            `move what it holds to ${place.folder?.path ?? `${name}.d of gitolite's hooks/common`}, and run this again`,
-        );
-      }
-      const own = hooks.entry(name);
-      if (own.kind !== 'file' || isOurs(name, own)) continue;
+    if (sharesFolder && hooks.entry(`${name}.d`).kind === 'directory') {
       throw new SoftquotaError(
         'conflict',
-        `${repository}/hooks/${name} is the repository's own, and gitolite would remove it for its link: ` +
-          'run softquota hooks install on that repository first; then the hook keeps running there',
+        `${repository}/hooks/${name}.d is the repository's own, and gitolite cannot link ${name}.d there: ` +
+          `move what it holds to ${place.folder?.path ?? `${name}.d of gitolite's hooks/common`}, and run this again`,
       );
-    } finally {
-      await hooks.close();
     }
+    const own = hooks.entry(name);
+    if (own.kind !== 'file' || isOurs(name, own)) continue;
+    throw new SoftquotaError(
+      'conflict',
+      `${repository}/hooks/${name} is the repository's own, and gitolite would remove it for its link: ` +
+        'run softquota hooks install on that repository first; then the hook keeps running there',
+    );
   }
 }
 
 /** The repository's folder of hooks; null where that is none, or a link that somebody made of it. */
 async function hooksOf(repository: string): Promise<Folder | null> {
-  const folder = await Folder.open(repository);
-  try {
-    return folder.entry('hooks').kind === 'directory' ? await folder.directory('hooks') : null;
-  } finally {
-    await folder.close();
-  }
+  await using folder = await Folder.open(repository);
+  return folder.entry('hooks').kind === 'directory' ? await folder.directory('hooks') : null;
 }
 
 /** gitolite takes out no link that leads to nothing any more. */
 async function unlinkGone(repository: string, common: string): Promise<void> {
-  const hooks = await hooksOf(repository);
+  await using hooks = await hooksOf(repository);
   if (hooks === null) return;
-  try {
-    for (const name of hookNames.flatMap(each => [each, `${each}.d`])) {
-      const aim = await hooks.target(name);
-      if (aim === join(common, name) && (await physicalPath(aim)) === null) await hooks.remove(name);
-    }
-  } finally {
-    await hooks.close();
+  for (const name of hookNames.flatMap(each => [each, `${each}.d`])) {
+    const aim = await hooks.target(name);
+    if (aim === join(common, name) && (await physicalPath(aim)) === null) await hooks.remove(name);
   }
 }

@@ -17,12 +17,8 @@ export async function inEach<Result extends { readonly repository: string }>(
   const results: (Result | RepositoryFault)[] = [];
   for (const path of repositories) {
     try {
-      const repository = await Folder.open(path);
-      try {
-        results.push(await act(repository, path));
-      } finally {
-        await repository.close();
-      }
+      await using repository = await Folder.open(path);
+      results.push(await act(repository, path));
     } catch (error) {
       results.push({ repository: path, fault: reasonOf(error) });
     }

@@ -25,7 +25,7 @@ import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, beforeLook, decodePath, encodePath } from '../../layout/index.ts';
 
 /** The permissions of a new file or directory: permission bits, and, where the process may, the owner. */
-interface Belonging {
+export interface Belonging {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
@@ -50,7 +50,7 @@ export class Folder {
     const folder = await Folder.#openAt(encodePath(path), path);
     try {
       if (process.platform === 'linux') {
-        const physical = decodePath(await readlink(folder.#at('.'), { encoding: 'buffer' }));
+        const physical = decodePath(await readlink(folder.at('.'), { encoding: 'buffer' }));
         if (physical !== path) {
           throw new SoftquotaError('conflict', `${path} leads to ${physical}; expected a path without links`);
         }
@@ -60,6 +60,12 @@ export class Folder {
       await folder.close();
       throw error;
     }
+  }
+
+  /** Opens a path that may have links; null where nothing is there. */
+  static async find(place: string): Promise<Folder | null> {
+    const path = await physicalPath(place);
+    return path === null ? null : Folder.open(path);
   }
 
   static async #openAt(at: string | Buffer, path: string): Promise<Folder> {
@@ -75,10 +81,6 @@ export class Folder {
 
   /** A path to `name` that holds also where the directory is moved. */
   at(name: string): string | Buffer {
-    return this.#at(name);
-  }
-
-  #at(name: string): string | Buffer {
     if (process.platform !== 'linux') return encodePath(`${this.path}/${name}`);
     return name === '.' ? `/proc/self/fd/${this.#handle.fd}` : `/proc/self/fd/${this.#handle.fd}/${name}`;
   }
@@ -87,13 +89,13 @@ export class Folder {
   async directory(name: string): Promise<Folder | null> {
     const path = `${this.path}/${name}`;
     try {
-      return await Folder.#openAt(this.#at(name), path);
+      return await Folder.#openAt(this.at(name), path);
     } catch (error) {
       const code = systemCode(error);
       if (code === 'ENOENT') return null;
       // Linux says ENOTDIR of a link too, when both a directory and no link is asked for.
       if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
-      const stats = await lstat(this.#at(name));
+      const stats = await lstat(this.at(name));
       const what = stats.isSymbolicLink()
         ? 'a symbolic link, and nothing is written through a link'
         : 'not a directory';
@@ -106,7 +108,7 @@ export class Folder {
     let path: string;
     try {
       beforeFollow(`${this.path}/${name}`);
-      const physical = await realpath(this.#at(name), { encoding: 'buffer' });
+      const physical = await realpath(this.at(name), { encoding: 'buffer' });
       path = decodePath(physical);
     } catch (error) {
       const code = systemCode(error);
@@ -114,31 +116,28 @@ export class Folder {
       throw error;
     }
     const at = path.lastIndexOf('/');
-    const parent = await Folder.open(path.slice(0, at) || '/');
-    try {
-      const entry = parent.entry(path.slice(at + 1));
-      return entry.kind === 'directory' ? await Folder.open(path) : entry;
-    } finally {
-      await parent.close();
-    }
+    await using parent = await Folder.open(path.slice(0, at) || '/');
+    const entry = parent.entry(path.slice(at + 1));
+    return entry.kind === 'directory' ? await Folder.open(path) : entry;
   }
 
   /** The text of the link of this name; null where there is none. */
   async target(name: string): Promise<string | null> {
     if (this.entry(name).kind !== 'link') return null;
-    return decodePath(await readlink(this.#at(name), { encoding: 'buffer' }));
+    return decodePath(await readlink(this.at(name), { encoding: 'buffer' }));
   }
 
   async makeDirectory(name: string, belonging: Belonging): Promise<Folder> {
-    await mkdir(this.#at(name), 0o700);
-    const made = await this.#existing(name);
-    try {
-      await give(made.#handle, belonging);
-    } finally {
-      await made.close();
-    }
+    await mkdir(this.at(name), 0o700);
+    await using made = await this.#existing(name);
+    await give(made.#handle, belonging);
     await this.#sync();
-    return this.#existing(name); // with the stats it has by now
+    return await this.#existing(name); // with the stats it has by now
+  }
+
+  /** The directory of this name, made where it is missing. */
+  async directoryOrMade(name: string, belonging: Belonging): Promise<Folder> {
+    return (await this.directory(name)) ?? (await this.makeDirectory(name, belonging));
   }
 
   async #existing(name: string): Promise<Folder> {
@@ -149,7 +148,7 @@ export class Folder {
 
   /** The entry at `name`, with the beginning of a regular file. */
   entry(name: string): BoundedFile {
-    return readBounded(this.#at(name));
+    return readBounded(this.at(name));
   }
 
   /** Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. */
@@ -168,9 +167,9 @@ export class Folder {
     try {
       if (seen.kind === 'absent' && (await this.#linkNew(temporary, name))) return;
       if (!isSame(seen, this.entry(name))) throw new ChangedMeanwhile(`${this.path}/${name}`);
-      await rename(this.#at(temporary), this.#at(name));
+      await rename(this.at(temporary), this.at(name));
     } finally {
-      await unlink(this.#at(temporary)).catch(() => {});
+      await unlink(this.at(temporary)).catch(() => {});
       await this.#sync();
     }
   }
@@ -192,7 +191,7 @@ export class Folder {
   /** Gives a file a second name that is not there; false where the file system has no second names. */
   async #linkNew(from: string, to: string): Promise<boolean> {
     try {
-      await link(this.#at(from), this.#at(to));
+      await link(this.at(from), this.at(to));
       return true;
     } catch (error) {
       const code = systemCode(error);
@@ -204,13 +203,13 @@ export class Folder {
 
   /** Makes a file that was not there; throws EEXIST where it was. */
   async create(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
-    const handle = await open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    const handle = await open(this.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     try {
       await handle.writeFile(bytes);
       await give(handle, belonging);
       await handle.sync();
     } catch (error) {
-      await unlink(this.#at(name)).catch(() => {});
+      await unlink(this.at(name)).catch(() => {});
       throw error;
     } finally {
       await handle.close();
@@ -220,9 +219,9 @@ export class Folder {
   /** Renames `from` to `to` at once, taking it away where that fails. */
   async replace(from: string, to: string): Promise<void> {
     try {
-      await rename(this.#at(from), this.#at(to));
+      await rename(this.at(from), this.at(to));
     } catch (error) {
-      await unlink(this.#at(from)).catch(() => {});
+      await unlink(this.at(from)).catch(() => {});
       throw error;
     }
     await this.#sync();
@@ -230,20 +229,20 @@ export class Folder {
 
   /** Moves a file of this folder over one of another, at once. */
   async move(from: string, target: Folder, to: string): Promise<void> {
-    await rename(this.#at(from), target.#at(to));
+    await rename(this.at(from), target.at(to));
     await this.#sync();
     await target.#sync();
   }
 
   async remove(name: string): Promise<void> {
-    await unlink(this.#at(name));
+    await unlink(this.at(name));
     await this.#sync();
   }
 
   /** Removes a directory if it is empty. */
   async removeEmpty(name: string): Promise<void> {
     try {
-      await rmdir(this.#at(name));
+      await rmdir(this.at(name));
     } catch (error) {
       const code = systemCode(error);
       if (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOENT') throw error;
@@ -256,6 +255,21 @@ export class Folder {
 
   async close(): Promise<void> {
     await this.#handle.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** The path without links; null where nothing is there. Rejects where its disk does not answer. */
+export async function physicalPath(path: string): Promise<string | null> {
+  try {
+    beforeFollow(path);
+    return await realpath(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
   }
 }
 

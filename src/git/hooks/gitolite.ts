@@ -6,8 +6,9 @@
  * program, and nobody else's than that user's.
  */
 
-import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
+import { access, constants, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type SystemAccount, systemAccounts } from '../../accounts.ts';
 import { runProgram } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, saysHangs } from '../../layout/index.ts';
@@ -31,16 +32,9 @@ export interface Gitolite {
 }
 
 /** Sources of the host's users and of the user who runs this; the system's unless given. */
-export interface UserLookup {
+interface UserLookup {
   readonly passwd?: string;
   readonly uid?: number;
-}
-
-interface User {
-  readonly name: string;
-  readonly uid: number;
-  readonly gid: number;
-  readonly home: string;
 }
 
 /**
@@ -49,7 +43,7 @@ interface User {
  * with `conflict` where it does not answer.
  */
 export async function findGitolite(where: string, lookup: UserLookup = {}): Promise<Gitolite> {
-  const users = await usersOf(lookup.passwd ?? '/etc/passwd');
+  const users = systemAccounts(lookup.passwd).users.filter(({ home }) => home.startsWith('/'));
   const user = where === 'auto' ? await onlyUser(users) : await userAt(where, users);
   const uid = lookup.uid ?? process.getuid?.() ?? 0;
   if (uid !== 0 && uid !== user.uid) {
@@ -71,18 +65,10 @@ export async function findGitolite(where: string, lookup: UserLookup = {}): Prom
   };
 }
 
-async function usersOf(passwd: string): Promise<readonly User[]> {
-  const lines = (await readFile(passwd, 'utf8')).split('\n');
-  return lines.flatMap(line => {
-    const [name = '', , uid, gid, , home = ''] = line.split(':');
-    return home.startsWith('/') ? [{ name, uid: Number(uid), gid: Number(gid), home }] : [];
-  });
-}
-
 const rcFile = '.gitolite.rc';
 
-async function onlyUser(users: readonly User[]): Promise<User> {
-  const found: User[] = [];
+async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount> {
+  const found: SystemAccount[] = [];
   for (const user of users) {
     if (await isThere(join(user.home, rcFile))) found.push({ ...user, home: await physical(user.home) });
   }
@@ -125,7 +111,7 @@ async function physical(path: string): Promise<string> {
 }
 
 /** gitolite runs as the owner of its configuration. */
-async function userAt(where: string, users: readonly User[]): Promise<User> {
+async function userAt(where: string, users: readonly SystemAccount[]): Promise<SystemAccount> {
   try {
     const home = await physical(where);
     const file = join(home, rcFile);
@@ -151,7 +137,10 @@ async function userAt(where: string, users: readonly User[]): Promise<User> {
 const timeoutMs = 600_000;
 
 /** Runs the user's gitolite; rejects with `conflict` where it fails. */
-async function gitoliteOf(user: User, uid: number): Promise<(args: readonly string[]) => Promise<string>> {
+async function gitoliteOf(
+  user: SystemAccount,
+  uid: number,
+): Promise<(args: readonly string[]) => Promise<string>> {
   const program = await programOf(user);
   const env = { HOME: user.home, USER: user.name, LOGNAME: user.name, LC_ALL: 'C' };
   const identity = uid === 0 ? { user: { uid: user.uid, gid: user.gid } } : {};
@@ -171,7 +160,7 @@ async function gitoliteOf(user: User, uid: number): Promise<(args: readonly stri
 }
 
 /** Finds gitolite's program in the folders of its documentation and of packages. */
-async function programOf({ name, home }: User): Promise<string> {
+async function programOf({ name, home }: SystemAccount): Promise<string> {
   const folders = [`${home}/bin`, ...(process.env.PATH ?? '').split(':'), '/usr/local/bin', '/usr/bin'];
   for (const folder of folders.filter(each => each.startsWith('/'))) {
     const program = join(folder, 'gitolite');

@@ -4,16 +4,15 @@
  */
 
 import { lstat } from 'node:fs/promises';
-import { systemCode } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
+import { isGone } from '../worker/files.ts';
 import { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { folderFile, hookNames } from './hook.ts';
-import { statesIn } from './inspect.ts';
+import { runFolder, statesIn } from './inspect.ts';
 import { installInto, type WantedSettings } from './install.ts';
 import { hookConfPath } from './old-settings.ts';
 import { reasonOf } from './reason.ts';
-import { runFolder } from './run-folder.ts';
 
 /** The outcome of looking after a repository. */
 export interface Guarded {
@@ -48,7 +47,7 @@ export async function hooksSignature(repository: string): Promise<string | null>
       // Only that there is a HEAD counts.
       parts.push(file === 'HEAD' ? '+' : `${ino} ${ctimeMs}`);
     } catch (error) {
-      if (!isAbsent(error)) throw error;
+      if (!isGone(error)) throw error;
       parts.push('-');
     }
   }
@@ -73,14 +72,10 @@ export class Guard {
   async guard(path: string, isForge: boolean): Promise<Guarded> {
     const nothing = { put: false, isForge: false, why: null };
     try {
-      const repository = await Folder.open(path);
-      try {
-        return await this.#guardIn(repository, path, isForge);
-      } finally {
-        await repository.close();
-      }
+      await using repository = await Folder.open(path);
+      return await this.#guardIn(repository, path, isForge);
     } catch (error) {
-      if (isAbsent(error)) return { is: 'not-yet', ...nothing };
+      if (isGone(error)) return { is: 'not-yet', ...nothing };
       return { is: 'fault', ...nothing, why: reasonOf(error) };
     }
   }
@@ -111,22 +106,13 @@ export class Guard {
 
 /** The files of both hooks where git runs this version's; null where it does not. */
 async function filesOfGuarded(repository: Folder): Promise<readonly string[] | null> {
-  const hooks = await runFolder(repository);
+  await using hooks = await runFolder(repository);
   if (hooks === null) return null;
-  try {
-    const states = Object.values(await statesIn(hooks));
-    if (states.some(({ state }) => state !== 'ours')) return null;
-    return states.flatMap(({ file }) => file ?? []);
-  } finally {
-    await hooks.close();
-  }
+  const states = Object.values(await statesIn(hooks));
+  if (states.some(({ state }) => state !== 'ours')) return null;
+  return states.flatMap(({ file }) => file ?? []);
 }
 
 function isAnyInFolder(files: readonly string[]): boolean {
   return files.some(file => file.endsWith(`/${folderFile}`));
-}
-
-function isAbsent(error: unknown): boolean {
-  const code = systemCode(error);
-  return code === 'ENOENT' || code === 'ENOTDIR';
 }

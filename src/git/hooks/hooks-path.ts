@@ -1,8 +1,8 @@
 /** core.hooksPath: where it is set, git runs the hooks of that directory and not the repository's. */
 
 import { statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { type SystemAccount, systemAccounts } from '../../accounts.ts';
 import { type ProgramOptions, readBounded } from '../../bounded/index.ts';
 import { beforeFollow, encodePath, saysHangs } from '../../layout/index.ts';
 import { asOwner, type ConfigFacts, git } from './config.ts';
@@ -44,7 +44,7 @@ export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
       facts.hooksPath === null ? null : { path: facts.hooksPath, from: `${repository.path}/config` };
     const found = own ?? (await owners) ?? (await ofSystem);
     if (found === null) return null;
-    const directory = await directoryOf(found.path, repository, passwd);
+    const directory = directoryOf(found.path, repository, passwd);
     if (directory === join(repository.path, 'hooks')) return null;
     const ours = hookNames.every(name => isCurrentAt(name, join(directory, name)));
     return { ...found, directory, ours };
@@ -52,9 +52,9 @@ export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
 }
 
 /** Relative to the repository, in which git runs hooks; `~/` is the owner's home. */
-async function directoryOf(path: string, repository: Folder, passwd: string): Promise<string> {
+function directoryOf(path: string, repository: Folder, passwd: string): string {
   if (!path.startsWith('~/')) return resolve(repository.path, path);
-  const home = (await accountOf(repository.stats.uid, passwd))?.home ?? '/';
+  const home = accountOf(repository.stats.uid, passwd)?.home ?? '/';
   return resolve(home, path.slice(2));
 }
 
@@ -67,20 +67,14 @@ function isCurrentAt(name: HookName, path: string): boolean {
   }
 }
 
-/** Finds the account of a number in a file as passwd(5); null where it has none. */
-async function accountOf(
-  uid: number,
-  passwd: string,
-): Promise<{ readonly gid: number; readonly home: string } | null> {
-  const lines = await readFile(passwd, 'utf8').catch(() => '');
-  const fields = lines.split('\n').map(line => line.split(':'));
-  const [, , , gid, , home] = fields.find(([, , id]) => id === String(uid)) ?? [];
-  return home ? { gid: Number(gid), home } : null;
+/** Finds the account of a number in a file as passwd(5), if it has a home. */
+function accountOf(uid: number, passwd: string): SystemAccount | undefined {
+  return systemAccounts(passwd).users.find(user => user.uid === uid && user.home !== '');
 }
 
 async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
-  const account = await accountOf(uid, passwd);
-  if (account === null) return null;
+  const account = accountOf(uid, passwd);
+  if (account === undefined) return null;
   const { gid, home } = account;
   for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
     if (isNoFile(file)) continue;

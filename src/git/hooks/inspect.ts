@@ -108,6 +108,14 @@ export function isGogs(hooks: Folder): boolean {
   return isOfGogs('pre-receive', hooks.entry('pre-receive'));
 }
 
+/** The directory of a repository whose hooks are ours to look after: Gogs runs `custom_hooks`. Null: not there. */
+export async function runFolder(repository: Folder): Promise<Folder | null> {
+  const hooks = await repository.directory('hooks');
+  if (hooks === null || !isGogs(hooks)) return hooks;
+  await hooks.close();
+  return repository.directory(customFolder);
+}
+
 function mustBeFile(entry: BoundedFile, path: string): void {
   if (entry.kind === 'file' || entry.kind === 'absent') return;
   const what =

@@ -101,24 +101,15 @@ interface Terms {
 }
 
 async function installOnce(repository: Folder, terms: Terms): Promise<InstalledHooks> {
-  const hooks = await folderIn(repository, 'hooks');
-  try {
-    if (!isGogs(hooks)) return (await linkedIn(hooks)) ?? (await installIn(hooks, terms));
-  } finally {
-    await hooks.close();
-  }
-  const custom = await folderIn(repository, customFolder);
-  try {
-    return await installIn(custom, terms);
-  } finally {
-    await custom.close();
-  }
+  await using hooks = await folderIn(repository, 'hooks');
+  if (!isGogs(hooks)) return (await linkedIn(hooks)) ?? (await installIn(hooks, terms));
+  await using custom = await folderIn(repository, customFolder);
+  return await installIn(custom, terms);
 }
 
-async function folderIn(repository: Folder, name: string): Promise<Folder> {
-  const { uid, gid } = repository.stats;
-  const mode = repository.stats.mode & 0o7777;
-  return (await repository.directory(name)) ?? (await repository.makeDirectory(name, { mode, uid, gid }));
+function folderIn(repository: Folder, name: string): Promise<Folder> {
+  const { mode, uid, gid } = repository.stats;
+  return repository.directoryOrMade(name, { mode: mode & 0o7777, uid, gid });
 }
 
 /** The hooks where links lead to this version's, as gitolite makes them; null where not both do. */
@@ -225,12 +216,8 @@ async function installInFolder(hooks: Folder, place: HookPlace, terms: Terms): P
   const file = `${below}/${name}.d/${folderFile}`;
   const content = contentFor(place, terms);
   if (isInPlace(content, inFolder)) return { did: 'unchanged', file, previous: null, skipped: false };
-  const folder = await hooksFolder(hooks, name);
-  try {
-    await folder.write(folderFile, content, ownedLike(hooks));
-  } finally {
-    await folder.close();
-  }
+  await using folder = await hooksFolder(hooks, name);
+  await folder.write(folderFile, content, ownedLike(hooks));
   return { did: isOurs(name, inFolder) ? 'updated' : 'installed', file, previous: null, skipped: false };
 }
 
@@ -243,18 +230,14 @@ async function keepPrevious(
   main: BoundedFile & { kind: 'file' },
 ): Promise<void> {
   const { uid, gid, mode } = main.stats;
-  const folder = await hooksFolder(hooks, place.name);
-  try {
-    await folder.write(previousFile, main.bytes, { uid, gid, mode: mode & 0o7777 });
-  } finally {
-    await folder.close();
-  }
+  await using folder = await hooksFolder(hooks, place.name);
+  await folder.write(previousFile, main.bytes, { uid, gid, mode: mode & 0o7777 });
 }
 
 /** The folder NAME.d, made where it is not there. */
-async function hooksFolder(hooks: Folder, name: HookName): Promise<Folder> {
-  const made = { ...ownedLike(hooks), mode: hooks.stats.mode & 0o7777 };
-  return (await hooks.directory(`${name}.d`)) ?? (await hooks.makeDirectory(`${name}.d`, made));
+function hooksFolder(hooks: Folder, name: HookName): Promise<Folder> {
+  const { mode, uid, gid } = hooks.stats;
+  return hooks.directoryOrMade(`${name}.d`, { mode: mode & 0o7777, uid, gid });
 }
 
 /** Lets users run the hook who may search the directory, and only its owner write it. */

@@ -24,14 +24,10 @@ export async function removeHooks(repositories: readonly string[]): Promise<read
   return inEach(repositories, async (repository, path): Promise<RemoveDone> => {
     const removed: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
     for (const folder of ['hooks', customFolder]) {
-      const hooks = await repository.directory(folder);
+      await using hooks = await repository.directory(folder);
       if (hooks === null) continue;
-      try {
-        const found = await removeFrom(hooks);
-        for (const name of hookNames) if (found[name] !== 'absent') removed[name] = found[name];
-      } finally {
-        await hooks.close();
-      }
+      const found = await removeFrom(hooks);
+      for (const name of hookNames) if (found[name] !== 'absent') removed[name] = found[name];
       if (folder === customFolder) await repository.removeEmpty(folder);
     }
     await removeOld(repository);
@@ -51,22 +47,19 @@ export async function removeFrom(hooks: Folder): Promise<Record<HookName, Remove
 }
 
 async function removeAt(hooks: Folder, name: HookName): Promise<RemovedHook> {
-  const { main, folder, inFolder, previous } = await inspectPlace(hooks, name);
-  try {
-    let removed: RemovedHook = 'absent';
-    if (folder !== null && isOurs(name, inFolder)) {
-      await folder.remove(folderFile);
-      removed = 'removed';
-    }
-    if (!isOurs(name, main)) return removed;
-    if (folder === null || previous.kind !== 'file') {
-      await hooks.remove(name);
-      return 'removed';
-    }
-    await folder.move(previousFile, hooks, name);
-    await hooks.removeEmpty(`${name}.d`);
-    return 'restored';
-  } finally {
-    await folder?.close();
+  const { main, inFolder, previous, ...place } = await inspectPlace(hooks, name);
+  await using folder = place.folder;
+  let removed: RemovedHook = 'absent';
+  if (folder !== null && isOurs(name, inFolder)) {
+    await folder.remove(folderFile);
+    removed = 'removed';
   }
+  if (!isOurs(name, main)) return removed;
+  if (folder === null || previous.kind !== 'file') {
+    await hooks.remove(name);
+    return 'removed';
+  }
+  await folder.move(previousFile, hooks, name);
+  await hooks.removeEmpty(`${name}.d`);
+  return 'restored';
 }

@@ -5,9 +5,8 @@ import { inEach, type RepositoryFault } from './each.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { type HookName, hookNames } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { absentHooks, type HookState, statesIn } from './inspect.ts';
+import { absentHooks, type HookState, runFolder, statesIn } from './inspect.ts';
 import { oldFiles } from './old-settings.ts';
-import { runFolder } from './run-folder.ts';
 
 interface ReadStatus {
   readonly repository: string;
@@ -37,20 +36,16 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
   return inEach(repositories, async (repository, path): Promise<ReadStatus> => {
     const facts = await readFacts(repository);
     const gitlab = gitlabEvidence(path, facts);
-    const hooks = await runFolder(repository);
+    await using hooks = await runFolder(repository);
     const files = await oldFiles(repository);
     const left = [...(facts.oldSettings ? ['softquota.* settings'] : []), ...files];
-    try {
-      return {
-        repository: path,
-        hooks: hooks === null ? absentHooks : await statesIn(hooks),
-        hooksPath: await findHooksPath(repository, facts),
-        signedPushes: facts.signedPushes,
-        gitlab: gitlab === null ? null : gitlabWords(gitlab),
-        leftovers: left.length === 0 ? null : left.join(', '),
-      };
-    } finally {
-      await hooks?.close();
-    }
+    return {
+      repository: path,
+      hooks: hooks === null ? absentHooks : await statesIn(hooks),
+      hooksPath: await findHooksPath(repository, facts),
+      signedPushes: facts.signedPushes,
+      gitlab: gitlab === null ? null : gitlabWords(gitlab),
+      leftovers: left.length === 0 ? null : left.join(', '),
+    };
   });
 }

@@ -4,15 +4,13 @@
  * runs.
  */
 
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isWithin } from '../../layout/index.ts';
-import { Folder } from './folder.ts';
+import { type Belonging, Folder, physicalPath } from './folder.ts';
 import { defaultSettings, filled, type HookSettings } from './head.ts';
 import { customFolder, folderFile, type HookName, hookNames, isOurs } from './hook.ts';
 import { isInPlace } from './inspect.ts';
 import type { InstallResult, WantedSettings } from './install.ts';
-import { physicalPath } from './physical.ts';
 import { reasonOf } from './reason.ts';
 
 export interface ForgeTemplate {
@@ -93,42 +91,33 @@ function advice(kind: Kind, template: string): Pick<ForgeTemplate, 'where' | 'li
 }
 
 async function write(root: string, kind: Kind, settings: HookSettings): Promise<void> {
-  const { uid, gid } = await stat(root);
+  await using top = await Folder.open(root);
+  const { uid, gid } = top.stats;
   const made = { mode: 0o755, uid, gid };
   // Gogs writes its own hooks there, and makes no repository where it is missing.
-  if (kind === 'gogs') await inMade(root, [...place, 'hooks'], made, async () => {});
+  if (kind === 'gogs') await inMade(top, [...place, 'hooks'], made, async () => {});
   for (const [name, folders, file] of filesOf(kind)) {
     const content = filled(name, settings);
-    await inMade(root, [...place, ...folders], made, async folder => {
+    await inMade(top, [...place, ...folders], made, async folder => {
       if (!isInPlace(content, folder.entry(file))) await folder.write(file, content, made);
     });
   }
   // Release 0.1 wrote softquota.* settings there, for each new repository.
-  await inMade(root, place, made, async folder => {
+  await inMade(top, place, made, async folder => {
     if (folder.entry('config').kind === 'file') await folder.remove('config');
   });
 }
 
-type Belonging = Parameters<Folder['makeDirectory']>[1];
-
-/** Does something in a directory below the root, which is made where it is missing. No part of it may be a link. */
+/** Does something in a directory below another, which is made where it is missing. No part of it may be a link. */
 async function inMade(
-  root: string,
-  names: readonly string[],
+  folder: Folder,
+  [name, ...below]: readonly string[],
   belonging: Belonging,
   act: (folder: Folder) => Promise<void>,
 ): Promise<void> {
-  let folder = await Folder.open(root);
-  try {
-    for (const name of names) {
-      const next = (await folder.directory(name)) ?? (await folder.makeDirectory(name, belonging));
-      await folder.close();
-      folder = next;
-    }
-    await act(folder);
-  } finally {
-    await folder.close();
-  }
+  if (name === undefined) return act(folder);
+  await using next = await folder.directoryOrMade(name, belonging);
+  await inMade(next, below, belonging, act);
 }
 
 /** The result for one root: the template that was taken out, or why not. */
@@ -145,9 +134,10 @@ export async function removeForgeTemplates(roots: readonly string[]): Promise<re
     if (path === null) continue;
     const template = join(path, ...place);
     try {
+      await using top = await Folder.open(path);
       let isThere = false;
       for (const [name, folders, file] of [...filesOf('gitea'), ...filesOf('gogs')])
-        if (await removeBelow(path, [...place, ...folders], name, file)) isThere = true;
+        if (await removeBelow(top, [...place, ...folders], name, file)) isThere = true;
       if (isThere) removed.push({ template, fault: null });
     } catch (error) {
       removed.push({ template, fault: reasonOf(error) });
@@ -158,24 +148,18 @@ export async function removeForgeTemplates(roots: readonly string[]): Promise<re
 
 /** Removes our file from a directory below another, and then what has become empty; false where it is not there. */
 async function removeBelow(
-  root: string,
-  names: readonly string[],
+  folder: Folder,
+  [name, ...below]: readonly string[],
   hook: HookName,
   file: string,
 ): Promise<boolean> {
-  const open = [await Folder.open(root)];
-  try {
-    for (const name of names) {
-      const next = await open.at(-1)?.directory(name);
-      if (next === null || next === undefined) return false;
-      open.push(next);
-    }
-    const folder = open.at(-1);
-    if (folder === undefined || !isOurs(hook, folder.entry(file))) return false;
+  if (name === undefined) {
+    if (!isOurs(hook, folder.entry(file))) return false;
     await folder.remove(file);
-    for (const [index, name] of [...names.entries()].reverse()) await open[index]?.removeEmpty(name);
     return true;
-  } finally {
-    for (const folder of open) await folder.close();
   }
+  await using next = await folder.directory(name);
+  if (next === null || !(await removeBelow(next, below, hook, file))) return false;
+  await folder.removeEmpty(name);
+  return true;
 }

@@ -58,8 +58,6 @@ export class KeepHooks {
   readonly #forgeRoots = new Set<string>();
   /** Places where a repository may be that the worker cannot look into, and why. */
   #unread: ReadonlyMap<string, string> = new Map();
-  #putBack = 0;
-  #lastPutBack: string | null = null;
   #ended: Promise<unknown> = Promise.resolve();
 
   constructor(options: KeepHooksOptions) {
@@ -105,7 +103,6 @@ export class KeepHooks {
     return {
       repositories: this.#known.size,
       unguarded: { count: unguarded.length, first },
-      put_back: { count: this.#putBack, last: this.#lastPutBack },
     };
   }
 
@@ -161,7 +158,7 @@ export class KeepHooks {
   async #lookAfter(path: string): Promise<boolean> {
     const known = this.#known.get(path);
     if (known === undefined) return false;
-    const { guard, log, changed } = this.#options;
+    const { guard, log } = this.#options;
     let signature: string | null = null;
     let fault: string | null = null;
     try {
@@ -178,12 +175,9 @@ export class KeepHooks {
     const found = await guard.guard(path, this.#isInForge(path));
     if (found.isForge) this.#rememberForge(path);
     const isGuarded = found.is === 'guarded';
-    if (found.put && known.isGuarded) {
-      this.#putBack += 1;
-      this.#lastPutBack = path;
+    if (found.put && known.isGuarded)
       log.warn({ path }, 'the hooks were taken out or replaced; they are back');
-      changed();
-    } else if (found.put) log.info({ path }, 'the hooks are put in');
+    else if (found.put) log.info({ path }, 'the hooks are put in');
     for (const file of found.skipped ?? [])
       log.warn({ path, file }, 'a hook that was there is not executable, so it does not run');
     // A repository that is not guarded is tried again each time; one that changed meanwhile, also by this,

@@ -37,7 +37,7 @@ export type RequestDocument = Readonly<z.infer<typeof request>>;
 /** By the request's id. */
 export const requestKind: Kind<RequestDocument> = {
   name: 'request',
-  durability: 'account',
+  durability: 'versioned',
   schema: request,
   describe: (id, { owner, bytes, state }) => ({ name: id, ownerId: owner, content: { bytes, state } }),
   ownerOf: ({ owner }) => owner,

@@ -1,10 +1,8 @@
 /** Address of a Redis, and a client of ioredis that looks for it for ever. */
 
 import { isIP } from 'node:net';
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
-
-export type RedisClient = Redis | Cluster;
 
 interface ServerAddress {
   readonly host: string;
@@ -13,7 +11,7 @@ interface ServerAddress {
 
 export interface RedisAddress {
   /** `sentinel`: the places are those of the Sentinels, which know where the master is. */
-  readonly kind: 'single' | 'sentinel' | 'cluster';
+  readonly kind: 'single' | 'sentinel';
   readonly places: readonly ServerAddress[];
   readonly tls: boolean;
   /** The name of the set that a Sentinel watches; else empty. */
@@ -26,7 +24,7 @@ export interface RedisAddress {
 }
 
 const form =
-  /^(?<scheme>rediss?|redis\+sentinel|redis\+cluster):\/\/(?:(?<user>[^\s:@/?#]*)(?::(?<password>[^\s@/?#]*))?@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
+  /^(?<scheme>rediss?|redis\+sentinel):\/\/(?:(?<user>[^\s:@/?#]*)(?::(?<password>[^\s@/?#]*))?@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
 
 /** `[store] HOST`; throws `configuration` where it is no address. */
 export function redisAddressOf(text: string): RedisAddress {
@@ -50,7 +48,6 @@ const kinds: Readonly<Record<string, RedisAddress['kind']>> = {
   redis: 'single',
   rediss: 'single',
   'redis+sentinel': 'sentinel',
-  'redis+cluster': 'cluster',
 };
 
 function placeOf(text: string, usualPort: number): ServerAddress {
@@ -73,8 +70,7 @@ function noAddress(): SoftquotaError {
   return new SoftquotaError(
     'configuration',
     'the address of the store cannot be understood. Write redis://HOST:PORT/DATABASE, rediss:// for TLS, ' +
-      'redis+sentinel://H1:P,H2:P/MASTER/0 or redis+cluster://H1:P,H2:P, each with USER:PASSWORD@, ' +
-      'percent-encoded, before the host where needed',
+      'or redis+sentinel://H1:P,H2:P/MASTER/0, each with USER:PASSWORD@, percent-encoded, before the host where needed',
   );
 }
 
@@ -88,8 +84,6 @@ export function addressName({ kind, places, master }: RedisAddress): string {
       return `Redis at ${where}`;
     case 'sentinel':
       return `Redis ${master} of the Sentinels at ${where}`;
-    case 'cluster':
-      return `the Redis Cluster at ${where}`;
   }
 }
 
@@ -119,7 +113,7 @@ const bounds = {
 } satisfies RedisOptions;
 
 /** Connects at once, and after each loss again. */
-export function clientFor(address: RedisAddress): RedisClient {
+export function clientFor(address: RedisAddress): Redis {
   const { kind, places, tls, master, database, user, password } = address;
   const [first = { host: 'localhost', port: 6379 }] = places;
   const credentials = {
@@ -148,14 +142,6 @@ export function clientFor(address: RedisAddress): RedisClient {
         user,
         password,
       );
-    case 'cluster':
-      return new Cluster([...places], {
-        redisOptions: { ...bounds, ...credentials },
-        enableOfflineQueue: false,
-        clusterRetryStrategy: pause,
-        slotsRefreshTimeout: 1000,
-        slotsRefreshInterval: 10_000,
-      } satisfies ClusterOptions);
   }
 }
 

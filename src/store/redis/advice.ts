@@ -4,7 +4,6 @@ import type { Redis } from 'ioredis';
 import type { ServerAdvice } from '../shared.ts';
 import type { RedisAddress } from './address.ts';
 import { pairs } from './commands.ts';
-import { mastersOf } from './connection.ts';
 import type { RedisContext } from './context.ts';
 import { replyCode } from './faults.ts';
 
@@ -16,11 +15,8 @@ export async function readAdvice(
   { address, connection, waitReplicas }: RedisContext,
   lacksPolicy: boolean,
 ): Promise<readonly ServerAdvice[]> {
-  const servers = await connection.run(client => Promise.all(mastersOf(client).map(look)));
-  const advice = servers.flatMap(server => [
-    ...(lacksPolicy ? dropped(server) : []),
-    ...adviceFor(server, waitReplicas),
-  ]);
+  const server = await connection.run(look);
+  const advice = [...(lacksPolicy ? dropped(server) : []), ...adviceFor(server, waitReplicas)];
   if (isOpen(address)) {
     advice.push({
       code: 'no_password',

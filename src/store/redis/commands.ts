@@ -1,6 +1,6 @@
 /** Asking Redis: scripts, and many questions at a time. */
 
-import type { RedisClient } from './address.ts';
+import type { Redis } from 'ioredis';
 import type { RedisContext } from './context.ts';
 import { damaged, replyCode, strangeSchema } from './faults.ts';
 import type { Script } from './lua.ts';
@@ -36,14 +36,11 @@ export interface ScriptReply {
 
 /** The reply, where nothing of another's lies in the way; else rejects with `store_refused`. */
 export function runScript({ connection }: RedisContext, ...call: ScriptCall): Promise<ScriptReply> {
-  return connection.run(async client => sound(connection.where, await sendScript(client, ...call)));
+  return connection.run(async client => throwIfFault(connection.where, await sendScript(client, ...call)));
 }
 
 /** Sends the script itself only to a server that does not know it yet. */
-export async function sendScript(
-  client: RedisClient,
-  ...[script, keys, args]: ScriptCall
-): Promise<ScriptReply> {
+export async function sendScript(client: Redis, ...[script, keys, args]: ScriptCall): Promise<ScriptReply> {
   const rest = [String(keys.length), ...keys, ...args];
   try {
     return replyIn(await client.call('evalsha', [script.sha, ...rest]));
@@ -59,7 +56,7 @@ export function replyIn(reply: unknown): ScriptReply {
 }
 
 /** The reply, where nothing of another's lies in the way; else throws `store_refused`. */
-export function sound(where: string, reply: ScriptReply): ScriptReply {
+export function throwIfFault(where: string, reply: ScriptReply): ScriptReply {
   const what = String(reply.with[0]);
   switch (reply.is) {
     case 'wrongtype':
@@ -77,7 +74,7 @@ const window = 100;
 export async function mapConcurrent<T, Answer>(
   { connection }: RedisContext,
   list: readonly T[],
-  ask: (client: RedisClient, one: T) => Promise<Answer>,
+  ask: (client: Redis, one: T) => Promise<Answer>,
 ): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   for (const some of parts(list, window)) {

@@ -6,10 +6,10 @@
  * whatever hangs there would hold up all that comes later.
  */
 
-import { Cluster } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { addressName, clientFor, type RedisAddress, type RedisClient } from './address.ts';
+import { addressName, clientFor, type RedisAddress } from './address.ts';
 import { away, failureOf, withoutSecret } from './faults.ts';
 
 const patienceMs = 1500;
@@ -23,9 +23,9 @@ interface ConnectionSettings {
    * Asked on every new connection, before anything else; throws `store_refused` where nothing must be
    * touched.
    */
-  readonly examine?: (client: RedisClient) => Promise<void>;
+  readonly examine?: (client: Redis) => Promise<void>;
   /** Told whenever it can be used again. */
-  readonly ready?: (client: RedisClient) => void;
+  readonly ready?: (client: Redis) => void;
 }
 
 /** Opens, for all who wait at it: with true to go on, with false because it takes too long. */
@@ -33,7 +33,7 @@ type Gate = PromiseWithResolvers<boolean>;
 
 export class Connection {
   readonly where: string;
-  readonly #client: RedisClient;
+  readonly #client: Redis;
   readonly #settings: ConnectionSettings;
   #state: 'connecting' | 'usable' | 'away' | 'closed' = 'away';
   #gate: Gate = Promise.withResolvers<boolean>();
@@ -50,14 +50,11 @@ export class Connection {
     this.#settings = settings;
     this.where = addressName(settings.address);
     this.#client = clientFor(settings.address);
-    const failed = (error: unknown) => {
-      this.#fault =
-        error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error;
+    this.#client.on('error', (error: unknown) => {
+      this.#fault = error;
       // A client that is not let in need not wait.
       if (this.#state === 'connecting' && this.#away().code === 'store_refused') this.#begin('away');
-    };
-    this.#client.on('error', failed);
-    this.#client.on('node error', failed);
+    });
     this.#client.on('connect', () => this.#greeted());
     this.#client.on('ready', () => {
       clearTimeout(this.#greeting);
@@ -82,7 +79,7 @@ export class Connection {
    * Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the
    * network's. A long answer may be given more time; that Redis answers at all has to be known then.
    */
-  async run<T>(act: (client: RedisClient) => Promise<T>, answerMs: number = patienceMs): Promise<T> {
+  async run<T>(act: (client: Redis) => Promise<T>, answerMs: number = patienceMs): Promise<T> {
     if (!(await this.#gate.promise)) throw this.#away();
     if (this.#refusal !== null) await this.#examine();
     try {
@@ -203,9 +200,4 @@ export class Connection {
     }
     return failureOf(this.where, withoutSecret(error, this.#settings.address.password));
   }
-}
-
-/** The servers that take writes. */
-export function mastersOf(client: RedisClient): readonly Exclude<RedisClient, Cluster>[] {
-  return client instanceof Cluster ? client.nodes('master') : [client];
 }

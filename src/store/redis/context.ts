@@ -8,7 +8,7 @@ import { examineServer } from './examine.ts';
 import { type Keys, redisKeys } from './keys.ts';
 
 export interface RedisSettings {
-  /** `redis://`, `rediss://`, `redis+sentinel://H1:P,H2:P/MASTER/0` or `redis+cluster://H1:P,H2:P`. */
+  /** `redis://`, `rediss://` or `redis+sentinel://H1:P,H2:P/MASTER/0`. */
   readonly address: string;
   /** The beginning of every key and channel: letters, digits, `_` and `-`. */
   readonly prefix: string;

@@ -2,7 +2,7 @@
 
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
 import type { RedisContext } from './context.ts';
-import { eventIn, labels, levelIn, timeOf, understood } from './values.ts';
+import { eventIn, labels, levelIn, parseStored, timeOf } from './values.ts';
 
 /** Read at a time, where only some of what is read is wanted. */
 const pageSize = 200;
@@ -46,7 +46,7 @@ async function along(
       const value = values[at];
       // It may have gone between the two questions.
       if (!value) continue;
-      const event = understood(connection.where, events, id, () => eventIn(id, value));
+      const event = parseStored(connection.where, events, id, () => eventIn(id, value));
       if (kind === undefined || event.kind === kind) found.push(event);
       if (found.length === limit) return found;
     }
@@ -65,6 +65,6 @@ export async function readLevels({
 }: RedisContext): Promise<readonly LevelRecord[]> {
   const hash = await connection.run(client => client.hgetallBuffer(levels));
   return Object.entries(hash).map(([name, value]) =>
-    understood(connection.where, levels, name, () => levelIn(name, value)),
+    parseStored(connection.where, levels, name, () => levelIn(name, value)),
   );
 }

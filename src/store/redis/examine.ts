@@ -3,12 +3,13 @@
  * schema.
  */
 
-import { addressName, type RedisAddress, type RedisClient } from './address.ts';
+import type { Redis } from 'ioredis';
+import { addressName, type RedisAddress } from './address.ts';
 import { damaged, strangeSchema } from './faults.ts';
 import type { Keys } from './keys.ts';
 import { pipeline } from './pipeline.ts';
 
-export function examineServer(keys: Keys, address: RedisAddress): (client: RedisClient) => Promise<void> {
+export function examineServer(keys: Keys, address: RedisAddress): (client: Redis) => Promise<void> {
   const where = addressName(address);
   const expected: readonly (readonly [string, string])[] = [
     [keys.policy, 'hash'],

@@ -98,6 +98,8 @@ function keyOf(error: unknown): string {
   return String((isOfKey ? command?.args?.[0] : undefined) ?? 'that was asked for');
 }
 
+const inCluster = 'it is a server of a Redis Cluster; softquota needs a single Redis, or Sentinels';
+
 const reasons: Readonly<Record<string, string>> = {
   OOM: 'its memory is full (maxmemory)',
   MISCONF: 'it cannot write its data to the disk, and so takes no more',
@@ -105,5 +107,6 @@ const reasons: Readonly<Record<string, string>> = {
   LOADING: 'it is still loading its data',
   BUSY: 'it is busy with a script',
   NOREPLICAS: 'it has fewer replicas than its configuration asks for',
-  CLUSTERDOWN: 'the cluster is down',
+  CLUSTERDOWN: inCluster,
+  MOVED: inCluster,
 };

@@ -3,7 +3,7 @@
  * miss a change reads the log too.
  */
 
-import type { RedisClient } from './address.ts';
+import type { Redis } from 'ioredis';
 import { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
 
@@ -51,7 +51,7 @@ export class Follower {
   }
 
   #connect(): Connection {
-    const heard = new WeakSet<RedisClient>();
+    const heard = new WeakSet<Redis>();
     const connection = new Connection({
       address: this.#context.address,
       ready: client => {

@@ -10,7 +10,7 @@ import * as scripts from './host-scripts.ts';
 import { fieldName } from './keys.ts';
 import { pipeline } from './pipeline.ts';
 import { dropHost } from './shares.ts';
-import { understood, unnamed } from './values.ts';
+import { decodeFieldName, parseStored } from './values.ts';
 
 /** `since` is the number of the life, which it was given as it began. */
 export async function claimHost(
@@ -77,8 +77,8 @@ const record = z.strictObject({ seenAt: z.number().int(), version: z.string() })
 export async function readHosts({ connection, keys }: RedisContext): Promise<readonly HostRecord[]> {
   const hash = await connection.run(client => client.hgetall(keys.hosts));
   const hosts = Object.entries(hash).map(([name, value]) =>
-    understood(connection.where, keys.hosts, name, () => ({
-      host: unnamed(name),
+    parseStored(connection.where, keys.hosts, name, () => ({
+      host: decodeFieldName(name),
       ...record.parse(JSON.parse(value)),
     })),
   );

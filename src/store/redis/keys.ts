@@ -1,8 +1,7 @@
 /**
  * The names of all that softquota keeps in Redis.
  *
- *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes; for the last change of
- *                                    each line LINE_version and LINE_mark
+ *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes
  *     {PREFIX}:documents     hash    KIND/KEY -> text
  *     {PREFIX}:volatile      hash    KIND/KEY -> text, for documents without a version; "." -> 1 once there
  *                                    were any
@@ -22,10 +21,9 @@
  *     {PREFIX}:news          channel the number of each change
  *     {PREFIX}:said          channel what hosts say to one another, which nobody keeps
  *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
- *     PREFIX:mark:{NUMBER}   hash    HOST -> its mark, in a Cluster: see marks.ts
  *
  * Anything in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
- * neither spaces nor braces, and the hash tags are what they seem: all but shares and marks lie in one slot.
+ * neither spaces nor braces.
  *
  * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy`,
  * `{PREFIX}:documents` and `{PREFIX}:volatile`, and reads and writes all else but `{PREFIX}:staged:*`.
@@ -33,14 +31,12 @@
  *
  * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN,
  * HLEN, HEXISTS, HSET, HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE,
- * XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST, PUBLISH, SUBSCRIBE; in a Cluster also CLUSTER SLOTS, CLUSTER
- * INFO and ASKING. Changes of policy also need UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and
- * CLIENT SETNAME are of use, and not needed. The channel is `{PREFIX}:news`; without a right to it,
+ * XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST, PUBLISH, SUBSCRIBE. Changes of policy also need
+ * UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is `{PREFIX}:news`; without a right to it,
  * changes are noticed by asking only. Without one to `{PREFIX}:said`, what is pushed to a file system that
  * another host walks is measured at that one's next sweep.
  */
 
-import { Command } from 'ioredis';
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
 
 export type Keys = Readonly<ReturnType<typeof redisKeys>>;
@@ -68,13 +64,7 @@ export function redisKeys(prefix: string) {
     /** `spare` is never there. */
     staged: (id: string, what: 'documents' | 'owners' | 'spare') => `${common}:staged:${id}:${what}`,
     share: (ownerKey: string) => `${prefix}:share:{${fieldName(ownerKey)}}`,
-    mark: (tag: string) => `${prefix}:mark:{${tag}}`,
   };
-}
-
-/** The slot of a Cluster in which a key lies, by ioredis's own reckoning. */
-export function slotOf(key: string): number {
-  return new Command('get', [key]).getSlot();
 }
 
 /** Characters that stand for themselves in a name. */

@@ -1,13 +1,13 @@
 /** The log of changes: numbered entries, each of which names the one before. */
 
 import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
-import { type Change, lines } from '../shared.ts';
+import type { Change } from '../shared.ts';
 import { pairs } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { strangeSchema } from './faults.ts';
 import { fieldName } from './keys.ts';
 import { pipeline } from './pipeline.ts';
-import { namesIn, numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
+import { decodeFieldName, namesIn, numberIn, ownerIn, parseStored, toldIn } from './values.ts';
 
 /** Longer changes are not told in the log, which thus stays small; the policy is read instead. */
 const longestChange = 16_384;
@@ -58,7 +58,7 @@ export async function changesAfter(
     );
     if (before !== '1' && schema !== '1' && exists === 1)
       throw strangeSchema(connection.where, policy, String(schema ?? ''));
-    return understood(connection.where, log, 'an entry', () => {
+    return parseStored(connection.where, log, 'an entry', () => {
       const entries = entriesIn(found);
       let last = number;
       for (const entry of entries) {
@@ -81,10 +81,10 @@ export async function markOf(
 ): Promise<string | null> {
   for (let end = '+'; ; ) {
     const page = await connection.run(client => client.xrevrange(log, end, '-', 'COUNT', pageSize));
-    const entries = understood(connection.where, log, 'an entry', () => entriesIn(page));
+    const entries = parseStored(connection.where, log, 'an entry', () => entriesIn(page));
     for (const { fields } of entries) {
       if (fields.is !== 'policy' || fields.generation !== fieldName(generation)) continue;
-      if (fields.version === String(version)) return unnamed(fields.mark ?? '');
+      if (fields.version === String(version)) return decodeFieldName(fields.mark ?? '');
     }
     const oldest = entries.at(-1);
     if (oldest === undefined || entries.length < pageSize) return null;
@@ -99,8 +99,11 @@ function changeIn({ number, fields }: Entry): Change {
       return {
         number,
         is,
-        position: { generation: unnamed(generation), version: numberIn(version), mark: unnamed(mark) },
-        lines: lines.filter(line => fields.lines?.split(' ').includes(line) ?? true),
+        position: {
+          generation: decodeFieldName(generation),
+          version: numberIn(version),
+          mark: decodeFieldName(mark),
+        },
         change: change === '' ? null : toldIn(change),
       };
     case 'volatile':
@@ -108,7 +111,7 @@ function changeIn({ number, fields }: Entry): Change {
     case 'owners':
       return { number, is, owners: owners.split('\n').map(ownerLine) };
     case 'shares':
-      return { number, is, ownerKeys: owners.split(' ').map(unnamed) };
+      return { number, is, ownerKeys: owners.split(' ').map(decodeFieldName) };
   }
   throw new TypeError(`no kind of change: ${is}`);
 }

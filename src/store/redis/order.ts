@@ -12,8 +12,8 @@
  * need no number: each is made upon the one before, or not at all.
  */
 
-import type { RedisClient } from './address.ts';
-import { mapConcurrent, runScript, type ScriptReply, sound } from './commands.ts';
+import type { Redis } from 'ioredis';
+import { mapConcurrent, runScript, type ScriptReply, throwIfFault } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { away } from './faults.ts';
 import * as scripts from './share-scripts.ts';
@@ -30,10 +30,10 @@ const mostTries = 20;
 /**
  * Says each of them, and again what others came before; one reply each, in their order, none of them `stale`.
  */
-export async function saidInOrder<T>(
+export async function sendNumbered<T>(
   context: RedisContext,
   list: readonly T[],
-  say: (client: RedisClient, one: T, number: number) => Promise<ScriptReply>,
+  say: (client: Redis, one: T, number: number) => Promise<ScriptReply>,
 ): Promise<readonly ScriptReply[]> {
   const { where } = context.connection;
   const replies = new Map<T, ScriptReply>();
@@ -43,7 +43,7 @@ export async function saidInOrder<T>(
     if (left.length === 0) return list.flatMap(one => replies.get(one) ?? []);
     const number = await nextNumber(context, least);
     const given = await mapConcurrent(context, left, async (client, one) =>
-      sound(where, await say(client, one, number)),
+      throwIfFault(where, await say(client, one, number)),
     );
     for (const [at, one] of left.entries()) {
       const reply = given[at];

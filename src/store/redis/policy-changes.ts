@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { inSlices } from '../../slices.ts';
 import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
-import { type Basis, lines, type PolicyChange, type SharedPolicy, type VolatileChange } from '../shared.ts';
+import type { PolicyChange, SharedPolicy, VolatileChange } from '../shared.ts';
 import { pairs, parts, runScript, type ScriptReply, sendScript, type Word, words } from './commands.ts';
 import type { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
@@ -13,7 +13,7 @@ import { away } from './faults.ts';
 import { fieldName } from './keys.ts';
 import { tellable } from './log.ts';
 import type { Script } from './lua.ts';
-import { saidInOrder } from './order.ts';
+import { sendNumbered } from './order.ts';
 import * as scripts from './policy-scripts.ts';
 import { runReplicated } from './replicated.ts';
 import {
@@ -22,9 +22,9 @@ import {
   eventFields,
   ownerFields,
   ownerIn,
+  parseStored,
   sentAs,
   timeOf,
-  understood,
 } from './values.ts';
 
 /** Records of a policy that are sent at a time. */
@@ -66,12 +66,11 @@ function beginWords({ waitReplicas, keys }: RedisContext, next: Position) {
   return [String(waitReplicas), keys.news, ...positionWords(next)];
 }
 
-/** Takes the changed lines to the next position; `basis` is what the script compares with the store. */
+/** Takes the policy to the next position; `basis` is what the script compares with the store. */
 function changePolicy(
   context: RedisContext,
   script: Script,
   next: Position,
-  changed: readonly string[],
   basis: readonly Word[],
   changes: RecordChanges,
 ): Promise<ScriptReply> {
@@ -83,7 +82,6 @@ function changePolicy(
     [
       ...beginWords(context, next),
       tellable(changes),
-      changed.join(' '),
       ...basis,
       ...ownerWords(changes),
       ...documentWords(changes),
@@ -95,14 +93,14 @@ function changePolicy(
 export async function commit(
   context: RedisContext,
   change: PolicyChange,
-  { generation, heads, lines: changed }: Basis,
+  basis: Position,
   mark: string,
   server: string | null,
 ): Promise<Position | null> {
-  const known = lines.flatMap(line => [String(heads[line].version), fieldName(heads[line].mark)]);
   // The script takes the next version itself.
-  const next = { generation, version: 0, mark };
-  const reply = await changePolicy(context, scripts.commit, next, changed, [...known, server ?? ''], change);
+  const next = { generation: basis.generation, version: 0, mark };
+  const from = [...positionWords(basis), server ?? ''];
+  const reply = await changePolicy(context, scripts.commit, next, from, change);
   return reply.is === 'kept' ? { ...next, version: Number(reply.with[0]) } : null;
 }
 
@@ -128,7 +126,7 @@ export async function restore(
   if (next === undefined) throw new TypeError('no position to come to');
   const through = positions.slice(0, -1).flatMap(({ version, mark }) => [String(version), fieldName(mark)]);
   const from = [...positionWords(basis), ...words(through)];
-  const reply = await changePolicy(context, scripts.restore, next, lines, from, { ...change, events: [] });
+  const reply = await changePolicy(context, scripts.restore, next, from, { ...change, events: [] });
   return outcomeOf(reply);
 }
 
@@ -143,12 +141,12 @@ export async function writeRecords(context: RedisContext, changes: RecordChanges
   await pruneEvents(context, changes.goneEventsBefore);
   if (owners.length + goneOwners.length + documents.length + goneDocuments.length > 0) {
     const first = { generation: randomUUID(), version: 1, mark: randomUUID() };
-    await changePolicy(context, scripts.write, first, lines, [], changes);
+    await changePolicy(context, scripts.write, first, [], changes);
     return;
   }
   const records = recordWords(context, changes);
   const recordKeys = [keys.events, keys.places, keys.levels, keys.order];
-  await saidInOrder(context, [records], (client, _, order) =>
+  await sendNumbered(context, [records], (client, _, order) =>
     sendScript(client, scripts.record, recordKeys, [fieldName(writer ?? ''), String(order), ...records]),
   );
 }
@@ -219,11 +217,11 @@ export async function enroll(
   for (const some of parts(list, enrolledAtOnce)) {
     const fields = words(some.flatMap(ownerFields));
     const enrollKeys = [keys.owners, keys.log, keys.order];
-    const [reply] = await saidInOrder(context, [fields], (client, _, order) =>
+    const [reply] = await sendNumbered(context, [fields], (client, _, order) =>
       sendScript(client, scripts.enroll, enrollKeys, [keys.news, String(order), ...fields]),
     );
     for (const [name, value] of pairs((reply?.with ?? []).map(String))) {
-      there.push(understood(connection.where, keys.owners, name, () => ownerIn(name, value)));
+      there.push(parseStored(connection.where, keys.owners, name, () => ownerIn(name, value)));
     }
   }
   return there;

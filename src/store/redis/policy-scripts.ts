@@ -84,14 +84,16 @@ local wanted, there = tonumber(word()), replicas()
 if there and there < wanted then return {'few', there} end
 local news, generation, version, mark = word(), word(), word(), word()
 local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
-local function put_position(heads, ...)
-  redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
-    'policy_version', heads[1] or version, 'policy_mark', heads[2] or mark,
-    'account_version', heads[3] or version, 'account_mark', heads[4] or mark, ...)
+local function stands_at(generation, version, mark)
+  return stands[1] == generation and stands[2] == version and stands[3] == mark
 end
-local function append_change(version, mark, changed, change)
-  append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'lines', changed,
-    'change', change)
+local function put_position(...)
+  redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark, ...)
+  -- Release 0.1 counts by these where they are there.
+  redis.call('HDEL', policy, 'policy_version', 'policy_mark', 'account_version', 'account_mark')
+end
+local function append_change(version, mark, change)
+  append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'change', change)
 end`;
 
 /** KEYS: events, places, levels, policy, documents, owners, log, order. */
@@ -99,24 +101,17 @@ const policyKeys = `
 local policy, documents, owners, log, order = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 ${expectTypes('hash', 'zset', 'hash', 'hash', 'hash', 'hash', 'stream', 'hash')}
 ${begin}
-local change, changed = word(), word()
-local heads = redis.call('HMGET', policy, 'policy_version', 'policy_mark', 'account_version', 'account_mark')
-for field = 1, 4 do heads[field] = heads[field] or stands[2 + (field - 1) % 2] end`;
+local change = word()`;
 
 const policyChange = `
-for line = 0, 1 do
-  if string.find(changed, line == 0 and 'policy' or 'account') then
-    heads[line * 2 + 1], heads[line * 2 + 2] = version, mark
-  end
-end
-put_position(heads)
+put_position()
 drop(owners, gone_owners)
 drop(documents, words())
 put(owners, new_owners)
 put(documents, words())
 record()
 if gone_owners[1] <= gone_owners[2] then redis.call('HSET', order, 'departed', next_number(order, 0)) end
-append_change(version, mark, changed, change)
+append_change(version, mark, change)
 return {'kept', version}`;
 
 /** A change that goes on from where the policy stands, whatever that is. */
@@ -138,8 +133,8 @@ local gone_owners, new_owners = words(), words()`,
 export const server = script(serverLua, `return {'kept', server()}`);
 
 /**
- * A change that goes on from the heads of its lines, of owners that are who they are taken for, on the server
- * that is meant. It takes the version after the one that the store stands at.
+ * A change that goes on from where the policy stands, of owners that are who they are taken for, on the server
+ * that is meant.
  */
 export const commit = script(
   logging,
@@ -148,13 +143,7 @@ export const commit = script(
   serverLua,
   policyKeys,
   `
-if stands[1] ~= generation then return {'conflict'} end
-for line = 0, 1 do
-  local known, known_mark = tonumber(word()), word()
-  local there = tonumber(heads[line * 2 + 1])
-  local is_later = there > known and not string.find(changed, line == 0 and 'policy' or 'account')
-  if not is_later and (there ~= known or heads[line * 2 + 2] ~= known_mark) then return {'conflict'} end
-end
+if not stands_at(word(), word(), word()) then return {'conflict'} end
 version = string.format('%.0f', stands[2] + 1)
 local meant = word()
 if meant ~= '' and meant ~= server() then return {'conflict'} end
@@ -182,9 +171,9 @@ export const restore = script(
   records,
   policyKeys,
   `
-if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'conflict'} end
+if not stands_at(word(), word(), word()) then return {'conflict'} end
 local through = words()
-for place = through[1], through[2], 2 do append_change(ARGV[place], ARGV[place + 1], changed, '') end
+for place = through[1], through[2], 2 do append_change(ARGV[place], ARGV[place + 1], '') end
 local gone_owners, new_owners = words(), words()`,
   policyChange,
 );
@@ -214,9 +203,8 @@ local basis = words()
 if basis[2] < basis[1] then
   if stands[1] then return {'conflict'} end
 else
-  for part = 1, 3 do
-    if stands[part] ~= ARGV[basis[1] + part - 1] then return {'conflict'} end
-  end
+  local at = basis[1]
+  if not stands_at(ARGV[at], ARGV[at + 1], ARGV[at + 2]) then return {'conflict'} end
 end
 for place = 5, 6 do
   if redis.call('HLEN', KEYS[place]) ~= tonumber(word()) then return {'lost', KEYS[place]} end
@@ -226,7 +214,7 @@ redis.call('UNLINK', spare)
 redis.call('PERSIST', spare)
 local may_rename = redis.pcall('RENAME', spare, spare)
 if not string.find(may_rename.err, 'no such key') then return may_rename end
-put_position({}, 'supersedes', supersedes)
+put_position('supersedes', supersedes)
 for place = 5, 6 do
   redis.call('UNLINK', KEYS[place - 3])
   if redis.call('EXISTS', KEYS[place]) == 1 then
@@ -235,7 +223,7 @@ for place = 5, 6 do
   end
 end
 redis.call('HSET', order, 'departed', next_number(order, 0))
-append_change(version, mark, 'policy account', '')
+append_change(version, mark, '')
 return {'kept'}`,
 );
 

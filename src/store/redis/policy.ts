@@ -1,24 +1,25 @@
 /** The policy as it stands: read as of one moment, however long it is. */
 
 import { isDeepStrictEqual } from 'node:util';
+import type { Redis } from 'ioredis';
 import { inSlices } from '../../slices.ts';
-import type { DocumentRecord } from '../record-store.ts';
-import {
-  type DocumentNames,
-  type Head,
-  type Heads,
-  lines,
-  type SharedPolicy,
-  type SharedState,
-} from '../shared.ts';
-import type { RedisClient } from './address.ts';
+import type { DocumentRecord, Position } from '../record-store.ts';
+import type { DocumentNames, SharedPolicy, SharedState } from '../shared.ts';
 import { pairs, sendScript } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { strangeSchema } from './faults.ts';
 import { newestNumber } from './log.ts';
 import { type Fill, multi, pipeline } from './pipeline.ts';
 import * as scripts from './policy-scripts.ts';
-import { documentIn, documentName, numberIn, ownerIn, textOf, understood, unnamed } from './values.ts';
+import {
+  decodeFieldName,
+  documentIn,
+  documentName,
+  numberIn,
+  ownerIn,
+  parseStored,
+  textOf,
+} from './values.ts';
 
 /** Milliseconds that a whole policy may be on its way. */
 const wholeMs = 10_000;
@@ -26,23 +27,15 @@ const wholeMs = 10_000;
 /** A reply to HGETALL, as the client has given it. */
 type Hash = Readonly<Record<string, Buffer>>;
 
-function headIn(hash: Hash, prefix = ''): Head | null {
-  const [version, mark] = [hash[`${prefix}version`], hash[`${prefix}mark`]];
-  if (!version || !mark) return null;
-  return { version: numberIn(version.toString()), mark: unnamed(mark.toString()) };
-}
-
-/** The hash of the policy as `SharedState` has it; null where there is no policy. */
-function positionIn(hash: Hash): Pick<SharedState, 'position' | 'heads'> {
-  if (Object.keys(hash).length === 0) return { position: null, heads: null };
-  const whole = headIn(hash);
-  if (!hash.generation || whole === null) throw new TypeError('incomplete');
-  // A store without heads was written before there were any: then each line was changed last with the whole.
-  const heads = lines.map(line => [line, headIn(hash, `${line}_`) ?? whole]);
+/** Reads the position from the policy's hash; null where there is no policy. */
+function positionIn(hash: Hash): Position | null {
+  if (Object.keys(hash).length === 0) return null;
+  const { generation, version, mark } = hash;
+  if (!generation || !version || !mark) throw new TypeError('incomplete');
   return {
-    position: { generation: unnamed(hash.generation.toString()), ...whole },
-    // One of each line.
-    heads: Object.fromEntries(heads) as Heads,
+    generation: decodeFieldName(generation.toString()),
+    version: numberIn(version.toString()),
+    mark: decodeFieldName(mark.toString()),
   };
 }
 
@@ -55,7 +48,7 @@ function supersedesIn(hash: Hash): readonly string[] {
 /** The state, and what else is asked, as of one moment. */
 async function stateAnd(
   { connection: { where }, keys }: RedisContext,
-  client: RedisClient,
+  client: Redis,
   fill: Fill,
 ): Promise<[SharedState, ...unknown[]]> {
   const { policy } = keys;
@@ -68,8 +61,8 @@ async function stateAnd(
   const schema = hash.schema?.toString() ?? '';
   if (Object.keys(hash).length > 0 && schema !== '1') throw strangeSchema(where, policy, schema);
   const state = {
-    ...understood(where, policy, 'the position', () => positionIn(hash)),
-    supersedes: understood(where, policy, 'supersedes', () => supersedesIn(hash)),
+    position: parseStored(where, policy, 'the position', () => positionIn(hash)),
+    supersedes: parseStored(where, policy, 'supersedes', () => supersedesIn(hash)),
     lastChange: newestNumber(newest),
     server: String(server[0] ?? '') || null,
   };
@@ -93,7 +86,7 @@ const pageSize = 1000;
  * Every change moves the policy on, so what is read between two equal looks at its place has not changed
  * meanwhile. Only where it changes all the time is it read in a transaction.
  */
-async function unchanged(client: RedisClient, policy: string, fill: Fill): Promise<[Hash, ...unknown[]]> {
+async function unchanged(client: Redis, policy: string, fill: Fill): Promise<[Hash, ...unknown[]]> {
   for (let attempt = 1; attempt < attempts; attempt++) {
     const answers = await pipeline(client, all => fill(all.hgetallBuffer(policy)).hgetallBuffer(policy));
     const [before, after] = [answers[0] as Hash, answers.at(-1) as Hash];
@@ -151,7 +144,7 @@ async function scanned<T>(
       const name = field.toString();
       records.set(
         name,
-        understood(connection.where, key, name, () => read(name, value)),
+        parseStored(connection.where, key, name, () => read(name, value)),
       );
     }
     cursor = next.toString();
@@ -170,7 +163,7 @@ async function readWhole(context: RedisContext): Promise<PolicyRead> {
     const list: T[] = [];
     // HGETALL gives a hash.
     await inSlices(Object.entries(hash as Hash), ([name, value]) => {
-      list.push(understood(connection.where, key, name, () => read(name, value)));
+      list.push(parseStored(connection.where, key, name, () => read(name, value)));
     });
     return list;
   };
@@ -202,6 +195,6 @@ export async function readVolatile(
   const values = await connection.run(client => client.hmgetBuffer(key, ...fields));
   return fields.flatMap((name, at) => {
     const value = values[at];
-    return value ? [understood(connection.where, key, name, () => documentIn(name, value))] : [];
+    return value ? [parseStored(connection.where, key, name, () => documentIn(name, value))] : [];
   });
 }

@@ -2,11 +2,9 @@
 
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
-import type { RedisClient } from './address.ts';
-import { replyIn, type ScriptCall, type ScriptReply, sendScript, sound } from './commands.ts';
+import { replyIn, type ScriptCall, type ScriptReply, sendScript, throwIfFault } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { away, replyCode } from './faults.ts';
-import { slotOf } from './keys.ts';
 
 /** Milliseconds that replicas are waited for: a change is acknowledged or refused within 2 s. */
 const replicaMs = 1200;
@@ -30,7 +28,7 @@ export async function runReplicated(
   const asked = policyConnection.run(async client => {
     isSent = true;
     if (waitReplicas === 0) return { reply: await sendScript(client, ...call), replicas: 0 };
-    const [reply, replicas] = await acknowledged(client, call, waitReplicas, where);
+    const [reply, replicas] = await acknowledged(client, call, waitReplicas);
     return { reply: replyIn(reply), replicas };
   });
   const { reply, replicas } = await asked.catch((error: unknown) => {
@@ -42,7 +40,7 @@ export async function runReplicated(
       `only ${Number(reply.with[0])} of ${waitReplicas} replicas (WAIT_REPLICAS) are there: nothing was changed`,
     );
   }
-  if (sound(where, reply).is === 'kept' && replicas < waitReplicas) {
+  if (throwIfFault(where, reply).is === 'kept' && replicas < waitReplicas) {
     throw away(
       where,
       `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +
@@ -64,35 +62,13 @@ function unlessRefused(error: unknown): unknown {
  * Sends the script's text, never its hash: a server that did not know it would be sent the text only after
  * WAIT, which would then acknowledge a change that is not written yet.
  */
-async function acknowledged(
-  client: RedisClient,
+function acknowledged(
+  client: Redis,
   [script, keys, args]: ScriptCall,
   waitReplicas: number,
-  where: string,
 ): Promise<[unknown, number]> {
-  const [key = ''] = keys;
-  const attempt = (): Promise<[unknown, number]> => {
-    const server = serverOf(client, key, where);
-    return Promise.all([
-      server.call('eval', [script.text, String(keys.length), ...keys, ...args]),
-      server.wait(waitReplicas, replicaMs),
-    ]);
-  };
-  try {
-    return await attempt();
-  } catch (error) {
-    if (replyCode(error) !== 'MOVED') throw error;
-    // A question that follows to where the key is now makes the client know it.
-    await client.exists(key);
-    return attempt();
-  }
-}
-
-/** The server that has this key, as long as nothing is moved. */
-function serverOf(client: RedisClient, key: string, where: string): Redis {
-  if (!('slots' in client)) return client;
-  const place = client.slots[slotOf(key)]?.[0];
-  const found = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === place);
-  if (found === undefined) throw away(where, `no server is known for the key ${key}`);
-  return found;
+  return Promise.all([
+    client.call('eval', [script.text, String(keys.length), ...keys, ...args]),
+    client.wait(waitReplicas, replicaMs),
+  ]);
 }

@@ -6,11 +6,11 @@
  * may be read late, and is written again by the host that had no answer.
  */
 
+import type { Redis } from 'ioredis';
 import { type Leaf, leaves } from '../../quota/index.ts';
 import type { RecordChanges, ShareRecord } from '../record-store.ts';
 import { contentOfShare, type ShareContent, shareOf } from '../share.ts';
 import type { SharesPage } from '../shared.ts';
-import type { RedisClient } from './address.ts';
 import {
   mapConcurrent,
   pairs,
@@ -18,15 +18,14 @@ import {
   runScript,
   type ScriptReply,
   sendScript,
-  sound,
   type Word,
   words,
 } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName, type Keys } from './keys.ts';
-import { saidInOrder } from './order.ts';
+import { sendNumbered } from './order.ts';
 import * as scripts from './share-scripts.ts';
-import { numberIn, understood, unnamed } from './values.ts';
+import { decodeFieldName, numberIn, parseStored } from './values.ts';
 
 /** Owners told of in one entry of the log. */
 const toldAtOnce = 250;
@@ -89,7 +88,7 @@ function wordsOf(edit: Edit, order: number): readonly Word[] {
 
 export async function writeShares(context: RedisContext, edits: Edits): Promise<void> {
   for (const some of parts(edits, toldAtOnce)) {
-    await saidInOrder(context, some, (client, [ownerKey, edit], order) =>
+    await sendNumbered(context, some, (client, [ownerKey, edit], order) =>
       putShare(client, context.keys, ownerKey, edit, order),
     );
     await noteShares(
@@ -99,25 +98,8 @@ export async function writeShares(context: RedisContext, edits: Edits): Promise<
   }
 }
 
-/** Less than every number that Redis gives, so that whatever was said is later. */
-const beforeAll = 0;
-
-/** Restores shares of other hosts that the store may have lost, unless a newer one is there. */
-export async function restoreShares(context: RedisContext, shares: readonly ShareRecord[]): Promise<void> {
-  const { connection, keys } = context;
-  for (const edits of parts(editsOf({ shares }), toldAtOnce)) {
-    // One host at a time, so that what one has said keeps no other's out.
-    const some = edits.flatMap(([ownerKey, edit]) => edit.map(each => [ownerKey, [each]] as const));
-    const replies = await mapConcurrent(context, some, async (client, [ownerKey, edit]) =>
-      sound(connection.where, await putShare(client, keys, ownerKey, edit, beforeAll)),
-    );
-    const kept = some.filter((_, at) => replies[at]?.is === 'kept').map(([ownerKey]) => ownerKey);
-    if (kept.length > 0) await noteShares(context, [...new Set(kept)]);
-  }
-}
-
 function putShare(
-  client: RedisClient,
+  client: Redis,
   keys: Keys,
   ownerKey: string,
   edit: Edit,
@@ -159,7 +141,7 @@ function sharesIn(
 ): readonly ShareRecord[] {
   const hosts = new Map<string, Share>();
   for (const [field, value] of Object.entries(hash)) {
-    understood(where, key, field, () => {
+    parseStored(where, key, field, () => {
       const [name = '', what = ''] = field.split('/');
       if (what === departed) return;
       const share: Share = hosts.get(name) ?? { bytes: {} };
@@ -179,7 +161,7 @@ function sharesIn(
     });
   }
   return [...hosts].map(([name, { rest, ...sizes }]) =>
-    understood(where, key, name, () => shareOf(ownerKey, unnamed(name), { ...rest, ...sizes })),
+    parseStored(where, key, name, () => shareOf(ownerKey, decodeFieldName(name), { ...rest, ...sizes })),
   );
 }
 
@@ -222,8 +204,8 @@ async function* measuredPages({
       client.zrange(measured, from, '+inf', 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES'),
     );
     isLast = found.length / 2 < most;
-    const page = understood(connection.where, measured, 'a name', () =>
-      pairs(found).map(([name, at]) => ({ ownerKey: unnamed(name), at })),
+    const page = parseStored(connection.where, measured, 'a name', () =>
+      pairs(found).map(([name, at]) => ({ ownerKey: decodeFieldName(name), at })),
     );
     const list = page.filter(({ ownerKey, at }) => at !== from || !before.has(ownerKey));
     const last = page.at(-1)?.at ?? from;

@@ -1,5 +1,5 @@
 /**
- * The store that several hosts share: Redis, alone, with TLS, behind Sentinels, or as a Cluster.
+ * The store that several hosts share: Redis, alone, with TLS, or behind Sentinels.
  *
  * An acknowledged change has been written to the master; a change of policy also by as many replicas as
  * WAIT_REPLICAS says. While Redis is away everything fails with `store_away`, within about 1.5 s at first and
@@ -16,11 +16,10 @@ import { away } from './faults.ts';
 import { Follower } from './follow.ts';
 import { claimHost, forgetHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
 import { changesAfter, markOf } from './log.ts';
-import { dropMarks, hasMarks, putMarks } from './marks.ts';
 import { nextNumber } from './order.ts';
 import { readPolicy, readState, readVolatile } from './policy.ts';
 import * as changes from './policy-changes.ts';
-import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './shares.ts';
+import { editsOf, sharePages, sharesOf, writeShares } from './shares.ts';
 import { mustBeRecords } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
@@ -113,9 +112,6 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
       const on = await inTurn(shareQueue, async on => on);
       yield* sharePages(on);
     },
-    restoreShares: shares => inTurn(shareQueue, on => restoreShares(on, shares), { shares }),
-    mark: async (host, mark) => putMarks(opened(), host, mark),
-    isMarked: async (host, mark) => hasMarks(opened(), host, mark),
     follow: told => follower.follow(told),
     claim: async claim => {
       const on = opened();
@@ -137,10 +133,7 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     },
     listen: heard => follower.listen(heard),
     hosts: async () => readHosts(opened()),
-    forgetHost: async host => {
-      await inTurn(shareQueue, on => forgetHost(on, host));
-      await dropMarks(context, host);
-    },
+    forgetHost: host => inTurn(shareQueue, on => forgetHost(on, host)),
     advice: async (lacksPolicy = false) => readAdvice(opened(), lacksPolicy),
     close: () => {
       closed ??= close();

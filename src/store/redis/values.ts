@@ -71,7 +71,7 @@ export function sentAs(text: string): string | Buffer {
 }
 
 /** Reads what lies under a key; whatever `read` throws is damage there. */
-export function understood<T>(where: string, key: string, what: string, read: () => T): T {
+export function parseStored<T>(where: string, key: string, what: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -85,7 +85,7 @@ export function textOf(value: Buffer): string {
   return text;
 }
 
-export function unnamed(name: string): string {
+export function decodeFieldName(name: string): string {
   const text = textIn(name);
   if (text === null) throw new TypeError('no name');
   return text;
@@ -104,7 +104,7 @@ export function ownerFields({ key, id, name, type, since }: OwnerRecord): [strin
 }
 
 export function ownerIn(name: string, value: string): OwnerRecord {
-  return { key: unnamed(name), ...ownerContent.parse(JSON.parse(value)) };
+  return { key: decodeFieldName(name), ...ownerContent.parse(JSON.parse(value)) };
 }
 
 export function documentName({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>): string {
@@ -118,7 +118,7 @@ export function documentFields(document: DocumentRecord): [string, string | Buff
 export function namesIn(name: string): Pick<DocumentRecord, 'kind' | 'key'> {
   const [kind = '', key, ...others] = name.split('/');
   if (key === undefined || others.length > 0) throw new TypeError('no name of a document');
-  return { kind: unnamed(kind), key: unnamed(key) };
+  return { kind: decodeFieldName(kind), key: decodeFieldName(key) };
 }
 
 export function documentIn(name: string, value: Buffer): DocumentRecord {
@@ -173,10 +173,10 @@ export function eventIn(id: string, value: Buffer): EventRecord {
   if (end === -1 || time === undefined || kind === undefined) throw new TypeError('no event');
   return {
     id,
-    kind: unnamed(kind),
+    kind: decodeFieldName(kind),
     at: timeIn(time),
     ownerId: ownerId === undefined ? null : numberIn(ownerId),
-    ownerKey: named === undefined ? null : unnamed(ownerKey ?? ''),
+    ownerKey: named === undefined ? null : decodeFieldName(ownerKey ?? ''),
     text: whole.slice(end + 1),
   };
 }

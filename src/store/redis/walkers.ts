@@ -7,7 +7,7 @@ import { pairs, runScript } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName } from './keys.ts';
 import { expectTypes, type Script, script } from './lua.ts';
-import { understood, unnamed } from './values.ts';
+import { decodeFieldName, parseStored } from './values.ts';
 
 /** KEYS: walkers, hosts. */
 const begin = expectTypes('hash', 'hash');
@@ -52,8 +52,8 @@ async function ask(
 ): Promise<readonly string[]> {
   const { walkers, hosts } = context.keys;
   const reply = await runScript(context, which, [walkers, hosts], args.map(fieldName));
-  return understood(context.connection.where, walkers, 'a name', () =>
-    reply.with.map(each => unnamed(String(each))),
+  return parseStored(context.connection.where, walkers, 'a name', () =>
+    reply.with.map(each => decodeFieldName(String(each))),
   );
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { parseAccounts } from '../../../src/doctor/accounts.ts';
+import { parseAccounts } from '../../../src/accounts.ts';
 import { survey, surveyPlaces, wellKnownPlaces } from '../../../src/doctor/index.ts';
 import { avoid } from '../../layout/avoid.ts';
 import { emptyFolder, repository } from './world.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { parseAccounts } from '../../../src/doctor/accounts.ts';
+import { parseAccounts } from '../../../src/accounts.ts';
 import { type Survey, survey } from '../../../src/doctor/index.ts';
 import { inspect, resolveLayout } from '../../../src/layout/index.ts';
 import { emptyFolder, file, layouts, makeTree, repository, sizesOf } from './world.ts';

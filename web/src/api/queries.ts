@@ -10,9 +10,9 @@ import type {
   AnyToken,
   AnyUnit,
   Explanation,
+  Finding,
   FleetHost,
   LintFault,
-  ListedFinding,
   Member,
   Overview,
   OwnerReport,
@@ -32,7 +32,7 @@ export const overviewQuery = queryOptions({
 
 export const findingsQuery = queryOptions({
   queryKey: ['findings'],
-  queryFn: ({ signal }) => ask<readonly ListedFinding[]>(['admin', 'quota', 'findings'], { signal }),
+  queryFn: ({ signal }) => ask<readonly Finding[]>(['admin', 'quota', 'findings'], { signal }),
   refetchInterval: live(15_000),
 });
 

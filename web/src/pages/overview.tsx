@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { leaves } from '../../../src/quota/index.ts';
 import { formatBytes, printable } from '../../../src/text/index.ts';
-import type { Disk, Overview as Figures, ListedFinding } from '../../../src/wire/index.ts';
+import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
@@ -51,7 +51,7 @@ export function Overview() {
   );
 }
 
-function Findings({ found }: { found: readonly ListedFinding[] }) {
+function Findings({ found }: { found: readonly Finding[] }) {
   if (found.length === 0) return null;
   return (
     <Panel title="Problems">

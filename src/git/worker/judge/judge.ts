@@ -8,10 +8,9 @@
 import { decodePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
 import type { PushJudgement, WorkerTask } from '../../../wire/index.ts';
-import { isShared } from '../quarantines/shared.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { objectsOf } from '../space/measure.ts';
-import { UnusableRepository } from '../space/repository-config.ts';
+import { isShared, UnusableRepository } from '../space/repository-config.ts';
 import { type RepositoryView, type RunLimits, withView } from '../space/view.ts';
 import { changesIn, isNone, type RefChange, type Refs, tipsAfter } from './changes.ts';
 import { broughtBy, quarantineAt, whileThere } from './quarantine.ts';

@@ -21,11 +21,11 @@ import type { WorkerReport } from '../../../wire/index.ts';
 import { entryNames } from '../files.ts';
 import { Pace } from '../pace.ts';
 import type { RepositoryWalk } from '../repository-walk.ts';
+import { isShared } from '../space/repository-config.ts';
 import { contentOf } from './content.ts';
 import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
 import { mountsNow, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 import { isGoneName, ObjectsDirectory } from './remove.ts';
-import { isShared } from './shared.ts';
 
 export interface QuarantinesOptions {
   readonly repositories: RepositoryWalk;

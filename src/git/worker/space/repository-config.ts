@@ -1,7 +1,7 @@
 /** The few settings of a repository that git must be told, read from its configuration and taken as data. */
 
 import { readBounded } from '../../../bounded/index.ts';
-import { configEntries, decodePath, encodePath } from '../../../layout/index.ts';
+import { configEntries, configValue, decodePath, encodePath } from '../../../layout/index.ts';
 
 /** A repository that cannot be worked on, with the reason in words for an administrator. */
 export class UnusableRepository extends Error {}
@@ -72,4 +72,13 @@ function keptBecause(values: ReadonlyMap<string, string>): string | null {
   for (const key of ['gc.pruneexpire', 'gc.cruftexpiration'])
     if (values.get(key)?.toLowerCase() === 'never') return `its config has ${key} = never`;
   return null;
+}
+
+/** Tells whether several users write into a repository, by its `core.sharedRepository`. */
+export function isShared(path: string): boolean {
+  const file = readBounded(encodePath(`${path}/config`));
+  if (file.kind !== 'file') return false;
+  const said = configValue(decodePath(file.bytes), 'core.sharedRepository');
+  if (said.found === 'no value') return true;
+  return said.found === 'value' && !/^(?:false|no|off|umask|0|)$/i.test(said.value);
 }

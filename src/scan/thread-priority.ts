@@ -12,7 +12,7 @@ const lowest = 19;
  * Lowers the priority of this thread, for good: only root may raise it again. Where the system knows no
  * priorities of threads, or does not let one be set, it stays as it is.
  */
-export function giveWay(): void {
+export function lowerThreadPriority(): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
     setPriority(thread, Math.min(getPriority(thread) + steps, lowest));

@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SharedState } from '../store/index.ts';
 
-export class Settling {
+export class FailoverDelay {
   readonly #settleMs: number;
   /** Undefined: none was met yet. */
   #server: string | null | undefined;

@@ -1,7 +1,7 @@
 /** The accounts and groups of this host, as its own files have them: a directory service may know more. */
 
 import { readFileSync } from 'node:fs';
-import { systemCode } from '../errors.ts';
+import { systemCode } from './errors.ts';
 
 export interface SystemAccount {
   readonly name: string;
@@ -34,9 +34,9 @@ export function parseAccounts(passwd: string, group: string): Accounts {
   };
 }
 
-/** Those of this host; where a file cannot be read, none. */
-export function systemAccounts(): Accounts {
-  return parseAccounts(textOf('/etc/passwd'), textOf('/etc/group'));
+/** Those of this host, or of another file as passwd(5); where a file cannot be read, none. */
+export function systemAccounts(passwd = '/etc/passwd'): Accounts {
+  return parseAccounts(textOf(passwd), textOf('/etc/group'));
 }
 
 export function userName(uid: number): string | null {

@@ -2,11 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { formatFaults, loadConfig } from '../../../src/config/index.ts';
-import { type ConfigPlaces, configText, proposeTotal } from '../../../src/doctor/index.ts';
-import { parseSize } from '../../../src/text/index.ts';
-import { ownerName } from '../../config/arbitraries.ts';
-import { folderWith } from '../../config/written.ts';
+import { configText, proposeTotal } from '../../src/commands/init-config.ts';
+import type { NewPlaces } from '../../src/commands/new-config.ts';
+import { formatFaults, loadConfig } from '../../src/config/index.ts';
+import { parseSize } from '../../src/text/index.ts';
+import { ownerName } from '../config/arbitraries.ts';
+import { folderWith } from '../config/written.ts';
 
 /** Names of directories as odd as a template can say them. */
 const directory = fc
@@ -60,18 +61,16 @@ t.test('whatever the places are named, what is written loads as what was found',
         advice: [advice, 'two\nlines\n[quota]'],
         stores: [{ what: 'LFS objects', path: place, subject: null, bytes: 0, whole: true }],
       } as const;
-      const places: ConfigPlaces = {
+      const places: NewPlaces = {
         dataPath: data,
-        socket: `${data}/gate.sock`,
-        trustedSocket: '/run/trusted.sock',
-        adminSocket: null,
+        sockets: place,
         socketGroup: 'git',
         trustedGroup: null,
+        directories: [],
+        account: null,
       };
-      writeFileSync(
-        file,
-        configText(found, places, { mode: 'report', total: proposeTotal([], 0), hasWorker: true }),
-      );
+      const quota = { mode: 'report', limit: proposeTotal([], 0), hasWorker: true } as const;
+      writeFileSync(file, configText(found, places, quota, null));
       const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
       // A path that is too long for a socket has nothing to do with how it is written.
       if (!loaded.ok && loaded.faults.every(({ message }) => message.includes('bytes long'))) return;
@@ -79,8 +78,8 @@ t.test('whatever the places are named, what is written loads as what was found',
       const { config } = loaded;
       t.strictSame(config.storages, found.storages);
       t.equal(config.server.dataPath, data);
-      t.equal(config.server.socket, `${data}/gate.sock`);
-      t.match(config.server, { trustedSocket: '/run/trusted.sock', socketGroup: 'git' });
+      t.equal(config.server.socket, `${place}/gate.sock`);
+      t.match(config.server, { trustedSocket: `${place}/trusted.sock`, socketGroup: 'git' });
       t.match(config.quota, { enabled: true, mode: 'report', garbage: 'forgive', totalBytes: 1_000_000_000 });
     }),
     { numRuns: 500 },
@@ -91,20 +90,19 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
   const folder = folderWith(t, {});
   const file = join(folder, 'app.ini');
   const found = { root: '/srv', storages: [], advice: [], stores: [] };
-  const places: ConfigPlaces = {
+  const places: NewPlaces = {
     dataPath: folder,
-    socket: `${folder}/gate.sock`,
-    trustedSocket: null,
-    adminSocket: null,
+    sockets: null,
     socketGroup: null,
     trustedGroup: null,
+    directories: [],
+    account: null,
   };
-  const load = (configFile: string, fault: string | null) => {
-    const forge = { kind: 'gitea', config: configFile, database: null, fault };
-    writeFileSync(
-      file,
-      configText(found, places, { mode: 'report', total: proposeTotal([], 0), hasWorker: false }, forge),
-    );
+  const quota = { mode: 'report', limit: proposeTotal([], 0), hasWorker: false } as const;
+  const load = (configFile: string, why: string | null) => {
+    const fault = why === null ? null : ({ code: 'schema', message: why, mend: why } as const);
+    const forge = { kind: 'gitea', config: configFile, address: null, fault };
+    writeFileSync(file, configText(found, places, quota, forge));
     const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
     if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
     return loaded.config.forge;
@@ -122,13 +120,19 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
   );
 });
 
+const row = (total: number) => ({ name: 'alice', total });
+
 t.test('the proposed limit is round, and few owners are over it', t => {
-  const sizes = (count: number) => Array.from({ length: count }, (_, index) => (count - index) * 1_000_000);
-  t.match(proposeTotal(sizes(3), 3), { text: '5M', refused: 0 });
-  t.match(proposeTotal(sizes(200), 200), { text: '200M', refused: 0 });
-  t.match(proposeTotal([9_000_000_000, ...sizes(199)], 200), { text: '200M', refused: 1 });
-  t.match(proposeTotal([], 0), { text: '1G', refused: 0 });
-  t.match(proposeTotal([0, 0], 2), { text: '1G', refused: 0 });
+  const sizes = (count: number) =>
+    Array.from({ length: count }, (_, index) => row((count - index) * 1_000_000));
+  t.match(proposeTotal(sizes(3), 3), { total: '5M', refused: [] });
+  t.match(proposeTotal(sizes(200), 200), { total: '200M', refused: [] });
+  t.match(proposeTotal([row(9_000_000_000), ...sizes(199)], 200), {
+    total: '200M',
+    refused: [{ name: 'alice', used: 9_000_000_000 }],
+  });
+  t.match(proposeTotal([], 0), { total: '1G', refused: [] });
+  t.match(proposeTotal([row(0), row(0)], 2), { total: '1G', refused: [] });
   t.end();
 });
 
@@ -138,11 +142,14 @@ t.test(
     fc.assert(
       fc.property(fc.array(fc.maxSafeNat(), { maxLength: 1000 }), sizes => {
         const largest = sizes.sort((a, b) => b - a);
-        const { bytes, text, refused } = proposeTotal(largest, largest.length);
-        t.strictSame(parseSize(text), { ok: true, bytes });
-        t.equal(refused, largest.filter(size => size > bytes).length);
-        t.ok(refused <= Math.min(20, largest.length / 20));
-        t.ok(/^[125]0*[kMGTP]?$/.test(text) || bytes === Number.MAX_SAFE_INTEGER, text);
+        const { bytes, total, refused } = proposeTotal(largest.map(row), largest.length);
+        t.strictSame(parseSize(total), { ok: true, bytes });
+        t.strictSame(
+          refused.map(({ used }) => used),
+          largest.filter(size => size > bytes),
+        );
+        t.ok(refused.length <= Math.min(20, largest.length / 20));
+        t.ok(/^[125]0*[kMGTP]?$/.test(total) || bytes === Number.MAX_SAFE_INTEGER, total);
       }),
     );
   },

@@ -1,59 +1,38 @@
-/** From a survey to an app.ini, and from figures to a limit. */
+/** The app.ini that `softquota init` writes, and the limit in it. */
 
-import { encodeValue } from '../../config/index.ts';
-import type { OwnerSource, StorageSettings } from '../../layout/index.ts';
-import { printable } from '../../text/index.ts';
-import type { Survey } from './survey.ts';
+import { encodeValue } from '../config/index.ts';
+import type { Survey } from '../doctor/index.ts';
+import type { OwnerSource, StorageSettings } from '../layout/index.ts';
+import { printable } from '../text/index.ts';
+import type { OwnerRow } from '../wire/index.ts';
+import type { ForgeReport } from './init-forge.ts';
+import type { NewPlaces } from './new-config.ts';
 
-/** Paths of the daemon's data; as written in `[server]`. */
-export interface ConfigPlaces {
-  readonly dataPath: string;
-  readonly socket: string;
-  /** Null: in `dataPath`. */
-  readonly trustedSocket: string | null;
-  readonly adminSocket: string | null;
-  /** A group's name or number; null: the daemon's own. */
-  readonly socketGroup: string | null;
-  /** The group of the worker, which reports on the trusted socket; null: no other than the daemon's. */
-  readonly trustedGroup: string | null;
-}
-
-/** `[forge]` as it is proposed. */
-export interface ForgeSection {
-  readonly kind: string;
-  readonly config: string | null;
-  readonly database: string | null;
-  /** Sentences that say why it is commented out; null: it is not. */
-  readonly fault: string | null;
-}
-
-interface ProposedTotal {
-  readonly bytes: number;
+export interface ProposedLimit {
   /** Size in the form of app.ini: `500M`. */
-  readonly text: string;
-  /** Number of the owners who use more. */
-  readonly refused: number;
+  readonly total: string;
+  readonly bytes: number;
   /** Tells whether an administrator chose it. */
-  readonly isGiven: boolean;
+  readonly given: boolean;
+  /** The owners who use more, the largest first. */
+  readonly refused: readonly { readonly name: string; readonly used: number }[];
 }
 
 /** At most one owner in so many is to be refused, and never more than can be spoken to. */
 const ownersPerRefused = 20;
 const mostRefused = 20;
 
-/**
- * A round size (1, 2 or 5 and zeros) that few owners are over: of their totals in bytes, largest first, as
- * many as can matter, and how many owners there are.
- */
+/** A round size (1, 2 or 5 and zeros) that few of so many owners are over; `largest`: the largest first. */
 export function proposeTotal(
-  largest: readonly number[],
+  largest: readonly Pick<OwnerRow, 'name' | 'total'>[],
   owners: number,
   given: number | null = null,
-): ProposedTotal {
+): ProposedLimit {
   const few = Math.min(mostRefused, Math.floor(owners / ownersPerRefused), Math.max(0, largest.length - 1));
-  const bytes = given ?? roundUp(largest[few] ?? 0);
-  const refused = bytes === -1 ? 0 : largest.filter(total => total > bytes).length;
-  return { bytes, text: sizeText(bytes), refused, isGiven: given !== null };
+  const bytes = given ?? roundUp(largest[few]?.total ?? 0);
+  const over = bytes === -1 ? [] : largest.filter(({ total }) => total > bytes);
+  const refused = over.map(({ name, total }) => ({ name, used: total }));
+  return { total: sizeText(bytes), bytes, given: given !== null, refused };
 }
 
 /** Rounds up to 1, 2 or 5 times a power of 10; a gigabyte if nobody stores anything. */
@@ -75,7 +54,7 @@ function sizeText(bytes: number): string {
 
 interface WrittenQuota {
   readonly mode: 'report' | 'enforce';
-  readonly total: ProposedTotal;
+  readonly limit: ProposedLimit;
   /** There is a worker: what is unreachable is forgiven. */
   readonly hasWorker: boolean;
 }
@@ -83,12 +62,13 @@ interface WrittenQuota {
 /** An app.ini that loads as these storages and places. */
 export function configText(
   { root, storages, advice, stores }: Pick<Survey, 'root' | 'storages' | 'advice' | 'stores'>,
-  places: ConfigPlaces,
-  { mode, total, hasWorker }: WrittenQuota,
-  forge: ForgeSection | null = null,
+  { dataPath, sockets, socketGroup, trustedGroup }: NewPlaces,
+  { mode, limit, hasWorker }: WrittenQuota,
+  forge: WrittenForge | null,
 ): string {
   const isRead = forge !== null && forge.fault === null;
-  const limit = total.refused === 1 ? '1 owner was' : `${total.refused} owners were`;
+  const { length: refused } = limit.refused;
+  const over = refused === 1 ? '1 owner was' : `${refused} owners were`;
   return [
     ...comment(
       `Written by softquota init for ${root}. The manual, docs/configuration.md, has every key; ` +
@@ -105,26 +85,26 @@ export function configText(
     '',
     '[quota.default]',
     ...comment(
-      `The most that one owner may store in total, -1 for no limit. ${total.isGiven ? '' : 'This is a suggestion: '}${limit} over it when it was written.`,
+      `The most that one owner may store in total, -1 for no limit. ${limit.given ? '' : 'This is a suggestion: '}${over} over it when it was written.`,
     ),
-    `TOTAL = ${total.text}`,
+    `TOTAL = ${limit.total}`,
     '',
     ...storages.flatMap((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
     ...(forge === null ? [] : forgeLines(forge)),
     ...(isRead ? [] : storeLines(stores)),
     '[server]',
-    setting('DATA_PATH', places.dataPath),
+    setting('DATA_PATH', dataPath),
     ...comment('The gate, which the hooks ask; its group is the group that the git server runs with.'),
-    setting('SOCKET', places.socket),
-    ...(places.socketGroup === null ? [] : [setting('SOCKET_GROUP', places.socketGroup)]),
-    ...(places.trustedSocket === null ? [] : [setting('TRUSTED_SOCKET', places.trustedSocket)]),
-    ...(places.trustedGroup === null
-      ? []
-      : ['TRUSTED_MODE = 0660', setting('TRUSTED_GROUP', places.trustedGroup)]),
-    ...(places.adminSocket === null ? [] : [setting('ADMIN_SOCKET', places.adminSocket)]),
+    setting('SOCKET', `${sockets ?? dataPath}/gate.sock`),
+    ...(socketGroup === null ? [] : [setting('SOCKET_GROUP', socketGroup)]),
+    ...(sockets === null ? [] : [setting('TRUSTED_SOCKET', `${sockets}/trusted.sock`)]),
+    ...(trustedGroup === null ? [] : ['TRUSTED_MODE = 0660', setting('TRUSTED_GROUP', trustedGroup)]),
+    ...(sockets === null ? [] : [setting('ADMIN_SOCKET', `${sockets}/admin.sock`)]),
     '',
   ].join('\n');
 }
+
+type WrittenForge = Pick<ForgeReport, 'kind' | 'config' | 'address' | 'fault'>;
 
 const reporting =
   'Programs that know the owners can report it: POST /v1/units on TRUSTED_SOCKET, see docs/gate.md.';
@@ -140,18 +120,20 @@ function storeLines(stores: Survey['stores']): string[] {
 /**
  * Lines about unreadable storage begin with a semicolon, because they would keep the daemon from being ready.
  */
-function forgeLines({ kind, config, database, fault }: ForgeSection): string[] {
+function forgeLines({ kind, config, address, fault }: WrittenForge): string[] {
   const lines = [
     '[forge]',
     setting('KIND', kind),
-    ...(config === null ? [] : [setting('CONFIG', config)]),
-    ...(database === null ? [] : [setting('DATABASE', database)]),
+    // Gogs' own file also says where attachments are.
+    ...(config !== null && (address === null || kind === 'gogs') ? [setting('CONFIG', config)] : []),
+    ...(address === null ? [] : [setting('DATABASE', address)]),
   ];
   const about = comment(
     "The forge's database says who owns what, what is public, and the bytes of LFS, packages and files.",
   );
   if (fault === null) return [...about, ...lines, ''];
-  return [...about, ...comment(`It is not read: ${fault}`), ...lines.map(line => `;${line}`), ''];
+  const why = comment(`It is not read: ${fault.message}. To fix it: ${fault.mend}.`);
+  return [...about, ...why, ...lines.map(line => `;${line}`), ''];
 }
 
 function sectionLines({ kind, templates, owner }: StorageSettings, advice: readonly string[]): string[] {
