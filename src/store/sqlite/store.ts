@@ -28,7 +28,7 @@ import { away, inUse } from './faults.ts';
 import type { Chunk, Question } from './messages.ts';
 import { ownersFrom } from './owner-rows.ts';
 import { unitsAtOnce } from './unit-rows.ts';
-import { SqliteUnitSources } from './unit-sources.ts';
+import { unitSourcesOn } from './unit-sources.ts';
 
 interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
@@ -131,7 +131,7 @@ function storeOn(thread: StoreThread): OwnStore {
     },
     thinHistory: async thinning => (await thread.ask({ is: 'thin history', thinning })).flat(),
     forgetHistory: async ownerIds => void (await thread.ask({ is: 'forget history', ownerIds })),
-    unitSources: new SqliteUnitSources(question => thread.ask(question)),
+    unitSources: unitSourcesOn(question => thread.ask(question)),
     close: () => thread.close(),
   };
 }
