@@ -77,6 +77,14 @@ t.test('what changes in one turn is one write, the newest state of each thing', 
   t.match(store.writes[0], { units: [{ id: 'a', bytes: 2 }], goneUnits: ['b'], owners: [{ key: 'alice' }] });
 });
 
+t.test('a note of nothing writes nothing', async t => {
+  const { store, writeBehind } = world(t);
+  writeBehind.note({});
+  writeBehind.note({ owners: [] });
+  t.equal(await writeBehind.kept(), true);
+  t.strictSame(store.writes, []);
+});
+
 t.test('a write that fails never comes over what was noted since', async t => {
   const { store, writeBehind } = world(t);
   const failed = Promise.withResolvers<void>();
