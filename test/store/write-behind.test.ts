@@ -157,6 +157,25 @@ t.test('one record that can never be taken is named in the log, and all others a
   t.match(told, [{ record: { units: [{ id: 'u700' }] } }]);
 });
 
+t.test('a policy that can never be taken is named in the log as a whole, and all else is kept', async t => {
+  const told: object[] = [];
+  const { store, writeBehind } = world(t, { error: (details?: object) => told.push(details ?? {}) });
+  store.judge = ({ documents = [] }) => {
+    if (documents.length > 0) throw new SoftquotaError('invalid', 'no document');
+  };
+  writeBehind.note({ units: [unit('a')], owners: [owner('alice')] });
+  writeBehind.note({
+    documents: [{ kind: 'rule', key: 'r', text: '{}' }],
+    replicated: { generation: 'g', version: 2, mark: 'm' },
+  });
+  t.equal(await writeBehind.kept(), true);
+  t.match(told, [
+    { record: { owners: [{ key: 'alice' }], documents: [{ key: 'r' }], replicated: { version: 2 } } },
+  ]);
+  t.strictSame([...store.model.units.keys()], ['a']);
+  t.equal(store.model.replicated, null);
+});
+
 t.test('a store that goes away while a faulty record is looked for gets the rest later', async t => {
   const { store, writeBehind } = world(t);
   let writes = 0;
