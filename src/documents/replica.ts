@@ -8,13 +8,11 @@
 
 import { inSlices } from '../slices.ts';
 import type {
-  DocumentNames,
   DocumentRecord,
   OwnerRecord,
   PolicyChange,
   SharedPolicy as PolicyRecords,
   Position,
-  VolatileChange,
   WriteBehind,
 } from '../store/index.ts';
 import { differenceBetween, type InForce, isSameOwner } from './difference.ts';
@@ -50,10 +48,6 @@ export class DocumentReplica {
   get isEmpty(): boolean {
     for (const _ of this.#options.documents.records()) return false;
     return true;
-  }
-
-  get owners(): Pick<OwnerRegistry, 'all' | 'byKey'> {
-    return this.#options.owners;
   }
 
   /** The owners, and the documents that have a version, to be put into a shared store. */
@@ -92,21 +86,6 @@ export class DocumentReplica {
       if (documents.position !== at) continue;
       if (await documents.applyRemoteInSlices(change, position)) return;
     }
-  }
-
-  /** The volatile documents in force. */
-  volatileRecords(): Iterable<DocumentRecord> {
-    return this.#options.documents.volatileRecords();
-  }
-
-  /** Those of these volatile documents that are in force, as the store keeps them. */
-  volatileOf(names: readonly DocumentNames[]): readonly DocumentRecord[] {
-    return this.#options.documents.volatileOf(names);
-  }
-
-  /** Puts volatile documents in force that others wrote. Throws `store_refused`. */
-  applyVolatile(change: VolatileChange): void {
-    this.#options.documents.applyVolatile(change);
   }
 
   /** Puts owners on record whom others have, in place of those of the same keys. */

@@ -6,8 +6,8 @@ import type { ServerAdvice, SharedStore } from '../store/index.ts';
 interface AdvisedOptions {
   readonly store: Pick<SharedStore, 'advice'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Milliseconds between two looks. */
-  readonly everyMs: number;
+  /** Milliseconds between two looks; half a minute unless given. */
+  readonly everyMs?: number;
 }
 
 export class AdviceWatch {
@@ -28,7 +28,7 @@ export class AdviceWatch {
 
   /** Looks where it is time to. Where the store is away there is nothing to be seen. */
   async look(): Promise<void> {
-    const { store, everyMs } = this.#options;
+    const { store, everyMs = 30_000 } = this.#options;
     if (performance.now() < this.#nextAt) return;
     this.#nextAt = performance.now() + everyMs;
     const advice = await store.advice().catch(() => null);

@@ -49,8 +49,6 @@ export interface FleetOptions {
    * unless given.
    */
   readonly settleMs?: number;
-  /** Milliseconds between two looks at how its server is set up; half a minute unless given. */
-  readonly adviceEveryMs?: number;
 }
 
 /** Problems between this host and the others. */
@@ -93,12 +91,7 @@ export class Fleet implements SharedDocuments {
   private constructor(options: FleetOptions) {
     this.#options = options;
     const { ledger, store, host, log, token, version, now } = options;
-    const {
-      mounted = new Map(),
-      adviceEveryMs = 30_000,
-      settleMs = usualSettleMs,
-      everyMs = usualMs,
-    } = options;
+    const { mounted = new Map(), settleMs = usualSettleMs, everyMs = usualMs } = options;
     this.#away = new AwayState({
       log,
       now,
@@ -109,7 +102,7 @@ export class Fleet implements SharedDocuments {
     const tell = (message: FleetMessage) => this.#on(message);
     const asMember = { ledger, store, host, token, version, mounted, log, now, everyMs, tell };
     const membership = new Membership(asMember);
-    const volatile = new VolatileDocuments({ replica, store });
+    const volatile = new VolatileDocuments({ documents: ledger.documents, store });
     const documents = new DocumentFollower({ replica, volatile, store, settleMs, tell });
     const usage = new UsageReplica({ shares, store, host, documents, tell });
     this.#membership = membership;
@@ -122,7 +115,6 @@ export class Fleet implements SharedDocuments {
     this.#adviceWatch = new AdviceWatch({
       store: { advice: () => this.advice() },
       log,
-      everyMs: adviceEveryMs,
     });
   }
 

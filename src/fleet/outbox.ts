@@ -24,10 +24,10 @@ export interface OutboxOptions {
   readonly tell: Tell;
   /** Milliseconds between two times that something is written, at least. */
   readonly pauseMs?: number;
-  /** Milliseconds between two times that everything is written. */
-  readonly everythingMs?: number;
 }
 
+/** Milliseconds between two times that everything is written. */
+const everythingMs = 900_000;
 /** Owners in one write: so many that a large first one is quick, so few that no other waits for it. */
 const mostAtOnce = 250;
 /** Milliseconds before what failed is tried again. */
@@ -64,8 +64,7 @@ export class Outbox {
 
   /** Begins with everybody of whom the store was not found to have the same. */
   start(): void {
-    const { ledger, everythingMs = 900_000 } = this.#options;
-    this.#unwatch ??= ledger.watch(ownerKey => {
+    this.#unwatch ??= this.#options.ledger.watch(ownerKey => {
       // Changes of the policy are no part of the usage that is stored.
       if (ownerKey === null) return;
       this.#changed.add(ownerKey);

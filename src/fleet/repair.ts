@@ -49,7 +49,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
 async function tellOfTheSilent({ shares, store, documents }: RepairParts): Promise<void> {
   if (documents.divergence?.why !== 'emptied') return;
   const heard = new Set((await store.hosts()).map(({ host }) => host));
-  await store.write({ shares: shares.sharesOfOthers.filter(({ host }) => !heard.has(host)) });
+  await store.write({ shares: [...shares.everyShareOfOthers()].filter(({ host }) => !heard.has(host)) });
 }
 
 function changedMeanwhile(): SoftquotaError {

@@ -7,13 +7,13 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DocumentReplica } from '../documents/index.ts';
+import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { inSlices } from '../slices.ts';
 import type { DocumentNames, DocumentRecord, SharedStore, VolatileChange } from '../store/index.ts';
 
 interface VolatileDocumentsOptions {
-  readonly replica: Pick<DocumentReplica, 'applyVolatile' | 'volatileOf' | 'volatileRecords'>;
+  readonly documents: Pick<Documents, 'applyVolatile' | 'volatileOf' | 'volatileRecords'>;
   readonly store: Pick<SharedStore, 'volatile' | 'writeVolatile'>;
 }
 
@@ -76,12 +76,12 @@ export class VolatileDocuments {
    * them: it is given those known here. Rejects with `store_away`.
    */
   async readAll({ hadOurs }: { readonly hadOurs: boolean }): Promise<void> {
-    const { replica, store } = this.#options;
+    const { documents, store } = this.#options;
     if (this.#isLost) await this.#writeRecent();
     const asked = performance.now();
     const found = await store.volatile(null);
     const known = new Map<string, DocumentRecord>();
-    await inSlices(replica.volatileRecords(), record => known.set(nameOf(record), record));
+    await inSlices(documents.volatileRecords(), record => known.set(nameOf(record), record));
     if (found === null && hadOurs) {
       if (known.size > 0) await this.#writeAgain({ documents: [...known.values()] });
       return;
@@ -139,7 +139,7 @@ export class VolatileDocuments {
 
   async #writeRecent(): Promise<void> {
     const names = [...this.#recent.values()].map(one => one.names);
-    const documents = this.#options.replica.volatileOf(names);
+    const documents = this.#options.documents.volatileOf(names);
     const there = new Set(documents.map(nameOf));
     await this.#writeAgain({ documents, goneDocuments: names.filter(one => !there.has(nameOf(one))) });
     this.#isLost = false;
@@ -164,7 +164,7 @@ export class VolatileDocuments {
       .filter(one => !there.has(nameOf(one)) && !isOlder(one))
       .map(({ kind, key }) => ({ kind, key }));
     if (documents.length + goneDocuments.length === 0) return;
-    this.#options.replica.applyVolatile({ documents, goneDocuments });
+    this.#options.documents.applyVolatile({ documents, goneDocuments });
   }
 }
 

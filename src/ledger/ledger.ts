@@ -184,27 +184,19 @@ export class Ledger {
    * Decides of one subject after the other, by the policy of now: what bears on the owner is looked up once.
    */
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
-    const settings = this.#settings;
-    const standing = this.standing(owner);
-    const { usage, reserved, unreachable } = owner;
-    return (subject, addingBytes = 0) =>
-      decide({ settings, standing, usage, subject, addingBytes, reserved, unreachable });
+    const question = this.#questionOf(owner);
+    return (subject, addingBytes = 0) => decide({ ...question, subject, addingBytes });
   }
 
   /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
-    const owner = this.ownerUsage(ownerName);
+    return explain({ ...this.#questionOf(this.ownerUsage(ownerName)), subject, addingBytes });
+  }
+
+  /** All that bears on a decision about an owner, whatever is asked. */
+  #questionOf(owner: OwnerUsage) {
     const { usage, reserved, unreachable } = owner;
-    const standing = this.standing(owner);
-    return explain({
-      settings: this.#settings,
-      standing,
-      usage,
-      subject,
-      addingBytes,
-      reserved,
-      unreachable,
-    });
+    return { settings: this.#settings, standing: this.standing(owner), usage, reserved, unreachable };
   }
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */

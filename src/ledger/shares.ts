@@ -174,10 +174,6 @@ export class UsageShares {
   }
 
   /** Gives the usage on other hosts, as far as it is known here. */
-  get sharesOfOthers(): readonly ShareRecord[] {
-    return [...this.everyShareOfOthers()];
-  }
-
   *everyShareOfOthers(): Generator<ShareRecord> {
     for (const { shares } of this.#options.usage.accountsWithMore) yield* shares;
   }

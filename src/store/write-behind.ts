@@ -114,7 +114,7 @@ export class WriteBehind {
     const batch = this.#pending.take(mostAtOnce);
     try {
       if (batch.length > 0) await this.#write(batch);
-      else await this.#options.store.write(this.#options.probe());
+      else if (this.#away.current !== null) await this.#options.store.write(this.#options.probe());
       this.#away.succeeded();
       this.#retryMs = firstRetryMs;
     } catch (error) {

@@ -67,7 +67,7 @@ function partsOf(
   const tell = ({ is }: FleetMessage) => {
     if (is === 'store fell back') onFallenBack();
   };
-  const volatile = new VolatileDocuments({ replica, store });
+  const volatile = new VolatileDocuments({ documents: ledger.documents, store });
   const documents = new DocumentFollower({ replica, volatile, store, tell });
   const usage = new UsageReplica({ shares, store, host: 'one', documents, tell });
   const membership = { mayTell: async () => true };

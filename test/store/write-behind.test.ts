@@ -77,6 +77,14 @@ t.test('what changes in one turn is one write, the newest state of each thing', 
   t.match(store.writes[0], { units: [{ id: 'a', bytes: 2 }], goneUnits: ['b'], owners: [{ key: 'alice' }] });
 });
 
+t.test('a note of nothing writes nothing', async t => {
+  const { store, writeBehind } = world(t);
+  writeBehind.note({});
+  writeBehind.note({ owners: [] });
+  t.equal(await writeBehind.kept(), true);
+  t.strictSame(store.writes, []);
+});
+
 t.test('a write that fails never comes over what was noted since', async t => {
   const { store, writeBehind } = world(t);
   const failed = Promise.withResolvers<void>();
@@ -147,6 +155,25 @@ t.test('one record that can never be taken is named in the log, and all others a
   t.equal(writeBehind.away, null);
   t.equal(store.model.units.size, 999);
   t.match(told, [{ record: { units: [{ id: 'u700' }] } }]);
+});
+
+t.test('a policy that can never be taken is named in the log as a whole, and all else is kept', async t => {
+  const told: object[] = [];
+  const { store, writeBehind } = world(t, { error: (details?: object) => told.push(details ?? {}) });
+  store.judge = ({ documents = [] }) => {
+    if (documents.length > 0) throw new SoftquotaError('invalid', 'no document');
+  };
+  writeBehind.note({ units: [unit('a')], owners: [owner('alice')] });
+  writeBehind.note({
+    documents: [{ kind: 'rule', key: 'r', text: '{}' }],
+    replicated: { generation: 'g', version: 2, mark: 'm' },
+  });
+  t.equal(await writeBehind.kept(), true);
+  t.match(told, [
+    { record: { owners: [{ key: 'alice' }], documents: [{ key: 'r' }], replicated: { version: 2 } } },
+  ]);
+  t.strictSame([...store.model.units.keys()], ['a']);
+  t.equal(store.model.replicated, null);
 });
 
 t.test('a store that goes away while a faulty record is looked for gets the rest later', async t => {

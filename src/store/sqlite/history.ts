@@ -132,22 +132,16 @@ export function historian(db: DatabaseSync): Handlers<HistoryQuestion, HistoryAn
   }
 
   return {
-    'record owners': ({ hour, owners }) => {
-      inTransaction(db, () => recordOwners(hour, owners));
-      return [];
-    },
+    'record owners': ({ hour, owners }) => inTransaction(db, () => recordOwners(hour, owners)),
     'record hour': ({ record: { hour, at, usage } }) => {
       putHour.run(hour, at, ...usage);
-      return [];
     },
     history: ({ query }) => [past(query)],
     'thin history': ({ thinning }) => [inTransaction(db, () => thinned(thinning))],
-    'forget history': ({ ownerIds }) => {
+    'forget history': ({ ownerIds }) =>
       inTransaction(db, () => {
         for (const id of ownerIds) forget.run(id);
-      });
-      return [];
-    },
+      }),
   };
 }
 

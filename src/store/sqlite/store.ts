@@ -12,23 +12,15 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { HistoryStore } from '../history.ts';
 import { PackedUnits, type UnitColumns } from '../packed-units.ts';
-import type { DocumentRecord, OwnerRecord, ShareRecord } from '../record-store.ts';
-import type {
-  Changes,
-  DeltaRecord,
-  ReplicatedPosition,
-  RootRecord,
-  Store,
-  SweepRecord,
-  VersionRecord,
-} from '../store.ts';
+import type { OwnerRecord } from '../record-store.ts';
+import type { Changes, ReplicatedPosition, Store, VersionRecord } from '../store.ts';
 import type { UnitSourceStore } from '../unit-sources.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
-import type { Chunk, Question } from './messages.ts';
+import type { Chunk, LoadedPart, Question } from './messages.ts';
 import { ownersFrom } from './owner-rows.ts';
 import { unitsAtOnce } from './unit-rows.ts';
-import { SqliteUnitSources } from './unit-sources.ts';
+import { unitSourcesOn } from './unit-sources.ts';
 
 interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
@@ -76,36 +68,24 @@ function storeOn(thread: StoreThread): OwnStore {
   };
   return {
     load: async loader => {
-      const deltas: DeltaRecord[] = [];
       const owners: OwnerRecord[] = [];
-      const documents: DocumentRecord[] = [];
-      const roots: RootRecord[] = [];
-      const shares: ShareRecord[] = [];
-      let sweep: SweepRecord | null = null;
-      let replicated: ReplicatedPosition | null = null;
-      const versions: VersionRecord[] = [];
-      await thread.each({ is: 'load' }, chunk => {
-        deltas.push(...(chunk.deltas ?? []));
-        if (chunk.counts !== undefined) loader?.expect(chunk.counts.owners, chunk.counts.units);
-        if (chunk.owners !== undefined) {
-          const some = [...ownersFrom(chunk.owners)];
-          if (loader === undefined) owners.push(...some);
-          else loader.takeOwners(some);
-        }
-        documents.push(...(chunk.documents ?? []));
-        roots.push(...(chunk.roots ?? []));
-        shares.push(...(chunk.shares ?? []));
-        sweep = chunk.sweep ?? sweep;
-        replicated = chunk.replicated ?? replicated;
-        versions.push(...(chunk.versions ?? []));
+      const parts: LoadedPart[] = [];
+      await thread.each({ is: 'load' }, ({ counts, owners: columns, ...part }) => {
+        if (counts !== undefined) loader?.expect(counts.owners, counts.units);
+        const some = columns === undefined ? [] : [...ownersFrom(columns)];
+        if (loader === undefined) owners.push(...some);
+        else if (some.length > 0) loader.takeOwners(some);
+        parts.push(part);
       });
+      const replicated = parts.find(part => part.replicated)?.replicated ?? null;
+      const versions = parts.flatMap(part => part.versions ?? []);
       return {
-        deltas,
+        deltas: parts.flatMap(part => part.deltas ?? []),
         owners,
-        documents,
-        shares,
-        roots,
-        sweep,
+        documents: parts.flatMap(part => part.documents ?? []),
+        shares: parts.flatMap(part => part.shares ?? []),
+        roots: parts.flatMap(part => part.roots ?? []),
+        sweep: parts.find(part => part.sweep)?.sweep ?? null,
         replicated: withLineage(replicated, versions),
       };
     },
@@ -131,7 +111,7 @@ function storeOn(thread: StoreThread): OwnStore {
     },
     thinHistory: async thinning => (await thread.ask({ is: 'thin history', thinning })).flat(),
     forgetHistory: async ownerIds => void (await thread.ask({ is: 'forget history', ownerIds })),
-    unitSources: new SqliteUnitSources(question => thread.ask(question)),
+    unitSources: unitSourcesOn(question => thread.ask(question)),
     close: () => thread.close(),
   };
 }

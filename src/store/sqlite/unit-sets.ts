@@ -174,26 +174,11 @@ export function unitSets(db: DatabaseSync, file: string): Handlers<SetQuestion, 
     'units of source': ({ query }) =>
       chunksOf({ file, table: 'set_units' }, units.iterate(...valuesOf(query)), unitOf),
     'begin set': ({ set }) => [begin(set)],
-    'take units': ({ set, chunk }) => {
-      take(set, stagingOf(set).lines.take(chunk));
-      return [];
-    },
-    'end set': ({ set }) => {
-      end(set);
-      return [];
-    },
-    'keep set': ({ set, record }) => {
-      keep(set, record);
-      return [];
-    },
-    'discard set': ({ set }) => {
-      discard(set);
-      return [];
-    },
-    'remove source': ({ source }) => {
-      inTransaction(db, () => dropWhole(source));
-      return [];
-    },
+    'take units': ({ set, chunk }) => take(set, stagingOf(set).lines.take(chunk)),
+    'end set': ({ set }) => end(set),
+    'keep set': ({ set, record }) => keep(set, record),
+    'discard set': ({ set }) => discard(set),
+    'remove source': ({ source }) => inTransaction(db, () => dropWhole(source)),
   };
 }
 

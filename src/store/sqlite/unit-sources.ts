@@ -1,64 +1,37 @@
 /** The sets that sources put, seen from outside the store's thread. */
 
-import type {
-  KeptSet,
-  NewUnitSet,
-  UnitQuery,
-  UnitSetRecord,
-  UnitSetWriter,
-  UnitSourceStore,
-  UnitSum,
-} from '../unit-sources.ts';
+import type { KeptSet, UnitSourceStore } from '../unit-sources.ts';
 import type { Chunk } from './messages.ts';
 import type { SetQuestion } from './unit-sets.ts';
 
-/** Gives all chunks of the answer. */
-type Ask = <Asked extends SetQuestion>(question: Asked) => Promise<readonly Chunk<Asked>[]>;
-
-export class SqliteUnitSources implements UnitSourceStore {
-  readonly #ask: Ask;
-
-  constructor(ask: Ask) {
-    this.#ask = ask;
-  }
-
-  async load(): Promise<readonly KeptSet[]> {
-    const sets: KeptSet[] = [];
-    for (const { number, ...set } of (await this.#ask({ is: 'list sets' })).flat()) {
-      sets.push({ set, sums: await this.#sumsOf(number) });
-    }
-    return sets;
-  }
-
-  async begin(newSet: NewUnitSet): Promise<UnitSetWriter> {
-    const [set = 0] = await this.#ask({ is: 'begin set', set: newSet });
-    return {
-      take: async chunk => {
-        await this.#ask({ is: 'take units', set, chunk });
-      },
-      finish: async () => {
-        await this.#ask({ is: 'end set', set });
-        return this.#sumsOf(set);
-      },
-      keep: async (record: UnitSetRecord) => {
-        await this.#ask({ is: 'keep set', set, record });
-      },
-      discard: async () => {
+/** `ask` gives all chunks of the answer. */
+export function unitSourcesOn(
+  ask: <Asked extends SetQuestion>(question: Asked) => Promise<readonly Chunk<Asked>[]>,
+): UnitSourceStore {
+  const sumsOf = async (set: number) => (await ask({ is: 'sum set', set })).flat();
+  const act = async (question: SetQuestion): Promise<void> => void (await ask(question));
+  return {
+    load: async () => {
+      const sets: KeptSet[] = [];
+      for (const { number, ...set } of (await ask({ is: 'list sets' })).flat()) {
+        sets.push({ set, sums: await sumsOf(number) });
+      }
+      return sets;
+    },
+    begin: async newSet => {
+      const [set = 0] = await ask({ is: 'begin set', set: newSet });
+      return {
+        take: chunk => act({ is: 'take units', set, chunk }),
+        finish: async () => {
+          await act({ is: 'end set', set });
+          return sumsOf(set);
+        },
+        keep: record => act({ is: 'keep set', set, record }),
         // Rows that stay now are taken out when the next set begins.
-        await this.#ask({ is: 'discard set', set }).catch(() => {});
-      },
-    };
-  }
-
-  async remove(source: string): Promise<void> {
-    await this.#ask({ is: 'remove source', source });
-  }
-
-  async units(query: UnitQuery) {
-    return (await this.#ask({ is: 'units of source', query })).flat();
-  }
-
-  async #sumsOf(set: number): Promise<readonly UnitSum[]> {
-    return (await this.#ask({ is: 'sum set', set })).flat();
-  }
+        discard: () => act({ is: 'discard set', set }).catch(() => {}),
+      };
+    },
+    remove: source => act({ is: 'remove source', source }),
+    units: async query => (await ask({ is: 'units of source', query })).flat(),
+  };
 }

@@ -48,7 +48,7 @@ function serve(db: DatabaseSync): void {
   const apply = writer(db);
   // Each handler is called with the questions of its name.
   const handlers = { ...reader(db, file), ...historian(db), ...unitSets(db, file) } as Readonly<
-    Record<Question['is'], (question: Question) => Iterable<Chunk<Question>>>
+    Record<Question['is'], (question: Question) => Iterable<Chunk<Question>> | undefined>
   >;
   let waiting: Request[] = [];
   /** The parts of writes whose last part is still to come, by id. */
@@ -127,7 +127,7 @@ function serve(db: DatabaseSync): void {
   function answerTo(id: number, question: Question): void {
     try {
       let isLoaded = false;
-      for (const chunk of handlers[question.is](question)) {
+      for (const chunk of handlers[question.is](question) ?? []) {
         const units = typeof chunk === 'object' && 'ends' in chunk ? chunk : null;
         isLoaded = units !== null && units.ends.length < unitsAtOnce;
         // The buffer of units is given away, and not copied.
