@@ -5,7 +5,7 @@
  * have other files read.
  */
 
-export type ConfigValue =
+type ConfigValue =
   | { readonly found: 'value'; readonly value: string }
   /** The key stands alone on its line, which git takes as true. */
   | { readonly found: 'no value' }
@@ -30,7 +30,7 @@ export function configValue(text: string, key: string): ConfigValue {
   return last.value === null ? { found: 'no value' } : { found: 'value', value: last.value };
 }
 
-export interface GitConfigEntry {
+interface GitConfigEntry {
   /** Key as git spells it: the parts without case are in small letters. */
   readonly key: string;
   /** Null: the key stands alone on its line, which git takes as true. */

@@ -24,7 +24,7 @@ export { isUnchanged, type Layout, type Root, resolveLayout, underRoots, walkedR
 export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
 export { hasOwnTimes, isOfNetwork, type Mount, type MountTable, mountsIn, mountTable } from './mounts.ts';
-export { below, decodePath, encodePath, isUtf8, isWithin } from './path.ts';
+export { below, decodePath, encodePath, isWithin } from './path.ts';
 export { isQuarantineName, type Quarantine, quarantinePath } from './quarantine.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {
@@ -35,7 +35,7 @@ export {
   type Unit,
   type Visibility,
 } from './unit.ts';
-export { holdsRepository, leavesOf } from './units.ts';
+export { holdsRepositories, holdsRepository, leavesOf, type PlacedUnit, type Unread } from './units.ts';
 export { withoutBase } from './uploads/address.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
 export { repositoryPaths } from './uploads/repository.ts';

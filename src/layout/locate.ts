@@ -10,18 +10,19 @@ import { type Destination, follow } from './disk.ts';
 import { isUnchanged, type Layout } from './layout.ts';
 import { advance, isComplete, type State, startStates } from './match.ts';
 import { below, canonicalPath, isWithin, namesOf, pathOf } from './path.ts';
-import type { Unit } from './unit.ts';
-import { continuedPlaces, type Units, type Unread, unitOf, unitsAt, unreadAt } from './units.ts';
+import {
+  continuedPlaces,
+  type PlacedUnit,
+  type Units,
+  type Unread,
+  unitOf,
+  unitsAt,
+  unreadAt,
+} from './units.ts';
 
 export type Located =
-  | {
-      readonly found: 'unit';
-      readonly unit: Unit;
-      /** The places inside that are not the unit's own. */
-      readonly inner: readonly string[];
-      /** Tells whether the unit is there already. */
-      readonly exists: boolean;
-    }
+  /** `exists`: the unit is there already. */
+  | ({ readonly found: 'unit'; readonly exists: boolean } & PlacedUnit)
   | { readonly found: 'none' }
   /** Tells whether a unit is there could not be told. */
   | ({ readonly found: 'unread' } & Unread);

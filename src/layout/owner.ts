@@ -6,11 +6,11 @@
  * reading cannot block or lead elsewhere: a regular one of at most 4 KiB, never through a link.
  */
 
-import { isUtf8 as areUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 import { readBounded } from '../bounded/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { configValue } from './gitconfig.ts';
-import { below, encodePath, isUtf8 } from './path.ts';
+import { below, encodePath } from './path.ts';
 import type { OwnerSource } from './unit.ts';
 import { beforeLook } from './watched.ts';
 
@@ -34,7 +34,7 @@ export function ownerOf(source: OwnerSource, path: string, captured: string | nu
       return { owner: null, fault: null };
     case 'path':
       if (captured === null) return nobody('its template has no {owner}, and no other OWNER is set');
-      return isUtf8(captured) ? { owner: captured } : nobody("the owner's name is not UTF-8");
+      return captured.isWellFormed() ? { owner: captured } : nobody("the owner's name is not UTF-8");
     case 'file': {
       const file = smallFile(path, source.name);
       if (!file.ok) return nobody(file.fault);
@@ -83,5 +83,5 @@ function smallFile(directory: string, name: string): SmallFile {
   const file = readBounded(encodePath(below(directory, name)), { mostBytes });
   if (file.kind !== 'file') return fault(faults[file.kind]);
   if (!file.whole) return fault('is over 4 KiB');
-  return areUtf8(file.bytes) ? { ok: true, text: file.bytes.toString() } : fault('is not UTF-8');
+  return isUtf8(file.bytes) ? { ok: true, text: file.bytes.toString() } : fault('is not UTF-8');
 }

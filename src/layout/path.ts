@@ -6,13 +6,13 @@
  * that paths compare, split and join as strings, and still lead back to the very same bytes.
  */
 
-import { isUtf8 as areUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../errors.ts';
 
 /** The path that these bytes are; any bytes are one. */
 export function decodePath(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (areUtf8(buffer)) return buffer.toString();
+  if (isUtf8(buffer)) return buffer.toString();
   // Many short strings, put together, would take a tenth of a second for a mebibyte.
   const units = Buffer.allocUnsafe(2 * buffer.length);
   let end = 0;
@@ -20,7 +20,7 @@ export function decodePath(bytes: Uint8Array): string {
     const first = buffer[at] ?? 0;
     const length =
       first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-    const isCharacter = length > 1 && areUtf8(buffer.subarray(at, at + length));
+    const isCharacter = length > 1 && isUtf8(buffer.subarray(at, at + length));
     if (isCharacter) end += units.write(buffer.toString('utf8', at, at + length), end, 'utf16le');
     else end = units.writeUInt16LE(length === 1 ? first : 0xdc00 + first, end);
     at += isCharacter ? length : 1;
@@ -57,11 +57,6 @@ export function canonicalPath(path: string): string | null {
   if (path.includes('\0') || standsForNoByte.test(path)) return null;
   const encoded = encodePath(path);
   return typeof encoded === 'string' ? encoded : decodePath(encoded);
-}
-
-/** Tells whether every name of the path is UTF-8. */
-export function isUtf8(path: string): boolean {
-  return path.isWellFormed();
 }
 
 /** The path of `name` in a directory. */

@@ -129,7 +129,8 @@ function matchesOf(path: string, states: readonly State[]): State[] {
   return holdsRepository(path) ? complete : complete.filter(({ track }) => !holdsRepositories(track.kind));
 }
 
-function holdsRepositories(kind: StorageKind): boolean {
+/** Tells whether units of this kind are repositories of git. */
+export function holdsRepositories(kind: StorageKind): boolean {
   return kind === 'repos' || kind === 'wiki';
 }
 

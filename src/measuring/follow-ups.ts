@@ -44,7 +44,7 @@ const manyDue = 256;
 const floodRestMs = 20;
 const busyRestMs = 250;
 
-const monotonicClock: FollowUpClock = {
+export const monotonicClock: FollowUpClock = {
   now: () => performance.now(),
   after: (milliseconds, callback) => {
     const timer = setTimeout(callback, milliseconds).unref();

@@ -8,6 +8,5 @@
 
 export { ForgeSync } from './forge/forge-sync.ts';
 export { forgeLinkKinds } from './forge/kinds.ts';
-export { Measuring } from './measuring.ts';
+export { Measuring, type RepositoryWatch } from './measuring.ts';
 export { leavesThere } from './mounted.ts';
-export type { RepositoryWatch } from './repositories.ts';

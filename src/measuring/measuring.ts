@@ -25,12 +25,12 @@ import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
+import type { ForgeVisibility } from './forge/visibility.ts';
 import { FreeSpace, type ShortDisk } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedNow } from './mounted.ts';
 import { ForgeOwnership } from './ownership.ts';
 import { type PushClock, Pushes } from './pushes.ts';
-import type { RepositoryVisibility, RepositoryWatch } from './repositories.ts';
 
 /**
  * Milliseconds that a check waits for the disk to say what an unknown path is; less than a hook waits for the
@@ -43,13 +43,25 @@ const heardDeadlineMs = 15_000;
 /** Number of walks that wait for a walker, at most; what only follows a check comes later. */
 const mostWaiting = 64;
 
+/** Gets the events of the repositories that are measured here. */
+export interface RepositoryWatch {
+  /** A hook of another host says that something was pushed into a repository that is walked here. */
+  changed(path: string): void;
+  /** A check let something through before: it may have come by now. */
+  mayHaveChanged(path: string): void;
+  /** A walk found another size than the one before. */
+  resized(path: string): void;
+  /** A walk found a unit that was not known. */
+  appeared(path: string): void;
+}
+
 interface MeasuringParts {
   readonly config: Config;
   readonly ledger: Pick<Ledger, 'documents' | 'kept' | 'units' | 'walks'>;
   readonly log: Logger;
   readonly fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
   /** Tells what is public if a forge's database is read; null if none is. */
-  readonly visibility: RepositoryVisibility | null;
+  readonly visibility: Pick<ForgeVisibility, 'leafOf' | 'ownerOf'> | null;
   readonly repositories: RepositoryWatch;
   /** The git user's worker, for what the daemon may not read; null: there is none. */
   readonly pushWorker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
@@ -150,19 +162,12 @@ export class Measuring {
   reconfigure(config: Config): void {
     const before = this.#config;
     this.#config = config;
-    this.#divide();
+    this.walkersChanged();
     this.#freeSpace.reconfigure(config.disk);
-    const { storages } = config;
-    const { exclude, measure, schedule } = config.scan;
-    this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
-    if (schedule !== before.scan.schedule) {
+    if (config.scan.schedule !== before.scan.schedule) {
       this.#schedule?.close();
       this.#schedule = this.#startSchedule();
     }
-    const measuredOtherwise =
-      measure !== before.scan.measure ||
-      JSON.stringify([storages, exclude]) !== JSON.stringify([before.storages, before.scan.exclude]);
-    if (measuredOtherwise) this.scanner.sweep({ kind: 'sweep' });
   }
 
   /** It has become another host that walks, or this one: all is measured that this one walks now. */

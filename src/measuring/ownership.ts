@@ -3,13 +3,13 @@
 import type { Config } from '../config/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Leaf } from '../quota/index.ts';
-import type { RepositoryVisibility } from './repositories.ts';
+import type { ForgeVisibility } from './forge/visibility.ts';
 
 interface ForgeOwnershipOptions {
   storages(): Config['storages'];
   readonly ledger: Pick<Ledger, 'units'>;
   /** Null: no forge's database is read. */
-  readonly visibility: RepositoryVisibility | null;
+  readonly visibility: Pick<ForgeVisibility, 'leafOf' | 'ownerOf'> | null;
 }
 
 export class ForgeOwnership {

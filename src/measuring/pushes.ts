@@ -13,7 +13,7 @@ import { quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
-import type { FollowUpClock } from './follow-ups.ts';
+import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
 import { minuteMs, PushBook } from './push-book.ts';
 import { SameDirectories } from './same-directories.ts';
 import { UnsureUnits } from './unsure-units.ts';
@@ -65,14 +65,7 @@ const unitsPerQuestion = 1000;
 const mostPushesEach = 10_000;
 const mostUnits = 20_000;
 
-const systemClock: PushClock = {
-  now: () => performance.now(),
-  wall: () => Date.now(),
-  after: (milliseconds, callback) => {
-    const timer = setTimeout(callback, milliseconds).unref();
-    return () => clearTimeout(timer);
-  },
-};
+const systemClock: PushClock = { ...monotonicClock, wall: () => Date.now() };
 
 export class Pushes implements PushServices, UnitPushes {
   readonly #options: PushesOptions;
@@ -181,11 +174,7 @@ export class Pushes implements PushServices, UnitPushes {
     return this.#watched.get(unit)?.book.listed ?? [];
   }
 
-  walked(
-    unit: string,
-    seq: number,
-    { before, after }: Pick<WalkedQuarantines, 'before' | 'after'>,
-  ): PushFacts {
+  walked(unit: string, seq: number, { before, after }: WalkedQuarantines): PushFacts {
     const isUnsure = this.#unsure.take(unit, seq);
     const isKnown = this.#watched.has(unit);
     if (!isKnown && after.there.length === 0) return { takenBytes: 0, hasEnded: false, isUnsure };

@@ -2,6 +2,7 @@
 
 import type { EventRecord } from '../store/index.ts';
 import type { Event } from './event-shapes.ts';
+import { hourMs } from './points.ts';
 import { isoOf } from './record.ts';
 
 export interface EventFilter {
@@ -13,8 +14,6 @@ export interface EventFilter {
   /** A part of some name, path or text of the event. */
   readonly q?: string | undefined;
 }
-
-const hourMs = 3_600_000;
 
 /** Makes what tells whether an event is meant; null: all are. */
 export function eventMatcher(

@@ -9,8 +9,9 @@ import type { EventQuery, EventRecord } from '../store/index.ts';
 import { Crossings, type CrossingsOptions, type Telling } from './crossings.ts';
 import { type EventFilter, earliest, eventMatcher } from './event-filter.ts';
 import { type Event, type EventKind, eventKinds } from './event-shapes.ts';
+import { dayMs, dayOf, hourMs } from './points.ts';
 import { eventOf, fieldsIn, isoOf } from './record.ts';
-import { dayKind, dayOf, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
+import { dayKind, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
 export type { ToldRefusal } from './tally.ts';
 
@@ -57,8 +58,6 @@ export interface EventsPage<Kind extends Event = Event> {
   readonly next: string | null;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const daysTold = 14;
 const daysAtOnce = 1000;
 /** Collections that free less are no events. */

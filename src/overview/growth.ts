@@ -6,6 +6,8 @@
  * needs no threshold for what counts as one.
  */
 
+import { dayMs } from './points.ts';
+
 export interface DayPoint {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -19,7 +21,6 @@ export interface Growth {
   readonly since: number;
 }
 
-export const dayMs = 86_400_000;
 const leastSpanMs = 2 * dayMs;
 const farthestMs = 3652 * dayMs;
 

@@ -11,6 +11,7 @@ import {
   fewOf,
   growthSpan,
   hourlyDays,
+  hourMs,
   hourOf,
   type Point,
   pointsOf,
@@ -36,7 +37,6 @@ export interface Past {
   readonly growth: Growth | null;
 }
 
-const hourMs = 3_600_000;
 /** The clock may be set: it is looked at again after so long at the latest. */
 const longestWaitMs = 60_000;
 const ownersAtOnce = 500;

@@ -14,8 +14,9 @@ export const hourlyDays = 14;
 /** Days of which anything is kept. */
 export const dailyDays = 1826;
 
-const hourMs = 3_600_000;
+export const hourMs = 3_600_000;
 const hoursOfDay = 24;
+export const dayMs = hoursOfDay * hourMs;
 const mostPoints = 400;
 const growthDays = 28;
 
@@ -33,6 +34,11 @@ export type Range = keyof typeof days;
 
 export function hourOf(time: number): number {
   return Math.floor(time / hourMs);
+}
+
+/** Counted in UTC since 1970. */
+export function dayOf(time: number): number {
+  return Math.floor(time / dayMs);
 }
 
 export function spanOf(range: Range, now: number): Span {

@@ -9,6 +9,7 @@ import { EventIds } from '../documents/index.ts';
 import type { Decision, DiskFull, QuotaSettings, Subject } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import type { RefusalEvent } from './event-shapes.ts';
+import { dayOf, hourOf } from './points.ts';
 import { eventOf, isoOf } from './record.ts';
 
 /** One refusal, as the gate tells it. */
@@ -22,7 +23,7 @@ export interface ToldRefusal {
 }
 
 /** Record of a refused owner, as far as it is known. */
-export interface Refused {
+interface Refused {
   readonly key: string;
   /** Undefined: never heard of. */
   readonly record: OwnerRecord | undefined;
@@ -36,7 +37,6 @@ export interface TallyLimits {
 }
 
 const usualLimits: TallyLimits = { sums: 2000, ofAnOwner: 50 };
-const hourMs = 3_600_000;
 
 /** The text of an event, as it is kept. */
 interface Body extends Omit<RefusalEvent, 'id' | 'at' | 'kind' | 'last_at'> {
@@ -194,13 +194,4 @@ export class Tally {
  */
 function nameOf({ others, ownerId, ownerKey, actor, subject, mode }: Place): string {
   return `${others}\0${ownerId ?? ''}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
-}
-
-/** Counted in UTC since 1970. */
-export function dayOf(time: number): number {
-  return Math.floor(time / (24 * hourMs));
-}
-
-function hourOf(time: number): number {
-  return Math.floor(time / hourMs);
 }

@@ -137,7 +137,9 @@ export class Totals {
       const row = this.#counted.set(ownerKey, now);
       if (!isSame || before.id !== now.id) this.#moved.set(row, now.id, now.usage);
     }
-    if (before !== undefined && before.id !== now?.id) this.#leave(before.id);
+    // A renamed owner has another key.
+    const isLeft = before !== undefined && before.id !== now?.id;
+    if (isLeft && this.#ledger.documents.owners.byId(before.id) === undefined) this.#gone.add(before.id);
   }
 
   #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {
@@ -178,12 +180,6 @@ export class Totals {
       // Most owners have most kinds of data as before, or none.
       if (grown !== 0) this.#sums[index] = sum + BigInt(grown);
     }
-  }
-
-  /** A renamed owner has another key. */
-  #leave(id: number): void {
-    if (this.#ledger.documents.owners.byId(id) !== undefined) return;
-    this.#gone.add(id);
   }
 
   #forgetGone(): Promise<void> {

@@ -1,8 +1,7 @@
 /** The results of scanning, for the keeper of the figures. */
 
-import type { Root, Unit } from '../layout/index.ts';
+import type { Root } from '../layout/index.ts';
 import type { WalkedUnit } from './messages.ts';
-import type { Leftover, UnreadInUnit } from './outcome.ts';
 import type { Start } from './walker-handle.ts';
 
 /**
@@ -13,20 +12,7 @@ export type Measurement =
   | (MeasuredUnit & { readonly gone?: never })
   | { readonly gone: string; readonly seq: number };
 
-export interface MeasuredUnit {
-  readonly unit: Unit;
-  readonly bytes: number;
-  /** Regular files that were counted. */
-  readonly files: number;
-  readonly directories: number;
-  /** Some of it could not be read: `bytes` is not less than what was known. */
-  readonly partial: boolean;
-  /** The first of the places that could not be read. */
-  readonly unread: readonly UnreadInUnit[];
-  readonly unreadCount: number;
-  /** The first of what git began more than an hour ago and never finished; it counts. */
-  readonly leftovers: readonly Leftover[];
-  readonly leftoverCount: number;
+export interface MeasuredUnit extends Omit<WalkedUnit, 'outcome' | 'inner' | 'objects'> {
   /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */
   readonly tooLarge: boolean;
   readonly seq: number;
@@ -75,18 +61,12 @@ export type SweepKind = 'sweep' | 'verify';
 
 /** The measurement that a walk came to, with the bytes that are to count. */
 export function measurementOf(walked: WalkedUnit, start: Start, bytes: number): MeasuredUnit {
-  const { unit, files, directories, unread, unreadCount, leftovers, leftoverCount } = walked;
-  const tooLarge = walked.outcome === 'too large';
+  const { outcome, inner, objects, ...found } = walked;
+  const tooLarge = outcome === 'too large';
   return {
-    unit,
+    ...found,
     bytes,
-    files,
-    directories,
-    partial: walked.partial || tooLarge,
-    unread,
-    unreadCount,
-    leftovers,
-    leftoverCount,
+    partial: found.partial || tooLarge,
     tooLarge,
     seq: start.seq,
     measuredAt: start.at,

@@ -1,6 +1,6 @@
 /** The messages between the threads of this module. All of them are plain data. */
 
-import type { Discovered, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
+import type { Discovered, Layout, Located, PlacedUnit, Root, StorageSettings } from '../layout/index.ts';
 import type { RepositoryThere } from './directory-names.ts';
 import type { Unchanged, Walked } from './outcome.ts';
 import type {
@@ -11,22 +11,20 @@ import type {
   QuarantineSight,
 } from './quarantine.ts';
 
-/** The units to walk, and how: as configured, and as they are on the disk. */
-export interface ScanContext {
+/** The storage to walk. */
+export interface ScanSettings {
   readonly storages: readonly StorageSettings[];
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
   readonly measure: Measure;
+}
+
+/** The units to walk, and how: as configured, and as they are on the disk. */
+export interface ScanContext extends ScanSettings {
   readonly layout: Layout;
 }
 
-export interface UnitTask {
-  readonly unit: Unit;
-  /** The places inside that are not the unit's own. */
-  readonly inner: readonly string[];
-}
-
-export interface SweepTask extends UnitTask {
+export interface SweepTask extends PlacedUnit {
   /** Tells whether the signature of an earlier walk may stand for this one; in a verify none may. */
   readonly trustsSignature?: boolean;
   /** It is a unit only if it holds a repository, for which nobody has looked yet. */
@@ -61,7 +59,7 @@ export type WalkerRequest =
     }
   | { readonly type: 'close' };
 
-export interface WalkedUnit extends Walked, UnitTask {}
+export interface WalkedUnit extends Walked, PlacedUnit {}
 
 export type TaskResult =
   | WalkedUnit

@@ -1,21 +1,12 @@
 /** The options of a scanner. */
 
-import type { StorageSettings } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import type { Measurement, Sweep } from './measurement.ts';
-import type { Measure } from './quarantine.ts';
-import type { RootIdentity } from './roots.ts';
+import type { ScanSettings } from './messages.ts';
+import type { KnownRoots } from './roots.ts';
 import type { UnitPushes } from './unit-counts.ts';
 
-/** The storage to walk. */
-export interface ScanSettings {
-  readonly storages: readonly StorageSettings[];
-  /** Names of directories that are left out. */
-  readonly exclude: readonly string[];
-  readonly measure: Measure;
-}
-
-export interface ScannerOptions extends ScanSettings {
+export interface ScannerOptions extends ScanSettings, KnownRoots {
   /** Number of threads that walk. */
   readonly workers: number;
   /** The file of the scan cache; its directory must exist. */
@@ -26,10 +17,6 @@ export interface ScannerOptions extends ScanSettings {
   readonly knownFiles?: (path: string) => number | undefined;
   /** The pushes into units; there are none, unless given. */
   readonly pushes?: UnitPushes;
-  /** The known units in and below a directory. */
-  readonly knownBelow: (path: string) => Iterable<string>;
-  /** The identity of a storage root when its units were last found. */
-  readonly rootRecord: (path: string) => RootIdentity | undefined;
   /** The key function for names of owners. */
   readonly ownerKey: (name: string) => string;
   /** The known owner of the unit at a path, where a walk cannot find one. */

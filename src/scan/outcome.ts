@@ -1,13 +1,10 @@
 /** The request for a walk, and its result. */
 
-import type { Unit } from '../layout/index.ts';
+import type { PlacedUnit, Unread } from '../layout/index.ts';
 import type { FoundQuarantines, ListedQuarantine, Measure } from './quarantine.ts';
 import type { RepackSigns } from './repack-signs.ts';
 
-export interface WalkRequest {
-  readonly unit: Unit;
-  /** The places inside that are not the unit's own. */
-  readonly inner: readonly string[];
+export interface WalkRequest extends PlacedUnit {
   /** Names of directories that are left out. */
   readonly exclude: ReadonlySet<string>;
   readonly measure: Measure;
@@ -22,12 +19,6 @@ export interface WalkRequest {
   readonly quarantines?: readonly ListedQuarantine[];
   /** Tells whether this host's own clock tells when something changed there; it does, unless given. */
   readonly hasOwnTimes?: boolean;
-}
-
-export interface UnreadInUnit {
-  readonly path: string;
-  /** The system's code. */
-  readonly error: string;
 }
 
 /** A file that git began more than an hour ago and never finished. */
@@ -52,11 +43,13 @@ export interface Walked {
   readonly outcome: 'measured' | 'too large';
   /** 0 where it is too large. */
   readonly bytes: number;
+  /** Regular files that were counted. */
   readonly files: number;
   readonly directories: number;
+  /** Some of it could not be read: `bytes` is not less than what was known. */
   readonly partial: boolean;
   /** The first of them. */
-  readonly unread: readonly UnreadInUnit[];
+  readonly unread: readonly Unread[];
   readonly unreadCount: number;
   /** The first of them. */
   readonly leftovers: readonly Leftover[];
@@ -65,11 +58,15 @@ export interface Walked {
   readonly objects: WalkedObjects | null;
 }
 
-/** Nothing has changed since an earlier walk, whose figures these are. */
-export interface Unchanged extends Pick<Walked, 'bytes' | 'files' | 'directories'> {
-  readonly outcome: 'unchanged';
+/** The result of a walk that read all of a unit, as far as it is kept. */
+export interface FoundByWalk extends Pick<Walked, 'bytes' | 'files' | 'directories'> {
   /** See `WalkedObjects`; 0 where it is no repository. */
   readonly objectBytes: number;
+}
+
+/** Nothing has changed since an earlier walk, whose figures these are. */
+export interface Unchanged extends FoundByWalk {
+  readonly outcome: 'unchanged';
 }
 
 export type WalkOutcome =

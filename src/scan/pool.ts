@@ -15,23 +15,30 @@ import { messageOf } from '../errors.ts';
 import type { Hangs } from './hangs.ts';
 import type { ScanContext, Task, TaskResult, WalkerReport } from './messages.ts';
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
-import { beginTask, count, lookedAt, monotonic, signal, stuckMs } from './shared.ts';
+import {
+  beginTask,
+  type Counts,
+  count,
+  countsOf,
+  lookedAt,
+  monotonic,
+  noCounts,
+  signal,
+  stuckMs,
+  sumOf,
+} from './shared.ts';
 import { taskResult } from './unchanged.ts';
 import {
   askOneToYield,
   type Busy,
   busyWith,
-  type Counts,
-  countsOf,
   hasWalkerEnded,
   type KnownUnits,
-  nothing,
   numberedTask,
   pathOfTask,
   type Start,
   sendTask,
   startWalker,
-  sumOf,
   sweptBy,
   takeResults,
   type WalkerHandle,
@@ -89,7 +96,7 @@ export class Pool {
   /** Runs while nothing is walked. */
   #rest: NodeJS.Timeout | null = null;
   /** The counts of finished batches of sweeps. */
-  #sweptBefore: Counts = nothing;
+  #sweptBefore: Counts = noCounts;
   #lastId = 0;
   /** Walkers that died since the last result. */
   #deaths = 0;

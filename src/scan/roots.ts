@@ -13,12 +13,7 @@ import { areSame } from './file-system.ts';
 import type { SweptRoot, UnitStanding } from './measurement.ts';
 
 /** The identity of a root when its units were last found. */
-export interface RootIdentity {
-  readonly device: bigint;
-  readonly inode: bigint;
-  /** See `fileSystemAt`; null where nothing is known. */
-  readonly fileSystem: string | null;
-}
+export type RootIdentity = Pick<Root, 'device' | 'inode' | 'fileSystem'>;
 
 export interface KnownRoots {
   readonly rootRecord: (path: string) => RootIdentity | undefined;

@@ -1,11 +1,10 @@
 /** One sweep, from waiting to its end, as those who follow it see it. */
 
+import type { Unread } from '../layout/index.ts';
 import type { Drift, SweepKind } from './measurement.ts';
 import type { TaskResult } from './messages.ts';
-import type { Leftover, UnreadInUnit } from './outcome.ts';
-import { CountedList, type Problems, type WalkFault } from './problems.ts';
-import { monotonic } from './shared.ts';
-import type { Counts } from './walker-handle.ts';
+import type { Leftover } from './outcome.ts';
+import { type Counts, countsSince, monotonic, noCounts } from './shared.ts';
 
 export interface SweepRequest {
   readonly kind: SweepKind;
@@ -26,6 +25,25 @@ interface Progress extends Counts {
   readonly bytesPerSecond: number;
   /** Seconds to the end, as far as that can be told. */
   readonly estimateSeconds: number | null;
+}
+
+/** Something that is not as it should be; `what` says it for a person. */
+interface WalkFault {
+  readonly path: string;
+  readonly what: string;
+}
+
+interface WalkProblems<Entry> {
+  /** Number of problems. */
+  readonly count: number;
+  /** The first of them. */
+  readonly first: readonly Entry[];
+}
+
+interface Problems {
+  readonly unread: WalkProblems<Unread>;
+  readonly faults: WalkProblems<WalkFault>;
+  readonly leftovers: WalkProblems<Leftover>;
 }
 
 type RunState = 'waiting' | 'running' | 'done' | 'stopped' | 'failed';
@@ -55,6 +73,20 @@ export interface WorkEstimate {
   readonly entries: number;
 }
 
+const mostListed = 1000;
+
+/** A list that counts on where it is full. */
+class CountedList<Entry> implements WalkProblems<Entry> {
+  readonly first: Entry[] = [];
+  count = 0;
+
+  /** `others` more are known of, beyond these. */
+  add(entries: readonly Entry[], others = 0): void {
+    this.count += entries.length + others;
+    this.first.push(...entries.slice(0, Math.max(0, mostListed - this.first.length)));
+  }
+}
+
 export class Run implements ScanRun {
   readonly id: number;
   readonly kind: SweepKind;
@@ -68,7 +100,7 @@ export class Run implements ScanRun {
   readonly done: Promise<void>;
 
   readonly problems = {
-    unread: new CountedList<UnreadInUnit>(),
+    unread: new CountedList<Unread>(),
     faults: new CountedList<WalkFault>(),
     leftovers: new CountedList<Leftover>(),
   };
@@ -81,7 +113,7 @@ export class Run implements ScanRun {
   readonly #over = Promise.withResolvers<void>();
   /** The counts of the walkers for this run only. */
   readonly #counts: () => Counts;
-  #before: Counts = { directories: 0, files: 0, bytes: 0 };
+  #before = noCounts;
   #after: Counts | null = null;
   #begunMs = 0;
   #overMs: number | null = null;
@@ -160,9 +192,7 @@ export class Run implements ScanRun {
   progress(): Progress {
     const { units, unitsFound, discovering } = this;
     const now = this.#after ?? (this.state === 'waiting' ? this.#before : this.#counts());
-    const directories = now.directories - this.#before.directories;
-    const files = now.files - this.#before.files;
-    const bytes = now.bytes - this.#before.bytes;
+    const { directories, files, bytes } = countsSince(this.#before, now);
     const seconds = this.state === 'waiting' ? 0 : ((this.#overMs ?? monotonic()) - this.#begunMs) / 1000;
     const perSecond = (amount: number): number => (seconds > 0 ? amount / seconds : 0);
     return {

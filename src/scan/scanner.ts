@@ -12,9 +12,9 @@ import { DiskThreads } from './disk-threads.ts';
 import { openDisks, type WatchedDisk } from './disks.ts';
 import { type Hang, Hangs } from './hangs.ts';
 import { UnitMeasuring } from './measuring.ts';
-import type { LookQuestion, ScanContext, WorkerAnswers } from './messages.ts';
+import type { LookQuestion, ScanContext, ScanSettings, WorkerAnswers } from './messages.ts';
 import { Mounts } from './mounts.ts';
-import type { ScannerOptions, ScanSettings } from './options.ts';
+import type { ScannerOptions } from './options.ts';
 import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
@@ -31,8 +31,6 @@ interface ScannerStatus {
   readonly hangingLookups: number;
   /** Places on disks that do not answer, the longest first. */
   readonly hangs: readonly Hang[];
-  /** The sweep that runs, or the last one that ran. */
-  readonly lastRun: ScanRun | null;
 }
 
 export interface Scanner {
@@ -89,7 +87,6 @@ export function createScanner(options: ScannerOptions): Scanner {
   let current: { readonly run: Run; readonly abort: AbortController } | null = null;
   let isClosed = false;
   let lastId = 0;
-  let lastRun: Run | null = null;
   const waiting: Run[] = [];
   const runs: Run[] = [];
   const { hungAfterMs = usualHungAfterMs } = options;
@@ -182,7 +179,6 @@ export function createScanner(options: ScannerOptions): Scanner {
     if (run === undefined) return;
     const abort = new AbortController();
     current = { run, abort };
-    lastRun = run;
     perform(run, abort.signal).then(() => {
       current = null;
       next();
@@ -263,7 +259,6 @@ export function createScanner(options: ScannerOptions): Scanner {
       waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
       hangingLookups: threads.hanging(),
       hangs: hangs.list(),
-      lastRun,
     }),
     close: async () => {
       isClosed = true;

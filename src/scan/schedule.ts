@@ -27,9 +27,7 @@ export interface ScheduleClock {
 }
 
 export interface Schedule {
-  /** Returns the time of the next sweep of a kind, in milliseconds since 1970; null: there is none. */
-  next(kind: SweepKind): number | null;
-  /** From the next one of a kind to the one after it, in milliseconds; null where there are not two. */
+  /** From the next sweep of a kind to the one after it, in milliseconds; null where there are not two. */
   interval(kind: SweepKind): number | null;
   close(): void;
 }
@@ -75,11 +73,10 @@ export function startSchedule(
     for (const { kind } of due) tick(kind);
   }
 
-  const cronFor = (kind: SweepKind): Cron | null => crons.find(one => one.kind === kind)?.cron ?? null;
   return {
-    next: kind => nextAfter(cronFor(kind), clock.now()),
     interval: kind => {
-      const [first, second] = cronFor(kind)?.nextRuns(2, new Date(clock.now())) ?? [];
+      const cron = crons.find(one => one.kind === kind)?.cron;
+      const [first, second] = cron?.nextRuns(2, new Date(clock.now())) ?? [];
       return first === undefined || second === undefined ? null : second.getTime() - first.getTime();
     },
     close: () => cancel(),

@@ -55,6 +55,35 @@ export function viewOf(buffer: SharedArrayBuffer): Shared {
   };
 }
 
+/** Numbers of what was walked up to a moment. */
+export interface Counts {
+  readonly directories: number;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export const noCounts: Counts = { directories: 0, files: 0, bytes: 0 };
+
+export function countsOf({ counts }: Shared): Counts {
+  return {
+    directories: counts[count.directories] ?? 0,
+    files: counts[count.files] ?? 0,
+    bytes: counts[count.bytes] ?? 0,
+  };
+}
+
+export function countsSince(before: Counts, now: Counts): Counts {
+  return {
+    directories: now.directories - before.directories,
+    files: now.files - before.files,
+    bytes: now.bytes - before.bytes,
+  };
+}
+
+export function sumOf(a: Counts, b: Counts): Counts {
+  return { directories: a.directories + b.directories, files: a.files + b.files, bytes: a.bytes + b.bytes };
+}
+
 /** Says that the thread gets on. */
 export function move({ counts }: Shared): void {
   counts[count.moved] = monotonic();

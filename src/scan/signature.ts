@@ -18,15 +18,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, locationOf } from '../layout/index.ts';
 import { isYoungDirectory } from './listing-check.ts';
-import type { WalkRequest } from './outcome.ts';
-
-/** The result of a walk that read all of a unit, as far as it is kept. */
-interface FoundByWalk {
-  readonly bytes: number;
-  readonly files: number;
-  readonly directories: number;
-  readonly objectBytes: number;
-}
+import type { FoundByWalk, WalkRequest } from './outcome.ts';
 
 export interface Signature extends FoundByWalk {
   /** Covers all of it, the statuses of the directories, and how the unit was to be walked. */

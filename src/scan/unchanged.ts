@@ -1,10 +1,12 @@
 /** Units that are as an earlier walk found them, which a signature tells without a walk. */
 
+import { holdsRepositories, type PlacedUnit } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
-import type { NumberedResult, Task, TaskResult, UnitTask, WalkedUnit, WalkerResult } from './messages.ts';
+import type { NumberedResult, Task, TaskResult, WalkedUnit, WalkerResult } from './messages.ts';
 import type { Unchanged, WalkRequest } from './outcome.ts';
 import { noQuarantines } from './quarantine.ts';
 import { noSigns } from './repack-signs.ts';
+import { noCounts } from './shared.ts';
 import { isSignatureCurrent } from './signature.ts';
 import type { Pulse } from './visit.ts';
 
@@ -17,25 +19,17 @@ export function unchangedSince(
   const { unit, knownBytes } = request;
   const signature = cache.readSignature(unit.path);
   if (signature === null || signature.bytes !== knownBytes) return null;
-  const nothing = { directories: 0, files: 0, bytes: 0 };
-  const holds = isSignatureCurrent(request, signature, () => pulse(nothing));
+  const holds = isSignatureCurrent(request, signature, () => pulse(noCounts));
   if (holds === false) return null;
   const { bytes, files, directories, objectBytes } = signature;
   if (holds === null || !pulse(signature)) return { outcome: 'stopped' };
   return { outcome: 'unchanged', bytes, files, directories, objectBytes };
 }
 
-/** Results of units that are unchanged, as numbers alone: a message has hundreds of them. */
-export class UnchangedResults {
-  numbers: number[] = [];
-
-  /** False where it is not told in numbers. */
-  add(id: number, result: WalkerResult): boolean {
-    if (result.outcome !== 'unchanged') return false;
-    const { bytes, files, directories, objectBytes } = result;
-    this.numbers.push(id, bytes, files, directories, objectBytes);
-    return true;
-  }
+/** The result of a unit that is unchanged, as numbers alone: a message has hundreds of them. */
+export function unchangedNumbers(id: number, result: Unchanged): readonly number[] {
+  const { bytes, files, directories, objectBytes } = result;
+  return [id, bytes, files, directories, objectBytes];
 }
 
 /** The results that these numbers tell. */
@@ -47,9 +41,8 @@ export function* unchangedResults(numbers: readonly number[]): Generator<Numbere
 }
 
 /** The result that a walk would have had. */
-export function walkedAgain({ unit, inner }: UnitTask, unchanged: Unchanged): WalkedUnit {
+export function walkedAgain({ unit, inner }: PlacedUnit, unchanged: Unchanged): WalkedUnit {
   const { bytes, files, directories, objectBytes } = unchanged;
-  const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
   const nothing = { signs: noSigns, before: noQuarantines, after: noQuarantines };
   return {
     outcome: 'measured',
@@ -61,7 +54,7 @@ export function walkedAgain({ unit, inner }: UnitTask, unchanged: Unchanged): Wa
     unreadCount: 0,
     leftovers: [],
     leftoverCount: 0,
-    objects: isRepository ? { bytes: objectBytes, ...nothing } : null,
+    objects: holdsRepositories(unit.kind) ? { bytes: objectBytes, ...nothing } : null,
     unit,
     inner,
   };

@@ -7,21 +7,15 @@
 
 import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { beforeLook, list, locationOf } from '../layout/index.ts';
+import { beforeLook, list, locationOf, type Unread } from '../layout/index.ts';
 import { isFanOut, isQuarantine, isUnfinishedPack, isYoung, showsRepack } from './gitfiles.ts';
 import { isAsBefore, isYoungDirectory, type ListingCheck } from './listing-check.ts';
-import type { Leftover, UnreadInUnit, WalkRequest } from './outcome.ts';
+import type { Leftover, WalkRequest } from './outcome.ts';
+import type { Counts } from './shared.ts';
 import { SignatureDraft } from './signature.ts';
 
-/** The counts so far. */
-interface WalkTally {
-  readonly directories: number;
-  readonly files: number;
-  readonly bytes: number;
-}
-
 /** Called for each directory and every few hundred entries; says whether to go on. */
-export type Pulse = (tally: WalkTally) => boolean;
+export type Pulse = (tally: Counts) => boolean;
 
 const entriesPerPulse = 512;
 export const mostListed = 100;
@@ -70,7 +64,7 @@ interface Place {
 }
 
 /** A walk under way. */
-export interface Walk extends WalkTally {
+export interface Walk {
   readonly request: WalkRequest;
   readonly pulse: Pulse;
   readonly now: number;
@@ -80,7 +74,7 @@ export interface Walk extends WalkTally {
    */
   readonly steps: (Place | ListingCheck | number)[];
   readonly seenFiles: Set<string>;
-  readonly unread: UnreadInUnit[];
+  readonly unread: Unread[];
   /** Files of `objects/pack` that are no packs yet. */
   readonly unfinished: Leftover[];
   unreadCount: number;

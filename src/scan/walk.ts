@@ -9,7 +9,7 @@
 
 import { lstatSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { encodePath } from '../layout/index.ts';
+import { encodePath, holdsRepositories } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
 import type { WalkedObjects, WalkOutcome, WalkRequest } from './outcome.ts';
 import { quarantinesOf } from './quarantine.ts';
@@ -21,7 +21,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const { unit } = request;
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
-  const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
+  const isRepository = holdsRepositories(unit.kind);
   const watch = isRepository ? new ObjectsWatch(request) : null;
   const state = beginWalk(request, isRepository, watch?.startedAt ?? Date.now(), pulse);
   const end = takeSteps(state);

@@ -12,7 +12,17 @@ import type {
 } from './messages.ts';
 import type { ListedQuarantine } from './quarantine.ts';
 import type { Urgency } from './queue.ts';
-import { count, monotonic, newShared, type Shared, signal } from './shared.ts';
+import {
+  type Counts,
+  count,
+  countsOf,
+  countsSince,
+  monotonic,
+  newShared,
+  noCounts,
+  type Shared,
+  signal,
+} from './shared.ts';
 import { endThread, startThread } from './thread.ts';
 import { unchangedResults } from './unchanged.ts';
 
@@ -22,12 +32,6 @@ export interface Start {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly monotonicMs: number;
-}
-
-export interface Counts {
-  readonly directories: number;
-  readonly files: number;
-  readonly bytes: number;
 }
 
 export interface WalkerHandle<Entry> {
@@ -46,8 +50,6 @@ export interface WalkerHandle<Entry> {
   fault: string | null;
 }
 
-export const nothing: Counts = { directories: 0, files: 0, bytes: 0 };
-
 export function startWalker<Entry>(
   code: URL = entryUrl('scan/walker'),
   cacheFile: string | null,
@@ -61,7 +63,7 @@ export function startWalker<Entry>(
     release: null,
     batch: new Map(),
     urgency: null,
-    countsBefore: nothing,
+    countsBefore: noCounts,
     fault: null,
   };
 }
@@ -142,14 +144,6 @@ export function pathOfTask(task: Task): string {
   return 'unit' in task ? task.unit.path : task.path;
 }
 
-export function countsOf({ counts }: Shared): Counts {
-  return {
-    directories: counts[count.directories] ?? 0,
-    files: counts[count.files] ?? 0,
-    bytes: counts[count.bytes] ?? 0,
-  };
-}
-
 /** A walker that is at something. */
 export interface Busy {
   readonly path: string;
@@ -172,15 +166,5 @@ export function busyWith<Entry extends { readonly job: { readonly task: Task } }
 
 /** The counts of a walker for its present batch of the sweep. */
 export function sweptBy({ urgency, shared, countsBefore }: WalkerHandle<unknown>): Counts {
-  if (urgency !== 'sweep') return nothing;
-  const now = countsOf(shared);
-  return {
-    directories: now.directories - countsBefore.directories,
-    files: now.files - countsBefore.files,
-    bytes: now.bytes - countsBefore.bytes,
-  };
-}
-
-export function sumOf(a: Counts, b: Counts): Counts {
-  return { directories: a.directories + b.directories, files: a.files + b.files, bytes: a.bytes + b.bytes };
+  return urgency === 'sweep' ? countsSince(countsBefore, countsOf(shared)) : noCounts;
 }

@@ -10,23 +10,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { isWithin, type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
-import type { Log } from '../log.ts';
 import { entryUrl } from '../package.ts';
 import type { Hangs } from './hangs.ts';
 import type { WatcherReport, WatcherRequest, WatcherStart } from './messages.ts';
+import type { ScannerOptions } from './options.ts';
 import { haveMostVanished } from './roots.ts';
 import { lookedAt, monotonic, newShared, type Shared, stuckMs } from './shared.ts';
 import { endThread, startThread } from './thread.ts';
 
-interface WatchOptions {
+interface WatchOptions extends Pick<ScannerOptions, 'knownBelow' | 'knownBytes' | 'log'> {
   /** Walks what is at this path. Never rejects. */
   readonly measure: (path: string) => Promise<unknown>;
   readonly sweep: () => void;
-  readonly knownBytes: (path: string) => number | undefined;
-  readonly knownBelow: (path: string) => Iterable<string>;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
-  readonly log: Log;
 }
 
 /** The roots on one disk, which one thread watches. */

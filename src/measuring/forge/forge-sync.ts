@@ -36,7 +36,7 @@ interface ForgeSyncOptions {
   /** The schedule of full readings. */
   readonly patterns: Patterns;
   /** Begins their schedule. */
-  schedule(patterns: Patterns, tick: () => void): Pick<Schedule, 'close' | 'interval'>;
+  schedule(patterns: Patterns, tick: () => void): Schedule;
   /**
    * Repositories have become public or private, or another one's: those at the paths that `mayHave` takes.
    */
@@ -63,7 +63,7 @@ export class ForgeSync {
   readonly #state: ForgeState;
   readonly visibility: ForgeVisibility;
   #patterns: Patterns;
-  #schedule: Pick<Schedule, 'close' | 'interval'> | null = null;
+  #schedule: Schedule | null = null;
   #timer: NodeJS.Timeout | null = null;
   #mode: ReadMode = 'new';
   #failures = 0;
@@ -85,7 +85,7 @@ export class ForgeSync {
     this.#options = options;
     this.#patterns = options.patterns;
     this.#reader = new ForgeReader(options.settings);
-    this.#state = new ForgeState(options.settings.kind, Date.now);
+    this.#state = new ForgeState(options.settings.kind);
     const { documents } = options.ledger;
     this.visibility = new ForgeVisibility({
       hashOf: name => this.#reader.hashOf(name),
@@ -108,7 +108,7 @@ export class ForgeSync {
     this.#schedule = this.#startSchedule();
   }
 
-  #startSchedule(): Pick<Schedule, 'close' | 'interval'> {
+  #startSchedule(): Schedule {
     return this.#options.schedule(this.#patterns, () =>
       // The owner whose name was in the way may be gone by now.
       this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),

@@ -6,28 +6,26 @@ import type { RefusedOwner } from './owners.ts';
 
 export class ForgeState {
   readonly #kind: string;
-  readonly #now: () => number;
   #fault: ObservedForge['fault'] = null;
   #readAt: number | null = null;
   #summary: ForgeSummary | null = null;
   #refused: readonly RefusedOwner[] = [];
   #absent = 0;
 
-  constructor(kind: string, now: () => number) {
+  constructor(kind: string) {
     this.#kind = kind;
-    this.#now = now;
   }
 
   /** The figures of a reading count. */
   counted(): void {
-    this.#readAt = this.#now();
+    this.#readAt = Date.now();
   }
 
   /** A reading has ended well. True: the one before had not. */
   succeeded(summary: ForgeSummary | null): boolean {
     const wasFaulty = this.#fault !== null;
     this.#fault = null;
-    this.#readAt = this.#now();
+    this.#readAt = Date.now();
     this.#summary = summary ?? this.#summary;
     return wasFaulty;
   }
@@ -35,7 +33,7 @@ export class ForgeState {
   /** A reading failed. True: for another reason than the one before. */
   failed({ code, message, mend }: ForgeFault): boolean {
     const before = this.#fault;
-    this.#fault = { code, message, mend, since: before?.since ?? this.#now() };
+    this.#fault = { code, message, mend, since: before?.since ?? Date.now() };
     return before?.message !== message;
   }
 
