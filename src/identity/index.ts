@@ -18,7 +18,6 @@ export {
 export {
   identityKinds,
   type LinkDocument,
-  type Profile,
   type Role,
   roles,
   type SessionDocument,
@@ -26,7 +25,6 @@ export {
   type Via,
 } from './kinds.ts';
 export {
-  hasLinks,
   linkAt,
   linkOf,
   linksAt,
@@ -47,13 +45,11 @@ export {
   endBrought,
   endSession,
   endSessions,
-  type NewSession,
   type SessionCookie,
-  type Started,
   sessionLimits,
   startSession,
 } from './sessions.ts';
-export { linkLifeMs, type SignInLink } from './sign-in-links.ts';
+export { linkLifeMs } from './sign-in-links.ts';
 export type { KnownSession } from './signed-in.ts';
 export { createToken, type NewToken, revokeToken, tokensOf } from './tokens.ts';
 export {
@@ -63,6 +59,5 @@ export {
   editUser,
   isOnlyFound,
   profileOf,
-  type UserEdit,
   type UserFields,
 } from './users.ts';

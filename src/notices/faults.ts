@@ -4,7 +4,7 @@
  */
 
 import { EventIds } from '../documents/index.ts';
-import { printable } from '../text/index.ts';
+import { isoTime, printable } from '../text/index.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type NoticeDocument, openFaultKind } from './kinds.ts';
 
@@ -124,15 +124,14 @@ function noticeOfFault({ what, where, reason, host, id, since, endedAt }: ToldFa
   const message = printable(
     endedAt === null ? `Fault: ${thing}: ${reason}` : `The fault is over: ${thing}: ${reason}`,
   ).slice(0, 1000);
-  const iso = (at: number) => new Date(at).toISOString();
   const data = {
     state: endedAt === null ? 'began' : 'ended',
     what,
     where,
     host,
     reason,
-    since: iso(since),
-    until: endedAt === null ? null : iso(endedAt),
+    since: isoTime(since),
+    until: isoTime(endedAt),
     message,
   };
   return { id, type: 'fault', at: endedAt ?? since, owner: null, message, data };

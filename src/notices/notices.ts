@@ -92,7 +92,7 @@ export class Notices {
     const { documents, log, now, settings } = options;
     this.#options = options;
     this.#settings = settings;
-    this.#queue = new DeliveryQueue({ documents });
+    this.#queue = new DeliveryQueue(documents);
     this.#deliverer = new Deliverer({ ...options, settings: () => this.#settings });
     this.#sender = new Sender({
       queue: this.#queue,
@@ -323,7 +323,7 @@ export class Notices {
 
   #add(notice: NoticeDocument, host: string | null): void {
     const { documents, now } = this.#options;
-    for (const to of recipientsOf(notice, this.#settings, { documents })) {
+    for (const to of recipientsOf(notice, this.#settings, documents)) {
       this.#queue.add(notice, to, host, now());
     }
   }

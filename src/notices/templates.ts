@@ -5,7 +5,8 @@ import { readBounded } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { templatesDirectory } from '../package.ts';
-import { escapeHtml, type MailTemplate, parseMailTemplate, render, type View } from './template.ts';
+import { escapeHtml } from '../text/index.ts';
+import { type MailTemplate, parseMailTemplate, render, type View } from './template.ts';
 
 /** The mails that there are; each has a template for text and one for HTML. */
 const mailNames = ['owner', 'admin', 'digest'] as const;

@@ -13,6 +13,7 @@ export { SignInFlow } from './flow.ts';
 export { issuerOf } from './issuer.ts';
 export { type SecretKeys, secretKeysOf } from './keys.ts';
 export { type SourceDocument, sourceKinds, sourceShown } from './kinds.ts';
+export { signOutHref } from './sign-out.ts';
 export {
   clientSecretOf,
   createSource,

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
+import { isoTime } from '../text/index.ts';
 import { missingClaims } from './claimed-groups.ts';
 
 const whole = z.number().int();
@@ -43,7 +44,7 @@ export const sourceKind: Kind<SourceDocument> = {
   describe: (_key, document) => ({
     name: document.name,
     ownerId: null,
-    content: { ...sourceShown(document), client_secret_at: isoOf(document.clientSecretAt) },
+    content: { ...sourceShown(document), client_secret_at: isoTime(document.clientSecretAt) },
   }),
 };
 
@@ -65,12 +66,8 @@ export function sourceShown(document: SourceDocument) {
     missing_claim: document.missingClaim,
     sign_out_at_provider: document.signOutAtProvider,
     is_active: document.isActive,
-    created_at: new Date(document.createdAt).toISOString(),
+    created_at: isoTime(document.createdAt),
   };
-}
-
-function isoOf(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }
 
 /** The kinds of documents of this module. */

@@ -20,7 +20,6 @@ export {
   type NewAllowance,
 } from './allowances.ts';
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
-export { type GraceDocument, graceKind } from './graces.ts';
 export {
   addRuleToGroup,
   createGroup,
@@ -34,6 +33,8 @@ export {
 } from './groups.ts';
 export {
   assignmentKind,
+  type GraceDocument,
+  graceKind,
   groupKind,
   mustBeGroup,
   mustBeRule,

@@ -67,7 +67,7 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
       handle: ({ params: { id }, body: { user, claims } }, { caller }) => {
         const { name: source } = mustBeSource(documents.snapshot, id);
         const asked = { user, source, claims, isTrial: false };
-        return synchronizeClaimed({ documents: documents, autoCreate, log }, asked, caller);
+        return synchronizeClaimed({ documents, autoCreate, log }, asked, caller);
       },
     }),
   ];

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import { printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text/index.ts';
 import {
   knownName,
   type RepositorySpace,
@@ -12,7 +12,6 @@ import {
   spaceAnswer,
   text,
 } from '../../wire/index.ts';
-import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
 import { unitName } from '../unit-name.ts';
