@@ -28,4 +28,4 @@ export {
   unlink,
 } from './sources.ts';
 export { type Claimed, synchronizeClaimed } from './synchronization.ts';
-export { tryClaims } from './trial.ts';
+export { draftSource, tryClaims } from './trial.ts';

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
 import { isoTime } from '../text/index.ts';
-import { missingClaims } from './claimed-groups.ts';
 
 const whole = z.number().int();
 const texts = z.array(z.string()).readonly();
@@ -20,10 +19,13 @@ const source = z.strictObject({
   trustUsernames: z.boolean(),
   adminClaim: z.string().nullable(),
   adminGroup: z.string().nullable(),
+  /** Null: groups are not synchronized. */
   groupClaim: z.string().nullable(),
   mapping: z.array(z.tuple([z.string(), texts]).readonly()).readonly(),
+  /** "Remove users from synchronized quota groups if user does not belong to corresponding group" */
   removal: z.boolean(),
-  missingClaim: z.enum(missingClaims),
+  /** Effect of an absent claim: nobody belongs to anything, or nothing changes. */
+  missingClaim: z.enum(['remove', 'keep']),
   /** Sources that were made before there was such a setting lack it. */
   signOutAtProvider: z.boolean().default(false),
   isActive: z.boolean(),
