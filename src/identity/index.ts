@@ -7,8 +7,7 @@
  * browser is stored. However a user signs in, `startSession` creates the session.
  */
 
-export type { Area } from './caller.ts';
-export { type Caller, localAdministrator } from './caller.ts';
+export { type Area, type Caller, localAdministrator } from './caller.ts';
 export {
   type Authentication,
   Identity,

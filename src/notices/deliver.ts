@@ -4,6 +4,7 @@ import type { Documents } from '../documents/index.ts';
 import { wantsMail } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import type { SecretKeys } from '../oauth/index.ts';
+import { isoTime } from '../text/index.ts';
 import type { Delivery, NoticeDocument, Target } from './kinds.ts';
 import type { NoticeSettings } from './recipients.ts';
 import type { MailTemplates, RenderedMail } from './templates.ts';
@@ -86,9 +87,9 @@ export class Deliverer {
   }
 
   async #templatesIn(directory: string | null): Promise<MailTemplates> {
-    if (this.#templates?.of !== directory || this.#templates === null) {
-      const { MailTemplates } = await import('./templates.ts');
-      this.#templates = { of: directory, read: MailTemplates.read(directory, this.#options.log) };
+    if (this.#templates?.of !== directory) {
+      const { readMailTemplates } = await import('./templates.ts');
+      this.#templates = { of: directory, read: readMailTemplates(directory, this.#options.log) };
     }
     return this.#templates.read;
   }
@@ -96,7 +97,7 @@ export class Deliverer {
 
 /** Body in the form of Standard Webhooks. */
 function bodyOf({ type, at, data }: NoticeDocument): string {
-  const body = (of: object) => JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: of });
+  const body = (of: object) => JSON.stringify({ type, timestamp: isoTime(at), data: of });
   const whole = body(data);
   if (Buffer.byteLength(whole) <= mostBodyBytes) return whole;
   const { changes: _, ...others } = data;

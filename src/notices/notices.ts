@@ -25,7 +25,7 @@ import { type Summary, summaryValues } from './summary.ts';
 
 interface NoticesOptions
   extends Pick<DeliverOptions, 'views' | 'keys' | 'baseUrl' | 'now'>,
-    Pick<FaultWatchOptions, 'present' | 'holdMs'> {
+    Pick<FaultWatchOptions, 'present'> {
   readonly settings: NoticeSettings;
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   readonly events: EventPages;
@@ -34,8 +34,6 @@ interface NoticesOptions
   /** Summary of the time since then. */
   summary(since: number): Promise<Summary>;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
-  /** Milliseconds between two looks at what happened; a second unless given. */
-  readonly everyMs?: number;
 }
 
 /** Status of one place that notices go to. */
@@ -60,7 +58,8 @@ interface Waiting extends Pick<PlaceStatus, 'dead' | 'lastFault' | 'pending'> {
 
 const nothingWaits: Waiting = { pending: 0, dead: 0, lastFault: null, faultOf: Number.NEGATIVE_INFINITY };
 
-const usualMs = 1000;
+/** Milliseconds between two looks at what happened. */
+const everyMs = 1000;
 /** The last day is read as a whole so often, since events may be written late. */
 const wholeEveryMs = 600_000;
 const leaseMs = 8000;
@@ -246,7 +245,6 @@ export class Notices {
   #next(afterMs: number): void {
     if (this.#isClosed || !this.isOn) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const { everyMs = usualMs } = this.#options;
     this.#timer = setTimeout(async () => {
       await this.tick();
       this.#next(everyMs);

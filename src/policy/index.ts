@@ -47,8 +47,7 @@ export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
 export { endGroupModes } from './reporting-groups.ts';
 export { declineRequest, grantRequest } from './requests/answer.ts';
-export type { AutoGrant } from './requests/ask.ts';
-export { ask, withdraw } from './requests/ask.ts';
+export { type AutoGrant, ask, withdraw } from './requests/ask.ts';
 export {
   everyRequest,
   forgetRequests,

@@ -179,7 +179,6 @@ export class World {
       present: () => this.faults,
       summary: async since => ({ ...this.summary, since }),
       log,
-      holdMs: 10_000,
     });
     this.#open = { ledger, events, notices };
   }

@@ -1,8 +1,7 @@
 /** `/events`: what happened, newest first. */
 
 import { z } from 'zod';
-import type { EventsPage } from '../../overview/index.ts';
-import { type Event, event, eventKinds } from '../../overview/index.ts';
+import { type Event, type EventsPage, event, eventKinds } from '../../overview/index.ts';
 import { isoTime } from '../../text/index.ts';
 import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';

@@ -180,12 +180,12 @@ function withoutSuffix(name: string): string {
 
 /** The repository that is named, or all with something to collect. Throws `not_found`. */
 function unitsFor(services: ApiServices, repository: string | undefined): readonly RepositoryUnit[] {
-  const { ledger, space } = services;
+  const { ledger } = services;
   if (repository === undefined) {
     const all: RepositoryUnit[] = [];
     for (const { id, kind, owner, leaf, bytes } of ledger.units.units) {
       if (kind !== 'walked' || owner === null || !isGit(leaf)) continue;
-      if (all.length < mostRepositories && (space.figures(id)?.measured?.unreachable_bytes ?? 0) > 0)
+      if (all.length < mostRepositories && unreachableIn(services, id) > 0)
         all.push({ path: id, name: id, bytes });
     }
     return all;
