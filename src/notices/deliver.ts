@@ -9,17 +9,14 @@ import type { Delivery, NoticeDocument, Target } from './kinds.ts';
 import type { NoticeSettings } from './recipients.ts';
 import type { MailTemplates, RenderedMail } from './templates.ts';
 import { unsubscribeLink } from './unsubscribe.ts';
-import type { Views } from './views.ts';
+import { adminView, digestView, ownerView, type ViewOptions } from './views.ts';
 
-export interface DeliverOptions {
+export interface DeliverOptions extends ViewOptions {
   readonly documents: Pick<Documents, 'snapshot'>;
-  readonly views: Views;
   readonly keys: SecretKeys;
   readonly log: Pick<Log, 'error'>;
   /** Settings as they are now. */
   settings(): NoticeSettings;
-  /** Ends with a slash. */
-  baseUrl(): string;
   /** Milliseconds since 1970. */
   now(): number;
 }
@@ -79,11 +76,11 @@ export class Deliverer {
     directory: string | null,
     unsubscribe: string | null,
   ): Promise<RenderedMail> {
-    const { views } = this.#options;
+    const options = this.#options;
     const templates = await this.#templatesIn(directory);
-    if (notice.type === 'digest') return templates.render('digest', views.digest(notice));
-    if (unsubscribe === null) return templates.render('admin', views.admin(notice));
-    return templates.render('owner', await views.owner(notice, unsubscribe));
+    if (notice.type === 'digest') return templates.render('digest', digestView(options, notice));
+    if (unsubscribe === null) return templates.render('admin', adminView(options, notice));
+    return templates.render('owner', await ownerView(options, notice, unsubscribe));
   }
 
   async #templatesIn(directory: string | null): Promise<MailTemplates> {

@@ -24,13 +24,11 @@ import { placeNameOf, Sender } from './sender.ts';
 import { type Summary, summaryValues } from './summary.ts';
 
 interface NoticesOptions
-  extends Pick<DeliverOptions, 'views' | 'keys' | 'baseUrl' | 'now'>,
+  extends Omit<DeliverOptions, 'documents' | 'settings'>,
     Pick<FaultWatchOptions, 'present'> {
   readonly settings: NoticeSettings;
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   readonly events: EventPages;
-  /** This host's name. */
-  readonly host: string;
   /** Summary of the time since then. */
   summary(since: number): Promise<Summary>;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
