@@ -17,7 +17,7 @@ import { Built, builtFolder } from './built.ts';
 import { answerUnloaded, rejectConnection } from './faults.ts';
 import type { ApiServices } from './services.ts';
 
-export interface ListenAddress {
+interface ListenAddress {
   /** An address or a name of this host. */
   readonly host: string;
   /** 0: any free one. */

@@ -31,7 +31,7 @@ export interface UserFields extends Partial<Profile> {
   readonly type?: OwnerRecord['type'];
 }
 
-export interface UserEdit extends UserFields {
+interface UserEdit extends UserFields {
   /** Renames. */
   readonly name?: string;
 }
