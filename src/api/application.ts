@@ -8,7 +8,7 @@ import { isOpen, mustBeAllowed } from './access.ts';
 import { type AskerOptions, askerOf } from './asker.ts';
 import { jsonInBody, sentBody, strangersBytes, usualBytes } from './body.ts';
 import type { Built } from './built.ts';
-import type { Downloads } from './downloads.ts';
+import { Downloads } from './downloads.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
@@ -25,12 +25,10 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly metrics: MetricsPageOptions;
-  readonly downloads: Downloads;
   /** Null: no browser comes here. */
   readonly web: Built | null;
-  readonly signIn: SignInPagesOptions | null;
   /** Null: no browser comes here. */
-  readonly unsubscribe: UnsubscribePageOptions | null;
+  readonly pages: (SignInPagesOptions & UnsubscribePageOptions) | null;
 }
 
 /**
@@ -38,7 +36,7 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
  * whether a proxy takes that path off.
  */
 export function application(options: ApplicationOptions): express.Express {
-  const { services, trustedProxies, web } = options;
+  const { services, trustedProxies, web, pages } = options;
   const app = express();
   app.set('trust proxy', [...trustedProxies]);
   app.set('query parser', firstValues);
@@ -50,8 +48,7 @@ export function application(options: ApplicationOptions): express.Express {
   served.use(swaggerPage());
   served.use(metricsPage(options.metrics));
   if (web !== null) served.use(webPages({ built: web, baseUrl: services.baseUrl }));
-  if (options.signIn !== null) served.use(signInPages(options.signIn));
-  if (options.unsubscribe !== null) served.use(unsubscribePage(options.unsubscribe));
+  if (pages !== null) served.use(signInPages(pages), unsubscribePage(pages));
   app.use(served);
   app.use((request, response, next) => {
     const below = new URL(services.baseUrl()).pathname;
@@ -78,7 +75,8 @@ function firstValues(query: string | null): Readonly<Record<string, string>> {
   return values;
 }
 
-function api({ routes, authenticate, browsers, services, downloads }: ApplicationOptions): Router {
+function api({ routes, authenticate, browsers, services }: ApplicationOptions): Router {
+  const downloads = new Downloads();
   const options: AskerOptions = { authenticate, browsers, baseUrl: services.baseUrl };
   const router = Router({ caseSensitive: true });
   router.use(async (request, response, next) => {

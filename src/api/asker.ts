@@ -29,7 +29,7 @@ export interface Browser {
   hold(held: SessionCookie | null): void;
 }
 
-export interface Asker {
+interface Asker {
   /** Null: no browser comes here. */
   readonly browser: Browser | null;
   /** Throws `not_permitted` where it is no request of a page of ours. */
@@ -78,11 +78,9 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
   };
 }
 
-const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-
 /** Safe methods change nothing, whoever had a browser send the request. */
 function isSafeMethod(method: string): boolean {
-  return safeMethods.has(method);
+  return ['GET', 'HEAD', 'OPTIONS'].includes(method);
 }
 
 /**

@@ -3,21 +3,24 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
-/**
- * For the page of the web UI: what it loads is from here, nothing of it is inline, no text becomes markup or
- * script by a browser's own ways (Trusted Types), and no page of anybody's frames it.
- */
+/** Lets a page load only what is from here and not inline; no page of anybody's frames it. */
+const ownOnly = {
+  defaultSrc: ["'none'"],
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'", 'data:'],
+  connectSrc: ["'self'"],
+  formAction: ["'self'"],
+  baseUri: ["'none'"],
+  frameAncestors: ["'none'"],
+};
+
+/** For the page of the web UI: no text becomes markup or script by a browser's own ways (Trusted Types). */
 export const documentHeaders: RequestHandler = helmet.contentSecurityPolicy({
   useDefaults: false,
   directives: {
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    imgSrc: ["'self'", 'data:'],
-    connectSrc: ["'self'"],
-    formAction: ["'self'"],
+    ...ownOnly,
     baseUri: ["'self'"],
-    frameAncestors: ["'none'"],
     requireTrustedTypesFor: ["'script'"],
     trustedTypes: ["'none'"],
   },
@@ -28,18 +31,7 @@ export const documentHeaders: RequestHandler = helmet.contentSecurityPolicy({
  * where the whole host is ours.
  */
 export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHandler {
-  const directives = {
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    imgSrc: ["'self'", 'data:'],
-    fontSrc: ["'self'"],
-    connectSrc: ["'self'"],
-    formAction: ["'self'"],
-    baseUri: ["'none'"],
-    frameAncestors: ["'none'"],
-    objectSrc: ["'none'"],
-  };
+  const directives = { ...ownOnly, fontSrc: ["'self'"], objectSrc: ["'none'"] };
   const contentSecurityPolicy = { useDefaults: false, directives };
   const usual = { contentSecurityPolicy, xFrameOptions: { action: 'deny' } } as const;
   const plain = helmet({ ...usual, strictTransportSecurity: false });

@@ -6,6 +6,6 @@
  * `{"message", "code", "url"}`.
  */
 
-export { ApiServer, type ListenAddress } from './server.ts';
+export { ApiServer } from './server.ts';
 export type { ApiServices, Outlook, SpaceService, SpaceState } from './services.ts';
 export { unitName } from './unit-name.ts';

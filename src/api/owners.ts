@@ -1,8 +1,8 @@
 /** Owners as addresses and bodies name them, and what they are to a caller. */
 
-import type { Transaction } from '../documents/index.ts';
+import type { Documents, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Caller, Identity, Role } from '../identity/index.ts';
+import { type Caller, type Role, roleIn } from '../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
@@ -33,12 +33,12 @@ export function ownerToAssign(transaction: Transaction, name: string, create: bo
  * own data. The administrator of the host is no user, and has no role anywhere.
  */
 export function roleOver(
-  identity: Pick<Identity, 'roleIn'>,
+  { snapshot }: Pick<Documents, 'snapshot'>,
   ownerId: number,
   { ownerId: callerId }: Caller,
 ): Role | null {
   if (callerId === null) return null;
-  return callerId === ownerId ? 'owner' : identity.roleIn(ownerId, callerId);
+  return callerId === ownerId ? 'owner' : roleIn(snapshot, ownerId, callerId);
 }
 
 /**
@@ -65,12 +65,12 @@ export function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
  * anybody.
  */
 export function mustNotGiveThemselves(
-  { identity }: { readonly identity: Pick<Identity, 'roleIn'> },
+  documents: Pick<Documents, 'snapshot'>,
   caller: Caller,
   { ownerId, askedById = null }: { readonly ownerId: number; readonly askedById?: number | null },
 ): void {
   const asked = askedById !== null && askedById === caller.ownerId;
-  if (!asked && roleOver(identity, ownerId, caller) !== 'owner') return;
+  if (!asked && roleOver(documents, ownerId, caller) !== 'owner') return;
   throw new SoftquotaError(
     'not_permitted',
     'nobody gives more space to themselves or to an organization that they own: another administrator can, or the ' +

@@ -6,7 +6,7 @@ import { type Compare, firstOf, mostPicked } from '../sorting.ts';
 import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
 
-export interface Page {
+interface Page {
   /** From 1. */
   readonly page: number;
   readonly limit: number;

@@ -14,11 +14,10 @@ import {
 import { peersBehind } from './address.ts';
 import type { ApplicationOptions } from './application.ts';
 import { Built, builtFolder } from './built.ts';
-import { Downloads } from './downloads.ts';
 import { answerUnloaded, rejectConnection } from './faults.ts';
 import type { ApiServices } from './services.ts';
 
-export interface ListenAddress {
+interface ListenAddress {
   /** An address or a name of this host. */
   readonly host: string;
   /** 0: any free one. */
@@ -68,13 +67,11 @@ export class ApiServer {
     const parts = partsOf(
       services,
       {
-        downloads: new Downloads(),
         authenticate: () => local,
         browsers: null,
         metrics: { metrics: services.metrics, isLocal: true },
         web: null,
-        signIn: null,
-        unsubscribe: null,
+        pages: null,
         trustedProxies: [],
       },
       { most: mostConnections },
@@ -93,13 +90,11 @@ export class ApiServer {
     const parts = partsOf(
       services,
       {
-        downloads: new Downloads(),
         authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
         browsers: services.identity,
         metrics: { metrics: services.metrics, isLocal: false },
         web: new Built(builtFolder),
-        signIn: services,
-        unsubscribe: services,
+        pages: services,
         trustedProxies,
       },
       { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } },

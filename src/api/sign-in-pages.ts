@@ -12,7 +12,7 @@ import { sessionCookie } from './cookie.ts';
 
 export interface SignInPagesOptions {
   readonly signIn: SignInFlow;
-  readonly identity: Pick<Identity, 'authenticateSession' | 'session'>;
+  readonly identity: Pick<Identity, 'authenticateSession' | 'signedIn'>;
   /** Ends with a slash. */
   baseUrl(): string;
   readonly log: Pick<Log, 'warn'>;
@@ -66,7 +66,7 @@ export function signInPages({ signIn, identity, baseUrl, log }: SignInPagesOptio
       const known = held === null ? null : await identity.authenticateSession(held);
       if (known?.is !== 'caller') return signIn.postLogoutRedirectUri;
       const { caller, renewed } = known;
-      const session = caller.sessionKey === null ? undefined : identity.session(caller.sessionKey);
+      const session = caller.sessionKey === null ? undefined : identity.signedIn.session(caller.sessionKey);
       const mark = new URLSearchParams(queryOf(request.url)).get('session');
       if (session === undefined || !(await signIn.endHere(session.document, source, mark, caller))) {
         if (renewed !== null) appendCookies(response, [cookie.set(renewed)]);

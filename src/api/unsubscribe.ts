@@ -3,7 +3,7 @@
  * (RFC 8058). Opening the page changes nothing, as programs open links, too.
  */
 
-import { type RequestHandler, Router } from 'express';
+import { type RequestHandler, type Response, Router } from 'express';
 import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { setMailWanted } from '../identity/index.ts';
@@ -32,10 +32,13 @@ export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageO
       'the link is not whole, or its user is no more: use that of a mail',
     );
   };
+  const show = (response: Response, content: string) => {
+    response.set('Cache-Control', 'no-store').set('Referrer-Policy', 'no-referrer');
+    response.type('html').send(content);
+  };
   const ask: RequestHandler = (request, response) => {
     ownerOf(request.query.token);
-    response.set('Cache-Control', 'no-store').set('Referrer-Policy', 'no-referrer').type('html');
-    response.send(asking);
+    show(response, asking);
   };
   const change: RequestHandler = async (request, response) => {
     const id = ownerOf(request.query.token);
@@ -46,8 +49,7 @@ export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageO
     const isWanted = request.query.mail === 'true';
     await documents.transact(({ changes }) => setMailWanted(changes, id, isWanted, now()), by);
     const token = encodeURIComponent(String(request.query.token));
-    response.set('Cache-Control', 'no-store').set('Referrer-Policy', 'no-referrer').type('html');
-    response.send(isWanted ? subscribed : unsubscribed(token));
+    show(response, isWanted ? subscribed : unsubscribed(token));
   };
   router.get('/unsubscribe', ask);
   router.post('/unsubscribe', change);

@@ -6,6 +6,7 @@
 import { extname } from 'node:path';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
+import { escapeHtml } from '../text/index.ts';
 import { placeAt } from '../wire/index.ts';
 import type { Built, BuiltFile } from './built.ts';
 import { documentHeaders } from './headers.ts';
@@ -57,7 +58,7 @@ export function noSuchPage({ built, baseUrl }: WebOptions): RequestHandler {
     if (found !== null && isRead) {
       return sendApp(request, response.status(404), next, placedAt(found.page, baseUrl()));
     }
-    const start = escaped(new URL(baseUrl()).pathname);
+    const start = escapeHtml(new URL(baseUrl()).pathname);
     tell(response, 404, 'Page not found', `<a href="${start}">Back to the start</a>`);
   };
 }
@@ -91,7 +92,7 @@ function sendFile(request: Request, response: Response, name: string, { bytes, b
 
 /** All addresses in the page are relative to where the base URL lies. */
 function placedAt(page: string, baseUrl: string): string {
-  const base = `<base href="${escaped(new URL(baseUrl).pathname)}">`;
+  const base = `<base href="${escapeHtml(new URL(baseUrl).pathname)}">`;
   return page.replace(/<head>/i, head => `${head}${base}`);
 }
 
@@ -126,15 +127,4 @@ function tell(response: Response, status: number, title: string, html: string): 
 </body>
 </html>
 `);
-}
-
-const references: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '"': '&quot;',
-  '<': '&lt;',
-  '>': '&gt;',
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&"<>]/g, character => references[character] ?? character);
 }

@@ -5,7 +5,7 @@ import type { Fleet } from '../fleet/index.ts';
 import { hungDisks } from '../health/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
-import { Notices, type PresentFault, type PresentFaults, type Summary, Views } from '../notices/index.ts';
+import { Notices, type PresentFault, type PresentFaults, type Summary } from '../notices/index.ts';
 import type { SecretKeys } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import { everyRequest } from '../policy/index.ts';
@@ -38,22 +38,17 @@ export function openNotices(parts: NoticesParts): Notices {
   const { current, host, ledger, events, measuring, secretKeys: keys, log } = parts;
   // Mails need it, and the configuration says so; webhooks have no links.
   const baseUrl = () => current.config.server.rootUrl ?? 'http://localhost/';
-  const views = new Views({
+  return new Notices({
+    settings: current.config,
+    documents: ledger.documents,
+    events,
     ledger,
     host,
-    baseUrl,
     unitName: unit =>
       unitName(
         unit,
         measuring.scanner.places().map(({ path }) => path),
       ),
-  });
-  return new Notices({
-    settings: current.config,
-    documents: ledger.documents,
-    events,
-    host,
-    views,
     keys,
     baseUrl,
     now: Date.now,

@@ -54,13 +54,13 @@ export function callerWith(credentials: Credentials, owner: OwnerRecord, isAdmin
   };
 }
 
-export const areas = ['admin', 'user', 'organization'] as const;
+const areas = ['admin', 'user', 'organization'] as const;
 
 export type Area = (typeof areas)[number];
 
 type AccessLevel = 'read' | 'write';
 
-export function gives(scopes: readonly string[], access: AccessLevel, area: Area): boolean {
+function gives(scopes: readonly string[], access: AccessLevel, area: Area): boolean {
   if (area === 'admin' && scopes.includes('public-only')) return false;
   return (
     scopes.includes('all') ||

@@ -3,11 +3,10 @@
 import { SoftquotaError } from '../errors.ts';
 import { type AttemptLimits, Attempts } from './attempts.ts';
 import { type Caller, callerWith, tokenIn } from './caller.ts';
-import { type Role, type TokenDocument, tokenKind } from './kinds.ts';
-import { roleIn } from './members.ts';
+import { type TokenDocument, tokenKind } from './kinds.ts';
 import { endBrought, type NewSession, type SessionCookie, type Started, startSession } from './sessions.ts';
 import { type SignInLink, SignInLinks } from './sign-in-links.ts';
-import { type KnownSession, SignedIn, type SignedInOptions } from './signed-in.ts';
+import { SignedIn, type SignedInOptions } from './signed-in.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
 import { profileOf } from './users.ts';
 import { keptUseOf, Uses, type UsesOptions } from './uses.ts';
@@ -51,11 +50,12 @@ const twentyAMinute: AttemptLimits = { wrongTries: 20, perSeconds: 60 };
 const minuteMs = 60_000;
 
 export class Identity {
+  /** The sessions of browsers. */
+  readonly signedIn: SignedIn;
   readonly #options: IdentityOptions;
   readonly #attempts: Attempts;
   readonly #uses: Uses;
   readonly #links: SignInLinks;
-  readonly #signedIn: SignedIn;
 
   constructor(options: IdentityOptions) {
     const { documents, log, now, limits = twentyAMinute, usesEveryMs = minuteMs } = options;
@@ -63,12 +63,12 @@ export class Identity {
     this.#attempts = new Attempts(limits);
     this.#uses = new Uses({ documents, log, everyMs: usesEveryMs });
     this.#links = new SignInLinks(now);
-    this.#signedIn = new SignedIn({ documents, now, log, uses: this.#uses });
+    this.signedIn = new SignedIn({ documents, now, log, uses: this.#uses });
   }
 
   /** From now on sessions that are over are taken out of the store. */
   start(): void {
-    this.#signedIn.start();
+    this.signedIn.start();
   }
 
   /**
@@ -92,10 +92,10 @@ export class Identity {
    * `store_away` where it cannot be told whether it was stolen.
    */
   async authenticateSession(value: string): Promise<Authentication> {
-    const found = await this.#signedIn.authenticate(value);
+    const found = await this.signedIn.authenticate(value);
     if (found === null) return { is: 'refused' };
     const { key, caller, renewed } = found;
-    return { is: 'caller', caller, again: () => this.#signedIn.callerOf(key), renewed };
+    return { is: 'caller', caller, again: () => this.signedIn.callerOf(key), renewed };
   }
 
   /**
@@ -127,11 +127,6 @@ export class Identity {
     return this.#links.make(link);
   }
 
-  /** Null where the user does not belong to it. */
-  roleIn(organizationId: number, userId: number): Role | null {
-    return roleIn(this.#options.documents.snapshot, organizationId, userId);
-  }
-
   /** A user's tokens as they were made, with their last use up to now. */
   tokensOf(ownerId: number): readonly (TokenDocument & { readonly lastUsedAt: number | null })[] {
     const { snapshot } = this.#options.documents;
@@ -149,29 +144,9 @@ export class Identity {
     }
   }
 
-  /** The sessions of all users that let in, in no order. */
-  everySession(): Iterable<KnownSession> {
-    return this.#signedIn.everySession();
-  }
-
-  /** A user's sessions that let in, as they were started, with their last use up to now. */
-  sessionsOf(ownerId: number): readonly KnownSession[] {
-    return this.#signedIn.sessionsOf(ownerId);
-  }
-
-  /** Undefined: there is none, or it is over. */
-  session(key: string): KnownSession | undefined {
-    return this.#signedIn.session(key);
-  }
-
-  /** Takes sessions that are over out of the store. */
-  sweep(): Promise<void> {
-    return this.#signedIn.sweep();
-  }
-
   /** Writes when tokens and sessions were last used. */
   close(): Promise<void> {
-    this.#signedIn.close();
+    this.signedIn.close();
     return this.#uses.close();
   }
 

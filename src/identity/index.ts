@@ -7,8 +7,7 @@
  * browser is stored. However a user signs in, `startSession` creates the session.
  */
 
-export type { Area } from './caller.ts';
-export { type Caller, localAdministrator } from './caller.ts';
+export { type Area, type Caller, localAdministrator } from './caller.ts';
 export {
   type Authentication,
   Identity,
@@ -18,7 +17,6 @@ export {
 export {
   identityKinds,
   type LinkDocument,
-  type Profile,
   type Role,
   roles,
   type SessionDocument,
@@ -26,7 +24,6 @@ export {
   type Via,
 } from './kinds.ts';
 export {
-  hasLinks,
   linkAt,
   linkOf,
   linksAt,
@@ -47,13 +44,11 @@ export {
   endBrought,
   endSession,
   endSessions,
-  type NewSession,
   type SessionCookie,
-  type Started,
   sessionLimits,
   startSession,
 } from './sessions.ts';
-export { linkLifeMs, type SignInLink } from './sign-in-links.ts';
+export { linkLifeMs } from './sign-in-links.ts';
 export type { KnownSession } from './signed-in.ts';
 export { createToken, type NewToken, revokeToken, tokensOf } from './tokens.ts';
 export {
@@ -63,6 +58,5 @@ export {
   editUser,
   isOnlyFound,
   profileOf,
-  type UserEdit,
   type UserFields,
 } from './users.ts';

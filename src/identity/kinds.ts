@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
+import { isoTime } from '../text/index.ts';
 import { mailPreferenceKind } from './mail-preferences.ts';
 
 const whole = z.number().int();
@@ -83,7 +84,7 @@ export const tokenKind: Kind<TokenDocument> = {
       id,
       name,
       scopes,
-      expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+      expires_at: isoTime(expiresAt),
     },
   }),
   ownerOf: ({ owner }) => owner,

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { ChangeSet, Kind, Snapshot } from '../documents/index.ts';
+import { isoTime } from '../text/index.ts';
 
 const preference = z.strictObject({ unsubscribedAt: z.number().int() });
 
@@ -13,7 +14,7 @@ export const mailPreferenceKind: Kind<Readonly<z.infer<typeof preference>>> = {
   describe: (key, { unsubscribedAt }, nameOf) => ({
     name: nameOf(Number(key)),
     ownerId: Number(key),
-    content: { unsubscribed_at: new Date(unsubscribedAt).toISOString() },
+    content: { unsubscribed_at: isoTime(unsubscribedAt) },
   }),
 };
 

@@ -6,8 +6,7 @@ import { FaultList, SoftquotaError } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import type { Caller } from './caller.ts';
-import { givesBeyond } from './caller.ts';
+import { type Caller, givesBeyond } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { endSessions } from './sessions.ts';
 import { forgetUse } from './uses.ts';
@@ -87,7 +86,7 @@ export function createToken(
 }
 
 /** By its id, else by its name, with the sessions that were started with it; throws `not_found`. */
-export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: string): TokenDocument {
+export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: string): void {
   const entries = entriesOf(changes, owner.id);
   const found =
     entries.find(([, { id }]) => String(id) === idOrName) ??
@@ -95,10 +94,9 @@ export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: st
   if (found === undefined) {
     throw new SoftquotaError('not_found', `${printable(owner.name)} has no token ${printable(idOrName)}`);
   }
-  const [key, token] = found;
+  const [key] = found;
   removeToken(changes, key);
   endSessions(changes, ({ via }) => via.is === 'token' && via.tokenKey === key);
-  return token;
 }
 
 /** When an owner goes. */

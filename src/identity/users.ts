@@ -31,7 +31,7 @@ export interface UserFields extends Partial<Profile> {
   readonly type?: OwnerRecord['type'];
 }
 
-export interface UserEdit extends UserFields {
+interface UserEdit extends UserFields {
   /** Renames. */
   readonly name?: string;
 }
@@ -88,7 +88,7 @@ export function editUser(transaction: Transaction, name: string, edit: UserEdit)
  * With groups, tokens, sessions and memberships. Throws `not_found`, and `conflict` where the owner has
  * units.
  */
-export function deleteUser(transaction: Transaction, name: string): OwnerRecord {
+export function deleteUser(transaction: Transaction, name: string): void {
   const owner = transaction.deleteOwner(name);
   const { changes } = transaction;
   forgetAssignments(changes, owner.id);
@@ -100,7 +100,6 @@ export function deleteUser(transaction: Transaction, name: string): OwnerRecord 
   forgetLinks(changes, owner.id);
   forgetMailPreference(changes, owner.id);
   changes.remove(profileKind, String(owner.id));
-  return owner;
 }
 
 /** Nothing is laid down about the owner: the name was met on the disk or in a report, and that is all. */

@@ -4,21 +4,19 @@ import type { Documents } from '../documents/index.ts';
 import { wantsMail } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import type { SecretKeys } from '../oauth/index.ts';
+import { isoTime } from '../text/index.ts';
 import type { Delivery, NoticeDocument, Target } from './kinds.ts';
 import type { NoticeSettings } from './recipients.ts';
 import type { MailTemplates, RenderedMail } from './templates.ts';
 import { unsubscribeLink } from './unsubscribe.ts';
-import type { Views } from './views.ts';
+import { adminView, digestView, ownerView, type ViewOptions } from './views.ts';
 
-export interface DeliverOptions {
+export interface DeliverOptions extends ViewOptions {
   readonly documents: Pick<Documents, 'snapshot'>;
-  readonly views: Views;
   readonly keys: SecretKeys;
   readonly log: Pick<Log, 'error'>;
   /** Settings as they are now. */
   settings(): NoticeSettings;
-  /** Ends with a slash. */
-  baseUrl(): string;
   /** Milliseconds since 1970. */
   now(): number;
 }
@@ -78,17 +76,17 @@ export class Deliverer {
     directory: string | null,
     unsubscribe: string | null,
   ): Promise<RenderedMail> {
-    const { views } = this.#options;
+    const options = this.#options;
     const templates = await this.#templatesIn(directory);
-    if (notice.type === 'digest') return templates.render('digest', views.digest(notice));
-    if (unsubscribe === null) return templates.render('admin', views.admin(notice));
-    return templates.render('owner', await views.owner(notice, unsubscribe));
+    if (notice.type === 'digest') return templates.render('digest', digestView(options, notice));
+    if (unsubscribe === null) return templates.render('admin', adminView(options, notice));
+    return templates.render('owner', await ownerView(options, notice, unsubscribe));
   }
 
   async #templatesIn(directory: string | null): Promise<MailTemplates> {
-    if (this.#templates?.of !== directory || this.#templates === null) {
-      const { MailTemplates } = await import('./templates.ts');
-      this.#templates = { of: directory, read: MailTemplates.read(directory, this.#options.log) };
+    if (this.#templates?.of !== directory) {
+      const { readMailTemplates } = await import('./templates.ts');
+      this.#templates = { of: directory, read: readMailTemplates(directory, this.#options.log) };
     }
     return this.#templates.read;
   }
@@ -96,7 +94,7 @@ export class Deliverer {
 
 /** Body in the form of Standard Webhooks. */
 function bodyOf({ type, at, data }: NoticeDocument): string {
-  const body = (of: object) => JSON.stringify({ type, timestamp: new Date(at).toISOString(), data: of });
+  const body = (of: object) => JSON.stringify({ type, timestamp: isoTime(at), data: of });
   const whole = body(data);
   if (Buffer.byteLength(whole) <= mostBodyBytes) return whole;
   const { changes: _, ...others } = data;

@@ -9,12 +9,8 @@ import { SoftquotaError } from '../errors.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 
-interface DeliveryQueueOptions {
-  readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
-}
-
 /** Deliveries that wait; of more, the oldest ones are given up. */
-export const mostPending = 10_000;
+const mostPending = 10_000;
 /** Deliveries that were given up; of more, the oldest ones are forgotten. */
 const mostDead = 2000;
 
@@ -26,13 +22,13 @@ interface Change {
 }
 
 export class DeliveryQueue {
-  readonly #documents: DeliveryQueueOptions['documents'];
+  readonly #documents: Pick<Documents, 'snapshot' | 'transact'>;
   /** Changes that are not written yet, by kind and key. */
   readonly #changes = new Map<string, Change>();
   readonly #saves = new SerialQueue();
   #forgotten = 0;
 
-  constructor({ documents }: DeliveryQueueOptions) {
+  constructor(documents: Pick<Documents, 'snapshot' | 'transact'>) {
     this.#documents = documents;
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { EventIds } from '../documents/index.ts';
-import { printable } from '../text/index.ts';
+import { isoTime, printable } from '../text/index.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type NoticeDocument, openFaultKind } from './kinds.ts';
 
@@ -37,11 +37,10 @@ export interface FaultWatchOptions {
   readonly queue: DeliveryQueue;
   readonly host: string;
   present(): PresentFaults;
-  /** Milliseconds for which a fault has to last, or be gone; ten seconds unless given. */
-  readonly holdMs?: number | undefined;
 }
 
-const usualHoldMs = 10_000;
+/** Milliseconds for which a fault has to last, or be gone. */
+const holdMs = 10_000;
 
 export class FaultWatch {
   readonly #options: FaultWatchOptions;
@@ -55,7 +54,7 @@ export class FaultWatch {
 
   /** The notices of what has begun or ended by now. */
   look(now: number): readonly NoticeDocument[] {
-    const { queue, host, present, holdMs = usualHoldMs } = this.#options;
+    const { queue, host, present } = this.#options;
     const { faults, unknown } = present();
     const found = new Map(faults.map(fault => [keyOf(host, fault), fault]));
     const open = new Map([...queue.all(openFaultKind)].filter(([key]) => placeIn(key).host === host));
@@ -64,7 +63,7 @@ export class FaultWatch {
       if (found.has(key) === open.has(key)) this.#changedAt.delete(key);
     }
     for (const [key, fault] of found) {
-      if (open.has(key) || !this.#hasLasted(key, now, holdMs)) continue;
+      if (open.has(key) || !this.#hasLasted(key, now)) continue;
       const since = this.#changedAt.get(key) ?? now;
       this.#changedAt.delete(key);
       const id = this.#ids.next();
@@ -74,7 +73,7 @@ export class FaultWatch {
     for (const [key, { id, since, reason }] of open) {
       const { what, where } = placeIn(key);
       if (found.has(key) || unknown.some(kind => kind === what)) continue;
-      if (!this.#hasLasted(key, now, holdMs)) continue;
+      if (!this.#hasLasted(key, now)) continue;
       const endedAt = this.#changedAt.get(key) ?? now;
       this.#changedAt.delete(key);
       queue.remove(openFaultKind, key);
@@ -83,7 +82,7 @@ export class FaultWatch {
     return notices;
   }
 
-  #hasLasted(key: string, now: number, holdMs: number): boolean {
+  #hasLasted(key: string, now: number): boolean {
     const since = this.#changedAt.get(key) ?? now;
     this.#changedAt.set(key, since);
     return now - since >= holdMs;
@@ -124,15 +123,14 @@ function noticeOfFault({ what, where, reason, host, id, since, endedAt }: ToldFa
   const message = printable(
     endedAt === null ? `Fault: ${thing}: ${reason}` : `The fault is over: ${thing}: ${reason}`,
   ).slice(0, 1000);
-  const iso = (at: number) => new Date(at).toISOString();
   const data = {
     state: endedAt === null ? 'began' : 'ended',
     what,
     where,
     host,
     reason,
-    since: iso(since),
-    until: endedAt === null ? null : iso(endedAt),
+    since: isoTime(since),
+    until: isoTime(endedAt),
     message,
   };
   return { id, type: 'fault', at: endedAt ?? since, owner: null, message, data };

@@ -13,4 +13,3 @@ export { Notices } from './notices.ts';
 export type { NoticeSettings } from './recipients.ts';
 export type { Summary } from './summary.ts';
 export { ownerUnsubscribing } from './unsubscribe.ts';
-export { Views } from './views.ts';

@@ -24,18 +24,14 @@ import { placeNameOf, Sender } from './sender.ts';
 import { type Summary, summaryValues } from './summary.ts';
 
 interface NoticesOptions
-  extends Pick<DeliverOptions, 'views' | 'keys' | 'baseUrl' | 'now'>,
-    Pick<FaultWatchOptions, 'present' | 'holdMs'> {
+  extends Omit<DeliverOptions, 'documents' | 'settings'>,
+    Pick<FaultWatchOptions, 'present'> {
   readonly settings: NoticeSettings;
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   readonly events: EventPages;
-  /** This host's name. */
-  readonly host: string;
   /** Summary of the time since then. */
   summary(since: number): Promise<Summary>;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
-  /** Milliseconds between two looks at what happened; a second unless given. */
-  readonly everyMs?: number;
 }
 
 /** Status of one place that notices go to. */
@@ -60,7 +56,8 @@ interface Waiting extends Pick<PlaceStatus, 'dead' | 'lastFault' | 'pending'> {
 
 const nothingWaits: Waiting = { pending: 0, dead: 0, lastFault: null, faultOf: Number.NEGATIVE_INFINITY };
 
-const usualMs = 1000;
+/** Milliseconds between two looks at what happened. */
+const everyMs = 1000;
 /** The last day is read as a whole so often, since events may be written late. */
 const wholeEveryMs = 600_000;
 const leaseMs = 8000;
@@ -92,7 +89,7 @@ export class Notices {
     const { documents, log, now, settings } = options;
     this.#options = options;
     this.#settings = settings;
-    this.#queue = new DeliveryQueue({ documents });
+    this.#queue = new DeliveryQueue(documents);
     this.#deliverer = new Deliverer({ ...options, settings: () => this.#settings });
     this.#sender = new Sender({
       queue: this.#queue,
@@ -246,7 +243,6 @@ export class Notices {
   #next(afterMs: number): void {
     if (this.#isClosed || !this.isOn) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const { everyMs = usualMs } = this.#options;
     this.#timer = setTimeout(async () => {
       await this.tick();
       this.#next(everyMs);
@@ -323,7 +319,7 @@ export class Notices {
 
   #add(notice: NoticeDocument, host: string | null): void {
     const { documents, now } = this.#options;
-    for (const to of recipientsOf(notice, this.#settings, { documents })) {
+    for (const to of recipientsOf(notice, this.#settings, documents)) {
       this.#queue.add(notice, to, host, now());
     }
   }

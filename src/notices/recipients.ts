@@ -1,7 +1,7 @@
 /** Recipients of a notice: the webhooks that want it, the owner whom it is about, and administrators. */
 
 import type { MailSettings, NoticeType, WebhookSettings } from '../config/index.ts';
-import type { Documents, Owners } from '../documents/index.ts';
+import type { Documents } from '../documents/index.ts';
 import { administratorAddresses, membersOf, profileOf, wantsMail } from '../identity/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import type { NoticeDocument, Target } from './kinds.ts';
@@ -12,14 +12,12 @@ export interface NoticeSettings {
   readonly mail: MailSettings | null;
 }
 
-interface RecipientsOptions {
-  readonly documents: Pick<Documents, 'owners' | 'snapshot'>;
-}
+type OwnersAndSnapshot = Pick<Documents, 'owners' | 'snapshot'>;
 
 export function recipientsOf(
   notice: NoticeDocument,
   { webhooks, mail }: NoticeSettings,
-  { documents }: RecipientsOptions,
+  documents: OwnersAndSnapshot,
 ): readonly Target[] {
   if (notice.type === 'test') return [];
   const { type } = notice;
@@ -32,10 +30,7 @@ export function recipientsOf(
 }
 
 /** Addresses of mails to administrators. */
-export function adminAddresses(
-  { admins }: MailSettings,
-  { snapshot }: RecipientsOptions['documents'],
-): readonly string[] {
+export function adminAddresses({ admins }: MailSettings, { snapshot }: OwnersAndSnapshot): readonly string[] {
   return admins.length > 0 ? admins : administratorAddresses(snapshot);
 }
 
@@ -43,7 +38,7 @@ function mailRecipients(
   notice: NoticeDocument,
   type: NoticeType | 'digest',
   mail: MailSettings,
-  documents: RecipientsOptions['documents'],
+  documents: OwnersAndSnapshot,
 ): readonly Target[] {
   const owners =
     type !== 'digest' && mail.ownerEvents.includes(type) && isForOwner(notice)
@@ -76,7 +71,7 @@ function isForAdministrators({ type, data }: NoticeDocument): boolean {
 /** Addresses of an owner; those of an organization's owners if it has none. */
 function ownersAddresses(
   name: string | null,
-  { owners, snapshot }: { readonly owners: Owners; readonly snapshot: Documents['snapshot'] },
+  { owners, snapshot }: OwnersAndSnapshot,
 ): readonly { readonly address: string; readonly ownerId: number }[] {
   const owner: OwnerRecord | undefined = name === null ? undefined : owners.named(name);
   if (owner === undefined) return [];

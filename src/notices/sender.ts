@@ -18,7 +18,7 @@ interface SenderOptions {
 }
 
 /** Deliveries to one place, in this life of the daemon. */
-export interface Sent {
+interface Sent {
   readonly sent: number;
   readonly failed: number;
   /** Milliseconds since 1970; null: not in this life. */
@@ -122,7 +122,7 @@ export class Sender {
 }
 
 /** 2 s, 8 s, 32 s … 6 h. */
-export function waitMs(attempts: number): number {
+function waitMs(attempts: number): number {
   return Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
 }
 

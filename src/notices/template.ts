@@ -84,15 +84,6 @@ export function render(template: MailTemplate, view: View, escaped: (value: stri
   return rendered(template, view);
 }
 
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
-}
-
 function lineOf(text: string, at: number): number {
   return text.slice(0, at).split('\n').length;
 }

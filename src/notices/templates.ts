@@ -5,12 +5,11 @@ import { readBounded } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { templatesDirectory } from '../package.ts';
-import { escapeHtml, type MailTemplate, parseMailTemplate, render, type View } from './template.ts';
+import { escapeHtml } from '../text/index.ts';
+import { type MailTemplate, parseMailTemplate, render, type View } from './template.ts';
 
 /** The mails that there are; each has a template for text and one for HTML. */
-const mailNames = ['owner', 'admin', 'digest'] as const;
-
-type MailName = (typeof mailNames)[number];
+type MailName = 'owner' | 'admin' | 'digest';
 
 export interface RenderedMail {
   readonly subject: string;
@@ -55,34 +54,29 @@ const names: Readonly<Record<MailName, ReadonlySet<string>>> = {
 const subjectLine = /^Subject: ([^\n]{1,500})\n+/;
 const longestSubject = 150;
 
-export class MailTemplates {
-  readonly #pairs: ReadonlyMap<MailName, Pair>;
+export interface MailTemplates {
+  render(name: MailName, view: View): RenderedMail;
+}
 
-  private constructor(pairs: ReadonlyMap<MailName, Pair>) {
-    this.#pairs = pairs;
-  }
+/** `directory`: an administrator's own. A file there that is no template is told, and not used. */
+export function readMailTemplates(directory: string | null, log: Pick<Log, 'error'>): MailTemplates {
+  const read = (name: MailName): Pair => {
+    const text = found(`${name}.txt`, directory, log, written => textOf(written, names[name]));
+    const html = found(`${name}.html`, directory, log, written => parseMailTemplate(written, names[name]));
+    return { ...text, html };
+  };
+  const pairs = { owner: read('owner'), admin: read('admin'), digest: read('digest') };
+  return { render: (name, view) => rendered(pairs[name], view) };
+}
 
-  /** `directory`: an administrator's own. A file there that is no template is told, and not used. */
-  static read(directory: string | null, log: Pick<Log, 'error'>): MailTemplates {
-    const pairs = mailNames.map((name): readonly [MailName, Pair] => {
-      const text = found(`${name}.txt`, directory, log, written => textOf(written, names[name]));
-      const html = found(`${name}.html`, directory, log, written => parseMailTemplate(written, names[name]));
-      return [name, { ...text, html }];
-    });
-    return new MailTemplates(new Map(pairs));
-  }
-
-  render(name: MailName, view: View): RenderedMail {
-    const pair = this.#pairs.get(name);
-    if (pair === undefined) throw new TypeError(`there are no templates ${name}`);
-    const plain = (value: string) => value;
-    const subject = render(pair.subject, view, plain).replaceAll(/\s+/g, ' ').trim();
-    return {
-      subject: subject.length > longestSubject ? `${subject.slice(0, longestSubject - 1)}…` : subject,
-      text: render(pair.text, view, plain),
-      html: render(pair.html, view, escapeHtml),
-    };
-  }
+function rendered(pair: Pair, view: View): RenderedMail {
+  const plain = (value: string) => value;
+  const subject = render(pair.subject, view, plain).replaceAll(/\s+/g, ' ').trim();
+  return {
+    subject: subject.length > longestSubject ? `${subject.slice(0, longestSubject - 1)}…` : subject,
+    text: render(pair.text, view, plain),
+    html: render(pair.html, view, escapeHtml),
+  };
 }
 
 function found<T>(

@@ -8,87 +8,84 @@ import { addressOf, type PageId } from '../wire/index.ts';
 import type { NoticeDocument } from './kinds.ts';
 import type { View } from './template.ts';
 
-interface ViewsOptions {
-  readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'shares'>;
+export interface ViewOptions {
+  readonly ledger: Pick<Ledger, 'deciderFor' | 'ownerUsage' | 'settings' | 'shares'>;
   /** The name of a unit as its owner reads it. */
   unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
   /** Ends with a slash. */
   baseUrl(): string;
+  /** This host's name. */
   readonly host: string;
 }
 
 const mostUnits = 5;
 const mostDetail = 2000;
 
-export class Views {
-  readonly #options: ViewsOptions;
+/** For the owner: the figures of now. `unsubscribe`: the address, or empty. */
+export async function ownerView(
+  options: ViewOptions,
+  notice: NoticeDocument,
+  unsubscribe: string,
+): Promise<View> {
+  const { ledger, unitName } = options;
+  const name = notice.owner ?? '';
+  const owner = ledger.ownerUsage(name);
+  const decide = ledger.deciderFor({ ...owner, reserved: null });
+  const { decision, subject } = worstKind(ledger.settings, decide, owner);
+  const grace = decision.allowed ? decision.grace : undefined;
+  const limited = decision.limit !== null && decision.limit !== -1;
+  const use = formatUse(decision.used ?? 0, decision.limit ?? -1);
+  const units = await ledger.shares.unitsOf(name, { most: mostUnits });
+  const page = owner.type === 'organization' ? addressOf('organization', owner.name) : addressOf('mine');
+  return {
+    ...common(options, notice),
+    owner: printable(owner.name),
+    used: limited ? use.used : '',
+    limit: use.limit,
+    percent: use.percent,
+    what: subjectWords(subject),
+    grace_until: grace === undefined ? '' : formatMoment(grace.until),
+    grace_below: grace === undefined ? '' : formatBytes(grace.below),
+    kinds: leaves
+      .map(leaf => ({ leaf, bytes: owner.usage[leafIndex(leaf)] ?? 0 }))
+      .filter(({ bytes }) => bytes > 0)
+      .sort((a, b) => b.bytes - a.bytes)
+      .map(({ leaf, bytes }) => ({ name: subjectWords(leaf), size: formatBytes(bytes) })),
+    largest: units
+      .slice(0, mostUnits)
+      .map(unit => ({ name: printable(unitName(unit)), size: formatBytes(unit.bytes) })),
+    page: linkTo(options, page),
+    unsubscribe,
+  };
+}
 
-  constructor(options: ViewsOptions) {
-    this.#options = options;
-  }
+/** For administrators: the data of the notice, field by field. */
+export function adminView(options: ViewOptions, notice: NoticeDocument): View {
+  const { message: _, event: _event, ...fields } = notice.data;
+  const details = Object.entries(fields)
+    .filter(([, value]) => value !== null && value !== '')
+    .map(([name, value]) => ({ name: name.replaceAll('_', ' '), value: detailOf(name, value) }));
+  return {
+    ...common(options, notice),
+    owner: printable(notice.owner ?? ''),
+    details,
+    page: linkTo(options, addressOf(pageOf[notice.type] ?? 'events')),
+  };
+}
 
-  /** For the owner: the figures of now. `unsubscribe`: the address, or empty. */
-  async owner(notice: NoticeDocument, unsubscribe: string): Promise<View> {
-    const { ledger, unitName } = this.#options;
-    const name = notice.owner ?? '';
-    const owner = ledger.ownerUsage(name);
-    const decide = ledger.deciderFor({ ...owner, reserved: null });
-    const { decision, subject } = worstKind(ledger.settings, decide, owner);
-    const grace = decision.allowed ? decision.grace : undefined;
-    const limited = decision.limit !== null && decision.limit !== -1;
-    const use = formatUse(decision.used ?? 0, decision.limit ?? -1);
-    const units = await ledger.shares.unitsOf(name, { most: mostUnits });
-    const page = owner.type === 'organization' ? addressOf('organization', owner.name) : addressOf('mine');
-    return {
-      ...this.#common(notice),
-      owner: printable(owner.name),
-      used: limited ? use.used : '',
-      limit: use.limit,
-      percent: use.percent,
-      what: subjectWords(subject),
-      grace_until: grace === undefined ? '' : formatMoment(grace.until),
-      grace_below: grace === undefined ? '' : formatBytes(grace.below),
-      kinds: leaves
-        .map(leaf => ({ leaf, bytes: owner.usage[leafIndex(leaf)] ?? 0 }))
-        .filter(({ bytes }) => bytes > 0)
-        .sort((a, b) => b.bytes - a.bytes)
-        .map(({ leaf, bytes }) => ({ name: subjectWords(leaf), size: formatBytes(bytes) })),
-      largest: units
-        .slice(0, mostUnits)
-        .map(unit => ({ name: printable(unitName(unit)), size: formatBytes(unit.bytes) })),
-      page: this.#link(page),
-      unsubscribe,
-    };
-  }
+export function digestView(options: ViewOptions, notice: NoticeDocument): View {
+  const values: Record<string, View[string]> = {};
+  for (const [name, value] of Object.entries(notice.data)) values[name] = shownValue(value);
+  return { ...common(options, notice), ...values, page: linkTo(options, addressOf('overview')) };
+}
 
-  /** For administrators: the data of the notice, field by field. */
-  admin(notice: NoticeDocument): View {
-    const { message: _, event: _event, ...fields } = notice.data;
-    const details = Object.entries(fields)
-      .filter(([, value]) => value !== null && value !== '')
-      .map(([name, value]) => ({ name: name.replaceAll('_', ' '), value: detailOf(name, value) }));
-    return {
-      ...this.#common(notice),
-      owner: printable(notice.owner ?? ''),
-      details,
-      page: this.#link(addressOf(pageOf[notice.type] ?? 'events')),
-    };
-  }
+function common(options: ViewOptions, { message, at }: NoticeDocument): View {
+  const host = printable(options.host);
+  return { message, at: formatMoment(at), host, site: linkTo(options, './') };
+}
 
-  digest(notice: NoticeDocument): View {
-    const values: Record<string, View[string]> = {};
-    for (const [name, value] of Object.entries(notice.data)) values[name] = shownValue(value);
-    return { ...this.#common(notice), ...values, page: this.#link(addressOf('overview')) };
-  }
-
-  #common({ message, at }: NoticeDocument): View {
-    const { host } = this.#options;
-    return { message, at: formatMoment(at), host: printable(host), site: this.#link('./') };
-  }
-
-  #link(address: string): string {
-    return new URL(address, this.#options.baseUrl()).href;
-  }
+function linkTo({ baseUrl }: ViewOptions, address: string): string {
+  return new URL(address, baseUrl()).href;
 }
 
 const pageOf: Readonly<Partial<Record<NoticeDocument['type'], PageId>>> = {

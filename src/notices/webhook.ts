@@ -18,7 +18,7 @@ import { within } from '../within.ts';
 import { certificateFault } from './certificate-fault.ts';
 import { isInNetworks, isPrivateAddress } from './private-networks.ts';
 
-export interface Post {
+interface Post {
   readonly id: string;
   /** JSON. */
   readonly body: string;

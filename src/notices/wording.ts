@@ -9,7 +9,7 @@ type Kind = Event['kind'];
 type EventOf<K extends Kind> = Extract<Event, { readonly kind: K }>;
 type ToldEvent = EventOf<'threshold' | 'grace' | 'refusal' | 'request' | 'allowance'>;
 
-export interface Told {
+interface Told {
   /** It was told before in the same hour, and now with all that came after. */
   readonly isSum: boolean;
   /** The hour of a refusal is over. */

@@ -4,7 +4,7 @@
  */
 
 import { buildAuthorizationUrl, buildAuthorizationUrlWithPAR, ResponseBodyError } from 'openid-client';
-import { isUnknownClient, unknownClient } from './exchange.ts';
+import { byFirstWay, isUnknownClient, unknownClient } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { causesOf, type Provider } from './providers.ts';
 
@@ -39,23 +39,10 @@ export class Authorizations {
     }
     this.#underWay += 1;
     try {
-      return await pushedBy(provider, parameters);
+      return await byFirstWay(provider, by => buildAuthorizationUrlWithPAR(by, { ...parameters }));
     } finally {
       this.#underWay -= 1;
     }
-  }
-}
-
-/** By the first way to say who we are that the provider takes. */
-async function pushedBy(
-  [by, next, ...others]: Provider,
-  parameters: Readonly<Record<string, string>>,
-): Promise<URL> {
-  try {
-    return await buildAuthorizationUrlWithPAR(by, { ...parameters });
-  } catch (error) {
-    if (next === undefined || !isUnknownClient(error)) throw error;
-    return pushedBy([next, ...others], parameters);
   }
 }
 

@@ -1,22 +1,11 @@
 /** From claims to what becomes of somebody's quota groups. */
 
-import { type Mapping, quotaGroupsIn, type Synchronization } from '../wire/index.ts';
+import { quotaGroupsIn, type Synchronization } from '../wire/index.ts';
 import { type Claims, namesInClaim } from './claim-names.ts';
-
-export const missingClaims = ['remove', 'keep'] as const;
-
-/** Effect of an absent claim: nobody belongs to anything, or nothing changes. */
-type MissingClaim = (typeof missingClaims)[number];
+import type { SourceDocument } from './kinds.ts';
 
 /** Rules of a source about quota groups. */
-export interface ClaimRules {
-  /** Null: groups are not synchronized. */
-  readonly groupClaim: string | null;
-  readonly mapping: Mapping;
-  /** "Remove users from synchronized quota groups if user does not belong to corresponding group" */
-  readonly removal: boolean;
-  readonly missingClaim: MissingClaim;
-}
+export type ClaimRules = Pick<SourceDocument, 'groupClaim' | 'mapping' | 'missingClaim' | 'removal'>;
 
 /**
  * Adds what is mapped and claimed; with removal on, what the mapping names and no claimed group maps to

@@ -6,8 +6,6 @@ import {
   type Configuration,
   fetchUserInfo,
   ResponseBodyError,
-  type TokenEndpointResponse,
-  type TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { systemCode } from '../errors.ts';
 import type { Claims } from './claim-names.ts';
@@ -18,8 +16,13 @@ import { causesOf, type Provider } from './providers.ts';
 
 /** `address` is the one that the browser came to. Rejects with a `SignInFault`. */
 export async function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
+  const { verifier: pkceCodeVerifier, nonce: expectedNonce, state: expectedState } = begun;
+  const checks = { pkceCodeVerifier, expectedNonce, expectedState, idTokenExpected: true };
   try {
-    const { by, tokens } = await granted(provider, address, begun);
+    const { by, tokens } = await byFirstWay(provider, async by => ({
+      by,
+      tokens: await authorizationCodeGrant(by, address, checks),
+    }));
     const idToken = tokens.claims();
     if (idToken === undefined) throw new SignInFault('not_believed', 'the provider gave no ID token');
     const { sub: subject } = idToken;
@@ -31,20 +34,16 @@ export async function arrivalBy(provider: Provider, address: URL, begun: Pending
   }
 }
 
-interface Granted {
-  readonly by: Configuration;
-  readonly tokens: TokenEndpointResponse & TokenEndpointResponseHelpers;
-}
-
-/** By the first way to say who we are that the provider takes: one that it does not take uses up no code. */
-async function granted([by, next, ...others]: Provider, address: URL, begun: PendingLogin): Promise<Granted> {
-  const { verifier: pkceCodeVerifier, nonce: expectedNonce, state: expectedState } = begun;
-  const checks = { pkceCodeVerifier, expectedNonce, expectedState, idTokenExpected: true };
+/** Asks by the first way to say who we are that the provider takes: one that it does not take uses up no code. */
+export async function byFirstWay<T>(
+  [by, next, ...others]: Provider,
+  ask: (by: Configuration) => Promise<T>,
+): Promise<T> {
   try {
-    return { by, tokens: await authorizationCodeGrant(by, address, checks) };
+    return await ask(by);
   } catch (error) {
     if (next === undefined || !isUnknownClient(error)) throw error;
-    return granted([next, ...others], address, begun);
+    return byFirstWay([next, ...others], ask);
   }
 }
 

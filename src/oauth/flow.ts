@@ -26,7 +26,7 @@ import type { SourceDocument } from './kinds.ts';
 import { type LoginOutcome, type LoginResult, logIn } from './login.ts';
 import { begunSeconds, type PendingLogin, PendingSignIns, UsedOnce } from './pending-sign-ins.ts';
 import { causesOf, lostSecret, Providers } from './providers.ts';
-import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
+import { endSessionAddress, isSignOutOf } from './sign-out.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
 import { warn } from './synchronization.ts';
 
@@ -116,14 +116,6 @@ export class SignInFlow {
       );
       return isOfSignOut ? onlyHere : unusable;
     }
-  }
-
-  /**
-   * Path at which a browser with this session signs out, relative to the base URL; null: there is no such
-   * place.
-   */
-  signOutHref(session: SessionDocument): string | null {
-    return signOutHref(this.#options.documents.snapshot, session);
   }
 
   /**

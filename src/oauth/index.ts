@@ -13,6 +13,7 @@ export { SignInFlow } from './flow.ts';
 export { issuerOf } from './issuer.ts';
 export { type SecretKeys, secretKeysOf } from './keys.ts';
 export { type SourceDocument, sourceKinds, sourceShown } from './kinds.ts';
+export { signOutHref } from './sign-out.ts';
 export {
   clientSecretOf,
   createSource,
@@ -27,4 +28,4 @@ export {
   unlink,
 } from './sources.ts';
 export { type Claimed, synchronizeClaimed } from './synchronization.ts';
-export { tryClaims } from './trial.ts';
+export { draftSource, tryClaims } from './trial.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
-import { missingClaims } from './claimed-groups.ts';
+import { isoTime } from '../text/index.ts';
 
 const whole = z.number().int();
 const texts = z.array(z.string()).readonly();
@@ -19,10 +19,13 @@ const source = z.strictObject({
   trustUsernames: z.boolean(),
   adminClaim: z.string().nullable(),
   adminGroup: z.string().nullable(),
+  /** Null: groups are not synchronized. */
   groupClaim: z.string().nullable(),
   mapping: z.array(z.tuple([z.string(), texts]).readonly()).readonly(),
+  /** "Remove users from synchronized quota groups if user does not belong to corresponding group" */
   removal: z.boolean(),
-  missingClaim: z.enum(missingClaims),
+  /** Effect of an absent claim: nobody belongs to anything, or nothing changes. */
+  missingClaim: z.enum(['remove', 'keep']),
   /** Sources that were made before there was such a setting lack it. */
   signOutAtProvider: z.boolean().default(false),
   isActive: z.boolean(),
@@ -43,7 +46,7 @@ export const sourceKind: Kind<SourceDocument> = {
   describe: (_key, document) => ({
     name: document.name,
     ownerId: null,
-    content: { ...sourceShown(document), client_secret_at: isoOf(document.clientSecretAt) },
+    content: { ...sourceShown(document), client_secret_at: isoTime(document.clientSecretAt) },
   }),
 };
 
@@ -65,12 +68,8 @@ export function sourceShown(document: SourceDocument) {
     missing_claim: document.missingClaim,
     sign_out_at_provider: document.signOutAtProvider,
     is_active: document.isActive,
-    created_at: new Date(document.createdAt).toISOString(),
+    created_at: isoTime(document.createdAt),
   };
-}
-
-function isoOf(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }
 
 /** The kinds of documents of this module. */

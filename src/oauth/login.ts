@@ -20,7 +20,6 @@ import {
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail } from '../text/index.ts';
-import type { Synchronization } from '../wire/index.ts';
 import { applyAdministration } from './administration.ts';
 import { type Claims, textClaim } from './claim-names.ts';
 import { issuerOf } from './issuer.ts';
@@ -38,7 +37,6 @@ export type LoginOutcome =
   | {
       readonly is: 'known';
       readonly owner: OwnerRecord;
-      readonly done: Synchronization;
       readonly told: SignInFacts;
     }
   | { readonly is: 'refused'; readonly why: RefusedArrival; readonly name: string | null };
@@ -96,7 +94,7 @@ function settled(
   const administration = applyAdministration(transaction, source, link, claims);
   const told = factsOf(source, owner, done, { via: 'sign-in', administration });
   transaction.auditAs({ kind: signInKind, owner, facts: told });
-  return { is: 'known', owner, done, told };
+  return { is: 'known', owner, told };
 }
 
 /** A claim that cannot be used is left out: it must not prevent a sign-in. */

@@ -24,7 +24,7 @@ export type SourceFields = Omit<SourceDocument, 'id' | 'clientSecret' | 'clientS
 
 export type NewSource = Pick<SourceFields, 'name' | 'discoveryUrl' | 'clientId'> & Partial<SourceFields>;
 
-export interface Making {
+interface Making {
   readonly keys: SecretKeys;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -124,13 +124,12 @@ export function editSource(
  * Deletes a source. An administrator by it is none any more, and everybody who signed in by it is signed out.
  * Links stay: they are the issuer's, which another source may have, now or later. Throws `not_found`.
  */
-export function deleteSource(transaction: Transaction, id: string): SourceDocument {
+export function deleteSource(transaction: Transaction, id: string): void {
   const { changes } = transaction;
   const source = mustBeSource(changes, id);
   endAdministrationsBy(transaction, source);
   endSessionsBy(changes, source);
   changes.remove(sourceKind, id);
-  return source;
 }
 
 function endAdministrationsBy(transaction: Transaction, { id, discoveryUrl }: SourceDocument): void {

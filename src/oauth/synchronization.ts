@@ -32,18 +32,11 @@ interface ClaimedOptions {
 }
 
 /** The content of a sign-in event besides the user and the changes. */
-export interface SignInFacts {
+export interface SignInFacts extends Omit<Synchronization, 'claimed'> {
   readonly owner: string;
   readonly source: { readonly id: number; readonly name: string };
   /** `program`: a program told the claims, and nobody signed in. */
   readonly via: 'sign-in' | 'program';
-  readonly outcome: Synchronization['outcome'];
-  /** Quota groups. */
-  readonly groups: readonly string[];
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly skipped: readonly string[];
-  readonly ignored: readonly string[];
   /** Groups at the provider that the mapping does not name: the first ones, and how many there are. */
   readonly unmapped: readonly string[];
   readonly unmapped_count: number;
@@ -84,12 +77,11 @@ export function applyClaims(
 export function factsOf(
   { id, name, mapping }: Pick<SourceDocument, 'id' | 'name' | 'mapping'>,
   owner: OwnerRecord,
-  { outcome, claimed, groups, added, removed, skipped, ignored }: Synchronization,
+  { claimed, ...done }: Synchronization,
   { via, administration }: Pick<SignInFacts, 'via' | 'administration'>,
 ): SignInFacts {
   const { names: unmapped, count } = unmappedIn(claimed, mapping);
-  const strange = { skipped, ignored, unmapped, unmapped_count: count };
-  const what = { outcome, groups, added, removed, ...strange, administration };
+  const what = { ...done, unmapped, unmapped_count: count, administration };
   return { owner: owner.name, source: { id, name }, via, ...what };
 }
 

@@ -11,46 +11,40 @@ import type { SourceDocument } from './kinds.ts';
 import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from './sources.ts';
 import { plan } from './synchronization.ts';
 
-/** A source as it would be saved. */
-interface DraftSource {
-  readonly draft: NewSource;
-  readonly now: number;
-}
-
 type Trying = Pick<Documents, 'owners' | 'snapshot'>;
 
 /** No source has it. */
 const noId = 0;
 
-/**
- * `user` null: whose claims they are, by subject or else by name, if that is anybody. What is drafted is a
- * change to the source of that name, if there is one. Throws `invalid` where a draft could not be saved.
- */
+/** `user` null: whose claims they are, by subject or else by name, if that is anybody. */
 export function tryClaims(
   documents: Trying,
-  source: SourceDocument | DraftSource,
+  source: SourceDocument,
   user: string | null,
   claims: Claims,
 ): TriedSynchronization {
   const { snapshot } = documents;
-  const document = 'draft' in source ? drafted(snapshot, source) : source;
-  const issuer = issuerOf(document.discoveryUrl);
-  const owner = user === null ? whose(documents, document, claims) : documents.owners.named(user);
+  const issuer = issuerOf(source.discoveryUrl);
+  const owner = user === null ? whose(documents, source, claims) : documents.owners.named(user);
   const link = owner === undefined ? null : linkAt(snapshot, owner.id, issuer);
   const standing = {
     isAdmin: owner !== undefined && profileOf(snapshot, owner.id).isAdmin,
     by: link?.administrationBy ?? null,
   };
   return {
-    ...plan(snapshot, document, owner?.id ?? null, claims),
+    ...plan(snapshot, source, owner?.id ?? null, claims),
     is_known: owner !== undefined,
-    administration: administrationBy(document, claims, standing),
-    unknown_quota_groups: unknownQuotaGroups(snapshot, document.mapping),
+    administration: administrationBy(source, claims, standing),
+    unknown_quota_groups: unknownQuotaGroups(snapshot, source.mapping),
   };
 }
 
-function drafted(snapshot: Snapshot, { draft, now }: DraftSource): SourceDocument {
-  return draftedSource(sourceNamed(snapshot, draft.name)?.id ?? noId, draft, now);
+/**
+ * Gives a source as it would be saved: a change to the source of that name, if there is one. Throws `invalid`
+ * where it could not be saved.
+ */
+export function draftSource(snapshot: Snapshot, wanted: NewSource, now: number): SourceDocument {
+  return draftedSource(sourceNamed(snapshot, wanted.name)?.id ?? noId, wanted, now);
 }
 
 /** Finds the user as a sign-in would. */

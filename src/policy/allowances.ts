@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { AuditContext, ChangeSet, Kind, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { ActiveAllowance } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { isoTime, printable } from '../text/index.ts';
 
 const allowance = z.strictObject({
   id: z.string(),
@@ -39,7 +39,7 @@ export const allowanceKind: Kind<readonly AllowanceDocument[]> = {
   describe: (key, entries, nameOf) => ({
     name: nameOf(Number(key)),
     ownerId: Number(key),
-    content: { allowances: entries.map(({ id, bytes, until }) => ({ id, bytes, until: isoOf(until) })) },
+    content: { allowances: entries.map(({ id, bytes, until }) => ({ id, bytes, until: isoTime(until) })) },
   }),
 };
 
@@ -140,7 +140,7 @@ export function auditAllowance(
   action: 'granted' | 'ended',
   { id, bytes, until, why, request }: AllowanceDocument,
 ): AuditContext {
-  const facts = { owner: owner.name, action, allowance: id, bytes, until: isoOf(until), why, request };
+  const facts = { owner: owner.name, action, allowance: id, bytes, until: isoTime(until), why, request };
   return { kind: 'allowance', owner, facts };
 }
 
@@ -162,8 +162,4 @@ function put(changes: ChangeSet, ownerId: number, entries: readonly AllowanceDoc
 
 function wholeSecond(time: number): number {
   return Math.floor(time / 1000) * 1000;
-}
-
-function isoOf(time: number): string {
-  return new Date(time).toISOString();
 }

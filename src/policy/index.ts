@@ -20,7 +20,6 @@ export {
   type NewAllowance,
 } from './allowances.ts';
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
-export { type GraceDocument, graceKind } from './graces.ts';
 export {
   addRuleToGroup,
   createGroup,
@@ -34,6 +33,8 @@ export {
 } from './groups.ts';
 export {
   assignmentKind,
+  type GraceDocument,
+  graceKind,
   groupKind,
   mustBeGroup,
   mustBeRule,
@@ -46,8 +47,7 @@ export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
 export { endGroupModes } from './reporting-groups.ts';
 export { declineRequest, grantRequest } from './requests/answer.ts';
-export type { AutoGrant } from './requests/ask.ts';
-export { ask, withdraw } from './requests/ask.ts';
+export { type AutoGrant, ask, withdraw } from './requests/ask.ts';
 export {
   everyRequest,
   forgetRequests,

@@ -7,8 +7,9 @@
 export { counted, formatCount } from './counts.ts';
 export { longestDurationMs, parseDuration, writeDuration } from './durations.ts';
 export { emailPattern, isEmail, longestEmail } from './email.ts';
+export { escapeHtml } from './html.ts';
 export { issueLines } from './issues.ts';
-export { formatMoment } from './moment.ts';
+export { formatMoment, isoTime, momentOf } from './moment.ts';
 export { printable, printableJson } from './printable.ts';
 export { shellQuoted } from './shell.ts';
 export { formatBytes, formatUse, parseSize, writeSize } from './sizes.ts';

@@ -6,9 +6,7 @@ import { bytes } from './bounds.ts';
 
 const asConfigured = 'default';
 
-const wholeSeconds = 'expected whole seconds from 0 to 3153600000, or "default" for as configured';
-
-const error = wholeSeconds;
+const error = 'expected whole seconds from 0 to 3153600000, or "default" for as configured';
 
 /** Seconds, or null for as configured. */
 export const newGrace = z

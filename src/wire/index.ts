@@ -25,7 +25,7 @@ export {
   triedSource,
   triedSynchronization,
 } from './auths.ts';
-export { bytes, knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
+export { knownName, longestValidators, mark, mostOf, queryNumber, text } from './bounds.ts';
 export { type Fault, fault } from './fault.ts';
 export {
   type Disk,
@@ -65,17 +65,15 @@ export {
   noticeTest,
   noticeTestOrder,
 } from './notices.ts';
-export { addressOf, type PageId, type Place, pages, placeAt, wayBack } from './pages.ts';
+export { addressOf, type PageId, placeAt, wayBack } from './pages.ts';
 export {
   askedSize,
   askedSubject,
   type Group,
   group,
   limit,
-  type NewGroup,
   type NewRule,
   newGroup,
-  newName,
   newRule,
   type OwnQuotaInfo,
   ownersGroups,
@@ -101,10 +99,8 @@ export {
 export {
   type AddedAllowance,
   type Allowance,
-  addedAllowance,
   allowance,
   declineOrder,
-  givenId,
   grantOrder,
   newAllowance,
   newRequest,
@@ -116,6 +112,8 @@ export { type ScanReport, scanOrder, scanReport } from './scans.ts';
 export {
   type AnySession,
   anySession,
+  type OfferedSource,
+  offeredSource,
   type Session,
   type SessionRow,
   session,
@@ -123,8 +121,7 @@ export {
   signIn,
   signInLink,
 } from './sessions.ts';
-export { type OfferedSource, offeredSource } from './sign-in.ts';
-export { type SignInFaultCode, signInFaults } from './sign-in-faults.ts';
+export type { SignInFaultCode } from './sign-in-faults.ts';
 export {
   type ReclaimRun,
   type RepositorySpace,
@@ -158,7 +155,6 @@ export {
   ownerType,
   ownReport,
   type UnitRow,
-  usageTree,
   usedUnit,
   type Verdict,
   verdict,

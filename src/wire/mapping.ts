@@ -19,7 +19,7 @@ const mostTold = 20;
 /** A list of pairs rather than an object, so that no name, such as `__proto__`, is anything special. */
 export type Mapping = readonly (readonly [claimed: string, quotaGroups: readonly string[]])[];
 
-export type Mapped =
+type Mapped =
   | { readonly ok: true; readonly mapping: Mapping }
   /** Each with the place of the fault. */
   | { readonly ok: false; readonly faults: readonly string[] };
@@ -92,7 +92,7 @@ export function quotaGroupsIn(mapping: Mapping): ReadonlySet<string> {
 }
 
 /** Claimed groups that a mapping does not name: the first ones, and how many there are. */
-export interface Unmapped {
+interface Unmapped {
   readonly names: readonly string[];
   readonly count: number;
 }

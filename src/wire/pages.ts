@@ -4,7 +4,7 @@
  */
 
 /** Paths below the base URL; `{name}` is one segment, percent-encoded. */
-export const pages = {
+const pages = {
   overview: '/',
   mine: '/mine',
   myTokens: '/mine/tokens',

@@ -106,8 +106,6 @@ export const newGroup = z
   })
   .meta({ id: 'NewGroup' });
 
-export type NewGroup = z.output<typeof newGroup>;
-
 export const group = z.object({ name: z.string(), rules: z.array(rule).readonly() }).meta({ id: 'Group' });
 
 export type Group = z.infer<typeof group>;

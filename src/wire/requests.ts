@@ -1,7 +1,7 @@
 /** Asking for more than the limit, and what is given: extra bytes for a limited time. */
 
 import { z } from 'zod';
-import { bytes, mark } from './bounds.ts';
+import { bytes } from './bounds.ts';
 
 const mostWords = 1000;
 const longestMoment = 40;
@@ -137,6 +137,3 @@ export const allowance = z
   });
 
 export type Allowance = z.infer<typeof allowance>;
-
-/** The id of a request or an allowance, as an address names it. */
-export const givenId = mark;

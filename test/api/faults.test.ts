@@ -10,7 +10,6 @@ import { text as textOf } from 'node:stream/consumers';
 import t from 'tap';
 import { z } from 'zod';
 import { application } from '../../src/api/application.ts';
-import { Downloads } from '../../src/api/downloads.ts';
 import { route } from '../../src/api/route.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { World } from './world.ts';
@@ -45,10 +44,8 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       browsers: null,
       web: null,
       metrics: { metrics: null, isLocal: false },
-      signIn: null,
-      unsubscribe: null,
+      pages: null,
       trustedProxies: [],
-      downloads: new Downloads(),
     }),
   );
   server.listen(0, '127.0.0.1');

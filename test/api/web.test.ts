@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { application } from '../../src/api/application.ts';
 import { Built } from '../../src/api/built.ts';
-import { Downloads } from '../../src/api/downloads.ts';
 import { type Answer, answerIn, send } from './http.ts';
 import { World } from './world.ts';
 
@@ -53,11 +52,9 @@ async function served(
       services: { baseUrl: () => baseUrl, unforeseen: error => t.fail(String(error)) },
       authenticate: () => ({ is: 'none' }),
       browsers: null,
-      signIn: null,
-      unsubscribe: null,
+      pages: null,
       metrics: { metrics: null, isLocal: false },
       trustedProxies: [],
-      downloads: new Downloads(),
       web: new Built(join(folder, 'web')),
     }),
   );

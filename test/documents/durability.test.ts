@@ -84,6 +84,6 @@ t.test('volatile documents are in no backup, and go with what they are about', a
     for (const [key] of [...changes.ofOwner(sessionKind, alice.id)]) changes.remove(sessionKind, key);
   });
   const later = new Identity({ documents: again.documents, now: Date.now, log: silentLog });
-  await later.sweep();
+  await later.signedIn.sweep();
   t.equal([...again.documents.snapshot.all(useKind)].length, 1, 'the token is there still');
 });

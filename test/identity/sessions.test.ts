@@ -132,12 +132,12 @@ t.test('a session ends when it was not used for a week, and after thirty days in
     clock.pass(dayMs);
     value = renewedIn(await identity.authenticateSession(value));
   }
-  t.equal(identity.sessionsOf(document.owner)[0]?.endsAt, document.createdAt + lifeMs);
+  t.equal(identity.signedIn.sessionsOf(document.owner)[0]?.endsAt, document.createdAt + lifeMs);
   clock.pass(dayMs - 1);
   t.equal(nameIn(await identity.authenticateSession(value)), 'bob');
   clock.pass(1);
   t.match(await identity.authenticateSession(value), { is: 'refused' });
-  t.strictSame(identity.sessionsOf(document.owner), []);
+  t.strictSame(identity.signedIn.sessionsOf(document.owner), []);
 });
 
 t.test('once a day its use replaces the secret; the one before is taken for a minute more', async t => {
@@ -158,7 +158,11 @@ t.test('once a day its use replaces the secret; the one before is taken for a mi
     next,
     'who was not reached by it is given it again',
   );
-  t.equal(identity.sessionsOf(document.owner)[0]?.document.id, document.id, 'it is the same session');
+  t.equal(
+    identity.signedIn.sessionsOf(document.owner)[0]?.document.id,
+    document.id,
+    'it is the same session',
+  );
   t.match(
     await ledger.eventLog.events({ limit: 10, kind: 'policy' }),
     { length: 4 },
@@ -179,7 +183,7 @@ t.test('a secret that comes back after it was replaced ends the session for both
   t.match(await identity.authenticateSession(next), { is: 'refused' });
   t.match(await identity.authenticateSession(value), { is: 'refused' });
   t.equal(warned.length, 1, 'once is enough');
-  t.strictSame(identity.sessionsOf(document.owner), []);
+  t.strictSame(identity.signedIn.sessionsOf(document.owner), []);
   const [event] = await ledger.eventLog.events({ limit: 1, kind: 'policy' });
   t.match(JSON.parse(event?.text ?? ''), {
     by: null,
@@ -243,7 +247,7 @@ t.test('the last use is known at once, and written now and then with those of to
   const transact = t.capture(ledger.documents, 'transact', ledger.documents.transact);
   await identity.authenticateSession(value);
   t.equal(transact().length, 0, 'no request makes a write');
-  t.equal(identity.sessionsOf(document.owner)[0]?.lastUsedAt, clock.wall());
+  t.equal(identity.signedIn.sessionsOf(document.owner)[0]?.lastUsedAt, clock.wall());
   t.equal(identity.tokensOf(document.owner)[0]?.lastUsedAt, clock.wall(), 'it is a use of the token, too');
   await identity.close();
   t.equal(ledger.documents.snapshot.get(useKind, key)?.at, clock.wall());
@@ -254,10 +258,10 @@ t.test('sessions that are over are taken out of the store', async t => {
   const old = await signIn({ token: await tokenOf(ledger, 'alice') });
   clock.pass(idleMs - 1);
   const kept = await signIn({ token: await tokenOf(ledger, 'bob') });
-  await identity.sweep();
+  await identity.signedIn.sweep();
   t.ok(ledger.documents.snapshot.get(sessionKind, old.key));
   clock.pass(1);
-  await identity.sweep();
+  await identity.signedIn.sweep();
   t.equal(ledger.documents.snapshot.get(sessionKind, old.key), undefined);
   t.ok(ledger.documents.snapshot.get(sessionKind, kept.key));
 });
@@ -272,7 +276,7 @@ t.test('a user has so many sessions at most; the one that was not used for longe
   await identity.authenticateSession(first.value);
   await identity.close();
   for (let count = 2; count <= mostOfOne; count++) await signIn(by);
-  t.equal(identity.sessionsOf(first.document.owner).length, mostOfOne);
+  t.equal(identity.signedIn.sessionsOf(first.document.owner).length, mostOfOne);
   t.equal(nameIn(await identity.authenticateSession(first.value)), 'alice');
   t.match(await identity.authenticateSession(second.value), { is: 'refused' });
   t.equal(nameIn(await identity.authenticateSession(others.value)), 'bob');

@@ -15,7 +15,6 @@ import {
   noticeKinds,
   type PresentFaults,
   type Summary,
-  Views,
 } from '../../src/notices/index.ts';
 import { secretKeysOf } from '../../src/oauth/index.ts';
 import { Events } from '../../src/overview/index.ts';
@@ -151,12 +150,6 @@ export class World {
     const events = await Events.open({ ledger, host, keepMs: 90 * dayMs, log, now, pauseMs: never });
     sweepOnce(ledger);
     events.start();
-    const views = new Views({
-      ledger,
-      host,
-      baseUrl: () => baseUrl,
-      unitName: ({ name }) => name.replace(/^\/srv\/git\//, ''),
-    });
     const notices = new Notices({
       settings: this.#settings,
       documents: {
@@ -172,14 +165,14 @@ export class World {
       },
       events,
       host,
-      views,
+      ledger,
+      unitName: ({ name }) => name.replace(/^\/srv\/git\//, ''),
       keys,
       baseUrl: () => baseUrl,
       now,
       present: () => this.faults,
       summary: async since => ({ ...this.summary, since }),
       log,
-      holdMs: 10_000,
     });
     this.#open = { ledger, events, notices };
   }

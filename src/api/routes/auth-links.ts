@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { linksAt, putLink } from '../../identity/index.ts';
 import { issuerOf, mustBeSource, unlink } from '../../oauth/index.ts';
+import { isoTime } from '../../text/index.ts';
 import { knownName, link, mark, newLink } from '../../wire/index.ts';
-import { isoTime } from '../moments.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -64,9 +64,8 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
         'administrator, ends.',
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
-      handle: async ({ params: { id, user } }, { caller }) => {
-        await documents.transact(transaction => unlink(transaction, id, user), caller);
-      },
+      handle: ({ params: { id, user } }, { caller }) =>
+        documents.transact(transaction => unlink(transaction, id, user), caller),
     }),
   ];
 }

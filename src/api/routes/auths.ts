@@ -108,9 +108,8 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
         'with the same provider uses them.',
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
-      handle: async (named, { caller }) => {
-        await documents.transact(transaction => deleteSource(transaction, named.params.id), caller);
-      },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => deleteSource(transaction, named.params.id), caller),
     }),
   ];
 }

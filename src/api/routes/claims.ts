@@ -1,7 +1,7 @@
 /** The effect of claims on a user's quota groups, tried or made. */
 
 import { z } from 'zod';
-import { mustBeSource, synchronizeClaimed, tryClaims } from '../../oauth/index.ts';
+import { draftSource, mustBeSource, synchronizeClaimed, tryClaims } from '../../oauth/index.ts';
 import {
   claimed,
   mark,
@@ -31,8 +31,10 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
       access: administrators.read,
       body: triedSource,
       answer: { status: 200, description: 'The effect on the user', schema: triedSynchronization },
-      handle: ({ body: { source, user, claims } }) =>
-        tryClaims(documents, { draft: wantedSource(source), now: now() }, user ?? null, claims),
+      handle: ({ body: { source, user, claims } }) => {
+        const draft = draftSource(documents.snapshot, wantedSource(source), now());
+        return tryClaims(documents, draft, user ?? null, claims);
+      },
     }),
     route({
       id: 'trySource',
@@ -67,7 +69,7 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
       handle: ({ params: { id }, body: { user, claims } }, { caller }) => {
         const { name: source } = mustBeSource(documents.snapshot, id);
         const asked = { user, source, claims, isTrial: false };
-        return synchronizeClaimed({ documents: documents, autoCreate, log }, asked, caller);
+        return synchronizeClaimed({ documents, autoCreate, log }, asked, caller);
       },
     }),
   ];

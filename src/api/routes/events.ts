@@ -1,11 +1,10 @@
 /** `/events`: what happened, newest first. */
 
 import { z } from 'zod';
-import type { EventsPage } from '../../overview/index.ts';
-import { type Event, event, eventKinds } from '../../overview/index.ts';
+import { type Event, type EventsPage, event, eventKinds } from '../../overview/index.ts';
+import { isoTime } from '../../text/index.ts';
 import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
-import { isoTime } from '../moments.ts';
 import { type Call, csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { bringHome } from '../../backup/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { HostRecord } from '../../store/index.ts';
-import { printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text/index.ts';
 import {
   copiedTo,
   copyOrder,
@@ -14,7 +14,6 @@ import {
   repairOrder,
   sharedStore,
 } from '../../wire/index.ts';
-import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { type Caller, profileOf, setMailWanted, wantsMail } from '../../identity/index.ts';
+import { isoTime } from '../../text/index.ts';
 import {
   mailWish,
   mailWishEdit,
@@ -12,7 +13,6 @@ import {
   noticeTest,
   noticeTestOrder,
 } from '../../wire/index.ts';
-import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 

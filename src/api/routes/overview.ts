@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { dailyDays, hourlyDays, type Range, reachedAt, totalOf } from '../../overview/index.ts';
 import { asTree, leaves } from '../../quota/index.ts';
+import { isoTime } from '../../text/index.ts';
 import {
   type Growth,
   type History,
@@ -12,7 +13,6 @@ import {
   overview,
   type UnownedKind,
 } from '../../wire/index.ts';
-import { isoTime } from '../moments.ts';
 import { type KnownOwner, knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';

@@ -25,7 +25,7 @@ export interface OwnerScope {
   owner(named: { readonly org?: unknown }, caller: Caller): KnownOwner;
 }
 
-type Services = Pick<ApiServices, 'identity' | 'ledger'>;
+type Services = Pick<ApiServices, 'ledger'>;
 
 export function ownerScopes(services: Services): readonly OwnerScope[] {
   return [
@@ -80,14 +80,14 @@ function callerAsOwner({ ledger }: Services, { name }: Caller): KnownOwner {
   );
 }
 
-function visibleOrganization({ ledger, identity }: Services, name: string, caller: Caller): KnownOwner {
+function visibleOrganization({ ledger }: Services, name: string, caller: Caller): KnownOwner {
   if (caller.mayRead('admin')) {
     const owner = knownOwner(ledger, name);
     mustBeOrganization(owner);
     return owner;
   }
   const { id, ...usage } = ledger.ownerUsage(name);
-  const role = id === null || usage.type === 'user' ? null : roleOver(identity, id, caller);
+  const role = id === null || usage.type === 'user' ? null : roleOver(ledger.documents, id, caller);
   if (id !== null && role === 'owner') return { ...usage, id };
   if (role === 'member') {
     throw new SoftquotaError('not_permitted', 'only owners of the organization see its quota');

@@ -14,6 +14,7 @@ import {
   type Subject,
   subjects,
 } from '../../quota/index.ts';
+import { isoTime } from '../../text/index.ts';
 import {
   askedSize,
   askedSubject,
@@ -22,7 +23,6 @@ import {
   type OwnerRow,
   type UnitRow,
 } from '../../wire/index.ts';
-import { isoTime } from '../moments.ts';
 import type { ApiServices } from '../services.ts';
 import { allowanceAdded, allowanceShown, graceAdded, verdictShown } from './shapes.ts';
 

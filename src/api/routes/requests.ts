@@ -16,16 +16,16 @@ import {
   withdraw,
 } from '../../policy/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
+import { momentOf } from '../../text/index.ts';
 import {
   declineOrder,
-  givenId,
   grantOrder,
+  mark,
   newRequest,
   requestStates,
   type SpaceRequest,
   spaceRequest,
 } from '../../wire/index.ts';
-import { momentOf } from '../moments.ts';
 import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -38,14 +38,14 @@ export function requestRoutes(services: ApiServices): readonly Route[] {
 }
 
 function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Route[] {
-  const { documents, identity, now, asking } = services;
+  const { documents, now, asking } = services;
   const { owner, params } = scope;
 
   /** Throws as `owner` does, and `not_permitted` for administrators who are nobody's owner. */
   const ownOwner = (named: z.output<typeof params>, caller: Caller) => {
     const { id: ownerId, name } = owner(named, caller);
     const { ownerId: id, name: callerName } = caller;
-    if (roleOver(identity, ownerId, caller) === 'owner' && id !== null && callerName !== null) {
+    if (roleOver(documents, ownerId, caller) === 'owner' && id !== null && callerName !== null) {
       return { name, askedBy: { id, name: callerName } };
     }
     throw new SoftquotaError(
@@ -98,12 +98,12 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
       ...operationOf(scope, 'withdrawRequestOf', '/requests/{id}', 'write'),
       method: 'delete',
       summary: 'Withdraw an open request',
-      params: params.extend({ id: givenId }),
+      params: params.extend({ id: mark }),
       faults: [404, 409],
       answer: { status: 204, description: 'It is withdrawn' },
-      handle: async (input, { caller }) => {
+      handle: (input, { caller }) => {
         const { name } = ownOwner(input.params, caller);
-        await documents.transact(transaction => withdraw(transaction, name, input.params.id, now()), caller);
+        return documents.transact(transaction => withdraw(transaction, name, input.params.id, now()), caller);
       },
     }),
   ];
@@ -118,7 +118,7 @@ function mustBeSwitchedOn({ asking }: ApiServices): void {
 }
 
 const path = '/admin/quota/requests';
-const params = z.object({ id: givenId });
+const params = z.object({ id: mark });
 
 const listQuery = z.strictObject({
   state: z.enum(requestStates).optional().meta({ description: 'Only these.' }),
@@ -164,7 +164,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       body: grantOrder,
       handle: ({ params: { id }, body: { bytes, until, words } }, { caller }) => {
         const { owner: ownerId, askedBy } = mustBeRequest(documents.snapshot, id);
-        mustNotGiveThemselves(services, caller, { ownerId, askedById: askedBy.id });
+        mustNotGiveThemselves(documents, caller, { ownerId, askedById: askedBy.id });
         const grant = {
           bytes: bytes ?? undefined,
           until: momentOf(until) ?? undefined,

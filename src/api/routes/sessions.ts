@@ -14,8 +14,9 @@ import {
   roleIn,
   type SignIn,
 } from '../../identity/index.ts';
+import { signOutHref } from '../../oauth/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
-import { printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
   anySession,
@@ -30,7 +31,6 @@ import {
 } from '../../wire/index.ts';
 import { refuse } from '../access.ts';
 import type { Browser } from '../asker.ts';
-import { isoTime } from '../moments.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { listAddress, pagingHeaders, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -46,7 +46,6 @@ export function sessionRoutes({
   ledger,
   identity,
   fleet,
-  signIn: flow,
   host,
   baseUrl,
 }: ApiServices): readonly Route[] {
@@ -79,7 +78,7 @@ export function sessionRoutes({
       scopes,
       expires_at: isoTime(end),
       via: known?.document.via.is ?? 'token',
-      sign_out_href: known === undefined ? null : flow.signOutHref(known.document),
+      sign_out_href: known === undefined ? null : signOutHref(snapshot, known.document),
       host,
       store_away_since: storeAwaySince(),
       shares: fleet !== null,
@@ -98,7 +97,7 @@ export function sessionRoutes({
       faults: [404],
       answer: { status: 200, description: 'The caller', schema: session },
       handle: (_, { caller }) =>
-        shown(caller, caller.sessionKey === null ? undefined : identity.session(caller.sessionKey)),
+        shown(caller, caller.sessionKey === null ? undefined : identity.signedIn.session(caller.sessionKey)),
     }),
     route({
       id: 'signIn',
@@ -120,7 +119,7 @@ export function sessionRoutes({
         const result = await identity.signIn(by, browser.address, browser.held);
         if (result.is !== 'signed in') return refuse(result, 'code' in by ? goneLink : undefined);
         const { started } = result;
-        const known = identity.session(started.key);
+        const known = identity.signedIn.session(started.key);
         const owner = documents.owners.byId(started.document.owner);
         // The session or its owner may have gone at this very moment.
         if (known === undefined || owner === undefined) return refuse({ is: 'refused' });
@@ -142,7 +141,7 @@ export function sessionRoutes({
       answer: { status: 204, description: 'It is over', headers: setCookie },
       handle: async (_, { caller, browser }) => {
         const { sessionKey } = caller;
-        const ended = sessionKey === null ? undefined : identity.session(sessionKey);
+        const ended = sessionKey === null ? undefined : identity.signedIn.session(sessionKey);
         if (ended === undefined || browser === null) throw noSession();
         await documents.transact(
           ({ changes }) => endSessions(changes, ({ id }) => id === ended.document.id),
@@ -160,7 +159,7 @@ export function sessionRoutes({
       params,
       answer: { status: 200, description: 'Sessions', schema: z.array(sessionRow) },
       handle: (named, { caller }) =>
-        identity
+        identity.signedIn
           .sessionsOf(knownOwner(ledger, named.params.user).id)
           .map(known => rowOf(known, caller.sessionKey)),
     }),
@@ -174,7 +173,7 @@ export function sessionRoutes({
       handle: async ({ query }, call) => {
         const { owners } = documents;
         const wanted = owners.keyOf(query.q);
-        const found = filterMapInSlices(identity.everySession(), known => {
+        const found = filterMapInSlices(identity.signedIn.everySession(), known => {
           const user = owners.byId(known.document.owner);
           return user?.key.includes(wanted) ? { known, user: user.name } : undefined;
         });

@@ -9,13 +9,13 @@ import {
   type ActiveAllowance,
   asTree,
   type Decision,
-  type Garbage,
   type Grace,
   type Group as HeldGroup,
   type Rule as HeldRule,
 } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
+import { isoTime } from '../../text/index.ts';
 import {
   type AddedAllowance,
   type Allowance,
@@ -34,7 +34,6 @@ import {
   type User,
   type Verdict,
 } from '../../wire/index.ts';
-import { isoTime } from '../moments.ts';
 
 export function ruleShown({ name, ...fields }: HeldRule): Rule {
   return { name, ...policy.ruleContent(fields) };
@@ -86,7 +85,7 @@ export function verdictShown(decision: Decision): Verdict {
     group,
     rule,
     ...allowanceAdded(allowance),
-    ...garbageAdded(garbage),
+    ...given({ garbage }),
     ...graceAdded(grace),
     ...(reported === undefined || reported.allowed
       ? {}
@@ -110,10 +109,6 @@ export function allowanceAdded(allowance: ActiveAllowance | undefined): {
   readonly allowance?: AddedAllowance;
 } {
   return allowance === undefined ? {} : { allowance: { ...allowance, until: isoTime(allowance.until) } };
-}
-
-function garbageAdded(garbage: Garbage | undefined): { readonly garbage?: Garbage } {
-  return garbage === undefined ? {} : { garbage };
 }
 
 export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): User {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import { printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text/index.ts';
 import {
   knownName,
   type RepositorySpace,
@@ -12,7 +12,6 @@ import {
   spaceAnswer,
   text,
 } from '../../wire/index.ts';
-import { isoTime } from '../moments.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
 import { unitName } from '../unit-name.ts';
@@ -181,12 +180,12 @@ function withoutSuffix(name: string): string {
 
 /** The repository that is named, or all with something to collect. Throws `not_found`. */
 function unitsFor(services: ApiServices, repository: string | undefined): readonly RepositoryUnit[] {
-  const { ledger, space } = services;
+  const { ledger } = services;
   if (repository === undefined) {
     const all: RepositoryUnit[] = [];
     for (const { id, kind, owner, leaf, bytes } of ledger.units.units) {
       if (kind !== 'walked' || owner === null || !isGit(leaf)) continue;
-      if (all.length < mostRepositories && (space.figures(id)?.measured?.unreachable_bytes ?? 0) > 0)
+      if (all.length < mostRepositories && unreachableIn(services, id) > 0)
         all.push({ path: id, name: id, bytes });
     }
     return all;

@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
+import { isoTime, momentOf } from '../../text/index.ts';
 import { anyToken, createdToken, knownName, newToken, type Token, text, token } from '../../wire/index.ts';
-import { isoTime, momentOf } from '../moments.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { forgivingPage, listAddress, pageQuery, pagingHeaders, tellPage, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';

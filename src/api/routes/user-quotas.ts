@@ -8,7 +8,7 @@ import {
   endAllowance,
   setGroups,
 } from '../../policy/index.ts';
-import { allowance, givenId, knownName, newAllowance, ownersGroups, quotaInfo } from '../../wire/index.ts';
+import { allowance, knownName, mark, newAllowance, ownersGroups, quotaInfo } from '../../wire/index.ts';
 import { knownOwner, mustNotGiveThemselves, ownerToAssign } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -58,8 +58,7 @@ export function userQuotaRoutes({ documents, ledger, autoCreate, now }: ApiServi
 
 const allowancesPath = '/admin/users/{user}/quota/allowances';
 
-export function allowanceRoutes(services: ApiServices): readonly Route[] {
-  const { documents, ledger, now } = services;
+export function allowanceRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
   const mustBe = (named: z.infer<typeof params>) => void knownOwner(ledger, named.user);
   return [
     route({
@@ -90,7 +89,7 @@ export function allowanceRoutes(services: ApiServices): readonly Route[] {
       mustBe,
       answer: { status: 201, description: 'The allowance', schema: allowance },
       handle: async (named, { caller }) => {
-        mustNotGiveThemselves(services, caller, { ownerId: knownOwner(ledger, named.params.user).id });
+        mustNotGiveThemselves(documents, caller, { ownerId: knownOwner(ledger, named.params.user).id });
         const { bytes, until, why } = named.body;
         const created = await documents.transact(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
@@ -115,7 +114,7 @@ export function allowanceRoutes(services: ApiServices): readonly Route[] {
       path: `${allowancesPath}/{id}`,
       tag: 'owners',
       summary: 'End an allowance now',
-      params: params.extend({ id: givenId }),
+      params: params.extend({ id: mark }),
       faults: [404],
       mustBe,
       answer: { status: 204, description: 'It has ended' },

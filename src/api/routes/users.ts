@@ -117,9 +117,8 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
       faults: [404, 409],
       answer: { status: 204, description: 'It is gone' },
-      handle: async (named, { caller }) => {
-        await documents.transact(transaction => deleteUser(transaction, named.params.user), caller);
-      },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => deleteUser(transaction, named.params.user), caller),
     }),
   ];
 }

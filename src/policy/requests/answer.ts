@@ -5,11 +5,12 @@
 
 import type { AuditContext, Transaction } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
+import { isoTime } from '../../text/index.ts';
 import { createAllowance } from '../allowances.ts';
 import { mustBeOpen, type RequestDocument, type RequestEntry, requestKind } from './kinds.ts';
 
 /** Parts that are left out are as they were asked for. */
-export interface Grant {
+interface Grant {
   readonly bytes?: number | undefined;
   /** Milliseconds since 1970. */
   readonly until?: number | undefined;
@@ -92,7 +93,7 @@ export function auditRequest(
     action,
     request: id,
     bytes: granted?.bytes ?? bytes,
-    until: end === null ? null : new Date(end).toISOString(),
+    until: isoTime(end),
     words: action === 'asked' || answer?.automatic === true ? why : (answer?.words ?? ''),
     automatic: answer?.automatic ?? false,
     allowance: granted?.allowance ?? null,

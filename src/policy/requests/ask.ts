@@ -12,7 +12,7 @@ import { auditRequest, grantRequest } from './answer.ts';
 import { mustBeOpen, type RequestDocument, type RequestEntry, requestKind, requestsOf } from './kinds.ts';
 
 /** A request that is to be made. */
-export interface NewRequest {
+interface NewRequest {
   /** The name of the owner who is to have more. */
   readonly owner: string;
   readonly askedBy: { readonly id: number; readonly name: string };
