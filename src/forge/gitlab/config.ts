@@ -98,6 +98,12 @@ function faultIn(file: string, what: string): ForgeFault {
 /** A value that is written, or one that only GitLab knows. */
 type Setting = { readonly is: 'text'; readonly text: string } | { readonly is: 'computed' };
 
+/**
+ * The settings of `production` in GitLab's database.yml: of `main` below it, or, in older files, right there.
+ *
+ * Only what such a file is made of is read: names and values by indentation. Values that are computed
+ * (`<%= … %>`, anchors) are told as such.
+ */
 function databaseYaml(text: string): ReadonlyMap<string, Setting> {
   const settings = new Map<string, Setting>();
   /** The names above a line, with their indentation. */
