@@ -19,7 +19,7 @@ export function openForge(
     ledger,
     log,
     patterns: patternsOf(scan),
-    schedule: (patterns, tick) => startSchedule(patterns, tick),
+    schedule: startSchedule,
     visibilityChanged,
   });
 }

@@ -32,12 +32,13 @@ export interface ForgeDatabase {
   close(): Promise<void>;
 }
 
-/** The limits of every connection. */
+/** The limits of every connection to a server. */
 export const limits = {
   connectMs: 5000,
   statementMs: 30_000,
   /** Between two statements of one transaction, a server ends it after this. */
   idleMs: 60_000,
+  pageRows: 20_000,
 } as const;
 
 /** Gathers rows of a table's name and a column's. */
@@ -50,28 +51,42 @@ export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, Readon
   return found;
 }
 
-/** The codes with which a server refuses a user, or says that a table or a column is missing. */
-interface ServerCodes {
-  readonly denied: readonly string[];
-  readonly missing: readonly string[];
-}
+/**
+ * For each engine, the codes with which a server refuses a user, or says that a table or a column is missing, and
+ * the statement that gives the right to read.
+ */
+const servers = {
+  postgres: {
+    // invalid_password, invalid_authorization_specification, insufficient_privilege
+    denied: ['28P01', '28000', '42501'],
+    // undefined_table, undefined_column
+    missing: ['42P01', '42703'],
+    grant: ({ user }: DatabaseServerAddress) => `GRANT SELECT ON ALL TABLES IN SCHEMA public TO "${user}"`,
+  },
+  mysql: {
+    denied: [
+      'ER_ACCESS_DENIED_ERROR',
+      'ER_DBACCESS_DENIED_ERROR',
+      'ER_TABLEACCESS_DENIED_ERROR',
+      'ER_COLUMNACCESS_DENIED_ERROR',
+      'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
+    ],
+    missing: ['ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR'],
+    grant: ({ database, user }: DatabaseServerAddress) => `GRANT SELECT ON ${database}.* TO '${user}'@'%'`,
+  },
+} as const;
 
-/** `grant`: the statement that gives the right to read. */
-export function serverFault(
-  address: DatabaseServerAddress,
-  error: unknown,
-  { denied, missing }: ServerCodes,
-  grant: string,
-): ForgeFault {
+export function serverFault(address: DatabaseServerAddress, error: unknown): ForgeFault {
   if (error instanceof ForgeFault) return error;
+  const { denied, missing, grant } = servers[address.engine];
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = `${shownAddress(address)}: ${messageOf(error)}`;
   const options = { cause: error };
-  if (denied.includes(code)) {
-    const mend = `correct the user or the password, or give the right to read: ${grant}`;
+  if (denied.some(one => one === code)) {
+    const mend = `correct the user or the password, or give the right to read: ${grant(address)}`;
     return new ForgeFault('rights', message, mend, options);
   }
-  if (missing.includes(code)) {
+  if (missing.some(one => one === code)) {
     return new ForgeFault('schema', message, 'see the versions in docs/forges', options);
   }
   const mend = 'start the database, or correct [forge]; it is tried again by itself';

@@ -20,27 +20,27 @@ interface LastRead {
   readonly tookMs: number;
 }
 
-interface Due<Part extends string> {
+interface Due {
   /** To be read now. */
-  readonly parts: ReadonlySet<Part>;
+  readonly parts: ReadonlySet<string>;
   /** Those of all parts whose marks are the same as when they were read. */
-  readonly unchanged: ReadonlySet<Part>;
+  readonly unchanged: ReadonlySet<string>;
 }
 
-export class DueParts<Part extends string> {
-  readonly #tables: Readonly<Record<Part, readonly string[]>>;
+export class DueParts {
+  readonly #tables: Readonly<Record<string, readonly string[]>>;
   readonly #now: () => number;
-  readonly #last = new Map<Part, LastRead>();
+  readonly #last = new Map<string, LastRead>();
 
-  constructor(tables: Readonly<Record<Part, readonly string[]>>, now: () => number) {
+  constructor(tables: Readonly<Record<string, readonly string[]>>, now: () => number) {
     this.#tables = tables;
     this.#now = now;
   }
 
-  due(marks: ChangeMarks, full: boolean): Due<Part> {
-    const parts = new Set<Part>();
-    const unchanged = new Set<Part>();
-    for (const part of this.#parts) {
+  due(marks: ChangeMarks, full: boolean): Due {
+    const parts = new Set<string>();
+    const unchanged = new Set<string>();
+    for (const part of Object.keys(this.#tables)) {
       const last = this.#last.get(part);
       const changed = last === undefined || last.own !== this.#markOf(part, marks);
       const mayHaveChanged = changed || last.whole !== marks.whole;
@@ -54,19 +54,14 @@ export class DueParts<Part extends string> {
   }
 
   /** Parts were read in so many milliseconds, after these marks were taken. */
-  read(parts: ReadonlyMap<Part, number>, marks: ChangeMarks): void {
+  read(parts: ReadonlyMap<string, number>, marks: ChangeMarks): void {
     const endedAt = this.#now();
     for (const [part, tookMs] of parts) {
       this.#last.set(part, { own: this.#markOf(part, marks), whole: marks.whole, endedAt, tookMs });
     }
   }
 
-  get #parts(): readonly Part[] {
-    // Object.keys forgets the type of the names.
-    return Object.keys(this.#tables) as Part[];
-  }
-
-  #markOf(part: Part, { tables }: ChangeMarks): string {
-    return this.#tables[part].map(table => tables.get(table) ?? '').join(' ');
+  #markOf(part: string, { tables }: ChangeMarks): string {
+    return (this.#tables[part] ?? []).map(table => tables.get(table) ?? '').join(' ');
   }
 }

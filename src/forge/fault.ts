@@ -1,6 +1,8 @@
 /** Reasons why a forge's database could not be read, each with its fix. */
 
-export type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema';
+import { messageOf } from '../errors.ts';
+
+type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema';
 
 export class ForgeFault extends Error {
   override readonly name = 'ForgeFault';
@@ -18,4 +20,10 @@ export class ForgeFault extends Error {
     this.code = code;
     this.mend = mend;
   }
+}
+
+/** A fault as it is; else what nobody foresaw. */
+export function forgeFaultOf(error: unknown, mend = 'see the log; it is tried again by itself'): ForgeFault {
+  if (error instanceof ForgeFault) return error;
+  return new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
 }

@@ -5,8 +5,10 @@ import type { IdTable } from './id-table.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { OwnerRows } from './owner-rows.ts';
 import type { ForgeMembers, ForgeOwner } from './picture.ts';
-import type { NeededColumns } from './schema.ts';
-import type { PartSums } from './sums.ts';
+import type { PartSums, RowOwner } from './sums.ts';
+
+/** Columns by table; `new or old`: a table that has another name in older versions. */
+export type NeededColumns = Readonly<Record<string, readonly string[]>>;
 
 /** The tables that say whose a row is. */
 export interface RowOwners {
@@ -57,9 +59,6 @@ export interface ForgeSchema {
   /** The largest LFS objects that the repository of this name has alone. */
   lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }
-
-/** An owner's row, or why there is none. */
-export type RowOwner = number | 'no repository' | 'no owner';
 
 export function ownerOfRepository({ owners, repositories }: RowOwners, repositoryId: number): RowOwner {
   const ownerId = repositories.get(repositoryId);

@@ -24,15 +24,7 @@ export class IdTable {
 
   /** Gives the row of an id, or -1. */
   rowOf(id: number): number {
-    let [low, high] = [0, this.#size - 1];
-    while (low <= high) {
-      const middle = (low + high) >>> 1;
-      const found = this.#ids[middle] ?? 0;
-      if (found === id) return middle;
-      if (found < id) low = middle + 1;
-      else high = middle - 1;
-    }
-    return -1;
+    return rowIn(this.#ids, this.#size, id);
   }
 
   idAt(row: number): number {
@@ -48,6 +40,19 @@ export class IdTable {
     const row = this.rowOf(id);
     return row === -1 ? undefined : this.valueAt(row);
   }
+}
+
+/** The place of a number among the first `size` numbers, which ascend, or -1. */
+export function rowIn(sorted: Float64Array, size: number, wanted: number): number {
+  let [low, high] = [0, size - 1];
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = sorted[middle] ?? 0;
+    if (found === wanted) return middle;
+    if (found < wanted) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
 }
 
 function doubled(column: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {

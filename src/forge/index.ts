@@ -7,13 +7,13 @@
  */
 
 export { parseDatabaseAddress } from './address.ts';
-export { sqliteFileOf } from './chosen-address.ts';
 export { ForgeFault } from './fault.ts';
-export { triedSchemaVersion } from './gitea/tables.ts';
+export { triedSchemaVersion } from './gitea.ts';
 export { readIniText } from './ini-text.ts';
 export type { LfsObject } from './lfs-objects.ts';
 export type { Chunk, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
 export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
+export { sqliteFileOf } from './open.ts';
 export {
   type ForgeMembers,
   type ForgeOwner,

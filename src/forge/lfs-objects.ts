@@ -25,14 +25,16 @@ interface LfsRows {
 /** The most rows of a statement: none keeps a lock for long. */
 const mostRows = 500;
 
-/** The largest objects for which only this repository has a row. */
+/** The largest objects for which only this repository has a row. `name`: `owner/name` in lower case. */
 export async function lfsObjectsOf(
   db: ForgeDatabase,
   names: LfsRows,
-  repositoryId: number,
+  name: string,
 ): Promise<readonly LfsObject[]> {
+  const repositoryId = await repositoryIdOf(db, name);
+  if (repositoryId === null) return [];
   const [table, repository, key, oid, size] = [names.table, names.repository, names.key, 'oid', 'size'].map(
-    name => db.quoted(name),
+    each => db.quoted(each),
   );
   const most = Math.min(mostRows, db.pageRows);
   let found: LfsObject[] = [];
@@ -67,11 +69,8 @@ export function objectIn(row: Row): LfsObject {
   return { oid: textAt(row, 0), bytes: numberAt(row, 1) };
 }
 
-/**
- * The number of a repository of Gitea, Forgejo or Gogs; null: it has none. `name`: `owner/name` in lower
- * case.
- */
-export async function repositoryIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
+/** The number of a repository of Gitea, Forgejo or Gogs; null: it has none. */
+async function repositoryIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
   const [owner = '', own = ''] = name.split('/');
   const [repository, user, id, ownerId, lower, userName] = [
     'repository',

@@ -1,6 +1,6 @@
 /** Messages between a reader and its thread. */
 
-import type { ForgeFaultCode } from './fault.ts';
+import type { ForgeFault } from './fault.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { PlaceOwnerColumns } from './names.ts';
 import type { ForgeMembers, ForgeOwner, ForgeSummary } from './picture.ts';
@@ -36,12 +36,12 @@ export interface Request {
 /** The answer to the request with this id. */
 export type Answer =
   | { readonly id: number; readonly found: Found }
-  | { readonly id: number; readonly fault: FaultText };
+  | { readonly id: number; readonly fault: Pick<ForgeFault, 'code' | 'mend' | 'message'> };
 
 export type Found =
-  | { readonly is: 'chunk'; readonly chunk: Chunk }
-  | { readonly is: 'done'; readonly result: ReadResult }
-  | { readonly is: 'lfs'; readonly objects: readonly LfsObject[] };
+  | { readonly chunk: Chunk }
+  | { readonly result: ReadResult }
+  | { readonly objects: readonly LfsObject[] };
 
 /** Some of a reading, in this order; what has not changed since the reading before is left out. */
 export type Chunk =
@@ -76,10 +76,4 @@ export interface FigureDrift {
   readonly owners: number;
   /** The sum of the differences. */
   readonly bytes: number;
-}
-
-export interface FaultText {
-  readonly code: ForgeFaultCode;
-  readonly message: string;
-  readonly mend: string;
 }

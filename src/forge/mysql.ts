@@ -10,9 +10,6 @@ import {
   type Row,
   serverFault,
 } from './database.ts';
-import type { ForgeFault } from './fault.ts';
-
-const pageRows = 20_000;
 
 export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDatabase> {
   let connection: Connection | null = null;
@@ -51,12 +48,12 @@ export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDa
     return new MysqlDatabase(connection, address, isMaria ? product : `MySQL ${product}`);
   } catch (error) {
     connection?.destroy();
-    throw faultOf(address, error);
+    throw serverFault(address, error);
   }
 }
 
 class MysqlDatabase implements ForgeDatabase {
-  readonly pageRows = pageRows;
+  readonly pageRows = limits.pageRows;
   readonly product: string;
   readonly #connection: Connection;
   readonly #address: DatabaseServerAddress;
@@ -117,7 +114,7 @@ class MysqlDatabase implements ForgeDatabase {
     try {
       return await rowsOf(this.#connection, sql, values);
     } catch (error) {
-      throw faultOf(this.#address, error);
+      throw serverFault(this.#address, error);
     }
   }
 }
@@ -131,19 +128,4 @@ async function rowsOf(
   const [rows] = await connection.query<RowDataPacket[][]>({ sql, values: [...values], timeout });
   // With rowsAsArray each row is an array; statements without rows give a header instead.
   return Array.isArray(rows) ? rows : [];
-}
-
-const codes = {
-  denied: [
-    'ER_ACCESS_DENIED_ERROR',
-    'ER_DBACCESS_DENIED_ERROR',
-    'ER_TABLEACCESS_DENIED_ERROR',
-    'ER_COLUMNACCESS_DENIED_ERROR',
-    'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
-  ],
-  missing: ['ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR'],
-};
-
-function faultOf(address: DatabaseServerAddress, error: unknown): ForgeFault {
-  return serverFault(address, error, codes, `GRANT SELECT ON ${address.database}.* TO '${address.user}'@'%'`);
 }

@@ -1,10 +1,34 @@
-/** Connects to a forge's database, whatever its engine is. */
+/** Connects to the database that the settings name, whatever its engine is, and looks for what is needed there. */
 
-import type { DatabaseAddress } from './address.ts';
+import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
+import { databaseOfAppIni } from './app-ini.ts';
 import type { ForgeDatabase } from './database.ts';
+import { ForgeFault } from './fault.ts';
+import type { ForgeSchema, NeededColumns } from './forge-schema.ts';
+import { databaseOfGitlab } from './gitlab/config.ts';
+import type { ForgeKind, ForgeSettings } from './settings.ts';
 
-/** The drivers are loaded only if they are needed. Rejects with a `ForgeFault`. */
-export async function openForgeDatabase(address: DatabaseAddress): Promise<ForgeDatabase> {
+/**
+ * Throws a `ForgeFault` if the settings name no database, it cannot be reached, or it lacks a table or a
+ * column.
+ */
+export async function openForgeDatabase(
+  settings: ForgeSettings,
+  { needed }: ForgeSchema,
+  env: NodeJS.ProcessEnv,
+): Promise<ForgeDatabase> {
+  const db = await openedAt(chosenAddress(settings, env));
+  try {
+    await checkTables(db, needed, settings.kind);
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** The drivers are loaded only if they are needed. */
+async function openedAt(address: DatabaseAddress): Promise<ForgeDatabase> {
   switch (address.engine) {
     case 'sqlite': {
       const { openSqlite } = await import('./sqlite.ts');
@@ -19,4 +43,59 @@ export async function openForgeDatabase(address: DatabaseAddress): Promise<Forge
       return openMysql(address);
     }
   }
+}
+
+function chosenAddress(
+  { kind, database, configFile }: ForgeSettings,
+  env: NodeJS.ProcessEnv,
+): DatabaseAddress {
+  if (database !== null) {
+    const parsed = parseDatabaseAddress(database);
+    if (parsed.ok) return parsed.address;
+    throw new ForgeFault(
+      'configuration',
+      `[forge] DATABASE is ${parsed.problem}`,
+      'correct [forge] DATABASE',
+    );
+  }
+  if (configFile !== null) return databaseOfConfig(kind, configFile, env);
+  throw new ForgeFault('configuration', '[forge] names no database', 'set [forge] CONFIG or DATABASE');
+}
+
+/** Throws a `ForgeFault` that names the file and the key. */
+function databaseOfConfig(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv): DatabaseAddress {
+  return kind === 'gitlab' ? databaseOfGitlab(file, env) : databaseOfAppIni(kind, file, env);
+}
+
+/** The SQLite file that a forge's configuration names; null if it names a server. Throws a `ForgeFault`. */
+export function sqliteFileOf(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv): string | null {
+  const address = databaseOfConfig(kind, file, env);
+  return address.engine === 'sqlite' ? address.path : null;
+}
+
+/** The names of all tables, those of older versions among them. */
+export function tableNames(needed: NeededColumns): readonly string[] {
+  return Object.keys(needed).flatMap(namesOf);
+}
+
+function namesOf(table: string): readonly string[] {
+  return table.split(' or ');
+}
+
+/** Throws a `ForgeFault` that names everything that is missing. */
+async function checkTables(db: ForgeDatabase, needed: NeededColumns, forge: string): Promise<void> {
+  const present = await db.columns(tableNames(needed));
+  const missing = Object.entries(needed).flatMap(([table, columns]) => {
+    const there = namesOf(table)
+      .map(name => present.get(name))
+      .find(one => one !== undefined);
+    if (there === undefined) return [`the table ${table}`];
+    return columns.filter(column => !there.has(column)).map(column => `${table}.${column}`);
+  });
+  if (missing.length === 0) return;
+  throw new ForgeFault(
+    'schema',
+    `the database is not as ${forge} has it: ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing, or may not be read`,
+    'if the forge is being upgraded, wait; else give the right to read these, or see docs/forges for the versions that softquota reads',
+  );
 }

@@ -2,21 +2,18 @@
 
 import type { ForgeDatabase, Row } from './database.ts';
 
-interface Paged {
-  readonly table: string;
-  /** The columns that rows have after their id. */
-  readonly columns: readonly string[];
-  /** The most rows to ask for at once; as many as the database gives, unless said. */
-  readonly mostRows?: number;
-}
-
-/** Gives each row with its id first, as a number. */
+/**
+ * Gives each row, whose first column is its id, with the id as a number. `mostRows`: to ask for at once; as many
+ * as the database gives, unless said.
+ */
 export async function eachRow(
   db: ForgeDatabase,
-  { table, columns, mostRows = Number.POSITIVE_INFINITY }: Paged,
+  table: string,
+  columns: readonly string[],
   take: (id: number, row: Row) => void,
+  mostRows = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  const names = ['id', ...columns].map(name => db.quoted(name)).join(', ');
+  const names = columns.map(name => db.quoted(name)).join(', ');
   const id = db.quoted('id');
   const sql = `SELECT ${names} FROM ${db.quoted(table)} WHERE ${id} > ? ORDER BY ${id} LIMIT`;
   let after = -1;

@@ -10,9 +10,6 @@ import {
   type Row,
   serverFault,
 } from './database.ts';
-import type { ForgeFault } from './fault.ts';
-
-const pageRows = 20_000;
 
 export async function openPostgres(address: DatabaseServerAddress): Promise<ForgeDatabase> {
   const client = new Client({
@@ -36,12 +33,12 @@ export async function openPostgres(address: DatabaseServerAddress): Promise<Forg
     return new PostgresDatabase(client, address, product, recovering.rows[0]?.[0] === true);
   } catch (error) {
     await client.end().catch(() => {});
-    throw faultOf(address, error);
+    throw serverFault(address, error);
   }
 }
 
 class PostgresDatabase implements ForgeDatabase {
-  readonly pageRows = pageRows;
+  readonly pageRows = limits.pageRows;
   readonly product: string;
   readonly #client: Client;
   readonly #address: DatabaseServerAddress;
@@ -83,7 +80,16 @@ class PostgresDatabase implements ForgeDatabase {
   }
 
   async consistently<T>(act: () => Promise<T>): Promise<T> {
-    await this.#begin();
+    const { schema } = this.#address;
+    const local = [
+      'BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY',
+      `SET LOCAL statement_timeout = ${limits.statementMs}`,
+      `SET LOCAL lock_timeout = ${limits.connectMs}`,
+      `SET LOCAL idle_in_transaction_session_timeout = ${limits.idleMs}`,
+      ...(schema === null ? [] : [`SET LOCAL search_path = ${this.#client.escapeIdentifier(schema)}`]),
+    ];
+    await this.#answered(this.#client.query(local.join('; ')));
+    this.#isInTransaction = true;
     try {
       const result = await act();
       await this.#end('COMMIT');
@@ -118,53 +124,21 @@ class PostgresDatabase implements ForgeDatabase {
 
   async #query(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
     if (!this.#isInTransaction) return this.consistently(() => this.#query(text, values));
-    try {
-      const { rows } = await this.#client.query({ text, values: [...values], rowMode: 'array' });
-      return rows;
-    } catch (error) {
-      throw faultOf(this.#address, error);
-    }
-  }
-
-  async #begin(): Promise<void> {
-    const { schema } = this.#address;
-    const local = [
-      'BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY',
-      `SET LOCAL statement_timeout = ${limits.statementMs}`,
-      `SET LOCAL lock_timeout = ${limits.connectMs}`,
-      `SET LOCAL idle_in_transaction_session_timeout = ${limits.idleMs}`,
-      ...(schema === null ? [] : [`SET LOCAL search_path = ${this.#client.escapeIdentifier(schema)}`]),
-    ];
-    try {
-      await this.#client.query(local.join('; '));
-    } catch (error) {
-      throw faultOf(this.#address, error);
-    }
-    this.#isInTransaction = true;
+    const asked = this.#client.query({ text, values: [...values], rowMode: 'array' });
+    const { rows } = await this.#answered(asked);
+    return rows;
   }
 
   async #end(how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
     this.#isInTransaction = false;
+    await this.#answered(this.#client.query(how));
+  }
+
+  async #answered<Result>(asked: Promise<Result>): Promise<Result> {
     try {
-      await this.#client.query(how);
+      return await asked;
     } catch (error) {
-      throw faultOf(this.#address, error);
+      throw serverFault(this.#address, error);
     }
   }
-}
-
-const codes = {
-  // invalid_password, invalid_authorization_specification, insufficient_privilege
-  denied: ['28P01', '28000', '42501'],
-  // undefined_table, undefined_column
-  missing: ['42P01', '42703'],
-};
-
-function faultOf(address: DatabaseServerAddress, error: unknown): ForgeFault {
-  return serverFault(
-    address,
-    error,
-    codes,
-    `GRANT SELECT ON ALL TABLES IN SCHEMA public TO "${address.user}"`,
-  );
 }

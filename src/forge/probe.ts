@@ -1,11 +1,8 @@
 /** Asks a forge's database once what it is, without reading what it has. */
 
-import { messageOf } from '../errors.ts';
-import { chosenAddressOf } from './chosen-address.ts';
 import type { ForgeDatabase } from './database.ts';
-import { ForgeFault } from './fault.ts';
+import { forgeFaultOf } from './fault.ts';
 import { openForgeDatabase } from './open.ts';
-import { checkSchema } from './schema.ts';
 import { schemaOf } from './schemas.ts';
 import type { ForgeSettings } from './settings.ts';
 
@@ -20,14 +17,11 @@ interface ForgeProbe {
 export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv): Promise<ForgeProbe> {
   let db: ForgeDatabase | null = null;
   try {
-    db = await openForgeDatabase(chosenAddressOf(settings, env));
-    const { needed, versionTable } = schemaOf(settings, env);
-    await checkSchema(db, needed, settings.kind);
-    return { database: db.product, schemaVersion: await schemaVersion(db, versionTable) };
+    const schema = schemaOf(settings, env);
+    db = await openForgeDatabase(settings, schema, env);
+    return { database: db.product, schemaVersion: await schemaVersion(db, schema.versionTable) };
   } catch (error) {
-    if (error instanceof ForgeFault) throw error;
-    const mend = 'see the log of the database, then try again';
-    throw new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
+    throw forgeFaultOf(error, 'see the log of the database, then try again');
   } finally {
     await db?.close().catch(() => {});
   }

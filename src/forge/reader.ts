@@ -32,7 +32,6 @@ export class ForgeReader {
   /** By the ids of their requests. */
   readonly #waiting = new Map<number, PromiseWithResolvers<Found>>();
   #lastId = 0;
-  #ended: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(settings: ForgeSettings) {
@@ -45,12 +44,12 @@ export class ForgeReader {
    */
   async *read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
     let found = await this.#ask({ ask: 'read', mode });
-    while (found.is === 'chunk') {
+    while ('chunk' in found) {
       yield found.chunk;
       found = await this.#ask({ ask: 'more' });
     }
-    if (found.is === 'done') return found.result;
-    throw new TypeError(`a reading is answered with ${found.is}`);
+    if ('result' in found) return found.result;
+    throw new TypeError('a reading is answered with something else');
   }
 
   /**
@@ -59,7 +58,7 @@ export class ForgeReader {
    */
   async lfsObjects(name: string): Promise<readonly LfsObject[]> {
     const found = await this.#ask({ ask: 'lfs', name: name.toLowerCase() });
-    return found.is === 'lfs' ? found.objects : [];
+    return 'objects' in found ? found.objects : [];
   }
 
   /** The number by which readings know a repository; `name`: `owner/name`. */
@@ -72,7 +71,6 @@ export class ForgeReader {
     this.#isClosed = true;
     this.#reject(closed());
     await this.#worker?.terminate();
-    await this.#ended;
   }
 
   async #ask(question: Question): Promise<Found> {
@@ -102,14 +100,11 @@ export class ForgeReader {
       if ('found' in answer) waiting?.resolve(answer.found);
       else waiting?.reject(new ForgeFault(answer.fault.code, answer.fault.message, answer.fault.mend));
     });
-    this.#ended = new Promise(resolve => {
-      worker.on('exit', () => {
-        this.#worker = null;
-        const why = cause === undefined ? '' : `: ${messageOf(cause)}`;
-        const message = `the thread that reads the forge has ended${why}`;
-        this.#reject(new ForgeFault('unreachable', message, 'nothing: another one is started', { cause }));
-        resolve();
-      });
+    worker.on('exit', () => {
+      this.#worker = null;
+      const why = cause === undefined ? '' : `: ${messageOf(cause)}`;
+      const message = `the thread that reads the forge has ended${why}`;
+      this.#reject(new ForgeFault('unreachable', message, 'nothing: another one is started', { cause }));
     });
     return worker;
   }

@@ -33,11 +33,13 @@ export class ForgeReading {
   readonly #schema: ForgeSchema;
   readonly #seed: string;
   readonly owners = new OwnerRows();
-  #repositories = new IdTable();
+  /** Ids of owners by the ids of repositories. */
+  repositories = new IdTable();
   #publicHashes: Float64Array<ArrayBuffer> | null = null;
   #placeOwners: PlaceOwners | null = null;
   #membersText = '';
-  readonly #sums = new Map<string, PartSums>();
+  /** By part. */
+  readonly sums = new Map<string, PartSums>();
 
   constructor(schema: ForgeSchema, seed: string) {
     this.#schema = schema;
@@ -66,25 +68,17 @@ export class ForgeReading {
     if (parts.has(accountsPart) && !(await timed(accountsPart, readAccounts))) return null;
     const haveOwnersMoved =
       parts.has(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
-    const whose: RowOwners = { owners: this.owners.ids, repositories: this.#repositories };
+    const whose: RowOwners = { owners: this.owners.ids, repositories: this.repositories };
     for (const [part, { isByRepository, count }] of Object.entries(this.#schema.byteParts)) {
       if (!parts.has(part) && !(haveOwnersMoved && isByRepository)) continue;
       const sums = await timed(part, () => count(db, whose));
-      const before = this.#sums.get(part);
+      const before = this.sums.get(part);
       if (before !== undefined && trusted.has(part) && !haveOwnersMoved) {
         news.drift.push(...driftOf(before, sums, whose.owners.size));
       }
-      this.#sums.set(part, sums);
+      this.sums.set(part, sums);
     }
     return news;
-  }
-
-  get sums(): Iterable<PartSums> {
-    return this.#sums.values();
-  }
-
-  get repositoryCount(): number {
-    return this.#repositories.size;
   }
 
   /** False: somebody has no row. */
@@ -111,7 +105,7 @@ export class ForgeReading {
 
   /** True: a repository went, or belongs to somebody else. */
   async #readRepositories(db: ForgeDatabase, news: News): Promise<boolean> {
-    const before = this.#repositories;
+    const before = this.repositories;
     const after = new IdTable();
     const hashes: number[] = [];
     const known = this.#publicHashes;
@@ -145,7 +139,7 @@ export class ForgeReading {
     }
     this.#publicHashes = publicHashes;
     this.#placeOwners = places;
-    this.#repositories = after;
+    this.repositories = after;
     return kept < before.size;
   }
 }

@@ -2,9 +2,9 @@
 
 import { gogsAttachments } from './app-ini.ts';
 import type { ForgeSchema } from './forge-schema.ts';
-import { giteaSchema } from './gitea/schema.ts';
+import { giteaSchema } from './gitea.ts';
 import { gitlabSchema } from './gitlab/schema.ts';
-import { gogsSchema } from './gogs/schema.ts';
+import { gogsSchema } from './gogs.ts';
 import type { ForgeSettings } from './settings.ts';
 
 export function schemaOf(

@@ -11,7 +11,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { readBounded } from '../bounded/index.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, systemCode } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { ChangeMarks, ForgeDatabase, Row } from './database.ts';
 import { ForgeFault } from './fault.ts';
@@ -149,26 +149,15 @@ function faultOf(path: string, error: unknown): ForgeFault {
   if (error instanceof ForgeFault) return error;
   const shown = printable(path);
   const why = messageOf(error);
-  const code = codeOf(error);
+  const code = systemCode(error);
+  const options = { cause: error };
   if (code === 'EACCES' || code === 'EPERM') {
-    return new ForgeFault(
-      'rights',
-      `${shown} cannot be read: ${why}`,
-      `give the daemon's user read permission for ${shown} and for the directory that it is in`,
-      { cause: error },
-    );
+    const mend = `give the daemon's user read permission for ${shown} and for the directory that it is in`;
+    return new ForgeFault('rights', `${shown} cannot be read: ${why}`, mend, options);
   }
   if (/no such (?:table|column)/.test(why)) {
-    return new ForgeFault('schema', `${shown}: ${why}`, 'see the versions in docs/forges', { cause: error });
+    return new ForgeFault('schema', `${shown}: ${why}`, 'see the versions in docs/forges', options);
   }
-  return new ForgeFault(
-    'unreachable',
-    `${shown} cannot be read: ${why}`,
-    'see why; it is tried again by itself',
-    { cause: error },
-  );
-}
-
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+  const mend = 'see why; it is tried again by itself';
+  return new ForgeFault('unreachable', `${shown} cannot be read: ${why}`, mend, options);
 }

@@ -1,51 +1,203 @@
 /**
- * The thread that reads a forge's database: node:sqlite blocks, and counting a million rows would hold up
- * every check.
+ * The thread that reads a forge's database: connects, reads what is due, and tells what is new. node:sqlite
+ * blocks, and counting a million rows would hold up every check.
  */
 
+import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import { messageOf } from '../errors.ts';
-import { ForgeFault } from './fault.ts';
+import { SerialQueue } from '../serial-queue.ts';
+import type { ForgeDatabase } from './database.ts';
+import { DueParts } from './due.ts';
+import { ForgeFault, forgeFaultOf } from './fault.ts';
 import type {
   Answer,
   Chunk,
-  FaultText,
   Found,
   Question,
+  ReadMode,
   ReadResult,
   Request,
   ThreadSettings,
 } from './messages.ts';
-import { ForgeThread } from './thread.ts';
+import { openForgeDatabase, tableNames } from './open.ts';
+import { type ForgeLeaf, type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
+import { accountsPart, ForgeReading, type News, repositoriesPart } from './reading.ts';
+import { schemaOf } from './schemas.ts';
+import { emptySums, unownedIn } from './sums.ts';
+
+const chunkCharacters = 64 * 1024;
+/** Each commit of fewer owners would write the same pages of the store again. */
+const ownersAtOnce = 1000;
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
 const port = parentPort;
 // The reader passes these settings to the thread that it starts.
-const thread = new ForgeThread(workerData as ThreadSettings, process.env);
-
+const { settings, seed } = workerData as ThreadSettings;
+const schema = schemaOf(settings, process.env);
+/** Ends with what is done in the database: one thing after the other, so that none fails for another. */
+const turns = new SerialQueue();
+/** Null: the next question connects. */
+let connection: ForgeDatabase | null = null;
+let reading = new ForgeReading(schema, seed);
+let due = newDue();
+/** Digest of the figures that were reported last. */
+let reportedDigest = '';
 /** The reading that is under way. */
-let reading: AsyncGenerator<Chunk, ReadResult, void> | null = null;
+let chunks: AsyncGenerator<Chunk, ReadResult, void> | null = null;
 
 port.on('message', async ({ id, question }: Request) => {
   const answer: Answer = await find(question).then(
     found => ({ id, found }),
-    (error: unknown) => ({ id, fault: faultText(error) }),
+    (error: unknown) => {
+      const { code, message, mend } = forgeFaultOf(error);
+      return { id, fault: { code, message, mend } };
+    },
   );
   port.postMessage(answer);
 });
 
 async function find(question: Question): Promise<Found> {
-  if (question.ask === 'lfs') return { is: 'lfs', objects: await thread.lfsObjects(question.name) };
-  if (question.ask === 'read') reading = thread.read(question.mode);
-  if (reading === null) throw new Error('no reading is under way');
-  const step = await reading.next();
-  return step.done ? { is: 'done', result: step.value } : { is: 'chunk', chunk: step.value };
+  if (question.ask === 'lfs') {
+    return { objects: await inTurn(db => schema.lfsObjects(db, question.name)) };
+  }
+  if (question.ask === 'read') chunks = read(question.mode);
+  if (chunks === null) throw new Error('no reading is under way');
+  const step = await chunks.next();
+  return step.done ? { result: step.value } : { chunk: step.value };
 }
 
-function faultText(error: unknown): FaultText {
-  if (error instanceof ForgeFault) {
-    const { code, message, mend } = error;
-    return { code, message, mend };
+function inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
+  return turns.run(async () => {
+    try {
+      connection ??= await connect();
+      return await act(connection);
+    } catch (error) {
+      await connection?.close().catch(() => {});
+      connection = null;
+      throw forgeFaultOf(error);
+    }
+  });
+}
+
+async function connect(): Promise<ForgeDatabase> {
+  const db = await openForgeDatabase(settings, schema, process.env);
+  // The marks of another connection may mean something else.
+  due = newDue();
+  return db;
+}
+
+async function* read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
+  const isFull = mode !== 'new';
+  const { news, product } = await inTurn(async db => {
+    if (mode === 'anew') forget();
+    return { news: await readDue(db, isFull), product: db.product };
+  });
+  if (news === null) return { summary: null, drift: [] };
+  yield* told(news, isFull);
+  return { summary: summary(product), drift: news.drift };
+}
+
+/** From now on everything is new. */
+function forget(): void {
+  reading = new ForgeReading(schema, seed);
+  due = newDue();
+  reportedDigest = '';
+}
+
+function newDue(): DueParts {
+  const tables: Record<string, readonly string[]> = {
+    [accountsPart]: schema.accountTables,
+    [repositoriesPart]: schema.repositoryTables,
+  };
+  for (const [part, { tables: own }] of Object.entries(schema.byteParts)) tables[part] = own;
+  return new DueParts(tables, () => performance.now());
+}
+
+/** Null: nothing had to be read. */
+async function readDue(db: ForgeDatabase, full: boolean): Promise<News | null> {
+  const marks = await db.marks(tableNames(schema.needed));
+  const { parts, unchanged } = due.due(marks, full);
+  if (parts.size === 0) return null;
+  const news = await db.consistently(() => reading.read(db, parts, unchanged));
+  if (reading.owners.size === 0) throw noOwners();
+  if (news === null) {
+    forget();
+    return readDue(db, true);
   }
-  return { code: 'unreachable', message: messageOf(error), mend: 'see the log; it is tried again by itself' };
+  due.read(news.tookMs, marks);
+  return news;
+}
+
+/**
+ * A forge that is in use has an administrator: these are the tables of another one, or of one that is being
+ * restored.
+ */
+function noOwners(): ForgeFault {
+  return new ForgeFault(
+    'schema',
+    'the database has no users, so its figures are not used',
+    'if it is being restored, wait; else correct [forge] DATABASE',
+  );
+}
+
+function* told(news: News, full: boolean): Generator<Chunk, void> {
+  for (let start = 0; start < news.owners.length; start += ownersAtOnce) {
+    yield { is: 'owners', owners: news.owners.slice(start, start + ownersAtOnce) };
+  }
+  if (news.presenceChanged) yield { is: 'present', ids: reading.owners.presentIds() };
+  if (news.members !== null) yield { is: 'members', members: news.members };
+  if (news.repositories !== null) yield { is: 'repositories', repositories: news.repositories };
+  const digest = figuresDigest(news);
+  if (digest === reportedDigest && !full) return;
+  yield* lines();
+  reportedDigest = digest;
+}
+
+function figuresDigest(news: News): string {
+  const hash = createHash('sha1');
+  for (const sums of reading.sums.values()) hash.update(sums.raw);
+  // Names stand in the lines.
+  if (news.owners.length > 0 || news.presenceChanged) hash.update(String(performance.now()));
+  return hash.digest('hex');
+}
+
+function* lines(): Generator<Chunk, void> {
+  let text = '';
+  const { owners } = reading;
+  for (let row = 0; row < owners.ids.size; row++) {
+    const owner = owners.nameAt(row);
+    if (owner === null) continue;
+    for (const subject of forgeLeaves) {
+      const bytes = bytesOf(subject, row);
+      if (bytes === 0) continue;
+      text += `${JSON.stringify({ owner, subject, unit: unitNames[subject], bytes })}\n`;
+    }
+    if (text.length < chunkCharacters) continue;
+    yield { is: 'lines', bytes: new TextEncoder().encode(text) };
+    text = '';
+  }
+  yield { is: 'lines', bytes: new TextEncoder().encode(text) };
+}
+
+function bytesOf(leaf: ForgeLeaf, row: number): number {
+  let bytes = 0;
+  for (const sums of reading.sums.values()) bytes += sums.of(leaf, row);
+  return bytes;
+}
+
+function summary(database: string): ForgeSummary {
+  const bytes = emptySums();
+  const { owners, repositories } = reading;
+  for (let row = 0; row < owners.ids.size; row++) {
+    for (const leaf of forgeLeaves) bytes[leaf] += bytesOf(leaf, row);
+  }
+  const parts = [...reading.sums.values()];
+  return {
+    database,
+    owners: owners.size,
+    repositories: repositories.size,
+    bytes,
+    sharedBytes: parts.reduce((sum, part) => sum + part.sharedBytes, 0),
+    unowned: unownedIn(parts),
+  };
 }

@@ -133,16 +133,10 @@ interface GateParts {
 }
 
 export class Gate {
-  readonly #server: Server;
-  readonly #connections: Connections;
-  readonly #listening: Listening;
-  readonly #drainMs: number;
+  readonly #parts: GateParts;
 
   private constructor(parts: GateParts) {
-    this.#server = parts.server;
-    this.#connections = parts.connections;
-    this.#listening = parts.listening;
-    this.#drainMs = parts.drainMs;
+    this.#parts = parts;
   }
 
   /**
@@ -248,17 +242,13 @@ export class Gate {
 
   /** Ends some connections on which nothing is asked. */
   makeRoom(): void {
-    this.#connections.makeRoom();
+    this.#parts.connections.makeRoom();
   }
 
   /** Answers whoever has connected, and ends. */
   close(): Promise<void> {
-    return closeServer({
-      server: this.#server,
-      connections: this.#connections,
-      withdraw: () => this.#listening.withdraw(),
-      drainMs: this.#drainMs,
-    });
+    const { listening, ...parts } = this.#parts;
+    return closeServer({ ...parts, withdraw: () => listening.withdraw() });
   }
 }
 

@@ -7,8 +7,9 @@
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { BlockList, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 export interface ConnectionLimits {
   readonly most: number;
@@ -163,4 +164,56 @@ export class Connections {
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/** Tells whether a connection is from this host itself, or from one of these addresses and networks. */
+export function comesFrom(networks: readonly string[]): (socket: Socket) => boolean {
+  const known = new BlockList();
+  for (const network of ['127.0.0.0/8', '::1', ...networks]) {
+    const [address = '', bits] = network.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (bits === undefined) known.addAddress(address, family);
+    else known.addSubnet(address, Number(bits), family);
+  }
+  return ({ remoteAddress: address }) =>
+    address !== undefined && known.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+interface Closing {
+  readonly server: Server;
+  readonly connections: Connections;
+  /**
+   * Has nobody connect any more who has not begun to; false: it cannot, others go on handing connections
+   * over.
+   */
+  readonly withdraw: () => boolean;
+  /** Milliseconds that requests under way have to end. */
+  readonly drainMs: number;
+}
+
+/** Nobody came for so long: the queue is empty. */
+const quietMs = 20;
+
+/**
+ * Ends a server so that whoever had connected is answered.
+ *
+ * Connections wait in the system's queue until they are accepted. A listening socket that closes resets all
+ * of them, and who is reset takes it for a daemon that fell over.
+ */
+export async function closeServer({ server, connections, withdraw, drainMs }: Closing): Promise<void> {
+  const end = performance.now() + drainMs;
+  connections.drain();
+  if (withdraw()) {
+    let before: number;
+    do {
+      before = connections.accepted;
+      await sleep(quietMs);
+      // Waiting connections are accepted after a timer that is late because the loop was held up.
+      await nextTurn();
+    } while (connections.accepted !== before && performance.now() < end);
+  }
+  const closed = new Promise(resolve => server.close(resolve));
+  const overdue = setTimeout(() => server.closeAllConnections(), Math.max(0, end - performance.now()));
+  await closed;
+  clearTimeout(overdue);
 }

@@ -9,8 +9,7 @@
  * the first request.
  */
 
-export { closeServer } from './closing.ts';
-export { type ConnectionLimits, Connections, hasBody } from './connections.ts';
+export { type ConnectionLimits, Connections, closeServer, comesFrom, hasBody } from './connections.ts';
 export {
   type ConnectionShares,
   connectionShares,
@@ -31,5 +30,4 @@ export {
   type SocketWatch,
 } from './listen.ts';
 export { createLogger, type Logger } from './logger.ts';
-export { comesFrom } from './peers.ts';
 export { type Supervision, supervise } from './supervision.ts';

@@ -1,9 +1,10 @@
 /** A daemon under a service manager that speaks sd_notify(3): NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. */
 
+import { request } from 'node:http';
+import { z } from 'zod';
+import { runProgram } from '../bounded/index.ts';
 import { printable } from '../text/index.ts';
-import { askGate } from './gate-question.ts';
 import type { Logger } from './logger.ts';
-import { Notifier } from './notifier.ts';
 
 interface SupervisionOptions {
   /** The manager's variables are taken out of it, so that no child believes they are meant for it. */
@@ -121,5 +122,107 @@ class Supervised implements Supervision {
       { socket: this.#socket, why },
       'the gate does not answer softquota itself; is [server] SOCKET the one that the service manager opened?',
     );
+  }
+}
+
+/** Assignments as sd_notify(3) knows them, such as `READY=1`. */
+type Notice = readonly string[];
+
+const tellMs = 2000;
+
+/**
+ * Tells the service manager, by the program systemd-notify: Node has no datagram sockets of this kind.
+ *
+ * One telling at a time, in the order of what happened, each bounded. What waits behind one is replaced by
+ * what is newer, so that a manager who does not listen never makes a queue. A telling that fails is logged,
+ * once, and has no other consequence here.
+ */
+class Notifier {
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #log: Logger;
+  #next: Notice | null = null;
+  #telling: Promise<void> | null = null;
+  #hasFailed = false;
+
+  /** `socket`: what the manager gave as NOTIFY_SOCKET. */
+  constructor(socket: string, searchPath: string, log: Logger) {
+    this.#env = { NOTIFY_SOCKET: socket, PATH: searchPath };
+    this.#log = log;
+  }
+
+  tell(notice: Notice): void {
+    this.#next = notice;
+    this.#telling ??= this.#tellAll();
+  }
+
+  /** Unless something else is being told, which is as good a sign of life. */
+  tellInPassing(notice: Notice): void {
+    if (this.#telling === null) this.tell(notice);
+  }
+
+  /** Resolves once nothing is being told any more. */
+  async close(): Promise<void> {
+    await this.#telling;
+  }
+
+  async #tellAll(): Promise<void> {
+    while (this.#next !== null) {
+      const notice = this.#next;
+      this.#next = null;
+      await this.#run(notice);
+    }
+    this.#telling = null;
+  }
+
+  async #run(notice: Notice): Promise<void> {
+    try {
+      const ended = await runProgram('systemd-notify', notice, { env: this.#env, timeoutMs: tellMs });
+      if (ended.status !== 0) throw new Error(`it ended with ${ended.status}: ${ended.complaint}`);
+    } catch (error) {
+      if (this.#hasFailed) return;
+      this.#hasFailed = true;
+      this.#log.error(
+        { err: error },
+        'systemd-notify fails: the service manager is not told how softquota is',
+      );
+    }
+  }
+}
+
+type GateAnswer =
+  /** It answers; the reasons why its answers cannot be relied on, or none. */
+  | { readonly reasons: readonly string[] }
+  /** Nobody answers, or not in time, or something else does. */
+  | { readonly failure: string };
+
+const health = z.object({ reasons: z.array(z.string()) });
+
+/** Asks the gate over a connection of its own, as a hook would ask. Never rejects. */
+function askGate(socketPath: string, deadlineMs: number): Promise<GateAnswer> {
+  return new Promise(resolve => {
+    const silent = (error: Error) => resolve({ failure: error.message });
+    const signal = AbortSignal.timeout(deadlineMs);
+    const asked = request({ socketPath, path: '/readyz', agent: false, signal }, response => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('error', silent);
+      response.on('end', () => {
+        const answer = health.safeParse(parsed(text));
+        if (answer.success) resolve({ reasons: answer.data.reasons });
+        else resolve({ failure: `an answer with status ${response.statusCode} that is not the gate's` });
+      });
+    });
+    asked.on('error', silent);
+    asked.end();
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }

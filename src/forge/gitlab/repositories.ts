@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { ForgeDatabase } from '../database.ts';
 import type { ForgeRepository } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
+import { type LfsObject, mostLfsObjects, objectIn } from '../lfs-objects.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
 import type { Namespaces } from './namespaces.ts';
 import { gitlabTables } from './tables.ts';
@@ -17,7 +18,7 @@ const publicLevel = 20;
 const noOwner = 0;
 
 /** Gives projects first, which have an id; fills `snippets` with the ids of owners by the ids of snippets. */
-export async function eachRepository(
+export async function eachGitlabRepository(
   db: ForgeDatabase,
   namespaces: Namespaces,
   snippets: IdTable,
@@ -25,14 +26,14 @@ export async function eachRepository(
 ): Promise<void> {
   const owners = new IdTable();
   const levels = new IdTable();
-  await eachRow(db, { table: 'projects', columns: gitlabTables.projects.slice(1) }, (id, row) => {
+  await eachRow(db, 'projects', gitlabTables.projects, (id, row) => {
     const ownerId = namespaces.ownerIdOf(numberAt(row, 1)) ?? noOwner;
     const level = numberAt(row, 2);
     owners.add(id, ownerId);
     levels.add(id, level);
     take({ id, ownerId, name: placeOf('@hashed', id), isPublic: level === publicLevel });
   });
-  await eachRow(db, { table: 'snippets', columns: gitlabTables.snippets.slice(1) }, (id, row) => {
+  await eachRow(db, 'snippets', gitlabTables.snippets, (id, row) => {
     const project = numberAt(row, 2);
     const owner = project === 0 ? namespaces.ownerIdOfUser(numberAt(row, 1)) : owners.get(project);
     const ownerId = owner ?? noOwner;
@@ -40,8 +41,7 @@ export async function eachRepository(
     const isPublic = numberAt(row, 3) === publicLevel;
     take({ id: null, ownerId, name: placeOf('@snippets', id), isPublic });
   });
-  const columns = gitlabTables.pool_repositories.slice(1);
-  await eachRow(db, { table: 'pool_repositories', columns }, (_, row) => {
+  await eachRow(db, 'pool_repositories', gitlabTables.pool_repositories, (_, row) => {
     const hash = textAt(row, 1).split('/').at(-1) ?? '';
     const project = numberAt(row, 2);
     take({
@@ -54,10 +54,10 @@ export async function eachRepository(
 }
 
 /** The number of the project whose repositories lie at this place; null: it is none. */
-export async function projectIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
+async function projectIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
   let found: number | null = null;
   // No hash tells its number, and a million take a second.
-  await eachRow(db, { table: 'projects', columns: [] }, id => {
+  await eachRow(db, 'projects', ['id'], id => {
     if (placeOf('@hashed', id) === name) found = id;
   });
   return found;
@@ -65,4 +65,15 @@ export async function projectIdOf(db: ForgeDatabase, name: string): Promise<numb
 
 function placeOf(kind: string, id: number): string {
   return `${kind}/${createHash('sha256').update(String(id)).digest('hex')}`;
+}
+
+/** The largest LFS objects of a project that no other project has. */
+export async function projectLfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]> {
+  const id = await projectIdOf(db, name);
+  if (id === null) return [];
+  const rows = await db.rows(
+    `SELECT DISTINCT o.oid, o.size FROM lfs_objects_projects p JOIN lfs_objects o ON o.id = p.lfs_object_id WHERE p.project_id = ? AND NOT EXISTS (SELECT 1 FROM lfs_objects_projects q WHERE q.lfs_object_id = p.lfs_object_id AND q.project_id <> p.project_id) ORDER BY o.size DESC LIMIT ${mostLfsObjects}`,
+    [id],
+  );
+  return rows.map(objectIn);
 }

@@ -1,13 +1,14 @@
 /** GitLab: owners are namespaces, and no path says whose a repository is. */
 
-import type { ForgeSchema } from '../forge-schema.ts';
+import { BlobSums, missingOwner } from '../blob-sums.ts';
+import type { ForgeDatabase } from '../database.ts';
+import { type ForgeSchema, ownerOfRepository, type RowOwners } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
+import { eachRow, numberAt, textAt } from '../pages.ts';
 import type { OwnerLevel } from '../settings.ts';
-import { eachGitlabOwner, gitlabMembers } from './accounts.ts';
-import { countGitlabArtifacts, countGitlabLfs, countGitlabPackages, countUploads } from './count.ts';
-import { projectLfsObjects } from './lfs.ts';
-import { Namespaces } from './namespaces.ts';
-import { eachRepository } from './repositories.ts';
+import { PartSums, type RowOwner } from '../sums.ts';
+import { eachGitlabOwner, gitlabMembers, Namespaces } from './namespaces.ts';
+import { eachGitlabRepository, projectLfsObjects } from './repositories.ts';
 import { artifactTables, gitlabTables } from './tables.ts';
 
 export function gitlabSchema(level: OwnerLevel): ForgeSchema {
@@ -46,8 +47,91 @@ export function gitlabSchema(level: OwnerLevel): ForgeSchema {
     members: db => gitlabMembers(db, namespaces),
     eachRepository: (db, _owners, take) => {
       snippets = new IdTable();
-      return eachRepository(db, namespaces, snippets, take);
+      return eachGitlabRepository(db, namespaces, snippets, take);
     },
     lfsObjects: projectLfsObjects,
   };
+}
+
+async function countGitlabLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const sizes = new IdTable();
+  await eachRow(db, 'lfs_objects', gitlabTables.lfs_objects, (id, row) => sizes.add(id, numberAt(row, 1)));
+  const blobs = new BlobSums({
+    leaf: 'size:git:lfs',
+    owners: whose.owners.size,
+    sizes,
+    orphaned: 'lfs_orphaned',
+  });
+  await eachRow(db, 'lfs_objects_projects', gitlabTables.lfs_objects_projects, (_, row) => {
+    const owner = ownerOfRepository(whose, numberAt(row, 2));
+    if (owner !== 'no repository') {
+      blobs.add(numberAt(row, 1), owner === 'no owner' ? missingOwner : owner);
+    }
+  });
+  return blobs.sums();
+}
+
+/** An uploaded file belongs to a project, a group, a user or a snippet. `snippets`: owners by their ids. */
+async function countUploads(
+  db: ForgeDatabase,
+  whose: RowOwners,
+  namespaces: Namespaces,
+  snippets: IdTable,
+): Promise<PartSums> {
+  const leaf = 'size:assets:attachments:issues';
+  const sums = new PartSums([leaf], whose.owners.size);
+  const rowOfOwner = (ownerId: number | undefined): RowOwner => {
+    if (ownerId === undefined) return 'no repository';
+    const row = whose.owners.rowOf(ownerId);
+    return row === -1 ? 'no owner' : row;
+  };
+  const ownerOf = (type: string, id: number): RowOwner => {
+    switch (type) {
+      case 'Project':
+        return ownerOfRepository(whose, id);
+      case 'Namespace':
+        return rowOfOwner(namespaces.ownerIdOf(id));
+      case 'User':
+        return rowOfOwner(namespaces.ownerIdOfUser(id));
+      case 'Snippet':
+        return rowOfOwner(snippets.get(id));
+      default:
+        return 'no repository';
+    }
+  };
+  await eachRow(db, 'uploads', gitlabTables.uploads, (_, row) => {
+    const owner = ownerOf(textAt(row, 2), numberAt(row, 3));
+    sums.addTo(leaf, owner, numberAt(row, 1), 'attachments_orphaned');
+  });
+  return sums;
+}
+
+/** Rows of artifacts go when their files do. */
+async function countGitlabArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const leaf = 'size:assets:artifacts';
+  const sums = new PartSums([leaf], whose.owners.size);
+  const present = await db.columns(artifactTables);
+  const jobs = artifactTables.find(table => present.has(table)) ?? artifactTables[0];
+  for (const table of [jobs, 'ci_pipeline_artifacts']) {
+    await eachRow(db, table, gitlabTables.ci_pipeline_artifacts, (_, row) => {
+      sums.addTo(leaf, ownerOfRepository(whose, numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
+    });
+  }
+  return sums;
+}
+
+/** Each file of a package lies on the disk on its own, also if another one has the same content. */
+async function countGitlabPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const leaf = 'size:assets:packages:all';
+  const sums = new PartSums([leaf], whose.owners.size);
+  const projects = new IdTable();
+  await eachRow(db, 'packages_packages', gitlabTables.packages_packages, (id, row) =>
+    projects.add(id, numberAt(row, 1)),
+  );
+  await eachRow(db, 'packages_package_files', gitlabTables.packages_package_files, (_, row) => {
+    const project = projects.get(numberAt(row, 1));
+    const owner = project === undefined ? 'no repository' : ownerOfRepository(whose, project);
+    sums.addTo(leaf, owner, numberAt(row, 2), 'packages_orphaned');
+  });
+  return sums;
 }

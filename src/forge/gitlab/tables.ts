@@ -1,6 +1,6 @@
 /** The tables of GitLab, as far as they are read; docs/forges says with which versions they were compared. */
 
-import type { NeededColumns } from '../schema.ts';
+import type { NeededColumns } from '../forge-schema.ts';
 
 /** GitLab divided the table of artifacts in version 16.10; the former one is a part of it since then. */
 export const artifactTables = ['p_ci_job_artifacts', 'ci_job_artifacts'] as const;

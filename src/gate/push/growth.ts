@@ -2,7 +2,7 @@
 
 import type { Quarantine } from '../../layout/index.ts';
 import type { RefChanges } from './lines.ts';
-import type { Arriving } from './servers/server.ts';
+import type { Arriving } from './servers.ts';
 import type { QuarantineLook } from './services.ts';
 
 export interface Growth {

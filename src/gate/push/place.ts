@@ -5,7 +5,7 @@ import type { Leaf } from '../../quota/index.ts';
 import type { LocatedUnit } from '../located-unit.ts';
 import { pathIn } from '../parameters.ts';
 import type { GateServices } from '../services.ts';
-import type { ServerFacts } from './servers/facts.ts';
+import type { ServerFacts } from './servers.ts';
 import type { PushServices } from './services.ts';
 
 export interface PushPlace {

@@ -27,8 +27,7 @@ import { linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes } from './memory.ts';
 import { findPlace, type PushPlace } from './place.ts';
 import { RefAllowance } from './ref-allowance.ts';
-import { type ServerFacts, serverFacts } from './servers/facts.ts';
-import { giteaFile, isInternal } from './servers/gitea.ts';
+import { giteaFile, isInternal, type ServerFacts, serverFacts } from './servers.ts';
 import type { AllowedPush, JudgeTask, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
 import { systemTiming, type Timing } from './timing.ts';
 

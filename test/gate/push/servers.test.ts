@@ -2,8 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { serverFacts } from '../../../src/gate/push/servers/facts.ts';
-import { isInternal } from '../../../src/gate/push/servers/gitea.ts';
+import { isInternal, serverFacts } from '../../../src/gate/push/servers.ts';
 import { quarantinePath } from '../../../src/layout/index.ts';
 import { incoming, unit } from './world.ts';
 

@@ -1,0 +1,167 @@
+/**
+ * Gitea and Forgejo, which have the same tables.
+ *
+ * Each table is read from its beginning to its end, by ids and without joins; rows are put together here. A
+ * database needs many times as long for the same with joins over everything.
+ */
+
+import { BlobSums, missingOwner } from './blob-sums.ts';
+import type { ForgeDatabase } from './database.ts';
+import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners } from './forge-schema.ts';
+import { IdTable } from './id-table.ts';
+import { lfsObjectsOf } from './lfs-objects.ts';
+import { LfsSums } from './lfs-sums.ts';
+import { addMember, membersById } from './members.ts';
+import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
+import type { ForgeMembers, ForgeOwner } from './picture.ts';
+import { PartSums } from './sums.ts';
+
+/** The tables, as far as they are read. Gitea 1.27.3 has them; see docs/forges. */
+const tables = {
+  user: ['id', 'name', 'type', 'email', 'is_admin'],
+  repository: ['id', 'owner_id', 'owner_name', 'lower_name', 'is_private'],
+  org_user: ['id', 'uid', 'org_id'],
+  team: ['id', 'org_id', 'authorize'],
+  team_user: ['id', 'team_id', 'uid'],
+  lfs_meta_object: ['id', 'oid', 'size', 'repository_id'],
+  attachment: ['id', 'repo_id', 'release_id', 'size'],
+  action_artifact: ['id', 'repo_id', 'file_compressed_size', 'status'],
+  package: ['id', 'owner_id', 'repo_id'],
+  package_version: ['id', 'package_id'],
+  package_file: ['id', 'version_id', 'blob_id'],
+  package_blob: ['id', 'size'],
+} as const satisfies NeededColumns;
+
+/** The number that Gitea 1.27.3 has in its table `version`. */
+export const triedSchemaVersion = 343;
+
+export function giteaSchema(): ForgeSchema {
+  return {
+    needed: tables,
+    versionTable: 'version',
+    accountTables: ['user', 'org_user', 'team', 'team_user'],
+    repositoryTables: ['repository'],
+    tellsOwners: false,
+    byteParts: {
+      lfs: { tables: ['lfs_meta_object'], isByRepository: true, count: countLfs },
+      attachments: { tables: ['attachment'], isByRepository: true, count: countAttachments },
+      artifacts: { tables: ['action_artifact'], isByRepository: true, count: countArtifacts },
+      packages: {
+        tables: ['package', 'package_version', 'package_file', 'package_blob'],
+        // Packages have owners of their own.
+        isByRepository: false,
+        count: countPackages,
+      },
+    },
+    eachOwner: eachGiteaOwner,
+    members: membersIn,
+    eachRepository: (db, _owners, take) =>
+      eachRow(db, 'repository', tables.repository, (id, row) =>
+        take({
+          id,
+          ownerId: numberAt(row, 1),
+          name: `${textAt(row, 2)}/${textAt(row, 3)}`.toLowerCase(),
+          isPublic: !flagAt(row, 4),
+        }),
+      ),
+    lfsObjects: (db, name) =>
+      lfsObjectsOf(db, { table: 'lfs_meta_object', repository: 'repository_id', key: 'id' }, name),
+  };
+}
+
+/** The values of `user.type` that own data: 0 a user, 1 an organization, 4 a bot. */
+const types: Readonly<Record<number, ForgeOwner['type']>> = { 0: 'user', 1: 'organization', 4: 'user' };
+
+/** Reads the owners of Gogs, too, whose table is the same. */
+export async function eachGiteaOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void> {
+  await eachRow(db, 'user', tables.user, (id, row) => {
+    const type = types[numberAt(row, 2)];
+    if (type === undefined) return;
+    take({ id, name: textAt(row, 1), type, email: textAt(row, 3), isAdmin: flagAt(row, 4) });
+  });
+}
+
+/** The value of `team.authorize` that owners have. */
+const ownerAccess = 4;
+
+async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
+  const ownerTeams = new Map<number, number>();
+  await eachRow(db, 'team', tables.team, (id, row) => {
+    if (numberAt(row, 2) === ownerAccess) ownerTeams.set(id, numberAt(row, 1));
+  });
+  const owners = new Map<number, Set<number>>();
+  await eachRow(db, 'team_user', tables.team_user, (_, row) => {
+    const organization = ownerTeams.get(numberAt(row, 1));
+    if (organization !== undefined) addMember(owners, organization, numberAt(row, 2));
+  });
+  const all = new Map<number, Set<number>>();
+  await eachRow(db, 'org_user', tables.org_user, (_, row) => {
+    addMember(all, numberAt(row, 2), numberAt(row, 1));
+  });
+  return membersById(owners, all);
+}
+
+async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const lfs = new LfsSums(whose);
+  await eachRow(db, 'lfs_meta_object', tables.lfs_meta_object, (_, row) =>
+    lfs.add(textAt(row, 1), numberAt(row, 2), numberAt(row, 3)),
+  );
+  return lfs.sums();
+}
+
+async function countAttachments(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const [issues, releases] = ['size:assets:attachments:issues', 'size:assets:attachments:releases'] as const;
+  const sums = new PartSums([issues, releases], whose.owners.size);
+  await eachRow(db, 'attachment', tables.attachment, (_, row) => {
+    const isOfRelease = numberAt(row, 2) !== 0;
+    const owner = ownerOfRepository(whose, numberAt(row, 1));
+    sums.addTo(isOfRelease ? releases : issues, owner, numberAt(row, 3), 'attachments_orphaned');
+  });
+  return sums;
+}
+
+/** The values of `action_artifact.status` whose files are there: stored, and waiting for deletion. */
+const storedArtifacts = [2, 5];
+
+async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const leaf = 'size:assets:artifacts';
+  const sums = new PartSums([leaf], whose.owners.size);
+  await eachRow(db, 'action_artifact', tables.action_artifact, (_, row) => {
+    if (!storedArtifacts.includes(numberAt(row, 3))) return;
+    sums.addTo(leaf, ownerOfRepository(whose, numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
+  });
+  return sums;
+}
+
+/** Counts each blob once for each owner. */
+async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const owners = await ownersByVersion(db, whose);
+  const sizes = new IdTable();
+  await eachRow(db, 'package_blob', tables.package_blob, (id, row) => sizes.add(id, numberAt(row, 1)));
+  const blobs = new BlobSums({
+    leaf: 'size:assets:packages:all',
+    owners: whose.owners.size,
+    sizes,
+    orphaned: 'packages_orphaned',
+  });
+  await eachRow(db, 'package_file', tables.package_file, (_, row) => {
+    const owner = owners.get(numberAt(row, 1));
+    if (owner !== undefined) blobs.add(numberAt(row, 2), owner);
+  });
+  return blobs.sums();
+}
+
+/** Rows of owners by the ids of versions. */
+async function ownersByVersion(db: ForgeDatabase, { owners }: RowOwners): Promise<IdTable> {
+  const byPackage = new IdTable();
+  await eachRow(db, 'package', tables.package, (id, row) => {
+    const owner = owners.rowOf(numberAt(row, 1));
+    byPackage.add(id, owner === -1 ? missingOwner : owner);
+  });
+  const byVersion = new IdTable();
+  await eachRow(db, 'package_version', tables.package_version, (id, row) => {
+    const owner = byPackage.get(numberAt(row, 1));
+    if (owner !== undefined) byVersion.add(id, owner);
+  });
+  return byVersion;
+}

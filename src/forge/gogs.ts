@@ -1,0 +1,166 @@
+/** Gogs: Gitea's ancestor, without packages and actions. */
+
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf, systemCode } from '../errors.ts';
+import { printable } from '../text/index.ts';
+import type { ForgeDatabase, Row } from './database.ts';
+import { ForgeFault } from './fault.ts';
+import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners } from './forge-schema.ts';
+import { eachGiteaOwner } from './gitea.ts';
+import { IdTable } from './id-table.ts';
+import { lfsObjectsOf } from './lfs-objects.ts';
+import { LfsSums } from './lfs-sums.ts';
+import { addMember, membersById } from './members.ts';
+import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
+import type { ForgeMembers } from './picture.ts';
+import { PartSums } from './sums.ts';
+
+/** The tables, as far as they are read. Gogs 0.12 to 0.14 have them; see docs/forges. */
+const tables = {
+  user: ['id', 'name', 'type', 'email', 'is_admin'],
+  repository: ['id', 'owner_id', 'lower_name', 'is_private'],
+  org_user: ['id', 'uid', 'org_id', 'is_owner'],
+  lfs_object: ['repo_id', 'oid', 'size'],
+  attachment: ['id', 'uuid', 'issue_id', 'release_id'],
+  issue: ['id', 'repo_id'],
+  release: ['id', 'repo_id'],
+} as const satisfies NeededColumns;
+
+/** `attachmentsPath`: finds out where the files of attachments are, each time that they are counted. */
+export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
+  return {
+    needed: tables,
+    versionTable: 'version',
+    accountTables: ['user', 'org_user'],
+    repositoryTables: ['repository', 'user'],
+    tellsOwners: false,
+    byteParts: {
+      lfs: { tables: ['lfs_object'], isByRepository: true, count: countLfs },
+      attachments: {
+        tables: ['attachment', 'issue', 'release'],
+        isByRepository: true,
+        count: (db, whose) => countAttachments(db, whose, attachmentsPath()),
+      },
+    },
+    eachOwner: eachGiteaOwner,
+    members: membersIn,
+    eachRepository: (db, owners, take) =>
+      eachRow(db, 'repository', tables.repository, (id, row) => {
+        const ownerId = numberAt(row, 1);
+        const owner = owners.nameAt(owners.ids.rowOf(ownerId)) ?? '';
+        const name = `${owner}/${textAt(row, 2)}`.toLowerCase();
+        take({ id, ownerId, name, isPublic: !flagAt(row, 3) });
+      }),
+    lfsObjects: (db, name) =>
+      lfsObjectsOf(db, { table: 'lfs_object', repository: 'repo_id', key: 'oid' }, name),
+  };
+}
+
+async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
+  const owners = new Map<number, Set<number>>();
+  const all = new Map<number, Set<number>>();
+  await eachRow(db, 'org_user', tables.org_user, (_, row) => {
+    const [user, organization] = [numberAt(row, 1), numberAt(row, 2)];
+    addMember(all, organization, user);
+    if (flagAt(row, 3)) addMember(owners, organization, user);
+  });
+  return membersById(owners, all);
+}
+
+async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+  const lfs = new LfsSums(whose);
+  await eachObject(db, row => lfs.add(textAt(row, 1), numberAt(row, 2), numberAt(row, 0)));
+  return lfs.sums();
+}
+
+/**
+ * Rows of LFS objects have no id: pages go by repository, and by object inside one. Every database answers
+ * these statements from the primary key, however many objects one repository has.
+ */
+async function eachObject(db: ForgeDatabase, take: (row: Row) => void): Promise<void> {
+  const [repository, oid] = ['repo_id', 'oid'].map(name => db.quoted(name));
+  const columns = tables.lfs_object.map(name => db.quoted(name)).join(', ');
+  const select = `SELECT ${columns} FROM ${db.quoted('lfs_object')} WHERE`;
+  const order = `ORDER BY ${repository}, ${oid} LIMIT`;
+  let after = { repository: -1, oid: '' };
+  const page = async (where: string, values: readonly (number | string)[]): Promise<boolean> => {
+    const most = db.pageRows;
+    const rows = await db.rows(`${select} ${where} ${order} ${most}`, values);
+    for (const row of rows) take(row);
+    const last = rows.at(-1);
+    if (last !== undefined) after = { repository: numberAt(last, 0), oid: textAt(last, 1) };
+    return rows.length === most;
+  };
+  while (await page(`${repository} > ?`, [after.repository])) {
+    while (await page(`${repository} = ? AND ${oid} > ?`, [after.repository, after.oid]));
+  }
+}
+
+const issues = 'size:assets:attachments:issues';
+const releases = 'size:assets:attachments:releases';
+
+/** Few, since the files of a page are looked at between two statements. */
+const attachmentRows = 1000;
+
+/**
+ * The database has the names of attachments and not their sizes. A file is where the name says, below
+ * `directory`, and is never written again. A row without a file counts nothing.
+ */
+async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: string): Promise<PartSums> {
+  const sums = new PartSums([issues, releases], whose.owners.size);
+  const [byIssue, byRelease] = [await repositoriesBy(db, 'issue'), await repositoriesBy(db, 'release')];
+  let isThere = false;
+  const take = (_: number, row: Row): void => {
+    if (!isThere) refuseAbsent(directory);
+    isThere = true;
+    const [issueId, releaseId] = [numberAt(row, 2), numberAt(row, 3)];
+    const repository = releaseId === 0 ? byIssue.get(issueId) : byRelease.get(releaseId);
+    const bytes = sizeOf(directory, textAt(row, 1));
+    const owner = repository === undefined ? 'no repository' : ownerOfRepository(whose, repository);
+    sums.addTo(releaseId === 0 ? issues : releases, owner, bytes, 'attachments_orphaned');
+  };
+  await eachRow(db, 'attachment', tables.attachment, take, attachmentRows);
+  return sums;
+}
+
+async function repositoriesBy(db: ForgeDatabase, table: 'issue' | 'release'): Promise<IdTable> {
+  const repositories = new IdTable();
+  await eachRow(db, table, tables[table], (id, row) => repositories.add(id, numberAt(row, 1)));
+  return repositories;
+}
+
+/** A directory that is not mounted is no word on what is in it. */
+function refuseAbsent(directory: string): void {
+  try {
+    statSync(directory);
+  } catch (error) {
+    throw unreadable(directory, error);
+  }
+}
+
+function sizeOf(directory: string, uuid: string): number {
+  if (!/^[\w-]{2,64}$/.test(uuid)) return 0;
+  const path = join(directory, uuid.charAt(0), uuid.charAt(1), uuid);
+  try {
+    const about = statSync(path);
+    return about.isFile() ? about.size : 0;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return 0;
+    throw unreadable(path, error);
+  }
+}
+
+function unreadable(path: string, error: unknown): ForgeFault {
+  const shown = printable(path);
+  const code = systemCode(error);
+  const isClosed = code === 'EACCES' || code === 'EPERM';
+  return new ForgeFault(
+    isClosed ? 'rights' : 'unreachable',
+    `the size of an attachment cannot be read, ${shown}: ${messageOf(error)}`,
+    isClosed
+      ? `let the daemon's user search the directories of ${shown}`
+      : 'mount it, or correct [attachment] PATH in the app.ini of Gogs; it is tried again by itself',
+    { cause: error },
+  );
+}

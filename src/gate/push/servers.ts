@@ -1,0 +1,169 @@
+/** Reads the facts about a push that depend on the server which runs the hook, from the variables that it has. */
+
+import { basename, posix } from 'node:path';
+import { isQuarantineName } from '../../layout/index.ts';
+import { type Leaf, nameFault } from '../../quota/index.ts';
+import { fieldOf, type PushFields } from './fields.ts';
+
+/** The place of a push's objects until it is accepted. */
+export type Arriving =
+  /** A quarantine, named as `quarantinePath` takes it. */
+  | { readonly in: 'quarantine'; readonly name: string }
+  /** The server says that the push brings none. */
+  | { readonly in: 'nothing' }
+  /** git made no quarantine that could be looked at. */
+  | { readonly in: 'unknown' };
+
+/** The owner and the leaf of a repository by the variables of its server. */
+interface Claim {
+  readonly ownerName: string;
+  readonly leaf: Leaf;
+}
+
+export interface ServerFacts {
+  /** Empty where nobody says, or says no name. No decision depends on it. */
+  readonly actor: string;
+  /** The directory of the repository. */
+  readonly directory: string;
+  readonly arriving: Arriving;
+  readonly claim: Claim | null;
+  readonly hidden: readonly string[];
+  readonly prefix: string;
+}
+
+/** Each function reads fields of a push whose `isHere` is true. */
+interface GitServer {
+  /** Tells whether this server runs the hook. Several may, such as gitolite and sshd. */
+  isHere(fields: PushFields): boolean;
+  /** The pusher's name, for the record; empty where the server does not say. */
+  actor(fields: PushFields): string;
+  /** The repository's directory; absent: the one in which the hook runs. */
+  directory?(directory: string): string;
+  /** Absent: git's own variables say it. */
+  arriving?(fields: PushFields): Arriving;
+  /** The owner of a repository that no template matches; null: nobody says. */
+  claim?(fields: PushFields): Claim | null;
+  /** Beginnings of the names of refs that the server hides, besides those of git's configuration. */
+  readonly hidden?: readonly string[];
+  /** Stands before each line that the pusher reads. */
+  readonly prefix?: string;
+}
+
+/** git itself, by sshd or a web server. */
+const git: GitServer = {
+  isHere: () => true,
+  /**
+   * sshd sets LOGNAME and SSH_CONNECTION after what a client sends; a web server sets REMOTE_USER, and a request
+   * cannot.
+   */
+  actor: fields => {
+    const account = fieldOf(fields, 'LOGNAME');
+    return fieldOf(fields, 'SSH_CONNECTION') === '' ? fieldOf(fields, 'REMOTE_USER') || account : account;
+  },
+  /** Only the last name counts: the path before it may lead through a link, or elsewhere. */
+  arriving: fields => {
+    const name = basename(fieldOf(fields, 'GIT_QUARANTINE_PATH'));
+    return isQuarantineName(name) ? { in: 'quarantine', name } : { in: 'unknown' };
+  },
+};
+
+/** It sets GL_USER and GL_REPO together. */
+const gitolite: GitServer = {
+  isHere: fields => fieldOf(fields, 'GL_REPO') !== '',
+  actor: fields => fieldOf(fields, 'GL_USER'),
+};
+
+/** Gitea and Forgejo. */
+const gitea: GitServer = {
+  isHere: fields => fieldOf(fields, 'GITEA_REPO_NAME') !== '',
+  actor: fields => fieldOf(fields, 'GITEA_PUSHER_NAME'),
+  hidden: ['refs/pull/'],
+};
+
+const gogs: GitServer = {
+  isHere: fields => fieldOf(fields, 'GOGS_REPO_NAME') !== '',
+  actor: fields => fieldOf(fields, 'GOGS_AUTH_USER_NAME'),
+};
+
+/** A transaction of Gitaly works in a copy of the repository, `STORAGE/+gitaly/snapshots/A/B/REPOSITORY`. */
+const snapshot = /^(.*)\/(\+gitaly\/snapshots\/[^/]+\/[^/]+\/(.+))$/s;
+/** The quarantine of an edit in the browser or a merge is below the storage. */
+const edit = /\/(\+gitaly\/tmp\/quarantine-[^/]+)$/;
+
+/** Gitaly runs the hook for all repositories, by a path outside of them. */
+const gitlab: GitServer = {
+  isHere: fields => fieldOf(fields, 'GL_REPOSITORY') !== '',
+  actor: fields => fieldOf(fields, 'GL_USERNAME'),
+  directory: directory => {
+    const [, storage, , repository] = snapshot.exec(directory) ?? [];
+    return storage === undefined ? directory : `${storage}/${repository}`;
+  },
+  /** Gitaly gives no GIT_QUARANTINE_PATH to hooks. */
+  arriving: fields => {
+    const directory = fieldOf(fields, 'directory');
+    const given = fieldOf(fields, 'GIT_OBJECT_DIRECTORY');
+    if (given === '') return { in: 'unknown' };
+    const objects = posix.resolve(directory, given);
+    if (objects === posix.resolve(directory, 'objects')) return { in: 'nothing' };
+    const [, ofEdit] = edit.exec(objects) ?? [];
+    if (ofEdit !== undefined) return { in: 'quarantine', name: ofEdit };
+    const name = basename(objects);
+    if (!isQuarantineName(name)) return { in: 'unknown' };
+    const [, , below] = snapshot.exec(directory) ?? [];
+    const isInSnapshot = below !== undefined && objects === posix.resolve(directory, 'objects', name);
+    return { in: 'quarantine', name: isInSnapshot ? `${below}/objects/${name}` : name };
+  },
+  claim: fields => {
+    // On other servers a pusher can set these variables, but there the hook lies in the repository.
+    const script = fieldOf(fields, 'script');
+    if (!script.startsWith('/') || script.startsWith(`${fieldOf(fields, 'directory')}/`)) return null;
+    const [ownerName = ''] = fieldOf(fields, 'GL_PROJECT_PATH').split('/', 1);
+    if (nameFault(ownerName) !== null) return null;
+    const isWiki = fieldOf(fields, 'GL_REPOSITORY').includes('wiki');
+    return { ownerName, leaf: isWiki ? 'size:assets:wiki' : 'size:repos:private' };
+  },
+  hidden: ['refs/keep-around/', 'refs/merge-requests/', 'refs/pipelines/', 'refs/environments/'],
+  prefix: 'GL-HOOK-ERR: ',
+};
+
+const softServe: GitServer = {
+  isHere: fields => fieldOf(fields, 'SOFT_SERVE_REPO_NAME') !== '',
+  actor: fields => fieldOf(fields, 'SOFT_SERVE_USERNAME'),
+};
+
+/** A later one knows better than those before it. */
+const servers: readonly GitServer[] = [git, gitolite, gitea, gogs, gitlab, softServe];
+
+export function serverFacts(fields: PushFields): ServerFacts {
+  const here = servers.filter(server => server.isHere(fields));
+  const given = fieldOf(fields, 'directory');
+  const named = here.map(server => server.actor(fields)).findLast(name => name !== '') ?? '';
+  return {
+    actor: nameFault(named) === null ? named : '',
+    directory: here.reduce((directory, server) => server.directory?.(directory) ?? directory, given),
+    // git sets its variable itself, after whatever whoever pushes has set.
+    arriving: arrivingBy(fieldOf(fields, 'GIT_QUARANTINE_PATH') === '' ? here : [git], fields),
+    claim: here.findLast(server => server.claim !== undefined)?.claim?.(fields) ?? null,
+    hidden: here.flatMap(server => server.hidden ?? []),
+    prefix: here.findLast(server => server.prefix !== undefined)?.prefix ?? '',
+  };
+}
+
+function arrivingBy(here: readonly GitServer[], fields: PushFields): Arriving {
+  return here.findLast(server => server.arriving !== undefined)?.arriving?.(fields) ?? { in: 'unknown' };
+}
+
+/** The file of Gitea or Forgejo beside which its hook runs this one. */
+export const giteaFile = 'hooks/pre-receive.d/gitea';
+
+/**
+ * Tells whether this may be a push of the forge itself: opening a pull request from a fork pushes
+ * `refs/pull/NUMBER/head` into the repository, and whoever opens it stores nothing of their own there. Neither
+ * the refs nor the variable are enough alone; the variable counts only where `giteaFile` is.
+ */
+export function isInternal(fields: PushFields): boolean {
+  return (
+    fieldOf(fields, 'GITEA_INTERNAL_PUSH') === 'true' &&
+    /(?:^|\/)pre-receive\.d\/[^/]+$/.test(fieldOf(fields, 'script'))
+  );
+}
