@@ -20,7 +20,7 @@ export {
 export { beforeFollow } from './disk.ts';
 export { configEntries, configValue } from './gitconfig.ts';
 export { hangWords, hungMounts } from './hung-mounts.ts';
-export { isUnchanged, type Layout, type Root, resolveLayout, underRoots, walkedRoots } from './layout.ts';
+export { isUnchanged, type Layout, type Root, resolveLayout, walkedRoots } from './layout.ts';
 export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
 export { hasOwnTimes, isOfNetwork, type Mount, type MountTable, mountsIn, mountTable } from './mounts.ts';

@@ -9,15 +9,9 @@ import { lstatSync, opendirSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { type Destination, follow } from './disk.ts';
-import { encodePath, isWithin, namesOf, pathOf } from './path.ts';
+import { encodePath, namesOf, pathOf } from './path.ts';
 import { parseTemplate, type Segment, type Template } from './template.ts';
-import {
-  type OwnerSource,
-  type StorageKind,
-  type StorageSettings,
-  storageKinds,
-  type Visibility,
-} from './unit.ts';
+import { type StorageKind, type StorageSettings, storageKinds } from './unit.ts';
 import { beforeLook } from './watched.ts';
 
 /** A template's fixed part. */
@@ -37,12 +31,7 @@ export interface Root {
 }
 
 /** One template with the settings of its section. */
-export interface Track {
-  readonly kind: StorageKind;
-  readonly owner: OwnerSource;
-  readonly visibility: Visibility;
-  /** Tells whether its units are looked for here. */
-  readonly isWalked: boolean;
+export interface Track extends Required<Omit<StorageSettings, 'shared' | 'templates'>> {
   readonly template: Template;
   /** Its fixed part, as an index into the layout's roots. */
   readonly root: number;
@@ -95,20 +84,6 @@ export function resolveLayout(storages: readonly StorageSettings[], exclude: rea
     tracks: tracks.map(track => ({ ...track, continuations: continuationsOf(track, tracks, exclude) })),
     exclude: [...exclude],
   };
-}
-
-/**
- * The physical form of a path that is written through a linked fixed part. Only text is compared:
- * links below the fixed part stay in the path.
- */
-export function underRoots(layout: Layout, path: string): string {
-  const names = namesOf(path);
-  const normalized = pathOf(names);
-  const [nearest] = layout.roots
-    .filter(root => isWithin(normalized, root.written))
-    .sort((a, b) => b.written.length - a.written.length);
-  if (nearest === undefined) return normalized;
-  return pathOf([...namesOf(nearest.path), ...names.slice(namesOf(nearest.written).length)]);
 }
 
 /** The roots below which units are looked for here. */

@@ -6,7 +6,7 @@
  * bytes for ever.
  */
 
-import { lstatSync, type Stats } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
@@ -78,8 +78,12 @@ const mostLockBytes = 1024;
 
 /** Null: there is no such file. */
 function ageOf(path: string, now: number): number | null {
-  const stats = statusOf(path);
-  return stats?.isFile() === true ? Math.abs(now - stats.mtimeMs) : null;
+  try {
+    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
+    return stats?.isFile() === true ? Math.abs(now - stats.mtimeMs) : null;
+  } catch {
+    return null;
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -88,13 +92,5 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return systemCode(error) === 'EPERM';
-  }
-}
-
-function statusOf(path: string): Stats | null {
-  try {
-    return lstatSync(encodePath(path), { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null;
   }
 }

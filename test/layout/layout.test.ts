@@ -1,6 +1,6 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import t from 'tap';
-import { isUnchanged, resolveLayout, underRoots } from '../../src/layout/index.ts';
+import { isUnchanged, resolveLayout } from '../../src/layout/index.ts';
 import { emptyDirectory, layoutOf, makeDirectory, makeFile, makeLink, matchEach, storage } from './world.ts';
 
 t.test('each fixed part is one root, where it really is', async t => {
@@ -53,21 +53,6 @@ t.test('a root that is replaced, or gone, is not the same any more', async t => 
   t.equal(isUnchanged(root), false);
   makeLink(`${at}/git`, 'other');
   t.equal(isUnchanged(root), false);
-});
-
-t.test('a path written through a linked root has its physical form by text alone', async t => {
-  const at = emptyDirectory(t);
-  makeDirectory(`${at}/disk/lfs`);
-  makeLink(`${at}/srv`, 'disk');
-  mkdirSync(`${at}/disk/git`);
-  makeLink(`${at}/disk/git/special`, '../lfs');
-  const layout = layoutOf(
-    storage({ templates: [`${at}/srv/git/{owner}/{repo}.git`, `${at}/srv/git/special/{owner}`] }),
-  );
-  t.equal(underRoots(layout, `${at}/srv/git/alice/a.git`), `${at}/disk/git/alice/a.git`);
-  t.equal(underRoots(layout, `${at}/srv/git/special/alice`), `${at}/disk/lfs/alice`);
-  t.equal(underRoots(layout, `${at}/srv/gitother/x`), `${at}/srv/gitother/x`);
-  t.equal(underRoots(layout, `${at}//srv/git/`), `${at}/disk/git`);
 });
 
 t.test('a layout can be handed to a thread', async t => {
