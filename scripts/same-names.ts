@@ -1,8 +1,9 @@
 /**
  * Holds the exported names of `src/` against each other: `node scripts/same-names.ts`.
  *
- * A name that two files export means two things to whoever reads it. Those that stay are listed here, with the
- * reason. Exit: 0 no other is there twice, and each that is listed is; 1 else, each named on standard error.
+ * A name that two files export means two things to whoever reads it. Those that stay are listed here, with
+ * the reason. Exit: 0 no other is there twice, and each that is listed is; 1 else, each named on standard
+ * error.
  */
 
 import { globSync, readFileSync } from 'node:fs';

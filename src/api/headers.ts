@@ -27,8 +27,8 @@ export const documentHeaders: RequestHandler = helmet.contentSecurityPolicy({
 });
 
 /**
- * helmet's, with nothing from any other host; that a browser has to come by https is said only where it can, and
- * where the whole host is ours.
+ * helmet's, with nothing from any other host; that a browser has to come by https is said only where it can,
+ * and where the whole host is ours.
  */
 export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHandler {
   const directives = { ...ownOnly, fontSrc: ["'self'"], objectSrc: ["'none'"] };

@@ -47,8 +47,8 @@ function iconIn(files: ReadonlyMap<string, BuiltFile> = new Map()): string {
 }
 
 /**
- * Answers where nothing is at the address: the app for a browser, which says so, else the fault that `next` is
- * told.
+ * Answers where nothing is at the address: the app for a browser, which says so, else the fault that `next`
+ * is told.
  */
 export function noSuchPage({ built, baseUrl }: WebOptions): RequestHandler {
   return async (request, response, next) => {

@@ -57,8 +57,8 @@ export class GateConnection {
   }
 
   /**
-   * Gives a decision, or an answer of success. Rejects with QuotaUnavailableError if there is none in time, and
-   * with QuotaRequestError if the daemon does not take the call.
+   * Gives a decision, or an answer of success. Rejects with QuotaUnavailableError if there is none in time,
+   * and with QuotaRequestError if the daemon does not take the call.
    */
   async call(call: GateCall): Promise<GateAnswer> {
     const { isRepeatable = call.method !== 'POST', success = [] } = call;

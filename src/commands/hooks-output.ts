@@ -1,4 +1,7 @@
-/** Prints the results of `softquota hooks`, for people and as JSON. The keys of `hooks` are the names of git's hooks. */
+/**
+ * Prints the results of `softquota hooks`, for people and as JSON. The keys of `hooks` are the names of git's
+ * hooks.
+ */
 
 import {
   type CommonStatus,

@@ -162,7 +162,9 @@ async function targetOf(
 /** More are counted only. */
 const mostNamed = 20;
 
-/** The repositories below the roots. Notes what cannot be looked into, and working copies, which are left out. */
+/**
+ * The repositories below the roots. Notes what cannot be looked into, and working copies, which are left out.
+ */
 async function found(
   act: HooksTask['act'],
   roots: readonly string[],

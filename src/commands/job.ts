@@ -76,8 +76,8 @@ const worker = fileURLToPath(entryUrl('commands/job-worker'));
 
 /**
  * `Result`: what job-worker.ts comes to for such a job. Rejects with the fault that the work ends with, and
- * with `internal` where its process ends without a word. Where disks do not answer, a fault becomes `not_ready`
- * and names them: it may come of that alone.
+ * with `internal` where its process ends without a word. Where disks do not answer, a fault becomes
+ * `not_ready` and names them: it may come of that alone.
  */
 export async function runJob<Result>(job: Job): Promise<JobOutcome<Result>> {
   const stop = new AbortController();

@@ -1,4 +1,7 @@
-/** The files that `softquota init` makes: the configuration, the directories of its data, and systemd's drop-ins. */
+/**
+ * The files that `softquota init` makes: the configuration, the directories of its data, and systemd's
+ * drop-ins.
+ */
 
 import {
   chmodSync,

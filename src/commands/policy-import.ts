@@ -1,5 +1,6 @@
 /**
- * `softquota policy import`: what a policy would change is shown, and then exactly that is changed, or nothing.
+ * `softquota policy import`: what a policy would change is shown, and then exactly that is changed, or
+ * nothing.
  */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';

@@ -1,6 +1,7 @@
 /**
- * Has the worker look through the repositories of owners near a limit or over it, before anybody asks: slowly,
- * one after the other, the largest of each owner. So what takes the space is there when a push is refused.
+ * Has the worker look through the repositories of owners near a limit or over it, before anybody asks:
+ * slowly, one after the other, the largest of each owner. So what takes the space is there when a push is
+ * refused.
  */
 
 import { SoftquotaError } from '../errors.ts';

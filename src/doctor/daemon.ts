@@ -1,4 +1,7 @@
-/** The daemon: whether it and its gate answer, its version, what it finds wrong itself, and whether it refuses. */
+/**
+ * The daemon: whether it and its gate answer, its version, what it finds wrong itself, and whether it
+ * refuses.
+ */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Looks at what lies outside of repositories: whether git's users can read git's own configuration, and whether
- * what other programs' configurations name of softquota is there.
+ * Looks at what lies outside of repositories: whether git's users can read git's own configuration, and
+ * whether what other programs' configurations name of softquota is there.
  */
 
 import { existsSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
  * The hooks of repositories: there, this version's, run by git, and asking where the daemon listens.
  *
- * The state of a repository is what `softquota hooks status` says; where that is not well, this tells why. Hooks
- * that git reaches through a link or through core.hooksPath count like others, if they are ours.
+ * The state of a repository is what `softquota hooks status` says; where that is not well, this tells why.
+ * Hooks that git reaches through a link or through core.hooksPath count like others, if they are ours.
  */
 
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
@@ -194,8 +194,8 @@ function unreachedMend(
 const mostNamed = 10;
 
 /**
- * One finding for each fault that many repositories share; those with a mend of their own, one by one, and last,
- * since of many findings only the first are told.
+ * One finding for each fault that many repositories share; those with a mend of their own, one by one, and
+ * last, since of many findings only the first are told.
  */
 function grouped({ context }: Installation, faults: readonly Fault[], roots: readonly string[]): Finding[] {
   const groups = Map.groupBy(faults, ({ code, what, mend }) =>

@@ -56,7 +56,9 @@ export class EventLog {
     this.#writeBehind.note(changes);
   }
 
-  /** The last events that a shared store took with transactions of this host, and may lose by falling back. */
+  /**
+   * The last events that a shared store took with transactions of this host, and may lose by falling back.
+   */
   get recent(): readonly EventRecord[] {
     return this.#recent;
   }

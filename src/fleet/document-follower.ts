@@ -1,6 +1,6 @@
 /**
- * Follows the documents and owners of the shared store: change by change from the log, or all of them again if
- * changes were missed.
+ * Follows the documents and owners of the shared store: change by change from the log, or all of them again
+ * if changes were missed.
  *
  * The content of the store never undoes a policy that was reported as in force (divergence.ts). An answer of
  * the store counts for the moment when it was read: it never undoes a change that this host made later.

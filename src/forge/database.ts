@@ -52,8 +52,8 @@ export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, Readon
 }
 
 /**
- * For each engine, the codes with which a server refuses a user, or says that a table or a column is missing, and
- * the statement that gives the right to read.
+ * For each engine, the codes with which a server refuses a user, or says that a table or a column is missing,
+ * and the statement that gives the right to read.
  */
 const servers = {
   postgres: {

@@ -1,4 +1,7 @@
-/** Connects to the database that the settings name, whatever its engine is, and looks for what is needed there. */
+/**
+ * Connects to the database that the settings name, whatever its engine is, and looks for what is needed
+ * there.
+ */
 
 import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
 import { databaseOfAppIni } from './app-ini.ts';

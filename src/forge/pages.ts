@@ -3,8 +3,8 @@
 import type { ForgeDatabase, Row } from './database.ts';
 
 /**
- * Gives each row, whose first column is its id, with the id as a number. `mostRows`: to ask for at once; as many
- * as the database gives, unless said.
+ * Gives each row, whose first column is its id, with the id as a number. `mostRows`: to ask for at once; as
+ * many as the database gives, unless said.
  */
 export async function eachRow(
   db: ForgeDatabase,

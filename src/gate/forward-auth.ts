@@ -21,8 +21,8 @@ import { startUpload } from './upload.ts';
 
 export const forwardAuthAddress = '/v1/forward-auth';
 /**
- * Address of the refusal's text, for a proxy that drops the body of the first answer: nginx. It never answers 200,
- * which a client would take for success if the owner was freed in between.
+ * Address of the refusal's text, for a proxy that drops the body of the first answer: nginx. It never answers
+ * 200, which a client would take for success if the owner was freed in between.
  */
 export const refusalAddress = '/v1/forward-auth/refusal';
 

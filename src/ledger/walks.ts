@@ -97,8 +97,8 @@ export class Walks {
   }
 
   /**
-   * Adds bytes to what a unit counts, or takes them away, without a walk: one that began before still counts. A
-   * unit that is not known yet is known from now on, if `located` says whose it is.
+   * Adds bytes to what a unit counts, or takes them away, without a walk: one that began before still counts.
+   * A unit that is not known yet is known from now on, if `located` says whose it is.
    */
   adjustBytes(path: string, bytes: number, located: Pick<UnitRecord, 'leaf' | 'owner'> | null): void {
     const { usage, writeBehind, host, now } = this.#options;

@@ -1,16 +1,15 @@
 /**
- * Measurements that follow a check which let something through, such as an upload, whatever else is said of the
- * unit later.
+ * Measurements that follow a check which let something through, such as an upload, whatever else is said of
+ * the unit later.
  *
  * What was let through comes only after the answer, and nobody says when. So the unit is measured twice after
- * the check.
- * A check that comes meanwhile begins with the shortest distance again, but puts off no measurement that is
- * due: who asks all the time is measured all the time, at most once in the shortest distance.
+ * the check. A check that comes meanwhile begins with the shortest distance again, but puts off no
+ * measurement that is due: who asks all the time is measured all the time, at most once in the shortest
+ * distance.
  *
  * Anybody may ask. So a further check of a path costs a look-up, measurements begin one after the other with
- * a rest between them, a longer one where many wait, and a long one while walkers have no time. Of more
- * paths than are remembered, the one that is remembered longest is measured once more at its turn and
- * forgotten.
+ * a rest between them, a longer one where many wait, and a long one while walkers have no time. Of more paths
+ * than are remembered, the one that is remembered longest is measured once more at its turn and forgotten.
  */
 
 /** A clock that nobody sets, in milliseconds, and its alarm. */

@@ -1,10 +1,10 @@
 /**
- * The pushes into one repository, and the quarantines there that belong to none (strays): what each counts beside
- * the last walk, and what became of it. Only memory.
+ * The pushes into one repository, and the quarantines there that belong to none (strays): what each counts
+ * beside the last walk, and what became of it. Only memory.
  *
- * A push counts what was measured of it, or what is seen in its quarantine if that is more. When the quarantine
- * is gone it counts on until a walk that began later, unless nothing of it was taken. A stray counts one minute
- * after its birth, also while it is written to.
+ * A push counts what was measured of it, or what is seen in its quarantine if that is more. When the
+ * quarantine is gone it counts on until a walk that began later, unless nothing of it was taken. A stray
+ * counts one minute after its birth, also while it is written to.
  */
 
 import type { Quarantine } from '../layout/index.ts';
@@ -132,8 +132,8 @@ export class PushBook {
   }
 
   /**
-   * Takes what a look has shown. `wallNow`: the time now, in milliseconds since 1970, for times of birth; null:
-   * another host's clock tells them. Returns true if a quarantine has ended.
+   * Takes what a look has shown. `wallNow`: the time now, in milliseconds since 1970, for times of birth;
+   * null: another host's clock tells them. Returns true if a quarantine has ended.
    */
   saw({ there, gone }: FoundQuarantines, seq: number, now: number, wallNow: number | null): boolean {
     let hasEnded = false;

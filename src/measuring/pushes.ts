@@ -1,10 +1,10 @@
 /**
- * The pushes under way: what they bring counts from the moment they are allowed, and what nobody asked about a
- * minute after it came.
+ * The pushes under way: what they bring counts from the moment they are allowed, and what nobody asked about
+ * a minute after it came.
  *
  * A push ends when its quarantine is gone. So the quarantines of a repository are looked at in growing steps
- * while there are any, and right before and right after each walk; the end of a push causes a walk, which counts
- * what it brought in its place. Only memory: what a restart forgets, the next walk counts.
+ * while there are any, and right before and right after each walk; the end of a push causes a walk, which
+ * counts what it brought in its place. Only memory: what a restart forgets, the next walk counts.
  */
 
 import { SoftquotaError } from '../errors.ts';

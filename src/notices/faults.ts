@@ -1,6 +1,6 @@
 /**
- * Tells when a fault of this host begins, and when it ends, once each, also over restarts. A fault is told when
- * it has lasted for some seconds, so that a server that changes its place is none.
+ * Tells when a fault of this host begins, and when it ends, once each, also over restarts. A fault is told
+ * when it has lasted for some seconds, so that a server that changes its place is none.
  */
 
 import { EventIds } from '../documents/index.ts';

@@ -1,7 +1,7 @@
 /**
  * Templates of mails: text with `{{name}}` for a value, and `{{#name}}…{{/name}}` for a part that is there
- * for each entry of a list, or once if the value is not empty; `{{^name}}…{{/name}}` is there if it is. There is
- * nothing else: a template runs nothing and reads nothing.
+ * for each entry of a list, or once if the value is not empty; `{{^name}}…{{/name}}` is there if it is. There
+ * is nothing else: a template runs nothing and reads nothing.
  */
 
 /** Values by name. */

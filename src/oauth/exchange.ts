@@ -34,7 +34,9 @@ export async function arrivalBy(provider: Provider, address: URL, begun: Pending
   }
 }
 
-/** Asks by the first way to say who we are that the provider takes: one that it does not take uses up no code. */
+/**
+ * Asks by the first way to say who we are that the provider takes: one that it does not take uses up no code.
+ */
 export async function byFirstWay<T>(
   [by, next, ...others]: Provider,
   ask: (by: Configuration) => Promise<T>,

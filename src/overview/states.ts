@@ -15,8 +15,8 @@ import { atLimit, belowAll, nextLevel } from './levels.ts';
 type Limits = Pick<QuotaSettings, 'warnAt'>;
 
 /**
- * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored. With
- * limit 0 and nothing stored the state is `ok`.
+ * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored.
+ * With limit 0 and nothing stored the state is `ok`.
  */
 export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): KindState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';

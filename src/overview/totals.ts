@@ -18,8 +18,8 @@ interface TotalsOptions {
 interface TotalFigures {
   readonly owners: number;
   /**
-   * Owners of whom some kind of data is refused by a limit. An owner with limit 0 who stores nothing is not among
-   * them.
+   * Owners of whom some kind of data is refused by a limit. An owner with limit 0 who stores nothing is not
+   * among them.
    */
   readonly over: number;
   /** Owners who are not, and have passed a limit whose grace runs. */

@@ -36,7 +36,10 @@ export const ruleKind: Kind<RuleDocument> = {
   describe: (name, document) => ({ name, ownerId: null, content: ruleContent(document) }),
 };
 
-/** Describes a rule without its name for the API and the audit log. Clients of Forgejo know none of the last three. */
+/**
+ * Describes a rule without its name for the API and the audit log. Clients of Forgejo know none of the last
+ * three.
+ */
 export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
   const { limitBytes: limit, subjects, graceMs, graceMost: most, mode: inMode } = rule;
   return {
@@ -48,7 +51,9 @@ export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
   };
 }
 
-/** The release before had a mode for groups, which `groupOf` heeds until `endGroupModes` has taken it away. */
+/**
+ * The release before had a mode for groups, which `groupOf` heeds until `endGroupModes` has taken it away.
+ */
 const group = z.strictObject({ place, rules: z.array(z.string()).readonly(), mode });
 
 export type GroupDocument = z.infer<typeof group>;
@@ -96,9 +101,9 @@ const graces = z.array(begun).readonly();
 export type GraceDocument = z.infer<typeof graces>;
 
 /**
- * When owners were first seen over limits, so that a restart gives nobody another grace. By the owner's id; kept
- * only for owners over a limit that has a grace. It is made again by use: where it is
- * lost, graces begin again. A backup has it all the same.
+ * When owners were first seen over limits, so that a restart gives nobody another grace. By the owner's id;
+ * kept only for owners over a limit that has a grace. It is made again by use: where it is lost, graces begin
+ * again. A backup has it all the same.
  */
 export const graceKind: Kind<GraceDocument> = { name: 'grace', durability: 'volatile', schema: graces };
 

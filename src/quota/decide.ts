@@ -253,8 +253,8 @@ function decisionBy(
 }
 
 /**
- * The highest of the thresholds that an allowed owner's usage reaches, exact also where `used * 100` would not be;
- * null below all of them, and without a limit.
+ * The highest of the thresholds that an allowed owner's usage reaches, exact also where `used * 100` would
+ * not be; null below all of them, and without a limit.
  */
 export function reachedThreshold(
   { warnAt }: Pick<QuotaSettings, 'warnAt'>,

@@ -1,6 +1,6 @@
 /**
- * From the results of walks to what is reported: what counts of a unit, and whether one is gone or only out of
- * sight.
+ * From the results of walks to what is reported: what counts of a unit, and whether one is gone or only out
+ * of sight.
  */
 
 import { isWithin, type Layout } from '../layout/index.ts';

@@ -15,7 +15,10 @@ export interface WalkRequest extends PlacedUnit {
    * are then read whole, so they must not be large.
    */
   readonly believesListing?: boolean;
-  /** Known quarantines of pushes, which are looked at right before and right after the walk; none, unless given. */
+  /**
+   * Known quarantines of pushes, which are looked at right before and right after the walk; none, unless
+   * given.
+   */
   readonly quarantines?: readonly ListedQuarantine[];
   /** Tells whether this host's own clock tells when something changed there; it does, unless given. */
   readonly hasOwnTimes?: boolean;

@@ -1,10 +1,10 @@
 /**
- * The walkers: threads to which tasks are handed out in batches, and that end when there is nothing to walk for a
- * while.
+ * The walkers: threads to which tasks are handed out in batches, and that end when there is nothing to walk
+ * for a while.
  *
- * Urgent tasks go before those of a sweep, and wait at most for the units that are being walked
- * at the moment. A walker that dies, out of memory for example, takes no other task with it: what it
- * had not answered is tried once more, each alone.
+ * Urgent tasks go before those of a sweep, and wait at most for the units that are being walked at the
+ * moment. A walker that dies, out of memory for example, takes no other task with it: what it had not
+ * answered is tried once more, each alone.
  *
  * A walker that does not get on for a while is not counted, so that another one walks on other devices; its
  * own device gets no further walker until it answers. After `hungAfterMs` what waits for that device is told

@@ -53,7 +53,9 @@ export class Connections {
     for (const socket of this.#upgraded) socket.destroySoon();
   }
 
-  /** A connection speaks another protocol from now on: it counts, and makes no room. It ends with the drain. */
+  /**
+   * A connection speaks another protocol from now on: it counts, and makes no room. It ends with the drain.
+   */
   upgraded(socket: Socket): void {
     this.#idle.delete(socket);
     if (this.#draining) socket.destroy();
@@ -67,8 +69,8 @@ export class Connections {
   }
 
   /**
-   * Ends a quarter of those without a request, those first that have been so for longest. For node:http, one on
-   * which nothing was ever asked is not idle.
+   * Ends a quarter of those without a request, those first that have been so for longest. For node:http, one
+   * on which nothing was ever asked is not idle.
    */
   makeRoom(): void {
     let left = Math.ceil(this.#idle.size / 4);

@@ -10,10 +10,11 @@ import type { Changes } from './store.ts';
 export const mostEvents = 50_000;
 
 /**
- * All things, in the order in which they are written: the fields of their changes, of which what takes out comes
- * first, as in a write; and the properties that tell two of a kind apart, none where there is only one. Events
- * come before the levels that say that they were sent, so that a crash in between has them sent again. The last
- * two are about all before them, and go only with those. Deltas that come are written at once, and never wait.
+ * All things, in the order in which they are written: the fields of their changes, of which what takes out
+ * comes first, as in a write; and the properties that tell two of a kind apart, none where there is only one.
+ * Events come before the levels that say that they were sent, so that a crash in between has them sent again.
+ * The last two are about all before them, and go only with those. Deltas that come are written at once, and
+ * never wait.
  */
 const things = [
   { name: 'owners', fields: ['goneOwners', 'owners'], by: ['key'] },

@@ -28,7 +28,10 @@ const repositoryFigures = z.object({
     .nullable(),
   /** Why it could not be measured or collected. */
   fault: why.nullable(),
-  /** The last collection of garbage since the worker started; below 0 bytes where pushes brought more meanwhile. */
+  /**
+   * The last collection of garbage since the worker started; below 0 bytes where pushes brought more
+   * meanwhile.
+   */
   collected: z.object({ at: count, freed_bytes: z.int(), fault: why.nullable() }).nullable(),
 });
 
@@ -99,8 +102,8 @@ export const workerTask = z.discriminatedUnion('kind', [
 export type WorkerTask = z.infer<typeof workerTask>;
 
 /**
- * Empty `words`: it is a push that takes nothing away. `sample` is an object that came with it, as a path below
- * `objects`; null: none that is new.
+ * Empty `words`: it is a push that takes nothing away. `sample` is an object that came with it, as a path
+ * below `objects`; null: none that is new.
  */
 const pushJudgement = z.object({
   smaller: z.boolean(),

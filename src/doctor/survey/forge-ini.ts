@@ -44,8 +44,9 @@ export function storesOf(product: ForgeProduct): readonly StoreKind[] {
 export const repositoryNames = ['gitea-repositories', 'forgejo-repositories', 'gogs-repositories'];
 
 /**
- * Gives the paths of the repositories, the likeliest first, those of the stores, and what is kept in an object
- * store, not on this disk. `file`: where the text stands, which tells the working directory if the text does not.
+ * Gives the paths of the repositories, the likeliest first, those of the stores, and what is kept in an
+ * object store, not on this disk. `file`: where the text stands, which tells the working directory if the
+ * text does not.
  */
 export function readForgeIni(text: string, file: string) {
   const written = readIniText(text);

@@ -16,7 +16,9 @@ const noHooks =
 
 const below = ['', 'repositories', 'git-data/repositories'];
 
-/** `named`: its own configuration file; null: looked for. `isForgeAway`: its database cannot name the owners. */
+/**
+ * `named`: its own configuration file; null: looked for. `isForgeAway`: its database cannot name the owners.
+ */
 export function gitlab(
   given: string,
   owner: string,

@@ -2,7 +2,8 @@
  * `POST /v1/push`: may this push go on?
  *
  * The question is measured first: its unit, its lines, its quarantine. Then it is decided in one turn of the
- * event loop, and what an allowed push brings counts from that turn on, so that pushes at once see each other.
+ * event loop, and what an allowed push brings counts from that turn on, so that pushes at once see each
+ * other.
  */
 
 import { workInSlices } from '../../slices.ts';
@@ -99,7 +100,9 @@ export class PushQuestions {
     return { ...answer, text: shownText(answer.text, facts.prefix) };
   }
 
-  /** Has hooks whose history is judged ask again, for the next daemon to judge. All others get their answer. */
+  /**
+   * Has hooks whose history is judged ask again, for the next daemon to judge. All others get their answer.
+   */
   close(): void {
     this.#isClosed = true;
     this.#judgements.close();
@@ -165,7 +168,9 @@ export class PushQuestions {
     return wanted.length === 0 || unit === null ? [] : this.#parts.pushes.existingNames(unit.path, wanted);
   }
 
-  /** Says why names of refs are refused, to everybody; null: they are not, and others see them from now on. */
+  /**
+   * Says why names of refs are refused, to everybody; null: they are not, and others see them from now on.
+   */
   #folderFault({ changes: { folders }, existing }: MeasuredPush, unit: string): string | null {
     if (folders.written.length === 0) return null;
     const folder = folders.repositoryWith([...existing, ...this.#foldersUnderWay.names(unit)]);

@@ -1,4 +1,6 @@
-/** Reads the facts about a push that depend on the server which runs the hook, from the variables that it has. */
+/**
+ * Reads the facts about a push that depend on the server which runs the hook, from the variables that it has.
+ */
 
 import { basename, posix } from 'node:path';
 import { isQuarantineName } from '../../layout/index.ts';
@@ -53,8 +55,8 @@ interface GitServer {
 const git: GitServer = {
   isHere: () => true,
   /**
-   * sshd sets LOGNAME and SSH_CONNECTION after what a client sends; a web server sets REMOTE_USER, and a request
-   * cannot.
+   * sshd sets LOGNAME and SSH_CONNECTION after what a client sends; a web server sets REMOTE_USER, and a
+   * request cannot.
    */
   actor: fields => {
     const account = fieldOf(fields, 'LOGNAME');
@@ -158,8 +160,8 @@ export const giteaFile = 'hooks/pre-receive.d/gitea';
 
 /**
  * Tells whether this may be a push of the forge itself: opening a pull request from a fork pushes
- * `refs/pull/NUMBER/head` into the repository, and whoever opens it stores nothing of their own there. Neither
- * the refs nor the variable are enough alone; the variable counts only where `giteaFile` is.
+ * `refs/pull/NUMBER/head` into the repository, and whoever opens it stores nothing of their own there.
+ * Neither the refs nor the variable are enough alone; the variable counts only where `giteaFile` is.
  */
 export function isInternal(fields: PushFields): boolean {
   return (

@@ -1,4 +1,6 @@
-/** The parts of the daemon that a push needs: its quarantine, the book of pushes, and the worker's judgement. */
+/**
+ * The parts of the daemon that a push needs: its quarantine, the book of pushes, and the worker's judgement.
+ */
 
 import type { Quarantine } from '../../layout/index.ts';
 import type { LocatedUnit } from '../located-unit.ts';
@@ -33,7 +35,9 @@ export interface PushServices {
    * Looks at the unit's quarantine of this name, on a thread or by the git user's worker. Never rejects.
    */
   look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook>;
-  /** Counts a push from now on until a walk that began after its end; in place of an earlier one of this name. */
+  /**
+   * Counts a push from now on until a walk that began after its end; in place of an earlier one of this name.
+   */
   begin(push: AllowedPush): void;
   /** Takes a push back that was allowed before and is decided anew. */
   withdraw(unit: string, name: string): void;
@@ -42,17 +46,20 @@ export interface PushServices {
   /** Walks a unit at once, whose push has nothing that could be watched. */
   measure(unit: string): void;
   /**
-   * The unit that is this very directory under another path, as with a bind mount, by device and inode, or whose
-   * linked worktree it is, through `commondir`; null: none is.
+   * The unit that is this very directory under another path, as with a bind mount, by device and inode, or
+   * whose linked worktree it is, through `commondir`; null: none is.
    */
   sameDirectory(path: string): Promise<string | null>;
   /**
    * Returns those of these names that exist in the unit, each a ref (loose or packed) or a directory or file
-   * below it; for refs that would make a folder a repository. Rejects with `not_ready` where the disk does not
-   * answer.
+   * below it; for refs that would make a folder a repository. Rejects with `not_ready` where the disk does
+   * not answer.
    */
   existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]>;
-  /** The repository's configuration has git refuse --force; false as well where that cannot be read. Never rejects. */
+  /**
+   * The repository's configuration has git refuse --force; false as well where that cannot be read. Never
+   * rejects.
+   */
   deniesForce(unit: string): Promise<boolean>;
 }
 
@@ -85,7 +92,9 @@ export interface PushWorker {
   changed(unit: string): void;
   /** A receive-pack asked before the objects of a push came: nothing of a refused one is left behind. */
   askedEarly(): void;
-  /** Judges a refused push. Never rejects: without a worker, or where its connection breaks, it stays refused. */
+  /**
+   * Judges a refused push. Never rejects: without a worker, or where its connection breaks, it stays refused.
+   */
   judge(task: JudgeTask, signal: AbortSignal): Promise<Judgement>;
   /**
    * A judged push was let through: the worker looks, once its quarantine is gone, whether all its lines were
@@ -94,8 +103,13 @@ export interface PushWorker {
   isUnderWay(unit: string): boolean;
   /** Measures a quarantine by the git user's rights; null: it cannot. */
   quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null>;
-  /** The lines that tell what takes the space in this unit, for whoever may read it; empty: nothing is known. */
+  /**
+   * The lines that tell what takes the space in this unit, for whoever may read it; empty: nothing is known.
+   */
   spaceLines(unit: string): readonly string[];
-  /** Tells whether refs written to these objects bring back what nothing reached (GARBAGE = forgive); null: no worker. */
+  /**
+   * Tells whether refs written to these objects bring back what nothing reached (GARBAGE = forgive); null: no
+   * worker.
+   */
   bringsBack(task: JudgeTask, signal: AbortSignal): Promise<boolean | null>;
 }

@@ -1,6 +1,6 @@
 /**
- * The program by which hooks ask at the gate's socket. OpenBSD's netcat starts more quickly than curl, but other
- * programs have the same name: it is tried as the hooks run it, at a socket of our own.
+ * The program by which hooks ask at the gate's socket. OpenBSD's netcat starts more quickly than curl, but
+ * other programs have the same name: it is tried as the hooks run it, at a socket of our own.
  */
 
 import { accessSync, constants } from 'node:fs';

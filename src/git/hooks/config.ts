@@ -7,7 +7,10 @@ import { type ProgramOptions, runProgram } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { ChangedMeanwhile, type Folder } from './folder.ts';
 
-/** The values of the keys that match, the last of each. Included files are not read: whoever wrote it chose them. */
+/**
+ * The values of the keys that match, the last of each. Included files are not read: whoever wrote it chose
+ * them.
+ */
 export async function readConfig(repository: Folder, keys: string): Promise<ReadonlyMap<string, string>> {
   const { bytes } = configOf(repository);
   const args = ['config', '--file', '-', '--no-includes', '-z', '--get-regexp', keys];
@@ -55,8 +58,8 @@ export const oldKeys = /^softquota\.(socket|onerror|lastfor|timeout|judgetimeout
 const mostAttempts = 5;
 
 /**
- * Has `edit` change a copy of the file, and puts that in its place under config.lock, as git does. Owner and mode
- * stay. Rejects with `conflict` where another program has the lock, or changes the file again and again.
+ * Has `edit` change a copy of the file, and puts that in its place under config.lock, as git does. Owner and
+ * mode stay. Rejects with `conflict` where another program has the lock, or changes the file again and again.
  */
 export async function changeConfig(repository: Folder, edit: (copy: string) => Promise<void>): Promise<void> {
   const workshop = await mkdtemp(join(tmpdir(), 'softquota-'));

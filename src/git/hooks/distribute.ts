@@ -26,10 +26,10 @@ export interface DistributeReport {
 }
 
 /**
- * Puts both hooks where gitolite takes them from, and has it link them into every repository. Those from before
- * LOCAL_CODE was set go, since they would override these. Nothing is done, and it rejects with `conflict`, where
- * linking would put an end to a hook that some repository has for itself, or where the next push to
- * gitolite-admin would put an end to ours.
+ * Puts both hooks where gitolite takes them from, and has it link them into every repository. Those from
+ * before LOCAL_CODE was set go, since they would override these. Nothing is done, and it rejects with
+ * `conflict`, where linking would put an end to a hook that some repository has for itself, or where the next
+ * push to gitolite-admin would put an end to ours.
  */
 export async function distributeHooks(
   gitolite: Gitolite,

@@ -18,8 +18,8 @@ export interface GlobalHooks {
 }
 
 /**
- * Puts both hooks into a directory: for core.hooksPath, or for Gitaly's custom_hooks_dir, which runs what lies in
- * its NAME.d. It is made where it is missing, but not those above it.
+ * Puts both hooks into a directory: for core.hooksPath, or for Gitaly's custom_hooks_dir, which runs what
+ * lies in its NAME.d. It is made where it is missing, but not those above it.
  */
 export async function installGlobally(
   directory: string,
@@ -32,7 +32,10 @@ export async function installGlobally(
   return { directory: folder.path, hooks };
 }
 
-/** Writes upload, quota and receive-pack/git with the settings of this server into a directory; gives their paths. */
+/**
+ * Writes upload, quota and receive-pack/git with the settings of this server into a directory; gives their
+ * paths.
+ */
 export async function writePrograms(directory: string, wanted: WantedSettings): Promise<readonly string[]> {
   await using folder = await openOrMake(directory);
   const written: string[] = [];

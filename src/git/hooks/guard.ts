@@ -1,6 +1,6 @@
 /**
- * Guards one repository after the other, as often as somebody likes to look: what is in place costs some looks at
- * the disk and starts no program.
+ * Guards one repository after the other, as often as somebody likes to look: what is in place costs some
+ * looks at the disk and starts no program.
  */
 
 import { lstat } from 'node:fs/promises';
@@ -56,8 +56,8 @@ export async function hooksSignature(repository: string): Promise<string | null>
 
 /**
  * Puts in what is missing, and replaces what is of another version; the settings of hooks in place stay.
- * `isForge`: other repositories beside it are a forge's. A fault is a value. Nothing is written through a link,
- * nor into a repository of another user.
+ * `isForge`: other repositories beside it are a forge's. A fault is a value. Nothing is written through a
+ * link, nor into a repository of another user.
  */
 export async function guardRepository(
   path: string,

@@ -1,4 +1,6 @@
-/** The settings in the head of a hook: written at installation, and all that a hook reads besides its push. */
+/**
+ * The settings in the head of a hook: written at installation, and all that a hook reads besides its push.
+ */
 
 import { readFileSync } from 'node:fs';
 import { SoftquotaError } from '../../errors.ts';

@@ -60,8 +60,8 @@ export interface HookPlace {
 const forgeFile = 'gitea';
 
 /**
- * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is known
- * to be a forge's, also where nothing in it says so yet.
+ * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is
+ * known to be a forge's, also where nothing in it says so yet.
  */
 export function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
   return placeIn(hooks, name, false, isForge);
@@ -93,8 +93,8 @@ async function placeIn(
 const absent: BoundedFile = { kind: 'absent' };
 
 /**
- * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where another
- * hook is in the place of the forge's, nothing replaces it.
+ * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where
+ * another hook is in the place of the forge's, nothing replaces it.
  */
 function isOfForge(
   { name, main, folder, inFolder, delegates }: Omit<HookPlace, 'isForge'>,
@@ -109,7 +109,10 @@ export function isGogs(hooks: Folder): boolean {
   return isOfGogs('pre-receive', hooks.entry('pre-receive'));
 }
 
-/** The directory of a repository whose hooks are ours to look after: Gogs runs `custom_hooks`. Null: not there. */
+/**
+ * The directory of a repository whose hooks are ours to look after: Gogs runs `custom_hooks`. Null: not
+ * there.
+ */
 export async function runFolder(repository: Folder): Promise<Folder | null> {
   const hooks = await repository.directory('hooks');
   if (hooks === null || !isGogs(hooks)) return hooks;

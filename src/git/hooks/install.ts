@@ -50,9 +50,9 @@ interface InstallDone {
 export type InstallResult = InstallDone | RepositoryFault;
 
 /**
- * Puts both hooks into each repository. Doing it again changes nothing; an older version of ours is replaced in
- * its place, and what release 0.1 kept in the repository is removed. A fault of one repository keeps none of the
- * others from getting them.
+ * Puts both hooks into each repository. Doing it again changes nothing; an older version of ours is replaced
+ * in its place, and what release 0.1 kept in the repository is removed. A fault of one repository keeps none
+ * of the others from getting them.
  */
 export async function installHooks(
   repositories: readonly string[],
@@ -72,8 +72,8 @@ export async function installHooks(
 const mostAttempts = 5;
 
 /**
- * Looks at all that is there before anything of it is changed, and looks again where another program changes it
- * meanwhile. `isForge`: it is known to be a forge's.
+ * Looks at all that is there before anything of it is changed, and looks again where another program changes
+ * it meanwhile. `isForge`: it is known to be a forge's.
  */
 export async function installInto(
   repository: Folder,

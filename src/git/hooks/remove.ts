@@ -19,8 +19,8 @@ interface RemoveDone {
 export type RemoveResult = RemoveDone | RepositoryFault;
 
 /**
- * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and what
- * release 0.1 kept in the repository is removed. Hooks of other people are left alone.
+ * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and
+ * what release 0.1 kept in the repository is removed. Hooks of other people are left alone.
  */
 export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
   return inEach(repositories, async (repository, path): Promise<RemoveDone> => {

@@ -1,7 +1,7 @@
 /**
- * The directory that a forge has git copy into its new repositories, so that they are guarded before the first
- * push. A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook
- * runs.
+ * The directory that a forge has git copy into its new repositories, so that they are guarded before the
+ * first push. A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its
+ * own hook runs.
  */
 
 import { join } from 'node:path';
@@ -39,8 +39,8 @@ function filesOf(
 }
 
 /**
- * Writes a template for each of the roots below which repositories of a forge were found; with `areForges`, for
- * all, as those of Gitea.
+ * Writes a template for each of the roots below which repositories of a forge were found; with `areForges`,
+ * for all, as those of Gitea.
  */
 export async function writeForgeTemplates(
   roots: readonly string[],
@@ -108,7 +108,10 @@ async function write(root: string, kind: Kind, settings: HookSettings): Promise<
   });
 }
 
-/** Does something in a directory below another, which is made where it is missing. No part of it may be a link. */
+/**
+ * Does something in a directory below another, which is made where it is missing. No part of it may be a
+ * link.
+ */
 async function inMade(
   folder: Folder,
   [name, ...below]: readonly string[],
@@ -146,7 +149,10 @@ export async function removeForgeTemplates(roots: readonly string[]): Promise<re
   return removed;
 }
 
-/** Removes our file from a directory below another, and then what has become empty; false where it is not there. */
+/**
+ * Removes our file from a directory below another, and then what has become empty; false where it is not
+ * there.
+ */
 async function removeBelow(
   folder: Folder,
   [name, ...below]: readonly string[],

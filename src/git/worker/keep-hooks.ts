@@ -1,9 +1,9 @@
 /**
  * Keeps repositories guarded: puts hooks into new ones, and puts back what somebody takes out.
  *
- * It goes round the hooks of all known repositories, which takes a small part of a core: with many thousands of
- * repositories a round takes longer. Git and forges still write into a new repository when it appears, so it
- * is looked after again and again for some seconds.
+ * It goes round the hooks of all known repositories, which takes a small part of a core: with many thousands
+ * of repositories a round takes longer. Git and forges still write into a new repository when it appears, so
+ * it is looked after again and again for some seconds.
  */
 
 import { isWithin } from '../../layout/index.ts';

@@ -27,7 +27,9 @@ export interface WorkerOptions {
   readonly isForge: boolean;
   /** The settings of the hooks that it keeps; null where `[hooks] KEEP` is false. */
   readonly hooks: InstallOptions | null;
-  /** The programs of git that it may run, the usual one first; without any, nothing is judged or collected. */
+  /**
+   * The programs of git that it may run, the usual one first; without any, nothing is judged or collected.
+   */
   readonly gits: readonly GitProgram[];
   /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;

@@ -61,8 +61,8 @@ async function permitted<T>(answer: Promise<T>, otherwise: T): Promise<T> {
 }
 
 /**
- * A server that keeps an append-only file and was not told to empty itself has dropped what the file has at its
- * start, as Redis does where the ACL file gives the user `default` no rights.
+ * A server that keeps an append-only file and was not told to empty itself has dropped what the file has at
+ * its start, as Redis does where the ACL file gives the user `default` no rights.
  */
 function dropped({ name, info }: Server): ServerAdvice[] {
   const wasFlushed = info.has('cmdstat_flushall') || info.has('cmdstat_flushdb');

@@ -31,10 +31,10 @@
  *
  * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN,
  * HLEN, HEXISTS, HSET, HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE,
- * XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST, PUBLISH, SUBSCRIBE. Changes of policy also need
- * UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is `{PREFIX}:news`; without a right to it,
- * changes are noticed by asking only. Without one to `{PREFIX}:said`, what is pushed to a file system that
- * another host walks is measured at that one's next sweep.
+ * XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST, PUBLISH, SUBSCRIBE. Changes of policy also need UNLINK, RENAME
+ * and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is
+ * `{PREFIX}:news`; without a right to it, changes are noticed by asking only. Without one to `{PREFIX}:said`,
+ * what is pushed to a file system that another host walks is measured at that one's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';

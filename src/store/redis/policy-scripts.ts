@@ -133,8 +133,8 @@ local gone_owners, new_owners = words(), words()`,
 export const server = script(serverLua, `return {'kept', server()}`);
 
 /**
- * A change that goes on from where the policy stands, of owners that are who they are taken for, on the server
- * that is meant.
+ * A change that goes on from where the policy stands, of owners that are who they are taken for, on the
+ * server that is meant.
  */
 export const commit = script(
   logging,

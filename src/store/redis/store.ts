@@ -27,7 +27,8 @@ import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 const mostWaiting = 2000;
 
 /**
- * Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not for us.
+ * Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not
+ * for us.
  */
 export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
   const context = createContext(settings, () => follower.tell());
@@ -115,8 +116,8 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     follow: told => follower.follow(told),
     claim: async claim => {
       const on = opened();
-      // Asked for before the name is taken for the first time, so that of two lives it tells which is the later
-      // one.
+      // Asked for before the name is taken for the first time, so that of two lives it tells which is the
+      // later one.
       const since = lives.get(claim.life) ?? (await nextNumber(on));
       lives.set(claim.life, since);
       return claimHost(on, claim, since);

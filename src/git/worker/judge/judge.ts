@@ -25,7 +25,9 @@ const cannotTell =
 const mostNamed = 3;
 const mostReplacing = 100;
 
-/** `manner`: with `less` it must not bring more bytes than it frees, for those stay on the disk for a while. */
+/**
+ * `manner`: with `less` it must not bring more bytes than it frees, for those stay on the disk for a while.
+ */
 export async function judgePush(
   push: JudgedPush & { readonly manner: 'any' | 'less' },
   program: GitProgram,
@@ -44,8 +46,8 @@ export async function judgePush(
 }
 
 /**
- * Tells whether a push writes refs to objects that nothing reaches, which are still there from before their refs
- * were deleted. Rejects where git cannot tell.
+ * Tells whether a push writes refs to objects that nothing reaches, which are still there from before their
+ * refs were deleted. Rejects where git cannot tell.
  */
 export async function bringsBack(push: JudgedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
   const tips = newObjects(changesIn(push.lines) ?? []);
@@ -130,8 +132,8 @@ function sizesText(before: number, after: number): string {
 }
 
 /**
- * Tells whether the push deletes a ref, or updates one in such a way that something may become unreachable. Where
- * git cannot tell, it may.
+ * Tells whether the push deletes a ref, or updates one in such a way that something may become unreachable.
+ * Where git cannot tell, it may.
  */
 async function canTakeAway(
   view: RepositoryView,

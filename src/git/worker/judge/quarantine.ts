@@ -7,7 +7,10 @@ import { isShared, UnusableRepository } from '../space/repository-config.ts';
 
 const lookEveryMs = 250;
 
-/** The path of a quarantine; rejects with an `UnusableRepository` where it is none that belongs to the repository. */
+/**
+ * The path of a quarantine; rejects with an `UnusableRepository` where it is none that belongs to the
+ * repository.
+ */
 export async function quarantineAt(path: string, name: string): Promise<string> {
   const quarantine = quarantinePath(path, name);
   if (quarantine === null) throw new UnusableRepository('its quarantine is none of git');

@@ -45,8 +45,8 @@ function headAt(path: string): { readonly branch: string | null; readonly object
 }
 
 /**
- * The settings of the repository, and of the user and the system that git takes pushes as. Where a file of the
- * latter cannot be read, it rejects with an `UnusableRepository`.
+ * The settings of the repository, and of the user and the system that git takes pushes as. Where a file of
+ * the latter cannot be read, it rejects with an `UnusableRepository`.
  */
 export async function receiveSettingsOf(
   view: RepositoryView,

@@ -2,8 +2,8 @@
  * The job that removes what pushes leave behind that end without git cleaning up: git's quarantines that
  * nothing can own any more.
  *
- * It looks every five seconds at the repositories that changed or were asked about within the hour, and at the
- * `objects` of all others once a minute.
+ * It looks every five seconds at the repositories that changed or were asked about within the hour, and at
+ * the `objects` of all others once a minute.
  */
 
 import { lstat } from 'node:fs/promises';

@@ -1,9 +1,10 @@
 /**
  * Removes a quarantine that nothing can own.
  *
- * It is renamed first: a push that goes on against all expectation fails then, and nothing is broken; one whose
- * quarantine was only half there made a commit without its tree. Each directory is opened without following a
- * link, and everything below it is named by that descriptor, so that nobody can put another place there.
+ * It is renamed first: a push that goes on against all expectation fails then, and nothing is broken; one
+ * whose quarantine was only half there made a commit without its tree. Each directory is opened without
+ * following a link, and everything below it is named by that descriptor, so that nobody can put another place
+ * there.
  */
 
 import { constants, type Stats } from 'node:fs';

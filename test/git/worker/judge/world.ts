@@ -1,8 +1,8 @@
 /**
  * A bare repository whose pushes are judged by a real worker over its connection, and somebody's clone.
  *
- * The hook hands its question to the test, which decides as the daemon does: where the owner is over the limit,
- * what brings something is refused unless the worker finds that it makes the repository smaller.
+ * The hook hands its question to the test, which decides as the daemon does: where the owner is over the
+ * limit, what brings something is refused unless the worker finds that it makes the repository smaller.
  */
 
 import { once } from 'node:events';
