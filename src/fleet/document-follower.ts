@@ -63,7 +63,7 @@ export class DocumentFollower {
   }
 
   /** The server that the store is on. */
-  get failoverDelay(): Pick<FailoverDelay, 'server' | 'settled'> {
+  get failoverDelay(): Pick<FailoverDelay, 'hasMet' | 'server' | 'settled'> {
     return this.#failoverDelay;
   }
 

@@ -24,6 +24,11 @@ export class FailoverDelay {
     return this.#server ?? null;
   }
 
+  /** Tells whether any was met: else nobody knows what it lacks. */
+  get hasMet(): boolean {
+    return this.#server !== undefined;
+  }
+
   /** Tells whether the store was on another server before. */
   meet({ server }: Pick<SharedState, 'server'>): boolean {
     const before = this.#server;

@@ -209,6 +209,8 @@ export class Fleet implements SharedDocuments {
   async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     this.#rejectIfDiverged();
     const { failoverDelay } = this.#documents;
+    // A change upon a store that was not looked at yet may take the place of what it has lost.
+    if (!failoverDelay.hasMet) return null;
     await failoverDelay.settled();
     if (await this.#outbox.enroll()) return null;
     const position = await this.#options.store.commit(change, basis, mark, failoverDelay.server);

@@ -119,7 +119,7 @@ const usualLimits: GateLimits = {
   headersMs: 5000,
   requestMs: 10_000,
   idleMs: 60_000,
-  drainMs: 2000,
+  drainMs: 3000,
 };
 
 /** Proxies pass on long addresses, in two headers, and cookies. */

@@ -3,6 +3,7 @@
  */
 
 import t from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { assign, createGroup, createRule, editRule, ruleNamed } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
@@ -48,6 +49,36 @@ t.test('a change that comes between two questions of a look is not passed over',
   await two.fleet.catchUp();
   await two.fleet.catchUp();
   t.ok(knowsRule(two.ledger, 'between'));
+});
+
+t.test('a host that began while the store was away looks at it before it changes anything there', async t => {
+  const { address } = await startSingle(t);
+  const before = await member(t, { address, host: 'one' });
+  await ruling(before.ledger, 'before');
+  await before.close();
+  let isAway = true;
+  const asked: string[] = [];
+  const { ledger } = await member(t, {
+    address,
+    host: 'one',
+    directory: before.directory,
+    through: store => ({
+      ...store,
+      state: async () => {
+        if (isAway) throw new SoftquotaError('store_away', 'it is away');
+        asked.push('state');
+        return store.state();
+      },
+      commit: async (...all) => {
+        asked.push('commit');
+        return store.commit(...all);
+      },
+    }),
+  });
+  isAway = false;
+  await ruling(ledger, 'after');
+  t.equal(asked[0], 'state', 'what the store may have lost is found first');
+  t.equal(asked.filter(each => each === 'commit').length, 1);
 });
 
 t.test('an owner who came and went while a host was away does not come back there', async t => {

@@ -16,8 +16,7 @@ const outcomeUnknown =
  * A script that changes policy, acknowledged by replicas where that is asked for.
  *
  * WAIT speaks of what its own connection has written: so both are sent together, to one server, and where the
- * connection breaks both fail. The script goes as text, never by its hash: if the server had forgotten it,
- * ioredis would send it again after WAIT, which would acknowledge a change that is not written yet.
+ * connection breaks both fail.
  */
 export async function runReplicated(
   { policyConnection, waitReplicas }: RedisContext,
