@@ -66,8 +66,13 @@ t.test('a host that began while the store was away looks at it before it changes
       ...store,
       state: async () => {
         if (isAway) throw new SoftquotaError('store_away', 'it is away');
-        asked.push('state');
+        asked.push('look');
         return store.state();
+      },
+      policy: async () => {
+        if (isAway) throw new SoftquotaError('store_away', 'it is away');
+        asked.push('look');
+        return store.policy();
       },
       commit: async (...all) => {
         asked.push('commit');
@@ -77,7 +82,7 @@ t.test('a host that began while the store was away looks at it before it changes
   });
   isAway = false;
   await ruling(ledger, 'after');
-  t.equal(asked[0], 'state', 'what the store may have lost is found first');
+  t.equal(asked[0], 'look', 'what the store may have lost is found first');
   t.equal(asked.filter(each => each === 'commit').length, 1);
 });
 
