@@ -16,8 +16,8 @@ import {
 import { dirname, join } from 'node:path';
 import { groupName, type SystemAccount, systemAccounts } from '../accounts.ts';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
-import type { Survey } from '../doctor/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { type Survey, unitFolders } from '../doctor/index.ts';
+import { SoftquotaError, systemCode } from '../errors.ts';
 import { longestPathBytes } from '../service/index.ts';
 import { fileFault, withDraft } from './files.ts';
 import { whereIs } from './settings.ts';
@@ -133,7 +133,8 @@ function drafted<T>(file: string, text: string, use: (draft: string) => T): T {
   try {
     return withDraft(file, text, 0o644, use);
   } catch (error) {
-    throw error instanceof SoftquotaError ? error : notCreated(file, error);
+    if (error instanceof SoftquotaError || systemCode(error) === null) throw error;
+    throw notCreated(file, error);
   }
 }
 
@@ -152,7 +153,6 @@ export interface NewWorker {
   readonly units: readonly { readonly path: string; readonly text: string }[];
 }
 
-const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
 const dropIns = '/etc/systemd/system';
 const written = '# Written by softquota init --worker.';
 /** The user of the unit as it is shipped. */

@@ -14,5 +14,6 @@ export { type Examination, examine } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';
 export { withHangs } from './hangs.ts';
 export type { Ask, Installation } from './installation.ts';
+export { unitFolders } from './service-rights.ts';
 export type { ForgeFound, RecognisedLayout } from './survey/recognised.ts';
 export { type Survey, survey, surveyPlaces, wellKnownPlaces } from './survey/survey.ts';

@@ -5,6 +5,7 @@ import { userName } from '../accounts.ts';
 import { readBounded } from '../bounded/index.ts';
 import type { HookUser } from './rights.ts';
 
+/** The directories of systemd's units, those of the administrator first. */
 export const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
 const unit = 'softquota.service';
 

@@ -1,6 +1,8 @@
 /** Counts blobs that have a row of their own: each once for an owner, by the rows that say who has them. */
 
-import type { IdTable } from './id-table.ts';
+import type { ForgeDatabase } from './database.ts';
+import { IdTable } from './id-table.ts';
+import { eachRow, numberAt } from './pages.ts';
 import type { ForgeLeaf, UnownedReason } from './picture.ts';
 import { PartSums } from './sums.ts';
 
@@ -18,7 +20,19 @@ interface BlobSumsOptions {
   readonly orphaned: UnownedReason;
 }
 
-export class BlobSums {
+/** Reads the sizes of all blobs: the first of the table's columns after the id. */
+export async function readBlobs(
+  db: ForgeDatabase,
+  table: string,
+  columns: readonly string[],
+  options: Omit<BlobSumsOptions, 'sizes'>,
+): Promise<BlobSums> {
+  const sizes = new IdTable();
+  await eachRow(db, table, columns, (id, row) => sizes.add(id, numberAt(row, 1)));
+  return new BlobSums({ ...options, sizes });
+}
+
+class BlobSums {
   readonly #options: BlobSumsOptions;
   readonly #sums: PartSums;
   /** By the blob's row: the first owner who has it. Few blobs have others, too. */

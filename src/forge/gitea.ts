@@ -5,7 +5,7 @@
  * database needs many times as long for the same with joins over everything.
  */
 
-import { BlobSums, missingOwner } from './blob-sums.ts';
+import { missingOwner, readBlobs } from './blob-sums.ts';
 import type { ForgeDatabase } from './database.ts';
 import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners } from './forge-schema.ts';
 import { IdTable } from './id-table.ts';
@@ -136,12 +136,9 @@ async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<Part
 /** Counts each blob once for each owner. */
 async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const owners = await ownersByVersion(db, whose);
-  const sizes = new IdTable();
-  await eachRow(db, 'package_blob', tables.package_blob, (id, row) => sizes.add(id, numberAt(row, 1)));
-  const blobs = new BlobSums({
+  const blobs = await readBlobs(db, 'package_blob', tables.package_blob, {
     leaf: 'size:assets:packages:all',
     owners: whose.owners.size,
-    sizes,
     orphaned: 'packages_orphaned',
   });
   await eachRow(db, 'package_file', tables.package_file, (_, row) => {

@@ -2,9 +2,9 @@
  * The gate: HTTP over Unix sockets, asked by hooks and upload handlers, and over TCP what reverse proxies
  * ask.
  *
- * Whoever may connect may also try to wear it out, since on plain ssh every pusher can reach the hooks'
- * socket. So headers, bodies, slow requests and idle connections are bounded, and when there are too many
- * connections the idle ones make room.
+ * On plain ssh every pusher can connect to the hooks' socket, and may try to exhaust the daemon. So headers,
+ * bodies, slow requests and idle connections are bounded, and when there are too many connections the idle
+ * ones make room.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /** GitLab: owners are namespaces, and no path says whose a repository is. */
 
-import { BlobSums, missingOwner } from '../blob-sums.ts';
+import { missingOwner, readBlobs } from '../blob-sums.ts';
 import type { ForgeDatabase } from '../database.ts';
 import { type ForgeSchema, ownerOfRepository, type RowOwners } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
@@ -54,12 +54,9 @@ export function gitlabSchema(level: OwnerLevel): ForgeSchema {
 }
 
 async function countGitlabLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
-  const sizes = new IdTable();
-  await eachRow(db, 'lfs_objects', gitlabTables.lfs_objects, (id, row) => sizes.add(id, numberAt(row, 1)));
-  const blobs = new BlobSums({
+  const blobs = await readBlobs(db, 'lfs_objects', gitlabTables.lfs_objects, {
     leaf: 'size:git:lfs',
     owners: whose.owners.size,
-    sizes,
     orphaned: 'lfs_orphaned',
   });
   await eachRow(db, 'lfs_objects_projects', gitlabTables.lfs_objects_projects, (_, row) => {

@@ -133,7 +133,7 @@ function sizesText(before: number, after: number): string {
 
 /**
  * Tells whether the push deletes a ref, or updates one in such a way that something may become unreachable.
- * Where git cannot tell, it may.
+ * Also true if git cannot tell.
  */
 async function canTakeAway(
   view: RepositoryView,
