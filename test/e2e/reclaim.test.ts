@@ -59,7 +59,11 @@ t.test(
     t.equal(away.code, 69);
     t.match(away.stderr, /no worker runs on this host/);
     await withWorker(t, server, { run: 'gc' });
-    const why = await server.softquota(['why', 'alice/one']);
+    // The daemon knows of the worker once it has reported.
+    const why = await until(async () => {
+      const told = await server.softquota(['why', 'alice/one']);
+      return told.code === 69 ? null : told;
+    });
     t.equal(why.code, 0, why.stderr);
     t.match(why.stdout, /film\.bin +1 +no +2 MB/);
     t.match(why.stdout, /refs\/heads\/big +1 +2 MB/);

@@ -18,6 +18,8 @@ t.test(
     const bare = server.path('alice/app');
     const clone = await Clone.of(server, bare);
     const timeOf = (line: LogLine) => Date.parse(String(line.time));
+    // It tells of the first sweep as soon as all is measured, and that it has ended a moment later.
+    await daemon.logged(/^a sweep has ended$/, 0);
 
     for (const [to, offsetMs] of [
       ['-3d', -3 * dayMs],
