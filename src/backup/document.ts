@@ -105,7 +105,7 @@ export async function backupOf(
 }
 
 /** Events, and how near to their limits owners were when it was last told. */
-export interface Happened {
+interface Happened {
   readonly events: readonly EventRecord[];
   readonly levels: readonly LevelRecord[];
 }
@@ -123,7 +123,7 @@ export function happenedIn({ events, levels }: Pick<Backup, 'events' | 'levels'>
 }
 
 /** All of them, newest first. */
-export async function eventsIn(records: Pick<RecordStore, 'events'>): Promise<EventRecord[]> {
+async function eventsIn(records: Pick<RecordStore, 'events'>): Promise<EventRecord[]> {
   const events: EventRecord[] = [];
   for (;;) {
     const after = events.at(-1);

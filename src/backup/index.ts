@@ -5,6 +5,5 @@
  * incomplete, from another program, or from a newer softquota is refused; then nothing is changed.
  */
 
-export { bringHome, copyTo } from './copy.ts';
 export { type Backup, backupOf, parseBackup } from './document.ts';
 export { type Restored, restore } from './restore.ts';

@@ -48,6 +48,6 @@ export async function differenceBetween(
 }
 
 /** When each host met the owner first does not matter. */
-export function isSameOwner(owner: OwnerRecord, known: OwnerRecord): boolean {
+function isSameOwner(owner: OwnerRecord, known: OwnerRecord): boolean {
   return known.id === owner.id && known.name === owner.name && known.type === owner.type;
 }

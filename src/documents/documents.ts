@@ -131,7 +131,7 @@ export class Documents {
   }
 
   /** The versions that led to the position. */
-  get lineage(): Pick<Lineage, 'departedSince' | 'markOf' | 'since'> {
+  get lineage(): Pick<Lineage, 'all' | 'departedSince' | 'markOf' | 'since'> {
     return this.#lineage;
   }
 
@@ -300,28 +300,31 @@ export class Documents {
     }
     this.#options.eventLog.remember(versioned.events ?? []);
     const at = this.position?.generation === position.generation ? this.position.version : null;
-    if (at === position.version - 1) this.applyRemote(versioned, position);
+    if (at === position.version - 1) this.applyRemote(versioned, [position]);
     else if (at === null || at < position.version) await deadline.wait(shared.catchUp(), notHereYet);
     return true;
   }
 
   /**
-   * Puts what others changed in force, as a whole; it is written behind. Throws `store_refused`, and then
-   * nothing is changed.
+   * Puts what others changed in force, as a whole, at the last of the positions that it leads through; it is
+   * written behind. Throws `store_refused`, and then nothing is changed.
    */
-  applyRemote(change: Omit<PolicyChange, 'events'>, position: Position): void {
-    this.#applyRemote(runToEnd(this.#inForce.changeSetOf(change)), change, position);
+  applyRemote(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): void {
+    this.#applyRemote(runToEnd(this.#inForce.changeSetOf(change)), change, positions);
   }
 
   /**
    * Reads what others changed without haste, and puts it in force as `applyRemote` does. False: what is in
    * force has changed meanwhile, and nothing was done.
    */
-  async applyRemoteInSlices(change: Omit<PolicyChange, 'events'>, position: Position): Promise<boolean> {
+  async applyRemoteInSlices(
+    change: Omit<PolicyChange, 'events'>,
+    positions: readonly Position[],
+  ): Promise<boolean> {
     const before = this.#position;
     const changes = await workInSlices(this.#inForce.changeSetOf(change));
     if (this.#position !== before) return false;
-    this.#applyRemote(changes, change, position);
+    this.#applyRemote(changes, change, positions);
     return true;
   }
 
@@ -332,13 +335,17 @@ export class Documents {
     this.#apply(changes, {}, false);
   }
 
-  #applyRemote(changes: ChangeSet, change: Omit<PolicyChange, 'events'>, position: Position): void {
+  #applyRemote(
+    changes: ChangeSet,
+    change: Omit<PolicyChange, 'events'>,
+    positions: readonly Position[],
+  ): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
     const { owners: known, writeBehind } = this.#options;
     const gone = goneOwners.flatMap(key => known.byKey(key) ?? []);
-    const replicated = this.#lineage.goOn(position, gone);
+    const replicated = this.#lineage.goOn(positions, gone);
     writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
-    this.#position = position;
+    this.#position = positions.at(-1) ?? null;
     this.#apply(changes, change, true);
   }
 

@@ -32,19 +32,25 @@ export class Lineage {
     this.#versions = line.at(-1)?.mark === mark ? line : [{ version, mark, departed: [] }];
   }
 
-  /** Goes on to a position, at which these owners are taken out; gives it as it is to be kept. */
-  goOn({ generation, version, mark }: Position, gone: readonly DepartedOwner[]): ReplicatedPosition {
-    const next = { version, mark, departed: gone.map(({ key, id }) => ({ key, id })) };
-    if (this.#generation === generation && this.#versions.at(-1)?.version === version - 1) {
-      this.#versions.push(next);
-      if (this.#versions.length > mostVersions + someVersions) this.#versions.splice(0, someVersions);
-    } else {
-      // The versions between are unknown, so nothing is known to lead here.
-      this.#generation = generation;
-      this.#versions = [next];
-    }
+  /** Goes on through positions, at the last of which these owners are taken out; gives it as it is to be kept. */
+  goOn(positions: readonly Position[], gone: readonly DepartedOwner[]): ReplicatedPosition {
+    const last = positions.at(-1);
+    if (last === undefined) throw new TypeError('no position to go on to');
+    const added = positions.map(position => ({
+      version: position.version,
+      mark: position.mark,
+      departed: position === last ? gone.map(({ key, id }) => ({ key, id })) : [],
+    }));
+    const known = this.#generation === last.generation ? this.#versions : [];
+    // Where the versions between are unknown, nothing is known to lead here.
+    const goesOn = known.at(-1)?.version === (positions[0]?.version ?? 0) - 1;
+    this.#versions = goesOn ? known : [];
+    this.#versions.push(...added);
+    if (this.#versions.length > mostVersions + someVersions) this.#versions.splice(0, someVersions);
+    const { generation, version, mark } = last;
+    this.#generation = generation;
     const since = this.#versions[0]?.version ?? version;
-    return { generation, version, mark, lineage: { since, versions: [next] } };
+    return { generation, version, mark, lineage: { since, versions: added } };
   }
 
   /** The mark that a version before the one in force had; null: it is not known. */
@@ -53,17 +59,20 @@ export class Lineage {
     return since.length === 0 ? null : (this.#versions.at(-since.length - 1)?.mark ?? null);
   }
 
+  /** The positions that are known to have led to the one in force, that one last. */
+  get all(): readonly Position[] {
+    const generation = this.#generation;
+    if (generation === null) return [];
+    return this.#versions.map(({ version, mark }) => ({ generation, version, mark }));
+  }
+
   /**
    * The positions that came after that version, the one in force last; none where it is not known to have led
    * there.
    */
   since(version: number): readonly Position[] {
-    const generation = this.#generation;
     const first = this.#versions[0]?.version ?? Number.POSITIVE_INFINITY;
-    if (generation === null || version < first) return [];
-    return this.#versions
-      .slice(version - first + 1)
-      .map(({ version, mark }) => ({ generation, version, mark }));
+    return version < first ? [] : this.all.slice(version - first + 1);
   }
 
   /** Tells of an owner whether a change since that version took them out. */

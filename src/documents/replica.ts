@@ -9,13 +9,12 @@
 import { inSlices } from '../slices.ts';
 import type {
   DocumentRecord,
-  OwnerRecord,
   PolicyChange,
   SharedPolicy as PolicyRecords,
   Position,
   WriteBehind,
 } from '../store/index.ts';
-import { differenceBetween, type InForce, isSameOwner } from './difference.ts';
+import { differenceBetween, type InForce } from './difference.ts';
 import type { Documents } from './documents.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 
@@ -44,6 +43,11 @@ export class DocumentReplica {
     return this.#options.documents.position;
   }
 
+  /** The positions that led to the one in force, as far as they are known, and that one last. */
+  get positions(): readonly Position[] {
+    return this.#options.documents.lineage.all;
+  }
+
   /** There are no documents but volatile ones. */
   get isEmpty(): boolean {
     for (const _ of this.#options.documents.records()) return false;
@@ -65,44 +69,29 @@ export class DocumentReplica {
   }
 
   /**
-   * Applies a change that others made. Throws `store_refused` where it cannot be read, and then nothing is
-   * changed.
+   * Applies a change that others made, at the last of the positions that it leads through. Throws
+   * `store_refused` where it cannot be read, and then nothing is changed.
    */
-  apply(change: Omit<PolicyChange, 'events'>, position: Position): void {
-    this.#options.documents.applyRemote(change, position);
+  apply(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): void {
+    this.#options.documents.applyRemote(change, positions);
   }
 
   /**
    * Puts other owners and documents in place of those in force, unless what is in force has come as far
    * meanwhile. What is the same stays as it is. Rejects as `apply` throws.
    */
-  async applyWhole(policy: PolicyRecords, position: Position): Promise<void> {
+  async applyWhole(policy: PolicyRecords, positions: readonly Position[]): Promise<void> {
     const { documents } = this.#options;
     const wanted = this.#versioned(policy);
+    const position = positions.at(-1);
+    if (position === undefined) throw new TypeError('no position to come to');
     for (;;) {
       const at = documents.position;
       if (at?.generation === position.generation && at.version >= position.version) return;
       const change = await differenceBetween(this.#inForce, wanted);
       if (documents.position !== at) continue;
-      if (await documents.applyRemoteInSlices(change, position)) return;
+      if (await documents.applyRemoteInSlices(change, positions)) return;
     }
-  }
-
-  /** Puts owners on record whom others have, in place of those of the same keys. */
-  addOwners(added: readonly OwnerRecord[]): void {
-    const { owners, writeBehind } = this.#options;
-    for (const owner of added) {
-      const known = owners.byKey(owner.key);
-      if (known !== undefined && isSameOwner(owner, known)) continue;
-      owners.set(owner);
-      writeBehind.note({ owners: [owner] });
-    }
-  }
-
-  /** Tells whether this host has somebody of this name, or knows this one by any name. */
-  knows({ key, id }: OwnerRecord): boolean {
-    const { owners } = this.#options;
-    return owners.byKey(key) !== undefined || owners.byId(id) !== undefined;
   }
 
   /** The mark that a version had which led to the one in force; null: it is not known to. */

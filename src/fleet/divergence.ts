@@ -2,7 +2,7 @@
  * Compares the policy in the store with the known one: is it the same, does it continue it, or has it diverged?
  *
  * A store may be emptied, restored from an old backup, or lose some changes at a failover. Its content must then
- * not undo a policy that was reported as in force. If it only lacks the last changes of the known policy, a host
+ * not undo a policy that was reported as in force. If it only lacks the known policy, or its last changes, a host
  * that knows them writes them again; if it has other changes instead, an administrator has to decide.
  */
 
@@ -20,13 +20,13 @@ export interface KnownPolicy {
 
 /** The reason why the store's policy is not applied. */
 export interface Divergence {
-  readonly why: 'emptied' | 'older' | 'another';
+  readonly why: 'older' | 'another';
   readonly message: string;
 }
 
 export type StoreVerdict =
   | { readonly is: 'same' }
-  /** It continues the known one: the log has the changes. */
+  /** It continues the known one. */
   | { readonly is: 'later' }
   /** It replaces the known one, because an administrator decided so or because none was known. */
   | { readonly is: 'instead' }
@@ -34,23 +34,20 @@ export type StoreVerdict =
   | { readonly is: 'unrelated'; readonly divergence: Divergence }
   /** It leads to the known one, and lacks the last changes, which can be written again. */
   | { readonly is: 'lacking'; readonly divergence: Divergence }
-  /** Neither the store nor this host has a policy. */
-  | { readonly is: 'none' }
+  /** It has no policy: the known one can be written there. */
+  | { readonly is: 'empty' }
   | { readonly is: 'diverged'; readonly divergence: Divergence };
 
 const inForce =
   'The known policy stays in force, and the policy cannot be changed until "softquota store repair" is run';
 
-/** `markThere` is the mark of the known version in the store's log; null if the log no longer has it. */
+/** `markThere` is the mark of the known version in the store; null if it is not told there any more. */
 export function judge(
   known: KnownPolicy,
-  { position, supersedes }: SharedState,
+  { position, supersedes }: Pick<SharedState, 'position' | 'supersedes'>,
   markThere: string | null,
 ): StoreVerdict {
-  if (position === null) {
-    if (known.position === null && known.isEmpty) return { is: 'none' };
-    return diverged('emptied', `the store has no policy, but this host knows one. ${inForce}`);
-  }
+  if (position === null) return { is: 'empty' };
   if (known.position === null) {
     if (known.isEmpty) return { is: 'instead' };
     const message = `the store has a policy, but this host had a different one. ${inForce}`;

@@ -9,6 +9,7 @@ import {
   type Away,
   AwayState,
   type HostRecord,
+  type OwnerRecord,
   type PolicyChange,
   type Position,
   type ServerAdvice,
@@ -18,15 +19,15 @@ import {
 import { AdviceWatch } from './advice-watch.ts';
 import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
-import { LogFollower } from './following.ts';
-import { Membership } from './membership.ts';
-import type { FleetMessage } from './messages.ts';
-import type { NameTaken } from './name.ts';
-import { Outbox } from './outbox.ts';
+import { Enrolment } from './enrolment.ts';
+import { Hosts } from './hosts.ts';
+import { Lease } from './lease.ts';
+import { HostName, type NameTaken } from './name.ts';
 import { repair } from './repair.ts';
-import { UsageReplica } from './usage-replica.ts';
+import { UsageReader } from './usage-reader.ts';
+import { UsageTeller } from './usage-teller.ts';
 import { VolatileDocuments } from './volatile.ts';
-import type { Mounted, Walkers } from './walkers.ts';
+import { type Mounted, Walkers } from './walkers.ts';
 
 export interface FleetOptions {
   readonly ledger: Ledger;
@@ -46,7 +47,8 @@ export interface FleetOptions {
   readonly everyMs?: number;
   /**
    * Milliseconds after which policy is changed at the earliest on a server that takes another's place; 1200
-   * unless given.
+   * unless given: long enough for all hosts to find the server, and short enough for an administrator to be
+   * answered in time.
    */
   readonly settleMs?: number;
 }
@@ -63,98 +65,69 @@ export interface FleetState {
 
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
-
-/**
- * Long enough for all hosts to find the server, and short enough for an administrator to be answered in time.
- */
-const usualSettleMs = 1200;
+/** Milliseconds that usage is read for until the policy is looked at again. */
+const readingMs = 300;
 
 export class Fleet implements SharedDocuments {
+  /** The hosts that walk what several of them mount. */
+  readonly walkers: Walkers;
   readonly #options: FleetOptions;
-  readonly #membership: Membership;
+  readonly #name: HostName;
+  readonly #lease: Lease;
+  readonly #hosts: Hosts;
   readonly #documents: DocumentFollower;
+  readonly #enrolment: Enrolment;
   readonly #volatile: VolatileDocuments;
-  readonly #usage: UsageReplica;
-  readonly #outbox: Outbox;
-  readonly #following: LogFollower;
+  readonly #usage: UsageReader;
+  readonly #teller: UsageTeller;
   readonly #adviceWatch: AdviceWatch;
   /** Null: none was told, or that it is over. */
   #loggedDivergence: string | null = null;
   readonly #away: AwayState;
   #timer: NodeJS.Timeout | null = null;
+  #beat: NodeJS.Timeout | null = null;
   #unfollow: (() => void) | null = null;
-  readonly #looks = new SerialQueue();
-  /** A look that has not begun yet. */
-  #nextLook: Promise<void> | null = null;
+  readonly #syncs = new SerialQueue();
+  /** One that has not begun yet. */
+  #nextSync: Promise<void> | null = null;
+  /** Everything was read once. */
+  #isComplete = false;
   #isClosed = false;
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    const { ledger, store, host, log, token, version, now } = options;
-    const { mounted = new Map(), settleMs = usualSettleMs, everyMs = usualMs } = options;
+    const { ledger, store, host, log, token, version, now, mounted = new Map(), settleMs = 1200 } = options;
+    const { replica, shares } = ledger;
     this.#away = new AwayState({
       log,
       now,
       awayWords: 'the shared store cannot be used at the moment, so the last known data is used',
       backWords: 'the shared store can be used again',
     });
-    const { replica, shares } = ledger;
-    const tell = (message: FleetMessage) => this.#on(message);
-    const asMember = { ledger, store, host, token, version, mounted, log, now, everyMs, tell };
-    const membership = new Membership(asMember);
-    const volatile = new VolatileDocuments({ documents: ledger.documents, store });
-    const documents = new DocumentFollower({ replica, volatile, store, settleMs, tell });
-    const usage = new UsageReplica({ shares, store, host, documents, tell });
-    this.#membership = membership;
-    this.#volatile = volatile;
-    this.#documents = documents;
-    this.#usage = usage;
-    const outbox = new Outbox({ ledger, store, host, membership, tell });
-    this.#outbox = outbox;
-    this.#following = new LogFollower({ documents, usage, store, membership });
-    this.#adviceWatch = new AdviceWatch({
-      store: { advice: () => this.advice() },
+    const isParted = () => this.#documents.divergence !== null;
+    this.#name = new HostName({ store, host, token, version, log, now, isParted });
+    this.walkers = new Walkers({ ledger, store, host, mounted, log });
+    this.#lease = new Lease({ store, host });
+    this.#hosts = new Hosts({ shares, store, host, begunAt: now() });
+    this.#enrolment = new Enrolment({ documents: ledger.documents, store });
+    this.#volatile = new VolatileDocuments({ documents: ledger.documents, store });
+    this.#documents = new DocumentFollower({
+      replica,
+      store,
+      settleMs,
       log,
+      begin: () => this.#bringAlong(),
+      enrolled: (owners, isWhole) => this.#enrolment.enrolled(owners, isWhole),
     });
-  }
-
-  /** Does what follows from a part's message. */
-  #on(message: FleetMessage): void {
-    const { ledger, log } = this.#options;
-    switch (message.is) {
-      case 'name lost':
-        this.#membership.dropTurn();
-        break;
-      case 'name regained':
-        this.#outbox.tellEverything();
-        this.#usage.readAgain();
-        break;
-      case 'store fell back':
-        this.#outbox.enrollEverybody();
-        this.#volatile.lost();
-        ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
-        break;
-      case 'changes restored':
-        log.warn(
-          { changes: message.count },
-          'the shared store has lost the last changes of the policy in force: they are written again',
-        );
-        break;
-      case 'owners met':
-        this.#documents.meet(message.owners);
-        break;
-      case 'owners enrolled':
-        this.#outbox.enrolled(message.owners);
-        break;
-      case 'own shares asked':
-        this.#outbox.beginReconcile();
-        break;
-      case 'own shares found':
-        this.#outbox.reconcile(message.shares);
-        break;
-      case 'telling failed':
-        this.#away.failed(message.error);
-    }
+    this.#usage = new UsageReader({ shares, store, host });
+    this.#teller = new UsageTeller({
+      ledger,
+      store,
+      host,
+      mayTell: ownerKeys => this.#mayTell(ownerKeys),
+      failed: error => this.#away.failed(error),
+    });
+    this.#adviceWatch = new AdviceWatch({ store: { advice: () => this.advice() }, log });
   }
 
   /**
@@ -163,15 +136,21 @@ export class Fleet implements SharedDocuments {
    */
   static async open(options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(options);
-    const { documents, eventLog, shares } = options.ledger;
-    documents.shareWith(fleet);
-    eventLog.shareWith(fleet.#events());
-    shares.shareWith({ isStale: () => fleet.#away.current !== null || !fleet.#following.isComplete });
+    const { ledger, store } = options;
+    ledger.documents.shareWith(fleet);
+    ledger.eventLog.shareWith(fleet.#events());
+    ledger.shares.shareWith({
+      isStale: () => fleet.#away.current !== null || !fleet.#isComplete,
+      elsewhere: store,
+    });
     try {
-      await fleet.#membership.begin();
+      await fleet.#name.begin();
     } catch (error) {
-      await options.store.close();
-      throw error;
+      if (error instanceof SoftquotaError && error.code === 'configuration') {
+        await store.close();
+        throw error;
+      }
+      // The looks find that the store is away, and have the name taken later.
     }
     await fleet.#look();
     return fleet;
@@ -182,27 +161,25 @@ export class Fleet implements SharedDocuments {
    * turn to tell what all of them see.
    */
   start(turned: () => void = () => {}): void {
-    this.#membership.start(turned);
-    this.#unfollow ??= this.#options.store.follow(() => void this.#lookAgain());
-    this.#outbox.start();
+    const { store, everyMs = usualMs } = this.#options;
+    this.#lease.start(turned);
+    this.#unfollow ??= store.follow(() => void this.#look());
+    // A look may take longer than the name lives.
+    this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), everyMs).unref();
+    this.#teller.start();
     this.#next();
   }
 
   /** Tells whether it is this host that tells what all of them see. */
   get isTelling(): boolean {
-    return this.#membership.isTelling;
-  }
-
-  /** The hosts that walk what several of them mount. */
-  get walkers(): Walkers {
-    return this.#membership.walkers;
+    return this.#name.isHeld && this.#lease.isOwn;
   }
 
   get state(): FleetState {
     return {
       away: this.#away.current,
       divergence: this.#documents.divergence,
-      nameTaken: this.#membership.nameTaken,
+      nameTaken: this.#name.taken,
     };
   }
 
@@ -212,9 +189,9 @@ export class Fleet implements SharedDocuments {
     // A change upon a store that was not looked at yet may take the place of what it has lost.
     if (!failoverDelay.hasMet) return null;
     await failoverDelay.settled();
-    if (await this.#outbox.enroll()) return null;
+    if (await this.#enroll(this.#options.ledger.documents.owners.all)) return null;
     const position = await this.#options.store.commit(change, basis, mark, failoverDelay.server);
-    if (position !== null) this.#outbox.enrolled(change.owners ?? []);
+    if (position !== null) this.#enrolment.enrolled(change.owners ?? [], false);
     return position;
   }
 
@@ -229,7 +206,7 @@ export class Fleet implements SharedDocuments {
   }
 
   async catchUp(): Promise<void> {
-    await this.#following.sync();
+    await this.#sync();
     this.#rejectIfDiverged();
   }
 
@@ -238,23 +215,23 @@ export class Fleet implements SharedDocuments {
    * `store_away`.
    */
   hosts(): Promise<readonly HostRecord[]> {
-    return this.#membership.hosts();
+    return this.#hosts.all();
   }
 
   /** Rejects with `conflict` while it lives, `not_found` where there is none, `store_away`. */
   async forgetHost(host: string): Promise<void> {
     await this.#options.store.forgetHost(host);
-    await this.#following.sync();
+    await this.#sync();
   }
 
   /** A sweep of all that this host stores has ended: what it no longer names as shared others may walk. */
   async swept(): Promise<void> {
-    await this.#outbox.settled();
+    await this.#teller.settled();
     await this.walkers.leave().catch(() => {});
   }
 
   advice(): Promise<readonly ServerAdvice[]> {
-    return this.#options.store.advice(this.#documents.divergence?.why === 'emptied');
+    return this.#options.store.advice(this.#documents.wasEmptied);
   }
 
   /**
@@ -264,62 +241,110 @@ export class Fleet implements SharedDocuments {
    */
   async repair(policy: 'known' | 'stored'): Promise<void> {
     const { ledger, store, log } = this.#options;
-    await repair(policy, {
-      replica: ledger.replica,
-      shares: ledger.shares,
-      store,
-      documents: this.#documents,
-      following: this.#following,
-      log,
-    });
+    const sync = () => this.#sync();
+    await repair(policy, { replica: ledger.replica, store, documents: this.#documents, sync, log });
   }
 
   async close(): Promise<void> {
-    const { store } = this.#options;
+    const { store, ledger } = this.#options;
     this.#isClosed = true;
     this.#unfollow?.();
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#membership.stopKeeping();
-    await this.#looks.idle();
-    await this.#outbox.close();
+    await this.#syncs.idle();
+    await this.#teller.close();
+    if (this.#beat !== null) clearInterval(this.#beat);
     this.walkers.close();
-    await this.#options.ledger.eventLog.close();
-    if (this.#away.current === null) {
-      await this.#membership.leave();
+    await ledger.eventLog.close();
+    if (this.#away.current === null && this.#name.isHeld) {
+      await this.#lease.leave().catch(() => {});
+      await this.#name.release().catch(() => {});
     }
     await store.close();
   }
 
-  /**
-   * Takes all that is new, and whatever this host has to do for all. Never rejects: a later look is
-   * another chance.
-   */
+  /** Never rejects: a later look is another chance. */
   async #look(): Promise<void> {
-    try {
-      await this.#following.sync();
-      this.#back();
-      this.#logDivergence();
-      if (this.#membership.hasName) await this.#membership.takeTurn();
-    } catch (error) {
-      this.#away.failed(error);
-    }
+    if (this.#isClosed) return;
+    await this.#sync().catch(() => {});
     await this.#adviceWatch.look();
   }
 
-  /** One after the other; what asks for the next one meanwhile gets the same. */
-  #lookAgain(): Promise<void> {
-    this.#nextLook ??= this.#looks.run(async () => {
-      this.#nextLook = null;
-      if (!this.#isClosed) await this.#look();
+  /**
+   * Resolves once all that others changed by now is in force here, and what they stored, too, unless there is
+   * so much that it is left to the next. One after the other; what asks for the next one meanwhile gets the
+   * same. Rejects with `store_away` or `store_refused`.
+   */
+  #sync(): Promise<void> {
+    this.#nextSync ??= this.#syncs.run(async () => {
+      this.#nextSync = null;
+      try {
+        await this.#syncNow();
+        this.#isComplete = !this.#usage.isReading;
+        if (this.#away.succeeded()) this.#adviceWatch.anew();
+      } catch (error) {
+        this.#away.failed(error);
+        throw error;
+      }
     });
-    return this.#nextLook;
+    return this.#nextSync;
+  }
+
+  async #syncNow(): Promise<void> {
+    const { host, ledger } = this.#options;
+    await this.#name.keep();
+    const { state, isOtherServer } = await this.#documents.sync();
+    this.#logDivergence();
+    if (isOtherServer) ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
+    await this.#volatile.sync(state.volatile, isOtherServer);
+    await this.#usage.sync(state.usage, performance.now() + readingMs);
+    this.#teller.compare(state.usage.get(host));
+    if (!this.#name.isHeld) return;
+    // What another host walks by now must not be told of any more.
+    await this.walkers.look();
+    await this.#lease.take();
   }
 
   #next(): void {
     if (this.#isClosed) return;
     const { everyMs = usualMs } = this.#options;
-    const waitMs = this.#following.isReading && this.#away.current === null ? 0 : everyMs;
-    this.#timer = setTimeout(() => void this.#lookAgain().then(() => this.#next()), waitMs).unref();
+    const waitMs = this.#usage.isReading && this.#away.current === null ? 0 : everyMs;
+    this.#timer = setTimeout(() => void this.#look().then(() => this.#next()), waitMs).unref();
+  }
+
+  /** Tells whether usage may be told now, of owners whom all hosts know. Rejects with `store_away`. */
+  async #mayTell(ownerKeys: readonly string[]): Promise<boolean> {
+    if (!this.#name.isHeld) return false;
+    const { owners } = this.#options.ledger.documents;
+    await this.#enroll(ownerKeys.flatMap(key => owners.byKey(key) ?? []));
+    return true;
+  }
+
+  /** Puts these on record in the store; false: all of them were. */
+  async #enroll(owners: Iterable<OwnerRecord>): Promise<boolean> {
+    let hasChanged = false;
+    try {
+      while (this.#documents.divergence === null && (await this.#enrolment.enrollSome(owners))) {
+        hasChanged = true;
+        await this.#sync();
+      }
+    } catch (error) {
+      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
+      this.#enrolment.refused();
+    }
+    return hasChanged;
+  }
+
+  /** What this host has kept by itself comes along into a store that is new. */
+  async #bringAlong(): Promise<void> {
+    const { ledger, store } = this.#options;
+    const { own } = ledger.eventLog;
+    for (let after: Parameters<typeof own.events>[0]['after']; ; ) {
+      const events = await own.events({ limit: 1000, ...(after === undefined ? {} : { after }) });
+      if (events.length > 0) await store.write({ events });
+      after = events.at(-1);
+      if (after === undefined || events.length < 1000) break;
+    }
+    await store.write({ levels: await own.levels() });
   }
 
   /** The shared store, where what happened here waits as long as the name is another's. */
@@ -329,7 +354,7 @@ export class Fleet implements SharedDocuments {
       events: query => store.events(query),
       levels: () => store.levels(),
       write: async changes => {
-        const message = this.#membership.nameTaken?.message;
+        const message = this.#name.taken?.message;
         if (message !== undefined) throw new SoftquotaError('store_away', message);
         await store.write(changes);
       },
@@ -349,12 +374,5 @@ export class Fleet implements SharedDocuments {
   #rejectIfDiverged(): void {
     const { divergence } = this.#documents;
     if (divergence !== null) throw new SoftquotaError('store_away', divergence.message);
-  }
-
-  #back(): void {
-    if (!this.#away.succeeded()) return;
-    // Another server may answer in its place, which had not heard everything.
-    this.#outbox.tellEverything();
-    this.#adviceWatch.anew();
   }
 }

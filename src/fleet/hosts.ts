@@ -35,7 +35,7 @@ export class Hosts {
       ...listed,
       ...stored.map(([host, { measuredAt }]) => {
         const { seenAt = measuredAt ?? begunAt, version = '' } = this.#listed.get(host) ?? {};
-        return { host, seenAt, isAlive: false, version };
+        return { host, seenAt, isAlive: false, version, isParted: false };
       }),
     ];
   }

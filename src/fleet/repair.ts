@@ -6,26 +6,24 @@ import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { newGeneration, type SharedPolicy, type SharedStore } from '../store/index.ts';
 import type { DocumentFollower } from './document-follower.ts';
-import type { LogFollower } from './following.ts';
 
 interface RepairParts {
   readonly replica: Ledger['replica'];
-  readonly shares: Ledger['shares'];
-  readonly store: Pick<SharedStore, 'hosts' | 'policy' | 'replace' | 'write'>;
+  readonly store: Pick<SharedStore, 'policy' | 'replace'>;
   readonly documents: Pick<DocumentFollower, 'divergence' | 'divergedPosition'>;
-  readonly following: Pick<LogFollower, 'sync'>;
+  /** Resolves once what others changed by now is in force here. */
+  sync(): Promise<void>;
   readonly log: Pick<Log, 'info'>;
 }
 
 /** Does the work of `Fleet.repair`. */
 export async function repair(policy: 'known' | 'stored', parts: RepairParts): Promise<void> {
-  const { replica, store, documents, following, log } = parts;
-  await following.sync();
+  const { replica, store, documents, sync, log } = parts;
+  await sync();
   if (documents.divergence === null) {
     throw new SoftquotaError('conflict', 'the policy in the store is the policy in force: nothing to repair');
   }
   const { divergedPosition } = documents;
-  await tellOfTheSilent(parts);
   const stored = await store.policy();
   const { position, supersedes } = stored.state;
   // The policy that the administrator saw must still be the stored one.
@@ -33,23 +31,12 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
   const chosen: SharedPolicy = policy === 'known' ? await replica.policy() : stored.policy;
   const given = [replica.position?.generation, position?.generation, ...supersedes];
   const next = newGeneration(Math.max(replica.position?.version ?? 0, position?.version ?? 0) + 1);
-  const outcome = await store.replace(chosen, position, next, [
-    ...new Set(given.flatMap(each => each ?? [])),
-  ]);
+  const supersededNow = [...new Set(given.flatMap(each => each ?? []))];
+  const outcome = await store.replace(chosen, position, [next], supersededNow);
   if (outcome === 'conflict') throw changedMeanwhile();
-  await replica.applyWhole(chosen, next);
+  await replica.applyWhole(chosen, [next]);
   log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
-  await following.sync();
-}
-
-/**
- * Hosts that a store which was emptied does not know of cannot tell again what they said: what is known of
- * it is put back.
- */
-async function tellOfTheSilent({ shares, store, documents }: RepairParts): Promise<void> {
-  if (documents.divergence?.why !== 'emptied') return;
-  const heard = new Set((await store.hosts()).map(({ host }) => host));
-  await store.write({ shares: [...shares.everyShareOfOthers()].filter(({ host }) => !heard.has(host)) });
+  await sync();
 }
 
 function changedMeanwhile(): SoftquotaError {

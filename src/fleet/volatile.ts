@@ -10,11 +10,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { inSlices } from '../slices.ts';
-import type { DocumentNames, DocumentRecord, SharedStore, VolatileChange } from '../store/index.ts';
+import {
+  type DocumentNames,
+  type DocumentRecord,
+  placeIn,
+  type SharedStore,
+  type VolatileChange,
+} from '../store/index.ts';
 
 interface VolatileDocumentsOptions {
   readonly documents: Pick<Documents, 'applyVolatile' | 'volatileOf' | 'volatileRecords'>;
-  readonly store: Pick<SharedStore, 'volatile' | 'writeVolatile'>;
+  readonly store: Pick<SharedStore, 'volatile' | 'volatileNamesAfter' | 'writeVolatile'>;
 }
 
 /** A document that is put, or, without a record, taken out. */
@@ -23,7 +29,7 @@ interface Write {
   readonly record: DocumentRecord | null;
 }
 
-/** Milliseconds between two writes, so that the log of changes stays short however many there are. */
+/** Milliseconds between two writes, so that they stay few however many documents change. */
 const pauseMs = 20;
 /** Documents in one write. */
 const mostAtOnce = 1000;
@@ -43,6 +49,8 @@ export class VolatileDocuments {
   /** The names that were written lately, and when, on the monotonic clock. */
   readonly #recent = new Map<string, { readonly names: DocumentNames; at: number }>();
   #isLost = false;
+  /** Place up to which all is in force here; null: nothing was read yet, or there was nothing. */
+  #place: string | null = null;
 
   constructor(options: VolatileDocumentsOptions) {
     this.#options = options;
@@ -56,38 +64,40 @@ export class VolatileDocuments {
     return this.#next;
   }
 
-  /** Another server may have lost what was written last: the next reading writes it again. */
-  lost(): void {
-    this.#isLost = true;
-  }
-
-  /** Takes these documents as the shared store has them. Rejects with `store_away`. */
-  async read(names: readonly DocumentNames[]): Promise<void> {
-    const asked = performance.now();
-    for (let at = 0; at < names.length; at += mostAtOnce) {
-      const some = names.slice(at, at + mostAtOnce);
-      const found = (await this.#options.store.volatile(some)) ?? [];
-      this.#apply(some, found, asked);
-    }
-  }
-
   /**
-   * Takes all documents as the shared store has them. One that has none and had this host's before has lost
-   * them: it is given those known here. Rejects with `store_away`.
+   * Takes what was written up to this place of the shared store. `isOtherServer`: it may have lost what was
+   * written last, which is written again. Rejects with `store_away`.
    */
-  async readAll({ hadOurs }: { readonly hadOurs: boolean }): Promise<void> {
+  async sync(place: string | null, isOtherServer: boolean): Promise<void> {
+    this.#isLost ||= isOtherServer;
+    if (place === this.#place && !this.#isLost) return;
+    const [known, now] = [placeIn(this.#place ?? ''), placeIn(place ?? '')];
+    const goesOn = known !== null && known.epoch === now?.epoch && known.number < now.number && !this.#isLost;
+    const names = goesOn ? await this.#options.store.volatileNamesAfter(known.number) : null;
+    if (names === null) await this.#readAll(place);
+    else await this.#read(names);
+    this.#place = place;
+  }
+
+  async #read(names: readonly DocumentNames[]): Promise<void> {
+    const asked = performance.now();
+    this.#apply(names, await this.#options.store.volatile(names), asked);
+  }
+
+  /** A store that has none and had this host's before has lost them: it is given those known here. */
+  async #readAll(place: string | null): Promise<void> {
     const { documents, store } = this.#options;
     if (this.#isLost) await this.#writeRecent();
     const asked = performance.now();
-    const found = await store.volatile(null);
     const known = new Map<string, DocumentRecord>();
     await inSlices(documents.volatileRecords(), record => known.set(nameOf(record), record));
-    if (found === null && hadOurs) {
+    if (place === null) {
       if (known.size > 0) await this.#writeAgain({ documents: [...known.values()] });
       return;
     }
+    const found = await store.volatile(null);
     const changed: DocumentRecord[] = [];
-    await inSlices(found ?? [], record => {
+    await inSlices(found, record => {
       if (known.get(nameOf(record))?.text !== record.text) changed.push(record);
       known.delete(nameOf(record));
     });

@@ -120,6 +120,7 @@ export class Ledger {
       usage,
       writeBehind,
       host,
+      now,
       sourceUnits: (account, leaves, most) => this.sources.unitsOf(account, leaves, most),
     });
   }

@@ -46,10 +46,28 @@ interface StoredOnHost {
   readonly measuredAt: number | null;
 }
 
+/** The largest units of owners on other hosts, as far as these told. Rejects with `store_away`. */
+export interface UnitsElsewhere {
+  largestUnits(
+    ownerKey: string,
+    hosts: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly LargeUnit[]>>;
+  /** Those of all owners on a host, some at a time. */
+  allLargest(host: string): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
+}
+
+/** This host's word on an owner. */
+interface ToldUsage {
+  readonly share: ShareRecord;
+  readonly largest: readonly LargeUnit[];
+}
+
 interface UsageSharesOptions {
   readonly usage: UsageIndex;
   readonly writeBehind: Pick<WriteBehind, 'note'>;
   readonly host: string;
+  /** Milliseconds since 1970. */
+  now(): number;
   /** An owner's units in what sources put, the largest `most` of each source. */
   sourceUnits(account: Account, leaves: readonly Leaf[], most: number): Promise<readonly SourceUnit[]>;
 }
@@ -57,48 +75,51 @@ interface UsageSharesOptions {
 export class UsageShares {
   readonly #options: UsageSharesOptions;
   #isStale: () => boolean = () => false;
+  #elsewhere: UnitsElsewhere | null = null;
 
   constructor(options: UsageSharesOptions) {
     this.#options = options;
   }
 
-  /** From now on what others store may be out of date where `isStale` says so. */
-  shareWith({ isStale }: { isStale(): boolean }): void {
+  /**
+   * From now on what others store may be out of date where `isStale` says so, and they are asked for their
+   * largest units.
+   */
+  shareWith({ isStale, elsewhere }: { isStale(): boolean; readonly elsewhere: UnitsElsewhere }): void {
     this.#isStale = isStale;
+    this.#elsewhere = elsewhere;
   }
 
   /** This host has its quota for itself: what is stored on others counts no more. */
   standAlone(): void {
-    const told = [...this.#options.usage.accountsWithMore].map(({ ownerKey }) => ownerKey);
-    for (const ownerKey of told) this.takeShares(ownerKey, [], () => false);
+    for (const { ownerKey, host } of [...this.everyShareOfOthers()]) this.takeShare(ownerKey, host, null);
   }
 
   get isStale(): boolean {
     return this.#isStale();
   }
 
-  get ownerKeys(): readonly string[] {
-    return [...this.#options.usage.owners.all].map(({ key }) => key);
-  }
-
   /**
    * Gives what this host has to say of these owners, in their order; null: it stores nothing here, or more
    * than can be added up. The units that sources put are read for it.
    */
-  async sharesOf(ownerKeys: readonly string[]): Promise<readonly (ShareRecord | null)[]> {
-    const { usage } = this.#options;
-    const reported = new Map<string, readonly LargeUnit[]>();
+  async toldOf(ownerKeys: readonly string[]): Promise<readonly (ToldUsage | null)[]> {
+    const { usage, sourceUnits } = this.#options;
+    const told: (ToldUsage | null)[] = [];
     for (const ownerKey of ownerKeys) {
       const account = usage.accountByKey(ownerKey);
-      if (account === undefined || account.sources.length === 0) continue;
-      reported.set(ownerKey, await this.#options.sourceUnits(account, leaves, mostUnitsTold));
+      const share = this.#shareOf(ownerKey);
+      if (account === undefined || share === null) {
+        told.push(null);
+        continue;
+      }
+      const reported = account.sources.length === 0 ? [] : await sourceUnits(account, leaves, mostUnitsTold);
+      told.push({ share, largest: largestOf([...account.units, ...reported]) });
     }
-    const shares: (ShareRecord | null)[] = [];
-    await inSlices(ownerKeys, ownerKey => shares.push(this.#shareOf(ownerKey, reported.get(ownerKey) ?? [])));
-    return shares;
+    return told;
   }
 
-  #shareOf(ownerKey: string, reported: readonly LargeUnit[]): ShareRecord | null {
+  #shareOf(ownerKey: string): ShareRecord | null {
     const { usage: index, host } = this.#options;
     const account = index.accountByKey(ownerKey);
     if (account === undefined) return null;
@@ -112,7 +133,6 @@ export class UsageShares {
       bytes: byLeaf(usage),
       ...(unreachable.some(bytes => bytes > 0) ? { unreachable: byLeaf(unreachable) } : {}),
       units,
-      largest: largestOf([...account.units, ...reported]),
       partial: account.ownPartial,
       measuredAt: account.ownMeasuredAt,
     };
@@ -129,7 +149,9 @@ export class UsageShares {
     const { usage, host, sourceUnits } = this.#options;
     const account = usage.account(ownerName);
     if (account === undefined) return { units: [], more: 0 };
-    const { shares, sources } = account;
+    const { sources } = account;
+    const shares = [...account.shares].filter(({ bytes }) => of.some(leaf => (bytes[leaf] ?? 0) > 0));
+    const elsewhere = await this.#largestOn(account.ownerKey, shares);
     const reported = (await sourceUnits(account, of, most)).map(({ source, ...unit }) => ({
       ...unit,
       host,
@@ -140,9 +162,31 @@ export class UsageShares {
     }));
     const beyond = sources.map(share => Math.max(0, unitCountIn(share, of) - most));
     return {
-      units: ofLeaves(account.units, reported, shares, of),
+      units: ofLeaves(account.units, reported, shares, elsewhere, of),
       more: beyond.reduce((sum, units) => sum + units, 0),
     };
+  }
+
+  /** None while the store is away. */
+  async #largestOn(
+    ownerKey: string,
+    shares: readonly ShareRecord[],
+  ): Promise<ReadonlyMap<string, readonly LargeUnit[]>> {
+    if (this.#elsewhere === null || shares.length === 0) return new Map();
+    const hosts = shares.map(({ host }) => host);
+    return this.#elsewhere.largestUnits(ownerKey, hosts).catch(() => new Map());
+  }
+
+  /** The largest units of all owners on other hosts, some at a time. Rejects with `store_away`. */
+  async *largestOfOthers(): AsyncGenerator<
+    readonly { readonly ownerKey: string; readonly host: string; readonly units: readonly LargeUnit[] }[]
+  > {
+    if (this.#elsewhere === null) return;
+    for (const host of this.others) {
+      for await (const page of this.#elsewhere.allLargest(host)) {
+        yield page.map(([ownerKey, units]) => ({ ownerKey, host, units }));
+      }
+    }
   }
 
   /** Units of an owner, largest first. */
@@ -161,7 +205,7 @@ export class UsageShares {
     const { usage } = this.#options;
     const stored = new Map<string, { owners: number; bytes: number; measuredAt: number | null }>();
     await inSlices(usage.accounts, ({ ownerKey, shares }) => {
-      const own = this.#shareOf(ownerKey, []);
+      const own = this.#shareOf(ownerKey);
       for (const { host, bytes, measuredAt } of own === null ? shares : [own, ...shares]) {
         const sum = stored.get(host) ?? { owners: 0, bytes: 0, measuredAt: null };
         sum.owners += 1;
@@ -181,37 +225,34 @@ export class UsageShares {
   /** The other hosts that count here. */
   get others(): ReadonlySet<string> {
     const hosts = new Set<string>();
-    for (const { shares } of this.#options.usage.accountsWithMore)
-      for (const { host } of shares) hosts.add(host);
+    for (const { host } of this.everyShareOfOthers()) hosts.add(host);
     return hosts;
   }
 
-  /** All that other hosts say of an owner now; what `isHeld` hosts said before stays. */
-  takeShares(ownerKey: string, shares: readonly ShareRecord[], isHeld: (host: string) => boolean): void {
+  /** Takes what another host says of an owner now; null: it stores nothing there. */
+  takeShare(ownerKey: string, host: string, share: ShareRecord | null): void {
     const { usage, writeBehind, host: ownHost } = this.#options;
-    const account = shares.length > 0 ? this.#openedAccount(ownerKey) : usage.accountByKey(ownerKey);
-    if (account === undefined) return;
-    const present = new Map(shares.map(share => [share.host, share]));
-    present.delete(ownHost);
-    const goneShares: { ownerKey: string; host: string }[] = [];
-    for (const before of [...account.shares]) {
-      const now = present.get(before.host);
-      if (isDeepStrictEqual(before, now)) present.delete(before.host);
-      if (now !== undefined || isHeld(before.host)) continue;
-      account.takeShare(before.host);
-      goneShares.push({ ownerKey, host: before.host });
-    }
-    for (const share of present.values()) account.putShare(share);
-    if (present.size > 0 || goneShares.length > 0) {
-      writeBehind.note({ shares: [...present.values()], goneShares });
+    if (host === ownHost) return;
+    const account = share === null ? usage.accountByKey(ownerKey) : this.#openedAccount(ownerKey);
+    const before = account === undefined ? undefined : [...account.shares].find(one => one.host === host);
+    if (account === undefined || isDeepStrictEqual(before ?? null, share)) return;
+    if (share === null) {
+      account.takeShare(host);
+      writeBehind.note({ goneShares: [{ ownerKey, host }] });
+    } else {
+      account.putShare(share);
+      writeBehind.note({ shares: [share] });
     }
   }
 
-  /** Undefined: there is no such owner. */
-  #openedAccount(ownerKey: string): Account | undefined {
-    const { usage } = this.#options;
-    const owner = usage.owners.byKey(ownerKey);
-    return owner === undefined ? undefined : usage.open(owner);
+  /** An owner whom nobody put on record yet is known by the key until then. */
+  #openedAccount(ownerKey: string): Account {
+    const { usage, now, writeBehind } = this.#options;
+    const known = usage.owners.byKey(ownerKey);
+    if (known !== undefined) return usage.open(known);
+    const owner = usage.owners.add(usage.owners.expect(ownerKey, now()));
+    writeBehind.note({ owners: [owner] });
+    return usage.open(owner);
   }
 }
 
@@ -241,12 +282,13 @@ function* ofLeaves(
   units: Iterable<UnitRecord>,
   reported: readonly KnownUnit[],
   shares: Iterable<ShareRecord>,
+  elsewhere: ReadonlyMap<string, readonly LargeUnit[]>,
   of: readonly Leaf[],
 ): Generator<KnownUnit> {
   for (const unit of units) if (of.includes(unit.leaf)) yield { ...unit, source: null };
   yield* reported;
-  for (const { host, largest, partial, measuredAt } of shares) {
-    for (const unit of largest) {
+  for (const { host, partial, measuredAt } of shares) {
+    for (const unit of elsewhere.get(host) ?? []) {
       if (of.includes(unit.leaf)) yield { ...unit, host, source: null, files: null, partial, measuredAt };
     }
   }

@@ -30,19 +30,23 @@ export { ownerIdBits } from './record-store.ts';
 export type { RedisSettings } from './redis/context.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
 export type {
-  Change,
   ClaimOutcome,
   DocumentNames,
   HostClaim,
   HostRecord,
   PolicyChange,
+  PolicyRead,
+  PolicyRecords,
+  PolicySince,
   ServerAdvice,
   SharedPolicy,
   SharedState,
   SharedStore,
-  SharesPage,
+  TellUsage,
+  ToldShare,
   VolatileChange,
 } from './shared.ts';
+export { placeIn } from './shared.ts';
 export { openStore } from './sqlite/store.ts';
 export type {
   Changes,
@@ -57,6 +61,7 @@ export type {
 } from './store.ts';
 export { type ReachRecord, reachOf, type UnitRecord } from './unit.ts';
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
+export { usageText } from './usage-text.ts';
 export { WriteBehind } from './write-behind.ts';
 
 /**

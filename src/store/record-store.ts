@@ -38,7 +38,7 @@ export interface DocumentRecord {
   readonly text: string;
 }
 
-/** One of the larger units of a share. */
+/** One of an owner's larger units on a host. */
 export interface LargeUnit {
   readonly kind: 'walked' | 'reported';
   readonly name: string;
@@ -56,8 +56,6 @@ export interface ShareRecord {
   readonly unreachable?: Readonly<Partial<Record<Leaf, number>>> | undefined;
   /** Number of units. */
   readonly units: number;
-  /** The largest of them, as many as the host tells, largest first. */
-  readonly largest: readonly LargeUnit[];
   /** Some of it could not be read, and counts with its last known bytes. */
   readonly partial: boolean;
   /** When the oldest of its walked units was walked, in milliseconds since 1970; null without any. */
@@ -132,26 +130,17 @@ export interface RecordChanges {
 }
 
 export interface RecordStore {
-  /**
-   * Everything that is kept, the writes asked for before included. Rejects with `store_refused`
-   * where what is kept cannot be understood, as all that reads does, and with `store_away`.
-   */
-  load(): Promise<Records>;
   /** Newest first; of those of the same time the one with the greater id comes first. */
   events(query: EventQuery): Promise<readonly EventRecord[]>;
   /** In no order. */
   levels(): Promise<readonly LevelRecord[]>;
   /**
-   * Writes all of it or nothing; writes take effect in the order in which they are asked for. Of a shared
-   * record store the shares are apart from all else, and those of each owner apart from one another.
+   * Writes all of it or nothing; writes take effect in the order in which they are asked for.
    *
-   * Rejects with `store_away` where the store cannot take it at the moment (disk full, no
-   * connection), and with `invalid` where a record is none (a size below 0, a fraction, an
-   * unknown leaf). Neither touches the writes before and after it. The caller may try again;
-   * where the connection broke during a write it may have been kept after all, which
-   * writing it again does not harm.
+   * Rejects with `store_away` where the store cannot take it at the moment (disk full, no connection), and
+   * with `invalid` where a record is none (a size below 0, a fraction, an unknown leaf). Neither touches the
+   * writes before and after it. The caller may try again; where the connection broke during a write it may
+   * have been kept after all, which writing it again does not harm.
    */
   write(changes: RecordChanges): Promise<void>;
-  /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
-  close(): Promise<void>;
 }

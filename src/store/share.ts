@@ -9,7 +9,7 @@ import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import type { ShareRecord } from './record-store.ts';
-import { checkedFields, checkedList, checkedText, choiceValue, leafValue, wholeValue } from './untrusted.ts';
+import { checkedFields, leafValue, wholeValue } from './untrusted.ts';
 
 /** All of a share but whose it is and where. */
 export type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
@@ -39,8 +39,8 @@ export function shareIn(ownerKey: string, host: string, text: string): ShareReco
   return shareOf(ownerKey, host, JSON.parse(text));
 }
 
+/** `largest`: rows of earlier versions have it. */
 const contentFields = ['bytes', 'unreachable', 'units', 'largest', 'partial', 'measuredAt'];
-const unitFields = ['kind', 'name', 'leaf', 'bytes'];
 
 function contentIn(read: unknown): ShareContent {
   const share = checkedFields(read, 'a share', contentFields);
@@ -50,19 +50,8 @@ function contentIn(read: unknown): ShareContent {
     bytes: sizesIn(share.bytes, 'bytes'),
     ...(unreachable === undefined ? {} : { unreachable: sizesIn(unreachable, 'unreachable') }),
     units: sizeIn(share.units, 'units'),
-    largest: checkedList(share.largest, 'largest').map((unit, at) => largeUnitIn(unit, `largest.${at}`)),
     partial,
     measuredAt: measuredAt === null ? null : wholeValue(measuredAt, 'measuredAt'),
-  };
-}
-
-function largeUnitIn(read: unknown, name: string): ShareContent['largest'][number] {
-  const unit = checkedFields(read, name, unitFields);
-  return {
-    kind: choiceValue(unit.kind, `${name}.kind`, ['walked', 'reported']),
-    name: checkedText(unit.name, `${name}.name`),
-    leaf: leafValue(unit.leaf),
-    bytes: sizeIn(unit.bytes, `${name}.bytes`),
   };
 }
 

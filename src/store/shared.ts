@@ -1,17 +1,18 @@
 /**
  * The records that several hosts keep together, and what keeps them apart.
  *
- * Its policy (owners and documents) is changed as a whole, each change upon the one before, and every change
- * has a number in a log that is followed. What is published besides only makes following quicker.
+ * Its policy (owners and documents) is changed as a whole, each change upon the one before, and what a version
+ * changed is told. What each host stores, and documents without a version, are followed by numbers. What is
+ * published besides only makes following quicker.
  */
 
 import type {
   DocumentRecord,
+  LargeUnit,
   OwnerRecord,
   Position,
   RecordChanges,
   RecordStore,
-  Records,
   ShareRecord,
 } from './record-store.ts';
 
@@ -21,15 +22,32 @@ export interface SharedState {
   readonly position: Position | null;
   /** Generations whose policy was given up for this one by somebody's decision. */
   readonly supersedes: readonly string[];
-  /** The number of the last change in the log; 0 before the first. */
-  readonly lastChange: number;
   /**
    * The server that has it, in this life of its own; null where it does not say. It had it then or before.
    */
   readonly server: string | null;
+  /** How far each host has told its usage, as `placeIn` reads it. */
+  readonly usage: ReadonlyMap<string, string>;
+  /** How far volatile documents were written, as `placeIn` reads it; null: none ever were. */
+  readonly volatile: string | null;
 }
 
-export type SharedPolicy = Pick<Records, 'owners' | 'documents'>;
+/** Reads "EPOCH NUMBER", as which the places of what is followed are kept; null: it is none. */
+export function placeIn(text: string): { readonly epoch: string; readonly number: number } | null {
+  const [, epoch, digits] = /^(\w+) (\d{1,15})$/.exec(text) ?? [];
+  return epoch === undefined ? null : { epoch, number: Number(digits) };
+}
+
+export interface SharedPolicy {
+  readonly owners: readonly OwnerRecord[];
+  readonly documents: readonly DocumentRecord[];
+}
+
+/** The policy, and how the store stands with it. */
+export interface PolicyRead {
+  readonly state: SharedState;
+  readonly policy: SharedPolicy;
+}
 
 /** The names that a document is found by. */
 export type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
@@ -43,20 +61,19 @@ export type PolicyChange = Pick<
   'owners' | 'goneOwners' | 'documents' | 'goneDocuments' | 'events'
 >;
 
-/** One entry of the log. */
-export type Change = { readonly number: number } & (
-  | {
-      readonly is: 'policy';
-      readonly position: Position;
-      /** Null: too much to be told here; the policy has to be read. */
-      readonly change: Omit<PolicyChange, 'events'> | null;
-    }
-  | { readonly is: 'owners'; readonly owners: readonly OwnerRecord[] }
-  /** These volatile documents have changed: they have to be read; null: too many to be named. */
-  | { readonly is: 'volatile'; readonly names: readonly DocumentNames[] | null }
-  /** The shares of these owners are others: they have to be read. */
-  | { readonly is: 'shares'; readonly ownerKeys: readonly string[] }
-);
+export type PolicyRecords = Required<Omit<PolicyChange, 'events'>>;
+
+/** Changes of the policy since a version. */
+export interface PolicySince {
+  /** Position after them; null: there is no policy. */
+  readonly position: Position | null;
+  /** The mark that the version has there; null: it is not told any more. */
+  readonly markThere: string | null;
+  /** The versions after it, as far as they are told, the position last. */
+  readonly versions: readonly Position[];
+  /** Null: it is too much, or not told any more; the policy has to be read. */
+  readonly change: PolicyRecords | null;
+}
 
 /** A host that takes part. */
 export interface HostRecord {
@@ -67,6 +84,8 @@ export interface HostRecord {
   readonly isAlive: boolean;
   /** The version of the softquota that ran there last. */
   readonly version: string;
+  /** Its policy is not the one in the store. */
+  readonly isParted: boolean;
 }
 
 /** The process that takes a host's name. */
@@ -77,16 +96,16 @@ export interface HostClaim {
   /** A mark of this process alone. */
   readonly life: string;
   readonly version: string;
-  /** It had the name when it claimed it last. */
-  readonly isHeld?: boolean;
+  /**
+   * The process begins: it takes the place of one with the same token. `unsure`: unless the store knows
+   * neither the name's holder nor the host. Null: it goes on.
+   */
+  readonly begins?: 'unsure' | 'sure' | null;
+  readonly isParted?: boolean;
 }
 
-/**
- * `regained`: it has the name, which a daemon that began later had until now, and does not know yet. `taken`:
- * another one that lives has it. `former_life`: whether the daemon that had it before lives is not known yet.
- * `young_store`: nor whether there was one, as the store may have lost that.
- */
-export type ClaimOutcome = 'kept' | 'regained' | 'taken' | 'former_life' | 'young_store';
+/** `taken`: another process has it. `unknown`: the store may have lost who has it. */
+export type ClaimOutcome = 'kept' | 'taken' | 'unknown';
 
 /** Something about the server that its administrator should change. */
 export interface ServerAdvice {
@@ -103,17 +122,45 @@ export interface ServerAdvice {
   readonly mend: string;
 }
 
-/** The shares of some owners on all hosts. */
-export interface SharesPage {
-  readonly ownerKeys: readonly string[];
-  readonly shares: readonly ShareRecord[];
-  readonly isLast: boolean;
+/** A host's word on what its owners store there. */
+export interface TellUsage {
+  /** Place from which it goes on; null: nothing was told, or it was lost. */
+  readonly from: string | null;
+  /** Place that it comes to; null: what is told is not whole yet, and nobody has to follow. */
+  readonly to: string | null;
+  /** By owners' keys, at most 1000, as `usageText` writes it. */
+  readonly usage: ReadonlyMap<string, string>;
+  /** Keys of owners who store nothing there any more. */
+  readonly gone: readonly string[];
+  /** By owners' keys. */
+  readonly largest: ReadonlyMap<string, readonly LargeUnit[]>;
 }
 
+/** Usage of an owner as a host told it. */
+export interface ToldShare {
+  readonly share: ShareRecord;
+  /** As `usageText` wrote it. */
+  readonly text: string;
+}
+
+/** Usage that a host told after a number. */
+export interface UsageChanges {
+  /** Number of the last of them. */
+  readonly number: number;
+  /** By owners' keys; null: nothing is stored there any more. */
+  readonly shares: readonly (readonly [ownerKey: string, share: ShareRecord | null])[];
+  readonly isMore: boolean;
+}
+
+/**
+ * All that is asked rejects with `store_away`, and with `store_refused` where what is kept cannot be
+ * understood, or is not for us.
+ */
 export interface SharedStore extends RecordStore {
   state(): Promise<SharedState>;
-  /** The policy, and how the store stands with it. */
-  policy(): Promise<{ readonly state: SharedState; readonly policy: SharedPolicy }>;
+  policy(): Promise<PolicyRead>;
+  /** Reads what has changed in the policy since a version. */
+  policySince(version: Pick<Position, 'version'>): Promise<PolicySince>;
   /**
    * Makes one change of documents and owners, as a whole, upon `basis`, and has as many replicas acknowledge
    * it as the settings ask for. Gives where the store stands with it. Null, and nothing is written: another
@@ -127,13 +174,9 @@ export interface SharedStore extends RecordStore {
     mark: string,
     server?: string | null,
   ): Promise<Position | null>;
-  /** Puts and takes out volatile documents, whatever is there. */
-  writeVolatile(change: VolatileChange): Promise<void>;
-  /** Those of these volatile documents that are there; all without names. Null: none were ever written. */
-  volatile(names: readonly DocumentNames[] | null): Promise<readonly DocumentRecord[] | null>;
   /**
-   * Changes that the store had, and has lost, in one: from `basis` to the last of the positions, whoever was
-   * put on record since. `behind` where `commit` gives null.
+   * Changes that the store had, and has lost, in one: from `basis` to the last of the positions. `conflict`
+   * where `commit` gives null.
    */
   restore(
     change: Omit<PolicyChange, 'events'>,
@@ -141,35 +184,38 @@ export interface SharedStore extends RecordStore {
     positions: readonly Position[],
   ): Promise<'kept' | 'conflict'>;
   /**
-   * Puts a whole policy in place of what is there, as the first of a generation. `behind`: the store does not
-   * stand at `basis` (null: is not empty) any more.
+   * Puts a whole policy in place of what is there, at the last of the positions that led to it. `conflict`:
+   * the store does not stand at `basis` (null: is not empty) any more.
    */
   replace(
     policy: SharedPolicy,
     basis: Position | null,
-    next: Position,
+    positions: readonly Position[],
     supersedes: readonly string[],
   ): Promise<'kept' | 'conflict'>;
-  /** Puts owners on record whose keys nobody has; gives those who had one of the keys before. */
-  enroll(owners: readonly OwnerRecord[]): Promise<readonly OwnerRecord[]>;
-  /** At most `limit` entries after that number; null: there is a gap, so all has to be read. */
-  changesAfter(number: number, limit: number): Promise<readonly Change[] | null>;
-  /** The mark of the change that made this version; null: the log does not tell it any more. */
-  markOf(version: Pick<Position, 'generation' | 'version'>): Promise<string | null>;
-  /** The shares of these owners, of all hosts. */
-  sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]>;
-  /**
-   * All shares, some owners at a time, those whose shares were changed last at the end. What is changed while
-   * they are read may be among them or not, and is in the log. Rejects as `load` does.
-   */
-  sharePages(): AsyncIterable<SharesPage>;
+  /** Puts and takes out volatile documents, whatever is there. */
+  writeVolatile(change: VolatileChange): Promise<void>;
+  /** Those of these volatile documents that are there; all without names. */
+  volatile(names: readonly DocumentNames[] | null): Promise<readonly DocumentRecord[]>;
+  /** The names of volatile documents that were written after that number; null: all have to be read. */
+  volatileNamesAfter(number: number): Promise<readonly DocumentNames[] | null>;
+  /** Writes what a host stores; `conflict`: the store does not stand at `from`, and nothing is written. */
+  tellUsage(host: string, usage: TellUsage): Promise<'kept' | 'conflict'>;
+  /** Reads everything that a host told, some owners at a time. */
+  usage(host: string): AsyncIterable<readonly ToldShare[]>;
+  usageAfter(host: string, number: number): Promise<UsageChanges>;
+  /** The largest units of an owner on these hosts, as they told, largest first. */
+  largestUnits(
+    ownerKey: string,
+    hosts: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly LargeUnit[]>>;
+  /** The largest units of all owners on a host, some owners at a time. */
+  allLargest(host: string): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
   /**
    * Calls when there may be something new, a connection that is back included, until what it gives is called.
    */
   follow(told: () => void): () => void;
-  /**
-   * Takes the host's name, or keeps it. Of two daemons that live both, the one that began first has it.
-   */
+  /** Takes the host's name, or keeps it. */
   claim(claim: HostClaim): Promise<ClaimOutcome>;
   /** Gives the name up, so that another daemon may have it at once. */
   release(claim: HostClaim): Promise<void>;
@@ -195,10 +241,11 @@ export interface SharedStore extends RecordStore {
   listen(heard: (text: string) => void): () => void;
   hosts(): Promise<readonly HostRecord[]>;
   /**
-   * Takes a host out, with its shares. Rejects with `conflict` while it lives, `not_found` where there is
-   * none.
+   * Takes a host out, with its usage. Rejects with `conflict` while it lives, `not_found` where there is none.
    */
   forgetHost(host: string): Promise<void>;
-  /** `lacksPolicy`: the store is known to have had a policy that is gone. */
+  /** `lacksPolicy`: the server is known to have lost a policy that it had. */
   advice(lacksPolicy?: boolean): Promise<readonly ServerAdvice[]>;
+  /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
+  close(): Promise<void>;
 }

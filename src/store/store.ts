@@ -91,8 +91,9 @@ export interface Loader {
 
 export interface Store extends RecordStore {
   /**
-   * The owners that the loader does not take are in what is loaded. Where it rejects, some may have been
-   * handed over.
+   * Everything that is kept, the writes asked for before included; owners that the loader does not take are
+   * in what is loaded. Rejects with `store_refused` where what is kept cannot be understood, as all that reads
+   * does, and with `store_away`; some owners may have been handed over then.
    */
   load(loader?: Loader): Promise<StoredRecords>;
   /**
@@ -101,4 +102,6 @@ export interface Store extends RecordStore {
    */
   units(take: (units: PackedUnits) => void): Promise<void>;
   write(changes: Changes): Promise<void>;
+  /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
+  close(): Promise<void>;
 }

@@ -28,32 +28,13 @@ export const sharedStore = z
     away_since: z.string().nullable().meta({ description: 'Null while the store answers.' }),
     reason: z.string().nullable(),
     divergence: z
-      .object({ why: z.enum(['emptied', 'older', 'another']), message: z.string() })
+      .object({ why: z.enum(['older', 'another']), message: z.string() })
       .nullable()
       .meta({ description: 'Why the policy in the store is not in force on this host; null if it is.' }),
   })
   .meta({ id: 'SharedStore' });
 
 export type SharedStore = z.infer<typeof sharedStore>;
-
-export const copyOrder = z
-  .strictObject({
-    verify: z.boolean().optional().meta({ description: 'True to read everything back and compare it.' }),
-  })
-  .meta({ id: 'CopyOrder' });
-
-const count = z.number().int().nonnegative();
-
-export const copiedTo = z
-  .object({
-    owners: count,
-    policy: count.meta({ description: 'Rules, groups, assignments, users, tokens.' }),
-    events: count,
-    verified: z.boolean().meta({ description: 'True if everything was read back and was the same.' }),
-  })
-  .meta({ id: 'CopiedTo' });
-
-export type CopiedTo = z.infer<typeof copiedTo>;
 
 export const repairOrder = z
   .strictObject({

@@ -40,9 +40,6 @@ export {
   type UnownedKind,
 } from './figures.ts';
 export {
-  type CopiedTo,
-  copiedTo,
-  copyOrder,
   type FleetHost,
   fleetHost,
   repairOrder,

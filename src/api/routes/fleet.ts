@@ -1,13 +1,10 @@
 /** `/hosts` and `/store`: the hosts that share this quota, and what they share; 404 where there are none. */
 
 import { z } from 'zod';
-import { bringHome } from '../../backup/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { HostRecord } from '../../store/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import {
-  copiedTo,
-  copyOrder,
   type FleetHost,
   fleetHost,
   mark,
@@ -76,21 +73,6 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
           reason: away?.reason ?? null,
           divergence: divergence === null ? null : { why: divergence.why, message: divergence.message },
         };
-      },
-    }),
-    route({
-      id: 'bringStoreHome',
-      method: 'post',
-      path: '/admin/quota/store/copy',
-      tag: 'operation',
-      summary:
-        "Copy the data that only the shared store has to this host's own store, so that the host can continue alone",
-      body: copyOrder,
-      faults: [404, 409, 503],
-      answer: { status: 200, description: 'The contents of the own store', schema: copiedTo },
-      handle: ({ body: { verify = false } }) => {
-        sharing();
-        return bringHome(ledger, { verify });
       },
     }),
     route({

@@ -1,6 +1,7 @@
 /** `/units`: the largest repositories and other units, of all owners. */
 
 import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit } from '../../store/index.ts';
@@ -37,7 +38,9 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'One page', schema: z.array(anyUnit), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { q, subject = 'size:all' } = query;
-        const entries = unitsIn(ledger, leafMask(subject), q);
+        const mask = leafMask(subject);
+        const others = await unitsElsewhere(ledger, mask, q);
+        const entries = unitsIn(ledger, mask, q, others);
         const compare = (a: Found, b: Found) => b.bytes - a.bytes;
         const address = listAddress(baseUrl(), '/admin/quota/units', { subject, q });
         const page = await tellPage(call, { entries, compare, address }, query);
@@ -47,14 +50,32 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
   ];
 }
 
-function* unitsIn(ledger: Ledger, mask: number, q: string): Generator<Found | null> {
+function* unitsIn(
+  ledger: Ledger,
+  mask: number,
+  q: string,
+  others: readonly Found[],
+): Generator<Found | null> {
   yield* ledger.units.sizes(mask, q);
-  for (const { ownerKey: owner, host, largest } of ledger.shares.everyShareOfOthers()) {
-    for (const unit of largest) {
-      const isMeant = (leafMask(unit.leaf) & mask) !== 0 && unit.name.includes(q);
-      yield isMeant ? { bytes: unit.bytes, other: { owner, host, unit } } : null;
+  yield* others;
+}
+
+/** None while the store that hosts share is away. */
+async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  try {
+    for await (const page of ledger.shares.largestOfOthers()) {
+      for (const { ownerKey: owner, host, units } of page) {
+        for (const unit of units) {
+          const isMeant = (leafMask(unit.leaf) & mask) !== 0 && unit.name.includes(q);
+          if (isMeant) found.push({ bytes: unit.bytes, other: { owner, host, unit } });
+        }
+      }
     }
+  } catch (error) {
+    if (!(error instanceof SoftquotaError && error.code === 'store_away')) throw error;
   }
+  return found;
 }
 
 /** Undefined: it has gone meanwhile. */

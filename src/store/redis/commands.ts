@@ -1,8 +1,9 @@
 /** Asking Redis: scripts, and many questions at a time. */
 
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import type { RedisContext } from './context.ts';
-import { damaged, replyCode, strangeSchema } from './faults.ts';
+import { away, damaged, replyCode, strangeSchema } from './faults.ts';
+import { fieldName } from './keys.ts';
 import type { Script } from './lua.ts';
 
 export type Word = string | Buffer;
@@ -25,6 +26,17 @@ export function* parts<T>(list: readonly T[], most: number): Generator<readonly 
   for (let start = 0; start < list.length; start += most) yield list.slice(start, start + most);
 }
 
+export type Fill = (questions: ChainableCommander) => ChainableCommander;
+
+/** Asks these questions in one message, one after the other; others may come between. */
+export async function pipeline(client: Redis, fill: Fill): Promise<readonly unknown[]> {
+  const results = (await fill(client.pipeline()).exec()) ?? [];
+  return results.map(([error, result]) => {
+    if (error !== null) throw error;
+    return result;
+  });
+}
+
 /** A script with its KEYS and its ARGV. */
 export type ScriptCall = readonly [script: Script, keys: readonly string[], args: readonly Word[]];
 
@@ -37,6 +49,35 @@ export interface ScriptReply {
 /** The reply, where nothing of another's lies in the way; else rejects with `store_refused`. */
 export function runScript({ connection }: RedisContext, ...call: ScriptCall): Promise<ScriptReply> {
   return connection.run(async client => throwIfFault(connection.where, await sendScript(client, ...call)));
+}
+
+/** Another process of the same host may take the fence in between so often. */
+const mostTries = 3;
+
+/**
+ * Runs a script that begins with `fenced`, with the fences as its first key.
+ *
+ * A message over a connection that broke may reach Redis after what was said later over the next one. So each
+ * connection takes a number before it writes, and Redis refuses what comes with another one. Changes of
+ * policy need none: each is made upon the one before, or not at all.
+ */
+export async function runFenced(
+  context: RedisContext,
+  ...[script, keys, args]: ScriptCall
+): Promise<ScriptReply> {
+  const { connection, keys: names, writer, fence } = context;
+  const name = fieldName(writer);
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const reply = await connection.run(async client => {
+      // From here to the sending nothing else happens: the number is that of this connection.
+      fence.current ??= String(await client.hincrby(names.fences, name, 1));
+      const fencedArgs = [name, fence.current, ...args];
+      return throwIfFault(connection.where, await sendScript(client, script, [names.fences, ...keys], fencedArgs));
+    });
+    if (reply.is !== 'stale') return reply;
+    fence.current = null;
+  }
+  throw away(connection.where, 'another daemon writes with the name of this host at the same time');
 }
 
 /** Sends the script itself only to a server that does not know it yet. */
@@ -65,25 +106,4 @@ export function throwIfFault(where: string, reply: ScriptReply): ScriptReply {
       throw strangeSchema(where, String(reply.with[1]), what);
   }
   return reply;
-}
-
-/** Asked at a time: enough to keep Redis busy, few enough that others need not wait. */
-const window = 100;
-
-/** One answer each, in their order; after a fault nothing more is asked. */
-export async function mapConcurrent<T, Answer>(
-  { connection }: RedisContext,
-  list: readonly T[],
-  ask: (client: Redis, one: T) => Promise<Answer>,
-): Promise<readonly Answer[]> {
-  const answers: Answer[] = [];
-  for (const some of parts(list, window)) {
-    await connection.run(async client => {
-      for (const outcome of await Promise.allSettled(some.map(one => ask(client, one)))) {
-        if (outcome.status === 'rejected') throw outcome.reason;
-        answers.push(outcome.value);
-      }
-    });
-  }
-  return answers;
 }

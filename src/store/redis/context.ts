@@ -2,7 +2,7 @@
 
 import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { type RedisAddress, redisAddressOf } from './address.ts';
+import { addressName, type RedisAddress, redisAddressOf } from './address.ts';
 import { Connection } from './connection.ts';
 import { examineServer } from './examine.ts';
 import { type Keys, redisKeys } from './keys.ts';
@@ -17,42 +17,27 @@ export interface RedisSettings {
   readonly log?: Pick<Log, 'info' | 'warn'>;
   /** For how long a host that is not heard of keeps its name, in milliseconds; 10 s by default. */
   readonly aliveMs?: number;
-  /**
-   * For how long a name is left to the daemon that may have it, where the store may have lost that, in
-   * milliseconds: 3 s by default. Living ones keep their names more often.
-   */
-  readonly renewalMs?: number;
   /** Events that are kept at most; of more, the oldest go. */
   readonly mostEvents?: number;
-  /**
-   * The host that writes events and levels, by a name that it has after a restart, too: what it sent before,
-   * and comes later, is refused. Unless given, they are written as they come.
-   */
+  /** The host that writes; empty unless given. */
   readonly writer?: string;
 }
 
 export interface RedisContext
-  extends Required<Pick<RedisSettings, 'waitReplicas' | 'aliveMs' | 'renewalMs' | 'mostEvents'>> {
+  extends Required<Pick<RedisSettings, 'waitReplicas' | 'aliveMs' | 'mostEvents' | 'writer'>> {
   readonly address: RedisAddress;
   readonly keys: Keys;
   /** For questions, and for changes that wait for nobody. */
   readonly connection: Connection;
   /** For changes of policy, which wait for replicas. */
   readonly policyConnection: Connection;
-  /** Null: events and levels are written as they come. */
-  readonly writer: string | null;
+  /** The number that the present connection has taken, as `runFenced` tells; null: none yet. */
+  readonly fence: { current: string | null };
 }
 
 /** Connects; `ready` is called whenever the connection can be used again. Throws `configuration`. */
 export function createContext(settings: RedisSettings, ready: () => void): RedisContext {
-  const {
-    prefix,
-    waitReplicas = 0,
-    log,
-    aliveMs = 10_000,
-    renewalMs = 3000,
-    mostEvents = 100_000,
-  } = settings;
+  const { prefix, waitReplicas = 0, log, aliveMs = 10_000, mostEvents = 100_000, writer = '' } = settings;
   if (!/^[\w-]+$/.test(prefix)) {
     throw new SoftquotaError(
       'configuration',
@@ -61,10 +46,18 @@ export function createContext(settings: RedisSettings, ready: () => void): Redis
   }
   const address = redisAddressOf(settings.address);
   const keys = redisKeys(prefix);
-  const examine = examineServer(keys, address);
-  const connection = new Connection({ address, examine, log, ready });
-  const policyConnection = waitReplicas === 0 ? connection : new Connection({ address, examine });
-  const writer = settings.writer ?? null;
+  const where = addressName(address);
+  const fence: RedisContext['fence'] = { current: null };
+  const connection = new Connection({
+    address,
+    examine: client => examineServer(client, prefix, keys, where),
+    log,
+    ready: () => {
+      fence.current = null;
+      ready();
+    },
+  });
+  const policyConnection = waitReplicas === 0 ? connection : new Connection({ address });
   return {
     address,
     keys,
@@ -72,8 +65,8 @@ export function createContext(settings: RedisSettings, ready: () => void): Redis
     policyConnection,
     waitReplicas,
     aliveMs,
-    renewalMs,
     mostEvents,
     writer,
+    fence,
   };
 }

@@ -1,70 +1,139 @@
-/** Finding events and levels. */
+/** What happened, and how near to their limits owners are: writing it, and finding it. */
 
-import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
+import type { EventQuery, EventRecord, LevelRecord, RecordChanges } from '../record-store.ts';
+import { pairs, runFenced, runScript, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
-import { eventIn, labels, levelIn, parseStored, timeOf } from './values.ts';
+import { expectTypes, fenced, script } from './lua.ts';
+import {
+  eventContentIn,
+  eventLabel,
+  eventText,
+  labelIn,
+  levelIn,
+  parseStored,
+  sentAs,
+} from './values.ts';
 
-/** Read at a time, where only some of what is read is wanted. */
-const pageSize = 200;
+/** Events are found by their labels, in the order of their times. */
+export const putEvents = `
+local function drop_events(events, times, labels)
+  for _, label in ipairs(labels) do
+    redis.call('ZREM', times, label)
+    redis.call('HDEL', events, string.match(label, '^%S+'))
+  end
+end
+local function put_events(events, times)
+  local most, list = tonumber(word()), words()
+  for place = list[1], list[2], 4 do
+    redis.call('HSET', events, ARGV[place], ARGV[place + 1])
+    redis.call('ZADD', times, ARGV[place + 2], ARGV[place + 3])
+  end
+  local excess = redis.call('ZCARD', times) - most
+  if excess > 0 then drop_events(events, times, redis.call('ZRANGE', times, 0, excess - 1)) end
+end`;
+
+/** Returns the arguments that `put_events` reads. */
+export function eventWords({ mostEvents }: RedisContext, { events = [] }: RecordChanges) {
+  const list = events.flatMap(event => [event.id, eventText(event), String(event.at), eventLabel(event)]);
+  return [String(mostEvents), ...words(list)];
+}
+
+/** KEYS: fences, events, times, levels. */
+const writeScript = script(
+  fenced,
+  putEvents,
+  expectTypes('hash', 'hash', 'zset', 'hash'),
+  `
+drop(KEYS[4], words())
+put_events(KEYS[2], KEYS[3])
+put(KEYS[4], words())
+return {'kept'}`,
+);
+
+/** Takes out the oldest events of before a time, some at a time. KEYS: events, times. */
+const pruneScript = script(
+  putEvents,
+  expectTypes('hash', 'zset'),
+  `
+local labels = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. word(), 'LIMIT', 0, word())
+drop_events(KEYS[1], KEYS[2], labels)
+return {'kept', #labels}`,
+);
+
+/** Old events that go at a time: each takes its time while nobody else is served. */
+const prunedAtOnce = 1000;
+
+export async function writeEvents(context: RedisContext, changes: RecordChanges): Promise<void> {
+  const { events, times, levels: levelsKey } = context.keys;
+  const { goneEventsBefore, levels = [], goneLevels = [] } = changes;
+  if (goneEventsBefore !== undefined) {
+    const args = [String(goneEventsBefore), String(prunedAtOnce)];
+    for (let pruned = prunedAtOnce; pruned >= prunedAtOnce; ) {
+      const reply = await runScript(context, pruneScript, [events, times], args);
+      pruned = Number(reply.with[0]);
+    }
+  }
+  await runFenced(
+    context,
+    writeScript,
+    [events, times, levelsKey],
+    [
+      ...words(goneLevels.map(String)),
+      ...eventWords(context, changes),
+      ...words(levels.flatMap(({ ownerId, text }) => [String(ownerId), sentAs(text)])),
+    ],
+  );
+}
+
+/** Labels that are looked through at a time. */
+const pageSize = 1000;
 
 export async function readEvents(context: RedisContext, query: EventQuery): Promise<readonly EventRecord[]> {
-  const found = new Map<string, EventRecord>();
-  for (const label of labelsOf(query)) {
-    for (const event of await along(context, label, query)) found.set(event.id, event);
-  }
-  return [...found.values()].sort(newestFirst).slice(0, query.limit);
-}
-
-/** The orders in which all that is asked for stands. */
-function labelsOf({ kind, owner }: EventQuery): readonly string[] {
-  if (owner === undefined) return [kind === undefined ? 'all' : labels.kind(kind)];
-  const { ownerId, ownerKey } = owner;
-  return [
-    ...(ownerId === null ? [] : [labels.ownerId(ownerId)]),
-    ...(ownerKey === null ? [] : [labels.ownerKey(ownerKey)]),
-  ];
-}
-
-/** The first of one order. */
-async function along(
-  { connection, keys: { events, places } }: RedisContext,
-  label: string,
-  { kind, after, limit }: EventQuery,
-): Promise<readonly EventRecord[]> {
+  const { connection, keys } = context;
+  const { after, limit } = query;
   const found: EventRecord[] = [];
-  // "!" comes right after the space that ends a label.
-  let last = after === undefined ? `(${label}!` : `(${label} ${timeOf(after.at)} ${after.id}`;
-  for (;;) {
-    const members = await connection.run(client =>
-      client.zrevrangebylex(places, last, `[${label} `, 'LIMIT', 0, Math.min(limit, pageSize)),
+  for (let offset = 0; found.length < limit; offset += pageSize) {
+    const labels = await connection.run(client =>
+      client.zrevrangebyscore(keys.times, after?.at ?? '+inf', '-inf', 'WITHSCORES', 'LIMIT', offset, pageSize),
     );
-    const end = members.at(-1);
-    if (end === undefined) return found;
-    const ids = members.map(member => /^\S+ \S+ (.*)$/s.exec(member)?.[1] ?? '');
-    const values = await connection.run(client => client.hmgetBuffer(events, ...ids));
-    for (const [at, id] of ids.entries()) {
-      const value = values[at];
-      // It may have gone between the two questions.
-      if (!value) continue;
-      const event = parseStored(connection.where, events, id, () => eventIn(id, value));
-      if (kind === undefined || event.kind === kind) found.push(event);
-      if (found.length === limit) return found;
-    }
-    last = `(${end}`;
+    const meant = pairs(labels)
+      .map(([label, at]) => ({ ...parseStored(connection.where, keys.times, label, () => labelIn(label)), at: Number(at) }))
+      .filter(event => isMeant(event, query))
+      .slice(0, limit - found.length);
+    if (meant.length > 0) found.push(...(await withTexts(context, meant)));
+    if (labels.length < 2 * pageSize) break;
   }
+  return found;
 }
 
-/** Ids are in ASCII, where the order of Redis is that of JavaScript. */
-function newestFirst(a: EventRecord, b: EventRecord): number {
-  return b.at - a.at || (a.id < b.id ? 1 : -1);
+function isMeant(event: Omit<EventRecord, 'text'>, { kind, owner, after }: EventQuery): boolean {
+  if (kind !== undefined && event.kind !== kind) return false;
+  if (after !== undefined && event.at === after.at && event.id >= after.id) return false;
+  if (owner === undefined) return true;
+  const isById = owner.ownerId !== null && event.ownerId === owner.ownerId;
+  return isById || (owner.ownerKey !== null && event.ownerKey === owner.ownerKey);
 }
 
-export async function readLevels({
-  connection,
-  keys: { levels },
-}: RedisContext): Promise<readonly LevelRecord[]> {
-  const hash = await connection.run(client => client.hgetallBuffer(levels));
+async function withTexts(
+  { connection, keys }: RedisContext,
+  events: readonly Omit<EventRecord, 'text'>[],
+): Promise<readonly EventRecord[]> {
+  const values = await connection.run(client =>
+    client.hmgetBuffer(keys.events, ...events.map(({ id }) => id)),
+  );
+  return events.flatMap((event, at) => {
+    const value = values[at];
+    // It may have gone between the two questions.
+    if (!value) return [];
+    return [
+      { ...event, ...parseStored(connection.where, keys.events, event.id, () => eventContentIn(value)) },
+    ];
+  });
+}
+
+export async function readLevels({ connection, keys }: RedisContext): Promise<readonly LevelRecord[]> {
+  const hash = await connection.run(client => client.hgetallBuffer(keys.levels));
   return Object.entries(hash).map(([name, value]) =>
-    parseStored(connection.where, levels, name, () => levelIn(name, value)),
+    parseStored(connection.where, keys.levels, name, () => levelIn(name, value)),
   );
 }

@@ -1,43 +1,109 @@
 /**
- * Looks, before anything is touched, at whether what lies under the prefix is softquota's, and of a known
- * schema.
+ * Looks, before anything is touched, at whether what lies under the prefix is softquota's, and of this schema;
+ * what a softquota before this schema left is taken over once no such daemon runs any more.
  */
 
 import type { Redis } from 'ioredis';
-import { addressName, type RedisAddress } from './address.ts';
-import { damaged, strangeSchema } from './faults.ts';
-import type { Keys } from './keys.ts';
-import { pipeline } from './pipeline.ts';
+import { SoftquotaError } from '../../errors.ts';
+import { printable } from '../../text/index.ts';
+import { pipeline, sendScript } from './commands.ts';
+import { damaged, replyCode, schema, strangeSchema } from './faults.ts';
+import { type Keys, textIn } from './keys.ts';
+import { script } from './lua.ts';
 
-export function examineServer(keys: Keys, address: RedisAddress): (client: Redis) => Promise<void> {
-  const where = addressName(address);
+export async function examineServer(client: Redis, prefix: string, keys: Keys, where: string): Promise<void> {
   const expected: readonly (readonly [string, string])[] = [
     [keys.policy, 'hash'],
     [keys.documents, 'hash'],
-    [keys.volatile, 'hash'],
     [keys.owners, 'hash'],
+    [keys.changes, 'zset'],
+    [keys.usage, 'hash'],
+    [keys.volatile, 'hash'],
+    [keys.volatileChanges, 'zset'],
     [keys.events, 'hash'],
-    [keys.places, 'zset'],
+    [keys.times, 'zset'],
     [keys.levels, 'hash'],
-    [keys.measured, 'zset'],
-    [keys.log, 'stream'],
-    [keys.order, 'hash'],
     [keys.hosts, 'hash'],
+    [keys.fences, 'hash'],
     [keys.walkers, 'hash'],
   ];
-  return async client => {
-    const types = await pipeline(client, all => {
-      for (const [key] of expected) all.type(key);
+  const types = await pipeline(client, all => {
+    for (const [key] of expected) all.type(key);
+    return all;
+  });
+  for (const [at, [key, type]] of expected.entries()) {
+    const found = types[at];
+    if (found !== 'none' && found !== type) throw damaged(where, key, `it is a ${found}, not a ${type}`);
+  }
+  if (types[0] === 'none') return takeOver(client, prefix, keys, where);
+  const found = await client.hget(keys.policy, 'schema');
+  // A store that is emptied at this moment is nobody else's.
+  if (found === null && (await client.exists(keys.policy)) === 0) return;
+  if (found !== schema) throw strangeSchema(where, keys.policy, found ?? '');
+}
+
+/**
+ * Renames policy, owners and levels of schema 1, whose keys begin with `{PREFIX}:`, and rewrites its events.
+ * Usage is told anew, and volatile documents are written again by the hosts that know them. KEYS: those of the policy, documents, owners, levels, events,
+ * places of events, then theirs of today, and those that are of no use any more.
+ */
+const takeOverScript = script(`
+local stands = redis.call('HMGET', KEYS[1], 'schema', 'generation', 'version', 'mark', 'supersedes')
+if stands[1] ~= '1' or redis.call('EXISTS', KEYS[7]) == 1 then return {'kept'} end
+local schema = word()
+for place = 2, 4 do
+  if redis.call('EXISTS', KEYS[place]) == 1 then redis.call('RENAME', KEYS[place], KEYS[place + 6]) end
+end
+local all = redis.call('HGETALL', KEYS[5])
+for place = 1, #all, 2 do
+  local id, head, text = all[place], string.match(all[place + 1], '^([^\\n]*)\\n(.*)$')
+  local sign, digits, labels = string.match(head or '', '^([np])(%d+)(.*)$')
+  if digits then
+    local at = tonumber(digits)
+    if sign == 'n' then at = at - 9007199254740991 end
+    at = string.format('%.0f', at)
+    redis.call('HSET', KEYS[11], id, '{"at":' .. at .. ',"text":' .. cjson.encode(text) .. '}')
+    redis.call('ZADD', KEYS[12], at, id .. labels)
+  end
+end
+redis.call('HSET', KEYS[7], 'schema', schema, 'generation', stands[2], 'version', stands[3], 'mark', stands[4],
+  'supersedes', stands[5] or '[]')
+redis.call('ZADD', KEYS[13], stands[3], stands[3] .. ' ' .. stands[4] .. ' *')
+redis.call('HSET', KEYS[1], 'schema', schema)
+for place = 14, #KEYS do redis.call('DEL', KEYS[place]) end
+return {'kept'}`);
+
+async function takeOver(client: Redis, prefix: string, keys: Keys, where: string): Promise<void> {
+  const old = (name: string) => `{${prefix}}:${name}`;
+  try {
+    if ((await client.hget(old('policy'), 'schema')) !== '1') return;
+    for (const host of await client.hkeys(old('hosts'))) {
+      if ((await client.exists(old(`alive:${host}`))) === 1) throw olderRuns(where, textIn(host) ?? host);
+    }
+    const owners = await client.zrange(old('measured'), '0', '-1');
+    const before = ['policy', 'documents', 'owners', 'levels', 'events', 'event-places'].map(old);
+    const { policy, documents, owners: known, levels, events, times, changes } = keys;
+    const useless = ['events', 'event-places', 'measured', 'log', 'order', 'hosts', 'walkers', 'volatile'];
+    await sendScript(
+      client,
+      takeOverScript,
+      [...before, policy, documents, known, levels, events, times, changes, ...useless.map(old)],
+      [schema],
+    );
+    await pipeline(client, all => {
+      for (const owner of owners) all.del(`${prefix}:share:{${owner}}`);
       return all;
     });
-    for (const [at, [key, type]] of expected.entries()) {
-      const found = types[at];
-      if (found !== 'none' && found !== type) throw damaged(where, key, `it is a ${found}, not a ${type}`);
-    }
-    if (types[0] === 'none') return;
-    const schema = await client.hget(keys.policy, 'schema');
-    // A store that is emptied at this moment is nobody else's.
-    if (schema === null && (await client.exists(keys.policy)) === 0) return;
-    if (schema !== '1') throw strangeSchema(where, keys.policy, schema ?? '');
-  };
+  } catch (error) {
+    // A user who has no right to keys of that kind never had any.
+    if (replyCode(error) !== 'NOPERM') throw error;
+  }
+}
+
+function olderRuns(where: string, host: string): SoftquotaError {
+  return new SoftquotaError(
+    'store_refused',
+    `${where}: an older softquota runs on the host ${printable(host)}, and cannot share what this one keeps. Stop it on ` +
+      'all hosts, update them, and start them again.',
+  );
 }

@@ -18,18 +18,21 @@ export function damaged(where: string, key: string, why: string, cause?: unknown
 }
 
 /** A later softquota has been here. */
-function newer(where: string, key: string, schema: string): SoftquotaError {
+function newer(where: string, key: string, found: string): SoftquotaError {
   return new SoftquotaError(
     'store_refused',
-    `${where}: the key ${key} says that a newer softquota keeps its records there (schema ${schema}, and this one ` +
-      'knows schema 1). Update this softquota.',
+    `${where}: the key ${key} says that a newer softquota keeps its records there (schema ${found}, and this one ` +
+      `knows schema ${schema}). Update this softquota.`,
   );
 }
 
-/** `schema` is what the policy's key has of it. */
-export function strangeSchema(where: string, key: string, schema: string): SoftquotaError {
-  return /^\d+$/.test(schema)
-    ? newer(where, key, schema)
+/** The number of the way in which everything is kept. */
+export const schema = '2';
+
+/** `found` is what the policy's key has of it. */
+export function strangeSchema(where: string, key: string, found: string): SoftquotaError {
+  return /^\d+$/.test(found)
+    ? newer(where, key, found)
     : damaged(where, key, 'it does not say which schema it has');
 }
 

@@ -1,6 +1,6 @@
 /**
  * Being told of changes as they are made, and of what others say, as far as messages arrive: whoever must not
- * miss a change reads the log too.
+ * miss a change looks at the state, too.
  */
 
 import type { Redis } from 'ioredis';

@@ -1,78 +1,78 @@
-/** The hosts that take part, and who has the name of which. */
+/** The hosts that take part, who has the name of which, and the tasks that one host has at a time. */
 
 import { z } from 'zod';
-import { SoftquotaError } from '../../errors.ts';
-import { printable } from '../../text/index.ts';
 import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
-import { runScript, type ScriptReply } from './commands.ts';
+import { pipeline, runScript } from './commands.ts';
 import type { RedisContext } from './context.ts';
-import * as scripts from './host-scripts.ts';
 import { fieldName } from './keys.ts';
-import { pipeline } from './pipeline.ts';
-import { dropHost } from './shares.ts';
+import { expectTypes, script } from './lua.ts';
 import { decodeFieldName, parseStored } from './values.ts';
 
-/** `since` is the number of the life, which it was given as it began. */
+/**
+ * The name is the one's whose token is there, and among its lives the one's that began last. A life that
+ * begins where the list of hosts lacks it is told so: a store that was emptied may have lost who has the name.
+ * KEYS: alive, hosts.
+ */
+const claimScript = script(
+  expectTypes('string', 'hash'),
+  `
+local host, token, life, begins, expiry, about = word(), word(), word(), word(), word(), word()
+local owner, present = string.match(redis.call('GET', KEYS[1]) or '', '^(%S+) (%S+)$')
+if owner and owner ~= token then return {'taken'} end
+if owner and present ~= life and begins == '' then return {'taken'} end
+if not owner and begins == 'unsure' and redis.call('HEXISTS', KEYS[2], host) == 0 then return {'unknown'} end
+local now = redis.call('TIME')
+redis.call('SET', KEYS[1], token .. ' ' .. life, 'PX', expiry)
+redis.call('HSET', KEYS[2], host, string.format('{"seenAt":%.0f,%s', now[1] * 1000 + math.floor(now[2] / 1000), about))
+return {'kept'}`,
+);
+
+/** KEYS: alive. */
+const releaseScript = script(`
+if redis.call('GET', KEYS[1]) == word() then redis.call('DEL', KEYS[1]) end
+return {'kept'}`);
+
+/** KEYS: task. */
+const takeScript = script(
+  expectTypes('string'),
+  `
+local host, expiry = word(), word()
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= host then return {'taken'} end
+redis.call('SET', KEYS[1], host, 'PX', expiry)
+return {'kept'}`,
+);
+
 export async function claimHost(
   context: RedisContext,
-  claim: HostClaim,
-  since: number,
+  { host, token, life, version, begins = null, isParted = false }: HostClaim,
 ): Promise<ClaimOutcome> {
-  const first = await claimOnce(context, claim, since, '');
-  // The present holder began later: it is told so, and if it asks again, it lives.
-  const last = first.is === 'later' ? await claimOnce(context, claim, since, String(first.with[0])) : first;
-  return outcomes[last.is] ?? 'taken';
-}
-
-/** The script's answer; `later` again is a third one. */
-const outcomes: Readonly<Record<string, ClaimOutcome>> = {
-  kept: 'kept',
-  regained: 'regained',
-  former: 'former_life',
-  young: 'young_store',
-};
-
-/** `told`: the life that the host was said to have now. */
-function claimOnce(
-  context: RedisContext,
-  { host, token, life, version, isHeld = false }: HostClaim,
-  since: number,
-  told: string,
-): Promise<ScriptReply> {
-  const { aliveMs, renewalMs } = context;
-  return runScript(context, scripts.claim, hostKeys(context, host), [
-    fieldName(host),
-    JSON.stringify(version),
-    fieldName(token),
-    fieldName(life),
-    String(since),
-    String(aliveMs),
-    isHeld ? '1' : '',
-    told,
-    String(renewalMs),
-  ]);
-}
-
-function hostKeys({ keys }: RedisContext, host: string): readonly string[] {
-  return [keys.alive(host), keys.hosts, keys.order];
+  const about = JSON.stringify({ version, isParted }).slice(1);
+  const reply = await runScript(
+    context,
+    claimScript,
+    [context.keys.alive(host), context.keys.hosts],
+    [fieldName(host), fieldName(token), fieldName(life), begins ?? '', String(context.aliveMs), about],
+  );
+  return reply.is === 'kept' || reply.is === 'unknown' ? reply.is : 'taken';
 }
 
 export async function releaseHost(context: RedisContext, { host, token, life }: HostClaim): Promise<void> {
-  const args = [fieldName(token), fieldName(life)];
-  await runScript(context, scripts.release, [context.keys.alive(host)], args);
+  const args = [`${fieldName(token)} ${fieldName(life)}`];
+  await runScript(context, releaseScript, [context.keys.alive(host)], args);
 }
 
 export async function takeTask(context: RedisContext, task: string, host: string): Promise<boolean> {
   const args = [fieldName(host), String(context.aliveMs)];
-  const reply = await runScript(context, scripts.take, [context.keys.task(task)], args);
+  const reply = await runScript(context, takeScript, [context.keys.task(task)], args);
   return reply.is === 'kept';
 }
 
 export async function leaveTask(context: RedisContext, task: string, host: string): Promise<void> {
-  await runScript(context, scripts.leave, [context.keys.task(task)], [fieldName(host)]);
+  await runScript(context, releaseScript, [context.keys.task(task)], [fieldName(host)]);
 }
 
-const record = z.strictObject({ seenAt: z.number().int(), version: z.string() });
+const record = z.strictObject({ seenAt: z.number().int(), version: z.string(), isParted: z.boolean() });
 
 export async function readHosts({ connection, keys }: RedisContext): Promise<readonly HostRecord[]> {
   const hash = await connection.run(client => client.hgetall(keys.hosts));
@@ -90,24 +90,4 @@ export async function readHosts({ connection, keys }: RedisContext): Promise<rea
     }),
   );
   return hosts.map((host, at) => ({ ...host, isAlive: alive[at] === 1 }));
-}
-
-/** The shares go first: what breaks off can be done again as long as the host is on the list. */
-export async function forgetHost(context: RedisContext, host: string): Promise<void> {
-  const { connection, keys } = context;
-  const living = await connection.run(client => client.exists(keys.alive(host)));
-  if (living === 1) throw lives(host);
-  const hadShares = await dropHost(context, host);
-  const reply = await runScript(context, scripts.forget, hostKeys(context, host), [fieldName(host)]);
-  if (reply.is === 'conflict') throw lives(host);
-  if (reply.with[0] === 0 && !hadShares) {
-    throw new SoftquotaError('not_found', `there is no host ${printable(host)}`);
-  }
-}
-
-function lives(host: string): SoftquotaError {
-  return new SoftquotaError(
-    'conflict',
-    `the daemon of host ${printable(host)} is running: only a host whose daemon has stopped can be forgotten`,
-  );
 }

@@ -1,40 +1,38 @@
 /**
  * The names of all that softquota keeps in Redis.
  *
- *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes
- *     {PREFIX}:documents     hash    KIND/KEY -> text
- *     {PREFIX}:volatile      hash    KIND/KEY -> text, for documents without a version; "." -> 1 once there
- *                                    were any
- *     {PREFIX}:owners        hash    OWNER -> JSON
- *     {PREFIX}:events        hash    ID -> when, what and whom, then the text in the next line
- *     {PREFIX}:event-places  zset    "LABEL TIME ID", in their order
- *     {PREFIX}:levels        hash    an owner's id -> text
- *     {PREFIX}:measured      zset    OWNER -> the number of the last change of its shares
- *     {PREFIX}:log           stream  the changes, by number
- *     {PREFIX}:order         hash    what is said by numbers: see order.ts; `names`, the server on
- *                                    which they are kept, and since when
- *     {PREFIX}:hosts         hash    HOST -> JSON
- *     {PREFIX}:walkers       hash    NAME, of a file system that several hosts mount -> HOST
- *     {PREFIX}:alive:HOST    string  "token life number", with an expiry
- *     {PREFIX}:task:NAME     string  HOST, which has it, with an expiry
- *     {PREFIX}:staged:*      hash    a policy on its way, with an expiry
- *     {PREFIX}:news          channel the number of each change
- *     {PREFIX}:said          channel what hosts say to one another, which nobody keeps
- *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
+ *     PREFIX:policy              hash    schema, generation, version, mark, supersedes, at, host
+ *     PREFIX:documents           hash    KIND/KEY -> text
+ *     PREFIX:owners              hash    OWNER -> JSON
+ *     PREFIX:changes             zset    "VERSION MARK NAME NAME ...", by version, the last 10,000; "*" in place
+ *                                        of names: too many
+ *     PREFIX:usage               hash    HOST -> "EPOCH NUMBER" of what it last told, or "forgotten"
+ *     PREFIX:usage:HOST          hash    OWNER -> "git:lfs=45 units=1 measured=TIME"
+ *     PREFIX:usage:HOST:changes  zset    OWNER -> the number of the last change
+ *     PREFIX:usage:HOST:largest  hash    OWNER -> JSON of the 20 largest units
+ *     PREFIX:volatile            hash    KIND/KEY -> text, for documents without a version; "." -> "EPOCH NUMBER"
+ *     PREFIX:volatile:changes    zset    KIND/KEY -> the number of the last change, the last 20,000
+ *     PREFIX:events              hash    ID -> JSON
+ *     PREFIX:events:times        zset    "ID kind=KIND owner-id=N owner-key=OWNER", by time
+ *     PREFIX:levels              hash    an owner's id -> text
+ *     PREFIX:hosts               hash    HOST -> JSON
+ *     PREFIX:alive:HOST          string  "TOKEN LIFE", with an expiry
+ *     PREFIX:fences              hash    HOST -> the number of its connection, so that what an earlier one
+ *                                        delivers late is refused
+ *     PREFIX:walkers             hash    NAME, of a file system that several hosts mount -> HOST
+ *     PREFIX:task:NAME           string  HOST, which has it, with an expiry
+ *     PREFIX:staged:*            hash    a policy on its way, with an expiry
+ *     PREFIX:news                channel something has changed
+ *     PREFIX:said                channel what hosts say to one another, which nobody keeps
  *
  * Anything in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
- * neither spaces nor braces.
+ * neither spaces nor colons.
  *
- * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy`,
- * `{PREFIX}:documents` and `{PREFIX}:volatile`, and reads and writes all else but `{PREFIX}:staged:*`.
- * Scripts do not name a key that the role only reads, for naming it in EVAL counts as writing it.
- *
- * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN,
- * HLEN, HEXISTS, HSET, HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE,
- * XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST, PUBLISH, SUBSCRIBE. Changes of policy also need UNLINK, RENAME
- * and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is
- * `{PREFIX}:news`; without a right to it, changes are noticed by asking only. Without one to `{PREFIX}:said`,
- * what is pushed to a file system that another host walks is measured at that one's next sweep.
+ * Redis's access lists may keep who measures only from writing the policy: that role reads `policy`,
+ * `documents`, `owners`, `changes`, `volatile` and `volatile:changes`, and reads and writes all else but
+ * `staged:*`. Scripts do not name a key that the role only reads, for naming it in EVAL counts as writing it.
+ * Without a right to the channel `news`, changes are noticed by asking only. Without one to `said`, what is
+ * pushed to a file system that another host walks is measured at that one's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
@@ -42,28 +40,30 @@ import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
 export type Keys = Readonly<ReturnType<typeof redisKeys>>;
 
 export function redisKeys(prefix: string) {
-  const common = `{${prefix}}`;
   return {
-    policy: `${common}:policy`,
-    documents: `${common}:documents`,
-    volatile: `${common}:volatile`,
-    owners: `${common}:owners`,
-    events: `${common}:events`,
-    places: `${common}:event-places`,
-    levels: `${common}:levels`,
-    measured: `${common}:measured`,
-    log: `${common}:log`,
-    order: `${common}:order`,
-    hosts: `${common}:hosts`,
-    walkers: `${common}:walkers`,
-    // Channels.
-    news: `${common}:news`,
-    said: `${common}:said`,
-    alive: (host: string) => `${common}:alive:${fieldName(host)}`,
-    task: (name: string) => `${common}:task:${fieldName(name)}`,
+    policy: `${prefix}:policy`,
+    documents: `${prefix}:documents`,
+    owners: `${prefix}:owners`,
+    changes: `${prefix}:changes`,
+    usage: `${prefix}:usage`,
+    usageOf: (host: string) => `${prefix}:usage:${fieldName(host)}`,
+    usageChanges: (host: string) => `${prefix}:usage:${fieldName(host)}:changes`,
+    largest: (host: string) => `${prefix}:usage:${fieldName(host)}:largest`,
+    volatile: `${prefix}:volatile`,
+    volatileChanges: `${prefix}:volatile:changes`,
+    events: `${prefix}:events`,
+    times: `${prefix}:events:times`,
+    levels: `${prefix}:levels`,
+    hosts: `${prefix}:hosts`,
+    alive: (host: string) => `${prefix}:alive:${fieldName(host)}`,
+    fences: `${prefix}:fences`,
+    walkers: `${prefix}:walkers`,
+    task: (name: string) => `${prefix}:task:${fieldName(name)}`,
     /** `spare` is never there. */
-    staged: (id: string, what: 'documents' | 'owners' | 'spare') => `${common}:staged:${id}:${what}`,
-    share: (ownerKey: string) => `${prefix}:share:{${fieldName(ownerKey)}}`,
+    staged: (id: string, what: 'documents' | 'owners' | 'spare') => `${prefix}:staged:${id}:${what}`,
+    // Channels.
+    news: `${prefix}:news`,
+    said: `${prefix}:said`,
   };
 }
 

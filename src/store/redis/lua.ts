@@ -3,8 +3,8 @@
  *
  * Every script looks first and writes then, so that one which stops has written nothing; and it puts in
  * before it takes out, as Redis asks whether there is memory left only before the first write. They answer
- * with a word: `kept`, `conflict`, `stale` with the number of what was later (see order.ts), or `wrongtype`
- * or `schema` with what is in the way (see commands.ts).
+ * with a word: `kept`, `conflict`, `stale` (see `runFenced`), or `wrongtype` or `schema` with what is in the
+ * way (see `throwIfFault`).
  *
  * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a
  * few thousand values at a time.
@@ -46,47 +46,17 @@ export function script(...parts: readonly string[]): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** Entries that the log holds at least; who has not read them for longer reads all again. */
-const logEntries = 5000;
-
 /** Ends a script if another program's key is there: each of KEYS is of the type given, or not there. */
-export function expectTypes(...types: readonly ('string' | 'hash' | 'zset' | 'stream')[]): string {
+export function expectTypes(...types: readonly ('string' | 'hash' | 'zset')[]): string {
   return `
 local strange = wrong_type(${types.map(type => `'${type}'`).join(', ')})
 if strange then return {'wrongtype', strange} end`;
 }
 
-/**
- * Numbers are microseconds, as far as the clock goes forward, and each entry names the one before: so one
- * that was lost shows, also where Redis fell back to an earlier state and has gone on from there.
- */
-export const logging = `
-local function append(log, news, ...)
-  local now = redis.call('TIME')
-  local number = now[1] * 1000000 + now[2]
-  local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
-  local before = '0'
-  if newest then
-    before = string.match(newest[1], '^%d+')
-    number = math.max(number, before + 1)
-  end
-  number = string.format('%.0f', number)
-  redis.call('XADD', log, 'MAXLEN', '~', ${logEntries}, number .. '-0', 'after', before, ...)
-  redis.pcall('PUBLISH', news, number)
-  return number
-end`;
-
-/**
- * See order.ts. Numbers are microseconds here, too, and go on from the last one where the clock goes back.
- */
-export const ordering = `
-local function next_number(order, least)
-  local now = redis.call('TIME')
-  local last = tonumber(redis.call('HGET', order, 'last') or 0)
-  local number = string.format('%.0f', math.max(now[1] * 1000000 + now[2], last + 1, least + 1))
-  redis.call('HSET', order, 'last', number)
-  return number
-end`;
+/** Ends a script that `runFenced` did not send over the present connection; the first of KEYS is the fences. */
+export const fenced = `
+local writer, fence = word(), word()
+if redis.call('HGET', KEYS[1], writer) ~= fence then return {'stale'} end`;
 
 /**
  * Id of this server, in this life of its own: one that takes another's place, or was started again, may have

@@ -3,172 +3,258 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { SoftquotaError } from '../../errors.ts';
 import { inSlices } from '../../slices.ts';
-import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
-import type { PolicyChange, SharedPolicy, VolatileChange } from '../shared.ts';
-import { pairs, parts, runScript, type ScriptReply, sendScript, type Word, words } from './commands.ts';
+import type { Position, RecordChanges } from '../record-store.ts';
+import type { PolicyChange, PolicyRecords, SharedPolicy } from '../shared.ts';
+import {
+  parts,
+  replyIn,
+  type ScriptCall,
+  type ScriptReply,
+  sendScript,
+  throwIfFault,
+  type Word,
+  words,
+} from './commands.ts';
 import type { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
-import { away } from './faults.ts';
+import { eventWords, putEvents } from './events.ts';
+import { away, replyCode, schema } from './faults.ts';
 import { fieldName } from './keys.ts';
-import { tellable } from './log.ts';
-import type { Script } from './lua.ts';
-import { sendNumbered } from './order.ts';
-import * as scripts from './policy-scripts.ts';
-import { runReplicated } from './replicated.ts';
-import {
-  documentFields,
-  documentName,
-  eventFields,
-  ownerFields,
-  ownerIn,
-  parseStored,
-  sentAs,
-  timeOf,
-} from './values.ts';
+import { expectTypes, replicasOf, script, serverLua } from './lua.ts';
+import { documentFields, documentName, ownerFields } from './values.ts';
 
 /** Records of a policy that are sent at a time. */
 const stageSize = 2000;
 /** Milliseconds that parts of a policy lie there, should nobody put them in place. */
 const stagedMs = 60_000;
-/** Owners in one entry of the log. */
-const enrolledAtOnce = 250;
-/** Names in one entry of the log; of more it is only told that there were some. */
-const mostNames = 200;
-/** Old events that go at a time. */
-const prunedAtOnce = 1000;
+/** Versions whose changes are told. */
+const mostVersions = 10_000;
+/** Characters of the names of one change; of more it is only told that there were some. */
+const longestNames = 16_384;
+/** Milliseconds that replicas are waited for: a change is acknowledged or refused within 2 s. */
+const replicaMs = 1200;
 
-function ownerWords({ owners = [], goneOwners = [] }: RecordChanges) {
-  return [...words(goneOwners.map(fieldName)), ...words(owners.flatMap(ownerFields))];
-}
+/**
+ * Begins a change of policy to a position. One that too few replicas would get is not written at all: a
+ * master that was cut off, or was one, goes on alone. Expects the types of its KEYS to be checked, and the
+ * locals `policy` and `changes`.
+ */
+const begin = `
+${replicasOf}
+local found = redis.call('HGET', policy, 'schema')
+if found ~= '${schema}' and (found or redis.call('EXISTS', policy) == 1) then
+  return {'schema', found or '', policy}
+end
+local wanted, there = tonumber(word()), replicas()
+if there and there < wanted then return {'few', there} end
+local news, host, generation, version, mark = word(), word(), word(), word(), word()
+local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
+local function stands_at(generation, version, mark)
+  return stands[1] == generation and stands[2] == version and stands[3] == mark
+end
+local function put_position(...)
+  redis.call('HSET', policy, 'schema', '${schema}', 'generation', generation, 'version', version, 'mark', mark,
+    'at', redis.call('TIME')[1], 'host', host, ...)
+end
+local function tell(version, mark, names)
+  redis.call('ZADD', changes, version, version .. ' ' .. mark .. ' ' .. names)
+end
+local function told()
+  redis.call('ZREMRANGEBYRANK', changes, 0, -${mostVersions + 1})
+  redis.pcall('PUBLISH', news, version)
+  return {'kept', version}
+end`;
 
-function documentWords({ documents = [], goneDocuments = [] }: RecordChanges) {
-  return [...words(goneDocuments.map(documentName)), ...words(documents.flatMap(documentFields))];
-}
+/** KEYS: policy, documents, owners, changes, events, times. */
+const changeKeys = `
+local policy, documents, owners, changes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+${expectTypes('hash', 'hash', 'hash', 'zset', 'hash', 'zset')}
+${begin}`;
 
-function recordWords({ mostEvents }: RedisContext, changes: RecordChanges) {
-  const { events = [], goneEventsBefore, levels = [], goneLevels = [] } = changes;
-  return [
-    String(mostEvents),
-    goneEventsBefore === undefined ? '' : timeOf(goneEventsBefore),
-    ...words(goneLevels.map(String)),
-    ...words(events.flatMap(eventFields)),
-    ...words(levels.flatMap(({ ownerId, text }) => [String(ownerId), sentAs(text)])),
-  ];
-}
+const change = `
+put_position()
+drop(owners, gone_owners)
+drop(documents, words())
+put(owners, new_owners)
+put(documents, words())
+put_events(KEYS[5], KEYS[6])
+tell(version, mark, names)
+return told()`;
+
+/**
+ * A change that goes on from where the policy stands, of owners that are who they are taken for, on the
+ * server that is meant.
+ */
+const commitScript = script(
+  serverLua,
+  putEvents,
+  changeKeys,
+  `
+if not stands_at(word(), word(), word()) then return {'conflict'} end
+version = string.format('%.0f', stands[2] + 1)
+local meant, names = word(), word()
+if meant ~= '' and meant ~= server() then return {'conflict'} end
+local gone_owners, new_owners = words(), words()
+local is_gone = {}
+for place = gone_owners[1], gone_owners[2] do
+  if redis.call('HEXISTS', owners, ARGV[place]) == 0 then return {'conflict'} end
+  is_gone[ARGV[place]] = true
+end
+for place = new_owners[1], new_owners[2], 2 do
+  local there = not is_gone[ARGV[place]] and redis.call('HGET', owners, ARGV[place])
+  local id = '^{"id":(-?%d+)'
+  if there and string.match(there, id) ~= string.match(ARGV[place + 1], id) then return {'conflict'} end
+end`,
+  change,
+);
+
+/** Changes that were lost, in one; each of the versions that it leads through is told. */
+const restoreScript = script(
+  putEvents,
+  changeKeys,
+  `
+if not stands_at(word(), word(), word()) then return {'conflict'} end
+local through, names = words(), '*'
+for place = through[1], through[2], 2 do tell(ARGV[place], ARGV[place + 1], '*') end
+local gone_owners, new_owners = words(), words()`,
+  change,
+);
+
+/** Part of a policy on its way. KEYS: where it lies until then. */
+const stageScript = script(`
+put(KEYS[1], words())
+redis.call('PEXPIRE', KEYS[1], word())
+return {'kept'}`);
+
+/**
+ * A command that the user may not be allowed is tried first, on a key that is never there: else a policy
+ * would have a place, and not its documents. KEYS: policy, documents, owners, changes, staged documents,
+ * staged owners, a key that is not there.
+ */
+const replaceScript = script(
+  expectTypes('hash', 'hash', 'hash', 'zset', 'hash', 'hash'),
+  `
+local policy, changes = KEYS[1], KEYS[4]
+${begin}
+local supersedes, basis, through = word(), words(), words()
+if basis[2] < basis[1] then
+  if stands[1] then return {'conflict'} end
+else
+  local at = basis[1]
+  if not stands_at(ARGV[at], ARGV[at + 1], ARGV[at + 2]) then return {'conflict'} end
+end
+for place = 5, 6 do
+  if redis.call('HLEN', KEYS[place]) ~= tonumber(word()) then return {'lost', KEYS[place]} end
+end
+local spare = KEYS[7]
+redis.call('UNLINK', spare)
+redis.call('PERSIST', spare)
+local may_rename = redis.pcall('RENAME', spare, spare)
+if not string.find(may_rename.err, 'no such key') then return may_rename end
+put_position('supersedes', supersedes)
+for place = 5, 6 do
+  redis.call('UNLINK', KEYS[place - 3])
+  if redis.call('EXISTS', KEYS[place]) == 1 then
+    redis.call('RENAME', KEYS[place], KEYS[place - 3])
+    redis.call('PERSIST', KEYS[place - 3])
+  end
+end
+redis.call('UNLINK', changes)
+for place = through[1], through[2], 2 do tell(ARGV[place], ARGV[place + 1], '*') end
+return told()`,
+);
 
 function positionWords({ generation, version, mark }: Position) {
   return [fieldName(generation), String(version), fieldName(mark)];
 }
 
+function throughWords(positions: readonly Position[]) {
+  return words(positions.flatMap(({ version, mark }) => [String(version), fieldName(mark)]));
+}
+
 /** The arguments that every script that changes policy reads first. */
-function beginWords({ waitReplicas, keys }: RedisContext, next: Position) {
-  return [String(waitReplicas), keys.news, ...positionWords(next)];
+function beginWords({ waitReplicas, keys, writer }: RedisContext, next: Position) {
+  return [String(waitReplicas), keys.news, fieldName(writer), ...positionWords(next)];
 }
 
-/** Takes the policy to the next position; `basis` is what the script compares with the store. */
-function changePolicy(
+function changeWords(
   context: RedisContext,
-  script: Script,
-  next: Position,
-  basis: readonly Word[],
-  changes: RecordChanges,
-): Promise<ScriptReply> {
-  const { events, places, levels, policy, documents, owners, log, order } = context.keys;
-  return runReplicated(
-    context,
-    script,
-    [events, places, levels, policy, documents, owners, log, order],
-    [
-      ...beginWords(context, next),
-      tellable(changes),
-      ...basis,
-      ...ownerWords(changes),
-      ...documentWords(changes),
-      ...recordWords(context, changes),
-    ],
-  );
+  { owners = [], goneOwners = [], documents = [], goneDocuments = [], events = [] }: RecordChanges,
+) {
+  return [
+    ...words(goneOwners.map(fieldName)),
+    ...words(owners.flatMap(ownerFields)),
+    ...words(goneDocuments.map(documentName)),
+    ...words(documents.flatMap(documentFields)),
+    ...eventWords(context, { events }),
+  ];
 }
 
+/** The fields that a change writes or deletes, as `changes` has them. */
+function namesOf({ owners = [], goneOwners = [], documents = [], goneDocuments = [] }: PolicyChange): string {
+  const names = [
+    ...[...goneOwners, ...owners.map(({ key }) => key)].map(fieldName),
+    ...[...goneDocuments, ...documents].map(documentName),
+  ].join(' ');
+  return names.length > longestNames ? '*' : names;
+}
+
+function changeKeysOf({ policy, documents, owners, changes, events, times }: RedisContext['keys']) {
+  return [policy, documents, owners, changes, events, times];
+}
+
+/** Makes one change upon `basis`; see `SharedStore.commit`. */
 export async function commit(
   context: RedisContext,
-  change: PolicyChange,
+  asked: PolicyChange,
   basis: Position,
   mark: string,
   server: string | null,
 ): Promise<Position | null> {
   // The script takes the next version itself.
   const next = { generation: basis.generation, version: 0, mark };
-  const from = [...positionWords(basis), server ?? ''];
-  const reply = await changePolicy(context, scripts.commit, next, from, change);
+  const args = [
+    ...beginWords(context, next),
+    ...positionWords(basis),
+    server ?? '',
+    namesOf(asked),
+    ...changeWords(context, asked),
+  ];
+  const reply = await runReplicated(context, commitScript, changeKeysOf(context.keys), args);
   return reply.is === 'kept' ? { ...next, version: Number(reply.with[0]) } : null;
 }
 
-export async function writeVolatile(context: RedisContext, change: VolatileChange): Promise<void> {
-  const { documents = [], goneDocuments = [] } = change;
-  const { volatile, log, news } = context.keys;
-  const names = [...goneDocuments, ...documents].map(documentName);
-  await runScript(
-    context,
-    scripts.writeVolatile,
-    [volatile, log],
-    [news, names.length > mostNames ? '' : names.join(' '), ...documentWords(change)],
-  );
-}
-
+/** Writes changes again that were lost; see `SharedStore.restore`. */
 export async function restore(
   context: RedisContext,
-  change: Omit<PolicyChange, 'events'>,
+  asked: Partial<PolicyRecords>,
   basis: Position,
   positions: readonly Position[],
 ): Promise<'kept' | 'conflict'> {
   const next = positions.at(-1);
   if (next === undefined) throw new TypeError('no position to come to');
-  const through = positions.slice(0, -1).flatMap(({ version, mark }) => [String(version), fieldName(mark)]);
-  const from = [...positionWords(basis), ...words(through)];
-  const reply = await changePolicy(context, scripts.restore, next, from, { ...change, events: [] });
-  return outcomeOf(reply);
+  const args = [
+    ...beginWords(context, next),
+    ...positionWords(basis),
+    ...throughWords(positions.slice(0, -1)),
+    ...changeWords(context, asked),
+  ];
+  return outcomeOf(await runReplicated(context, restoreScript, changeKeysOf(context.keys), args));
 }
 
-function outcomeOf({ is }: ScriptReply): 'kept' | 'conflict' {
-  return is === 'kept' ? 'kept' : 'conflict';
-}
-
-/** All of a write but the shares. */
-export async function writeRecords(context: RedisContext, changes: RecordChanges): Promise<void> {
-  const { keys, writer } = context;
-  const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = changes;
-  await pruneEvents(context, changes.goneEventsBefore);
-  if (owners.length + goneOwners.length + documents.length + goneDocuments.length > 0) {
-    const first = { generation: randomUUID(), version: 1, mark: randomUUID() };
-    await changePolicy(context, scripts.write, first, [], changes);
-    return;
-  }
-  const records = recordWords(context, changes);
-  const recordKeys = [keys.events, keys.places, keys.levels, keys.order];
-  await sendNumbered(context, [records], (client, _, order) =>
-    sendScript(client, scripts.record, recordKeys, [fieldName(writer ?? ''), String(order), ...records]),
-  );
-}
-
-/** All but the last few of old events go beforehand, for each takes its time while nobody else is served. */
-async function pruneEvents(context: RedisContext, before: number | undefined): Promise<void> {
-  if (before === undefined) return;
-  const { events, places, levels } = context.keys;
-  const args = [timeOf(before), String(prunedAtOnce)];
-  for (let pruned = prunedAtOnce; pruned >= prunedAtOnce; ) {
-    const reply = await runScript(context, scripts.prune, [events, places, levels], args);
-    pruned = Number(reply.with[0]);
-  }
-}
-
+/** Puts a whole policy in place of what is there; see `SharedStore.replace`. */
 export async function replace(
   context: RedisContext,
   whole: SharedPolicy,
   basis: Position | null,
-  next: Position,
+  positions: readonly Position[],
   supersedes: readonly string[],
 ): Promise<'kept' | 'conflict'> {
+  const next = positions.at(-1);
+  if (next === undefined) throw new TypeError('no position to come to');
   const { policyConnection, keys } = context;
   const id = randomUUID();
   const [documents, owners] = [keys.staged(id, 'documents'), keys.staged(id, 'owners')];
@@ -176,15 +262,16 @@ export async function replace(
     await stage(policyConnection, documents, whole.documents, documentFields),
     await stage(policyConnection, owners, whole.owners, ownerFields),
   ];
-  const spare = keys.staged(id, 'spare');
+  const { policy, documents: to, owners: toOwners, changes } = keys;
   const reply = await runReplicated(
     context,
-    scripts.replace,
-    [keys.policy, keys.documents, keys.owners, keys.log, documents, owners, keys.order, spare],
+    replaceScript,
+    [policy, to, toOwners, changes, documents, owners, keys.staged(id, 'spare')],
     [
       ...beginWords(context, next),
       JSON.stringify(supersedes),
       ...words(basis === null ? [] : positionWords(basis)),
+      ...throughWords(positions),
       ...counts.map(String),
     ],
   );
@@ -203,26 +290,74 @@ async function stage<T>(
   await inSlices(records, record => fields.set(...fieldsOf(record)));
   for (const part of parts([...fields], stageSize)) {
     const args = [...words(part.flat()), String(stagedMs)];
-    await connection.run(client => sendScript(client, scripts.stage, [key], args));
+    await connection.run(client => sendScript(client, stageScript, [key], args));
   }
   return fields.size;
 }
 
-export async function enroll(
-  context: RedisContext,
-  list: readonly OwnerRecord[],
-): Promise<readonly OwnerRecord[]> {
-  const { connection, keys } = context;
-  const there: OwnerRecord[] = [];
-  for (const some of parts(list, enrolledAtOnce)) {
-    const fields = words(some.flatMap(ownerFields));
-    const enrollKeys = [keys.owners, keys.log, keys.order];
-    const [reply] = await sendNumbered(context, [fields], (client, _, order) =>
-      sendScript(client, scripts.enroll, enrollKeys, [keys.news, String(order), ...fields]),
+function outcomeOf({ is }: ScriptReply): 'kept' | 'conflict' {
+  return is === 'kept' ? 'kept' : 'conflict';
+}
+
+const outcomeUnknown =
+  'it is not known whether the change was made. It may come into force within moments; to ask for it again does no harm';
+
+/**
+ * A script that changes policy, acknowledged by replicas where that is asked for.
+ *
+ * WAIT speaks of what its own connection has written: so both are sent together, to one server, and where the
+ * connection breaks both fail.
+ */
+async function runReplicated(
+  { policyConnection, waitReplicas }: RedisContext,
+  ...call: ScriptCall
+): Promise<ScriptReply> {
+  const { where } = policyConnection;
+  let isSent = false;
+  const asked = policyConnection.run(async client => {
+    isSent = true;
+    if (waitReplicas === 0) return { reply: await sendScript(client, ...call), replicas: 0 };
+    const [reply, replicas] = await acknowledged(client, call, waitReplicas);
+    return { reply: replyIn(reply), replicas };
+  });
+  const { reply, replicas } = await asked.catch((error: unknown) => {
+    throw isSent ? unlessRefused(error) : error;
+  });
+  if (reply.is === 'few') {
+    throw away(
+      where,
+      `only ${Number(reply.with[0])} of ${waitReplicas} replicas (WAIT_REPLICAS) are there: nothing was changed`,
     );
-    for (const [name, value] of pairs((reply?.with ?? []).map(String))) {
-      there.push(parseStored(connection.where, keys.owners, name, () => ownerIn(name, value)));
-    }
   }
-  return there;
+  if (throwIfFault(where, reply).is === 'kept' && replicas < waitReplicas) {
+    throw away(
+      where,
+      `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +
+        `${replicaMs / 1000} s; it may be in force all the same`,
+    );
+  }
+  return reply;
+}
+
+/** A change that Redis itself refused was not made. Without an answer nobody knows. */
+function unlessRefused(error: unknown): unknown {
+  if (!(error instanceof SoftquotaError) || error.code !== 'store_away') return error;
+  const wasNotSent = error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue');
+  if (wasNotSent || replyCode(error.cause) !== null) return error;
+  return new SoftquotaError('store_away', `${error.message}; ${outcomeUnknown}`, { cause: error });
+}
+
+/**
+ * Sends the script's text, never its hash: a server that did not know it would be sent the text only after
+ * WAIT, which would then acknowledge a change that is not written yet.
+ */
+function acknowledged(
+  client: Redis,
+  [script, keys, args]: ScriptCall,
+  waitReplicas: number,
+): Promise<[unknown, number]> {
+  return Promise.all([
+    client.call('eval', [script.text, String(keys.length), ...keys, ...args]),
+    client.wait(waitReplicas, replicaMs),
+  ]);
 }

@@ -1,31 +1,32 @@
-/** The policy as it stands: read as of one moment, however long it is. */
+/**
+ * Reading the policy as of one moment, however long it is, and what has changed in it since a version.
+ *
+ * Each change of policy is one script, which moves the version on. So what is read between two equal looks at
+ * the version has not changed meanwhile.
+ */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
-import { inSlices } from '../../slices.ts';
-import type { DocumentRecord, Position } from '../record-store.ts';
-import type { DocumentNames, SharedPolicy, SharedState } from '../shared.ts';
-import { pairs, sendScript } from './commands.ts';
+import type { Position } from '../record-store.ts';
+import type { PolicyRead, PolicyRecords, PolicySince, SharedState } from '../shared.ts';
+import { pairs, pipeline, sendScript } from './commands.ts';
 import type { RedisContext } from './context.ts';
-import { strangeSchema } from './faults.ts';
-import { newestNumber } from './log.ts';
-import { type Fill, multi, pipeline } from './pipeline.ts';
-import * as scripts from './policy-scripts.ts';
+import { away, schema, strangeSchema } from './faults.ts';
+import { script, serverLua } from './lua.ts';
 import {
   decodeFieldName,
   documentIn,
-  documentName,
+  namesIn,
   numberIn,
   ownerIn,
   parseStored,
   textOf,
 } from './values.ts';
 
-/** Milliseconds that a whole policy may be on its way. */
-const wholeMs = 10_000;
-
 /** A reply to HGETALL, as the client has given it. */
 type Hash = Readonly<Record<string, Buffer>>;
+
+const serverScript = script(serverLua, `return {'kept', server()}`);
 
 /** Reads the position from the policy's hash; null where there is no policy. */
 function positionIn(hash: Hash): Position | null {
@@ -45,156 +46,167 @@ function supersedesIn(hash: Hash): readonly string[] {
   return read.map(String);
 }
 
-/** The state, and what else is asked, as of one moment. */
-async function stateAnd(
-  { connection: { where }, keys }: RedisContext,
-  client: Redis,
-  fill: Fill,
-): Promise<[SharedState, ...unknown[]]> {
-  const { policy } = keys;
-  // Asked first: where another server comes in between, the one before is named, and nothing is changed
-  // there.
-  const [{ with: server }, [hash, newest, ...rest]] = await Promise.all([
-    sendScript(client, scripts.server, [keys.order], []),
-    unchanged(client, policy, all => fill(all.xrevrange(keys.log, '+', '-', 'COUNT', 1))),
-  ]);
-  const schema = hash.schema?.toString() ?? '';
-  if (Object.keys(hash).length > 0 && schema !== '1') throw strangeSchema(where, policy, schema);
-  const state = {
-    position: parseStored(where, policy, 'the position', () => positionIn(hash)),
-    supersedes: parseStored(where, policy, 'supersedes', () => supersedesIn(hash)),
-    lastChange: newestNumber(newest),
-    server: String(server[0] ?? '') || null,
-  };
-  return [state, ...rest];
+/** Reads how policy, usage and volatile documents stand, and on which server. */
+export async function readState({ connection, keys }: RedisContext): Promise<SharedState> {
+  const { where } = connection;
+  return connection.run(async client => {
+    // The server is asked first: where another one comes in between, the one before is named, and nothing is
+    // changed there.
+    const [{ with: server }, [policy, usage, volatile]] = await Promise.all([
+      sendScript(client, serverScript, [], []),
+      pipeline(client, all => all.hgetallBuffer(keys.policy).hgetall(keys.usage).hget(keys.volatile, '.')),
+    ]);
+    const hash = policy as Hash;
+    const found = hash.schema?.toString() ?? '';
+    if (Object.keys(hash).length > 0 && found !== schema) throw strangeSchema(where, keys.policy, found);
+    return {
+      position: parseStored(where, keys.policy, 'the position', () => positionIn(hash)),
+      supersedes: parseStored(where, keys.policy, 'supersedes', () => supersedesIn(hash)),
+      server: String(server[0] ?? '') || null,
+      usage: parseStored(
+        where,
+        keys.usage,
+        'a host',
+        () => new Map(Object.entries(usage as object).map(([name, place]) => [decodeFieldName(name), String(place)])),
+      ),
+      volatile: typeof volatile === 'string' ? volatile : null,
+    };
+  });
 }
 
-export async function readState(context: RedisContext): Promise<SharedState> {
-  const [state] = await context.connection.run(client => stateAnd(context, client, all => all));
-  return state;
-}
-
-/** Number of times that the policy is read again if it was changed while it was read. */
-const attempts = 4;
-
-/** Records that are on their way at a time. */
+/** Times that something is read again because it was changed while it was read. */
+const attempts = 20;
+/** Fields that are on their way at a time. */
 const pageSize = 1000;
+/** Names of changed things that are read one by one; of more the whole policy is read. */
+const mostNames = 5000;
 
-/**
- * The policy's hash, and what else is asked, as of one moment.
- *
- * Every change moves the policy on, so what is read between two equal looks at its place has not changed
- * meanwhile. Only where it changes all the time is it read in a transaction.
- */
-async function unchanged(client: Redis, policy: string, fill: Fill): Promise<[Hash, ...unknown[]]> {
-  for (let attempt = 1; attempt < attempts; attempt++) {
-    const answers = await pipeline(client, all => fill(all.hgetallBuffer(policy)).hgetallBuffer(policy));
-    const [before, after] = [answers[0] as Hash, answers.at(-1) as Hash];
-    if (isDeepStrictEqual(before, after)) return [before, ...answers.slice(1, -1)];
-  }
-  const [hash, ...answers] = await multi(client, all => fill(all.hgetallBuffer(policy)));
-  return [hash as Hash, ...answers];
-}
-
-type PolicyRead = { readonly state: SharedState; readonly policy: SharedPolicy };
-
-export async function readPolicy(context: RedisContext): Promise<PolicyRead> {
-  for (let attempt = 1; attempt < attempts; attempt++) {
-    const read = await readInPages(context);
-    if (read !== null) return read;
-  }
-  return readWhole(context);
-}
-
-/**
- * So that nobody waits for a long answer. Null: it was changed meanwhile, or another server has taken the
- * place of the one that was asked; with as many records at the end as there were at first, and all along,
- * none was left out.
- */
-async function readInPages(context: RedisContext): Promise<PolicyRead | null> {
-  const { connection, keys } = context;
-  const look = async () => {
-    const state = await readState(context);
-    const counts = await connection.run(client =>
-      pipeline(client, all => all.hlen(keys.owners).hlen(keys.documents)),
-    );
-    return { state, counts };
-  };
-  const before = await look();
-  const owners = await scanned(context, keys.owners, (name, value) => ownerIn(name, textOf(value)));
-  const documents = await scanned(context, keys.documents, documentIn);
-  const after = await look();
-  const isSame =
-    isDeepStrictEqual(before.state.position, after.state.position) &&
-    isDeepStrictEqual(before.state.supersedes, after.state.supersedes) &&
-    isDeepStrictEqual(before.counts, after.counts) &&
-    isDeepStrictEqual(after.counts, [owners.length, documents.length]);
-  return isSame ? { state: before.state, policy: { owners, documents } } : null;
-}
-
-async function scanned<T>(
-  { connection }: RedisContext,
+/** Reads all fields of a hash, some at a time: so nobody waits for a long answer. */
+export async function* scan(
+  { connection }: Pick<RedisContext, 'connection'>,
   key: string,
-  read: (name: string, value: Buffer) => T,
-): Promise<readonly T[]> {
-  const records = new Map<string, T>();
+): AsyncGenerator<readonly (readonly [name: string, value: Buffer])[]> {
   for (let cursor = '0'; ; ) {
     const [next, found] = await connection.run(client => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
-    for (const [field, value] of pairs(found)) {
-      const name = field.toString();
-      records.set(
-        name,
-        parseStored(connection.where, key, name, () => read(name, value)),
-      );
-    }
+    yield pairs(found).map(([name, value]) => [name.toString(), value]);
     cursor = next.toString();
-    if (cursor === '0') return [...records.values()];
+    if (cursor === '0') return;
   }
 }
 
-async function readWhole(context: RedisContext): Promise<PolicyRead> {
-  const { connection, keys } = context;
-  await connection.run(client => client.exists(keys.policy));
-  const [state, owners, documents] = await connection.run(
-    client => stateAnd(context, client, all => all.hgetallBuffer(keys.owners).hgetallBuffer(keys.documents)),
-    wholeMs,
-  );
-  const records = async <T>(key: string, hash: unknown, read: (name: string, value: Buffer) => T) => {
-    const list: T[] = [];
-    // HGETALL gives a hash.
-    await inSlices(Object.entries(hash as Hash), ([name, value]) => {
-      list.push(parseStored(connection.where, key, name, () => read(name, value)));
-    });
-    return list;
-  };
+/** One version of the policy, and what it changed. */
+interface Entry {
+  readonly version: number;
+  readonly mark: string;
+  /** The fields of owners and documents; null: too many. */
+  readonly names: readonly string[] | null;
+}
+
+function entryIn(member: string): Entry {
+  const [version = '', mark = '', ...names] = member.split(' ');
   return {
-    state,
-    policy: {
-      owners: await records(keys.owners, owners, (name, value) => ownerIn(name, textOf(value))),
-      documents: await records(keys.documents, documents, documentIn),
-    },
+    version: numberIn(version),
+    mark: decodeFieldName(mark),
+    names: names[0] === '*' ? null : names,
   };
 }
 
-/** Those of these volatile documents that are there; all without names. Null: none were ever written. */
-export async function readVolatile(
-  context: RedisContext,
-  names: readonly DocumentNames[] | null,
-): Promise<readonly DocumentRecord[] | null> {
-  const {
-    connection,
-    keys: { volatile: key },
-  } = context;
-  const read = (name: string, value: Buffer) => (name === '.' ? null : documentIn(name, value));
-  if (names === null) {
-    if ((await connection.run(client => client.exists(key))) === 0) return null;
-    return (await scanned(context, key, read)).filter(record => record !== null);
+/** Values of owners and documents by their fields, which tell them apart; null: gone. */
+type Fields = Map<string, Buffer | null>;
+
+const isDocument = (name: string) => name.includes('/');
+
+function recordsIn({ connection, keys }: RedisContext, fields: Fields): PolicyRecords {
+  const { where } = connection;
+  const change: { [Part in keyof PolicyRecords]: PolicyRecords[Part][number][] } = {
+    documents: [],
+    goneDocuments: [],
+    owners: [],
+    goneOwners: [],
+  };
+  for (const [name, value] of fields) {
+    parseStored(where, isDocument(name) ? keys.documents : keys.owners, name, () => {
+      if (isDocument(name)) {
+        if (value === null) change.goneDocuments.push(namesIn(name));
+        else change.documents.push(documentIn(name, value));
+      } else if (value === null) change.goneOwners.push(decodeFieldName(name));
+      else change.owners.push(ownerIn(name, textOf(value)));
+    });
   }
-  if (names.length === 0) return [];
-  const fields = names.map(documentName);
-  const values = await connection.run(client => client.hmgetBuffer(key, ...fields));
-  return fields.flatMap((name, at) => {
-    const value = values[at];
-    return value ? [parseStored(connection.where, key, name, () => documentIn(name, value))] : [];
-  });
+  return change;
+}
+
+interface FieldsSince extends Omit<PolicySince, 'change'> {
+  /** Null as `PolicySince.change` is. */
+  readonly fields: Fields | null;
+}
+
+/** Reads what has changed since a version, as of one moment. */
+async function readFields(context: RedisContext, since: number): Promise<FieldsSince> {
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const read = await context.connection.run(client => tryFields(context, client, since));
+    if (read !== null) return read;
+  }
+  throw away(context.connection.where, 'others change the policy all the time');
+}
+
+/** Null: it was changed meanwhile. */
+async function tryFields(
+  { connection: { where }, keys }: RedisContext,
+  client: Redis,
+  since: number,
+): Promise<FieldsSince | null> {
+  const [hash, members] = await pipeline(client, all =>
+    all.hgetallBuffer(keys.policy).zrangebyscore(keys.changes, since, '+inf'),
+  );
+  const position = parseStored(where, keys.policy, 'the position', () => positionIn(hash as Hash));
+  if (position === null) return { position, markThere: null, versions: [], fields: null };
+  const entries = parseStored(where, keys.changes, 'an entry', () => (members as string[]).map(entryIn));
+  const later = entries.filter(({ version }) => version > since && version <= position.version);
+  const markThere = entries.find(({ version }) => version === since)?.mark ?? null;
+  const { generation } = position;
+  const versions = later.map(({ version, mark }) => ({ generation, version, mark }));
+  const names = [...new Set(later.flatMap(each => each.names ?? []))];
+  const isTold =
+    later.length === position.version - since &&
+    later.every(each => each.names !== null) &&
+    names.length <= mostNames;
+  if (!isTold) return { position, markThere, versions, fields: null };
+  const fields: Fields = new Map();
+  for (const key of [keys.documents, keys.owners]) {
+    const its = names.filter(name => isDocument(name) === (key === keys.documents));
+    const values = its.length === 0 ? [] : await client.hmgetBuffer(key, ...its);
+    for (const [at, name] of its.entries()) fields.set(name, values[at] ?? null);
+  }
+  const after = positionIn((await client.hgetallBuffer(keys.policy)) as Hash);
+  return isDeepStrictEqual(position, after) ? { position, markThere, versions, fields } : null;
+}
+
+export async function readSince(
+  context: RedisContext,
+  { version }: Pick<Position, 'version'>,
+): Promise<PolicySince> {
+  const { fields, ...since } = await readFields(context, version);
+  return { ...since, change: fields === null ? null : recordsIn(context, fields) };
+}
+
+/** Reads all of the policy: some fields at a time, and then what has changed since the first of them. */
+export async function readPolicy(context: RedisContext): Promise<PolicyRead> {
+  const { connection, keys } = context;
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const state = await readState(context);
+    const fields: Fields = new Map();
+    for (const key of [keys.owners, keys.documents]) {
+      for await (const page of scan(context, key)) for (const [name, value] of page) fields.set(name, value);
+    }
+    const since = await readFields(context, state.position?.version ?? 0);
+    const isSame = isDeepStrictEqual(since.position, state.position);
+    const isLater =
+      since.position?.generation === state.position?.generation && since.markThere === state.position?.mark;
+    if (!isSame && !(isLater && since.fields !== null)) continue;
+    for (const [name, value] of since.fields ?? []) fields.set(name, value);
+    const { owners, documents } = recordsIn(context, fields);
+    return { state: { ...state, position: since.position }, policy: { owners, documents } };
+  }
+  throw away(connection.where, 'others change the policy all the time');
 }

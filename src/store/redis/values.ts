@@ -7,11 +7,13 @@
 
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../../errors.ts';
+import { isLeaf } from '../../quota/index.ts';
 import { issueLines, printable } from '../../text/index.ts';
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
 import type {
   DocumentRecord,
   EventRecord,
+  LargeUnit,
   LevelRecord,
   OwnerRecord,
   RecordChanges,
@@ -21,7 +23,7 @@ import { damaged } from './faults.ts';
 import { fieldName, textIn } from './keys.ts';
 
 const ownerContent = ownerShape.omit({ key: true });
-const event = eventShape.extend({ id: z.string().refine(isAscii, { error: 'not in ASCII' }) });
+const event = eventShape.extend({ id: z.string().regex(/^[\x21-\x7e]+$/, { error: 'not in ASCII' }) });
 
 /** A whole document may stand for its names. */
 const documentNames = z.object(documentShape.omit({ text: true }).shape);
@@ -37,19 +39,7 @@ const changes = z.object({
   goneLevels: z.array(whole).readonly().optional(),
 });
 
-const told = z.object({
-  owners: z.array(ownerShape),
-  goneOwners: z.array(z.string()),
-  documents: z.array(documentShape),
-  goneDocuments: z.array(documentNames),
-});
-
-/** A change of policy as the log tells it. */
-export function toldIn(text: string): z.infer<typeof told> {
-  return told.parse(JSON.parse(text));
-}
-
-/** Throws `invalid` where a record other than a share is none. */
+/** Throws `invalid` where a record is none. */
 export function mustBeRecords(asked: RecordChanges): void {
   const { error } = changes.safeParse(asked);
   if (error !== undefined) {
@@ -59,10 +49,6 @@ export function mustBeRecords(asked: RecordChanges): void {
       `the shared store took nothing of a write with a faulty record: ${why}`,
     );
   }
-}
-
-function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length;
 }
 
 /** Any text as it is, as far as that can be sent. */
@@ -98,7 +84,7 @@ export function numberIn(text: string): number {
   return number;
 }
 
-/** The id stands first, where scripts look for it. */
+/** Makes a field of `PREFIX:owners`; the id stands first, where scripts look for it. */
 export function ownerFields({ key, id, name, type, since }: OwnerRecord): [string, string] {
   return [fieldName(key), JSON.stringify({ id, name, type, since })];
 }
@@ -129,54 +115,49 @@ export function levelIn(name: string, value: Buffer): LevelRecord {
   return { ownerId: numberIn(name), text: textOf(value) };
 }
 
-/** A time as text that sorts as times do. */
-export function timeOf(at: number): string {
-  return at < 0
-    ? `n${String(at + Number.MAX_SAFE_INTEGER).padStart(16, '0')}`
-    : `p${String(at).padStart(16, '0')}`;
+const eventContent = z.strictObject({ at: whole, text: z.string() });
+
+/** Makes what `PREFIX:events:times` has of an event: by it events are found without being read. */
+export function eventLabel({ id, kind, ownerId, ownerKey }: EventRecord): string {
+  const owner = ownerId === null ? '' : ` owner-id=${ownerId}`;
+  const key = ownerKey === null ? '' : ` owner-key=${fieldName(ownerKey)}`;
+  return `${id} kind=${fieldName(kind)}${owner}${key}`;
 }
 
-function timeIn(text: string): number {
-  const [, sign, digits = ''] = /^([np])(\d{16})$/.exec(text) ?? [];
-  const number = Number(digits) - (sign === 'n' ? Number.MAX_SAFE_INTEGER : 0);
-  if (sign === undefined || timeOf(number) !== text) throw new TypeError('no time');
-  return number;
-}
+const label =
+  /^(?<id>\S+) kind=(?<kind>\S*)(?: owner-id=(?<ownerId>-?\d+))?(?: owner-key=(?<ownerKey>\S*))?$/;
 
-export const labels = {
-  kind: (kind: string) => `kind=${fieldName(kind)}`,
-  ownerId: (id: number) => `owner-id=${id}`,
-  ownerKey: (key: string) => `owner-key=${fieldName(key)}`,
-};
-
-export function eventFields({
-  id,
-  kind,
-  at,
-  ownerId,
-  ownerKey,
-  text,
-}: EventRecord): [string, string | Buffer] {
-  const words = [timeOf(at), labels.kind(kind)];
-  if (ownerId !== null) words.push(labels.ownerId(ownerId));
-  if (ownerKey !== null) words.push(labels.ownerKey(ownerKey));
-  return [id, sentAs(`${words.join(' ')}\n${text}`)];
-}
-
-const head =
-  /^(?<time>\S+) kind=(?<kind>\S*)(?: owner-id=(?<ownerId>-?\d+))?(?<named> owner-key=(?<ownerKey>\S*))?$/;
-
-export function eventIn(id: string, value: Buffer): EventRecord {
-  const whole = textOf(value);
-  const end = whole.indexOf('\n');
-  const { time, kind, ownerId, named, ownerKey } = head.exec(whole.slice(0, end))?.groups ?? {};
-  if (end === -1 || time === undefined || kind === undefined) throw new TypeError('no event');
+/** Reads an event's label; throws where it is none. */
+export function labelIn(text: string): Omit<EventRecord, 'at' | 'text'> {
+  const { id, kind, ownerId, ownerKey } = label.exec(text)?.groups ?? {};
+  if (id === undefined || kind === undefined) throw new TypeError('no event');
   return {
     id,
     kind: decodeFieldName(kind),
-    at: timeIn(time),
     ownerId: ownerId === undefined ? null : numberIn(ownerId),
-    ownerKey: named === undefined ? null : decodeFieldName(ownerKey ?? ''),
-    text: whole.slice(end + 1),
+    ownerKey: ownerKey === undefined ? null : decodeFieldName(ownerKey),
   };
+}
+
+export function eventText({ at, text }: EventRecord): string {
+  return JSON.stringify({ at, text });
+}
+
+/** Reads what `eventText` made; throws where it is none. */
+export function eventContentIn(value: Buffer): Pick<EventRecord, 'at' | 'text'> {
+  return eventContent.parse(JSON.parse(value.toString()));
+}
+
+const largestUnits = z.array(
+  z.strictObject({
+    kind: z.enum(['walked', 'reported']),
+    name: z.string(),
+    leaf: z.string().refine(isLeaf, { error: 'no kind of data' }),
+    bytes: whole.nonnegative(),
+  }),
+);
+
+/** Reads JSON of the largest units; throws where it is none. */
+export function largestIn(text: string): readonly LargeUnit[] {
+  return largestUnits.parse(JSON.parse(text));
 }

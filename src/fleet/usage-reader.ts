@@ -1,0 +1,110 @@
+/**
+ * The usage of owners on other hosts, as this host knows it: what a host told since, or all of it, some owners
+ * at a time.
+ *
+ * A host whose word the store has lost counts as it last told, until it tells anew or is forgotten.
+ */
+
+import type { UsageShares } from '../ledger/index.ts';
+import { inSlices } from '../slices.ts';
+import { placeIn, type SharedStore, type ToldShare } from '../store/index.ts';
+
+interface UsageReaderOptions {
+  readonly shares: Pick<UsageShares, 'everyShareOfOthers' | 'takeShare'>;
+  readonly store: Pick<SharedStore, 'usage' | 'usageAfter'>;
+  /** This host. */
+  readonly host: string;
+}
+
+/** A reading of all that a host told, as far as it has come. */
+interface Reading {
+  readonly place: string;
+  readonly pages: AsyncIterator<readonly ToldShare[]>;
+  /** Owners whose usage there is known here as the store has it. */
+  readonly seen: Set<string>;
+}
+
+export class UsageReader {
+  readonly #options: UsageReaderOptions;
+  /** Place up to which each other host's word is known. */
+  readonly #known = new Map<string, string>();
+  readonly #readings = new Map<string, Reading>();
+
+  constructor(options: UsageReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Usage is left to be read. */
+  get isReading(): boolean {
+    return this.#readings.size > 0;
+  }
+
+  /**
+   * Takes what the hosts told up to these places, until the deadline on the monotonic clock: then the rest is
+   * left to the next time. Rejects with `store_away`.
+   */
+  async sync(places: ReadonlyMap<string, string>, deadline: number): Promise<void> {
+    for (const [host, place] of places) {
+      if (host === this.#options.host || this.#known.get(host) === place) continue;
+      if (place === 'forgotten') await this.#forget(host, place);
+      else await this.#follow(host, place, deadline);
+    }
+  }
+
+  async #follow(host: string, place: string, deadline: number): Promise<void> {
+    const [known, now] = [placeIn(this.#known.get(host) ?? ''), placeIn(place)];
+    if (known !== null && known.epoch === now?.epoch && known.number < now.number) {
+      this.#readings.delete(host);
+      return this.#goOn(host, known.epoch, known.number);
+    }
+    const reading = this.#readings.get(host) ?? this.#begin(host, place);
+    while (performance.now() < deadline) {
+      const { done, value } = await reading.pages.next();
+      if (done === true) return this.#end(host, reading);
+      await inSlices(value, ({ share }) => {
+        reading.seen.add(share.ownerKey);
+        this.#options.shares.takeShare(share.ownerKey, host, share);
+      });
+    }
+  }
+
+  #begin(host: string, place: string): Reading {
+    const pages = this.#options.store.usage(host)[Symbol.asyncIterator]();
+    const reading = { place, pages, seen: new Set<string>() };
+    this.#readings.set(host, reading);
+    return reading;
+  }
+
+  /** What changed while all was read is told after its place. */
+  async #end(host: string, { place, seen }: Reading): Promise<void> {
+    this.#readings.delete(host);
+    await this.#keepOnly(host, seen);
+    this.#known.set(host, place);
+  }
+
+  async #goOn(host: string, epoch: string, from: number): Promise<void> {
+    const { shares, store } = this.#options;
+    let number = from;
+    for (let isMore = true; isMore; ) {
+      const changes = await store.usageAfter(host, number);
+      await inSlices(changes.shares, ([ownerKey, share]) => shares.takeShare(ownerKey, host, share));
+      ({ number, isMore } = changes);
+    }
+    this.#known.set(host, `${epoch} ${number}`);
+  }
+
+  async #forget(host: string, place: string): Promise<void> {
+    this.#readings.delete(host);
+    await this.#keepOnly(host, new Set());
+    this.#known.set(host, place);
+  }
+
+  async #keepOnly(host: string, ownerKeys: ReadonlySet<string>): Promise<void> {
+    const { shares } = this.#options;
+    const gone: string[] = [];
+    await inSlices(shares.everyShareOfOthers(), share => {
+      if (share.host === host && !ownerKeys.has(share.ownerKey)) gone.push(share.ownerKey);
+    });
+    await inSlices(gone, ownerKey => shares.takeShare(ownerKey, host, null));
+  }
+}

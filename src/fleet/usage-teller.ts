@@ -1,0 +1,188 @@
+/**
+ * Keeps what this host says of its owners' usage up to date in the shared store: each change soon, and all of
+ * it anew where the store does not have what this host last told.
+ *
+ * To tell anew, what the store has is read and compared, and only then others are told to read all: so they
+ * never see less than what was told before.
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { Ledger } from '../ledger/index.ts';
+import { SerialQueue } from '../serial-queue.ts';
+import { inSlices } from '../slices.ts';
+import { type LargeUnit, type SharedStore, usageText } from '../store/index.ts';
+
+interface UsageTellerOptions {
+  readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'watch'>;
+  readonly store: Pick<SharedStore, 'state' | 'tellUsage' | 'usage'>;
+  readonly host: string;
+  /** Resolves with false where nothing may be told of these owners now. Rejects with `store_away`. */
+  mayTell(ownerKeys: readonly string[]): Promise<boolean>;
+  failed(error: unknown): void;
+  /** Milliseconds between two times that something is written, at least; 50 unless given. */
+  readonly pauseMs?: number;
+}
+
+/** Owners in one write: so many that a large first one is quick, so few that no other waits for it. */
+const mostAtOnce = 250;
+/** Milliseconds before what failed is tried again. */
+const retryMs = 1000;
+
+export class UsageTeller {
+  readonly #options: UsageTellerOptions;
+  /** Texts that the store has, by owner's key. */
+  readonly #told = new Map<string, string>();
+  /** Owners whose usage may have become another. */
+  readonly #changed = new Set<string>();
+  /** Place that the store has after the last write; null: it is not known what it has. */
+  #place: { readonly epoch: string; readonly number: number } | null = null;
+  #unwatch: (() => void) | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  readonly #tellings = new SerialQueue();
+  /** On the monotonic clock. */
+  #restUntil = 0;
+
+  constructor(options: UsageTellerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#unwatch ??= this.#options.ledger.watch(ownerKey => {
+      // Changes of the policy are no part of the usage that is stored.
+      if (ownerKey === null) return;
+      this.#changed.add(ownerKey);
+      this.#wake();
+    });
+    this.#wake();
+  }
+
+  /** The store has this place of this host; undefined: none. */
+  compare(place: string | undefined): void {
+    if (this.#place === null || place === placeText(this.#place)) return;
+    // A write that is under way may have come to the store already.
+    void this.#tellings.run(async () => {
+      const { store, host, failed } = this.#options;
+      try {
+        const there = (await store.state()).usage.get(host);
+        if (this.#place !== null && there !== placeText(this.#place)) this.#place = null;
+      } catch (error) {
+        failed(error);
+      }
+    });
+    this.#wake();
+  }
+
+  /** Resolves once all that has changed by now is in the store, or that has failed. */
+  settled(): Promise<void> {
+    return this.#tellAll();
+  }
+
+  /** Ends after a last try. */
+  async close(): Promise<void> {
+    await this.settled();
+    this.#unwatch?.();
+    this.#unwatch = null;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #wake(): void {
+    if (this.#timer !== null || this.#unwatch === null) return;
+    const waitMs = Math.max(this.#restUntil - performance.now(), 0);
+    this.#timer = setTimeout(() => void this.#tellAll(), waitMs).unref();
+  }
+
+  /** One after the other. */
+  #tellAll(): Promise<void> {
+    return this.#tellings.run(async () => {
+      if (this.#timer !== null) clearTimeout(this.#timer);
+      this.#timer = null;
+      if (this.#unwatch === null) return;
+      const { failed, pauseMs = 50 } = this.#options;
+      try {
+        let isTold = true;
+        if (this.#place === null) isTold = await this.#tellAnew();
+        while (isTold && this.#changed.size > 0) isTold = await this.#tellSome();
+        this.#restUntil = performance.now() + (isTold ? pauseMs : retryMs);
+        if (!isTold) this.#wake();
+      } catch (error) {
+        this.#restUntil = performance.now() + retryMs;
+        failed(error);
+        this.#wake();
+      }
+    });
+  }
+
+  /** False: nothing may be told now, or the store has become another. */
+  async #tellSome(): Promise<boolean> {
+    const place = this.#place;
+    if (place === null) return false;
+    const next = { ...place, number: place.number + 1 };
+    const outcome = await this.#tell(placeText(place), placeText(next));
+    if (outcome === 'told') this.#place = next;
+    else if (outcome === 'conflict') this.#place = null;
+    return outcome !== 'conflict' && outcome !== 'not now';
+  }
+
+  /** Compares everything with what the store has, and has all others read it again. */
+  async #tellAnew(): Promise<boolean> {
+    const { ledger, store, host, mayTell } = this.#options;
+    if (!(await mayTell([]))) return false;
+    const from = (await store.state()).usage.get(host) ?? null;
+    this.#told.clear();
+    for await (const page of store.usage(host)) {
+      for (const { share, text } of page) this.#told.set(share.ownerKey, text);
+    }
+    for (const ownerKey of this.#told.keys()) this.#changed.add(ownerKey);
+    await inSlices(ledger.documents.owners.all, ({ key }) => this.#changed.add(key));
+    while (this.#changed.size > 0) {
+      const outcome = await this.#tell(from, null);
+      if (outcome === 'conflict' || outcome === 'not now') return false;
+    }
+    const place = { epoch: randomBytes(8).toString('hex'), number: 0 };
+    const opening = { from, to: placeText(place), usage: new Map(), gone: [], largest: new Map() };
+    if ((await store.tellUsage(host, opening)) === 'conflict') return false;
+    this.#place = place;
+    return true;
+  }
+
+  /** Tells some of what has changed; `nothing`: it is all in the store. */
+  async #tell(from: string | null, to: string | null): Promise<'told' | 'nothing' | 'conflict' | 'not now'> {
+    const { ledger, store, host, mayTell } = this.#options;
+    const ownerKeys = [...this.#changed].slice(0, mostAtOnce);
+    if (!(await mayTell(ownerKeys))) return 'not now';
+    for (const ownerKey of ownerKeys) this.#changed.delete(ownerKey);
+    const usage = new Map<string, string>();
+    const largest = new Map<string, readonly LargeUnit[]>();
+    const gone: string[] = [];
+    try {
+      const told = await ledger.shares.toldOf(ownerKeys);
+      for (const [at, ownerKey] of ownerKeys.entries()) {
+        const one = told[at] ?? null;
+        const text = one === null ? undefined : usageText(one.share, one.largest);
+        if (text === this.#told.get(ownerKey)) continue;
+        if (one === null || text === undefined) gone.push(ownerKey);
+        else {
+          usage.set(ownerKey, text);
+          largest.set(ownerKey, one.largest);
+        }
+      }
+      if (usage.size + gone.length === 0) return 'nothing';
+      if ((await store.tellUsage(host, { from, to, usage, gone, largest })) === 'conflict') {
+        for (const ownerKey of ownerKeys) this.#changed.add(ownerKey);
+        return 'conflict';
+      }
+    } catch (error) {
+      for (const ownerKey of ownerKeys) this.#changed.add(ownerKey);
+      // Whether it was written is not known.
+      this.#place = null;
+      throw error;
+    }
+    for (const [ownerKey, text] of usage) this.#told.set(ownerKey, text);
+    for (const ownerKey of gone) this.#told.delete(ownerKey);
+    return 'told';
+  }
+}
+
+function placeText({ epoch, number }: { readonly epoch: string; readonly number: number }): string {
+  return `${epoch} ${number}`;
+}

@@ -1,0 +1,178 @@
+/**
+ * What each host stores, by owner. Only the host itself writes it, each time upon what it wrote last; the
+ * number of a write tells others what has changed, within an epoch that the host draws when it writes anew.
+ */
+
+import { SoftquotaError } from '../../errors.ts';
+import { printable } from '../../text/index.ts';
+import type { LargeUnit, ShareRecord } from '../record-store.ts';
+import type { TellUsage, ToldShare, UsageChanges } from '../shared.ts';
+import { usageIn } from '../usage-text.ts';
+import { pairs, pipeline, runFenced, runScript, words } from './commands.ts';
+import type { RedisContext } from './context.ts';
+import { fieldName } from './keys.ts';
+import { expectTypes, fenced, script } from './lua.ts';
+import { scan } from './policy.ts';
+import { decodeFieldName, largestIn, parseStored } from './values.ts';
+
+/** Owners whose changes are read at a time; a write has fewer. */
+const pageSize = 2000;
+
+/** Place of a host that was forgotten. */
+export const forgotten = 'forgotten';
+
+/** KEYS: fences, usage, that of the host, its changes, its largest units. */
+const writeScript = script(
+  fenced,
+  expectTypes('hash', 'hash', 'hash', 'zset', 'hash'),
+  `
+local news, host, from, to = word(), word(), word(), word()
+local there = redis.call('HGET', KEYS[2], host) or ''
+if there ~= from then return {'conflict', there} end
+local gone, usage, largest = words(), words(), words()
+put(KEYS[3], usage)
+put(KEYS[5], largest)
+drop(KEYS[3], gone)
+drop(KEYS[5], gone)
+if to == '' then return {'kept'} end
+local number = string.match(to, '%d+$')
+if number == '0' then redis.call('DEL', KEYS[4]) end
+for place = usage[1], usage[2], 2 do redis.call('ZADD', KEYS[4], number, ARGV[place]) end
+for place = gone[1], gone[2] do redis.call('ZADD', KEYS[4], number, ARGV[place]) end
+redis.call('HSET', KEYS[2], host, to)
+redis.pcall('PUBLISH', news, 'usage')
+return {'kept'}`,
+);
+
+export async function tellUsage(
+  context: RedisContext,
+  host: string,
+  { from, to, usage: texts, gone, largest }: TellUsage,
+): Promise<'kept' | 'conflict'> {
+  const { usage, usageOf, usageChanges, largest: largestOf, news } = context.keys;
+  const reply = await runFenced(
+    context,
+    writeScript,
+    [usage, usageOf(host), usageChanges(host), largestOf(host)],
+    [
+      news,
+      fieldName(host),
+      from ?? '',
+      to ?? '',
+      ...words(gone.map(fieldName)),
+      ...words([...texts].flatMap(([ownerKey, text]) => [fieldName(ownerKey), text])),
+      ...words([...largest].flatMap(([ownerKey, units]) => [fieldName(ownerKey), JSON.stringify(units)])),
+    ],
+  );
+  return reply.is === 'kept' ? 'kept' : 'conflict';
+}
+
+/** Reads everything that a host told, some owners at a time. */
+export async function* readUsage(
+  context: RedisContext,
+  host: string,
+): AsyncGenerator<readonly ToldShare[]> {
+  for await (const page of scan(context, context.keys.usageOf(host))) {
+    yield page.map(([name, value]) => {
+      const text = value.toString();
+      return { text, share: shareAt(context, host, name, text) };
+    });
+  }
+}
+
+/** Reads what a host told after that number, the oldest first; there may be more. */
+export async function usageAfter(
+  context: RedisContext,
+  host: string,
+  number: number,
+): Promise<UsageChanges> {
+  const { connection, keys } = context;
+  const found = await connection.run(client =>
+    client.zrangebyscore(keys.usageChanges(host), `(${number}`, '+inf', 'WITHSCORES', 'LIMIT', 0, pageSize),
+  );
+  const all = pairs(found);
+  const isMore = all.length === pageSize;
+  const last = all.at(-1)?.[1];
+  // The last write of a page may not be on it whole.
+  const told = isMore ? all.filter(([, number]) => number !== last) : all;
+  const names = told.map(([name]) => name);
+  const values =
+    names.length === 0
+      ? []
+      : await connection.run(client => client.hmget(keys.usageOf(host), ...names));
+  const shares = names.map((name, at): readonly [string, ShareRecord | null] => {
+    const value = values[at];
+    const ownerKey = parseStored(connection.where, keys.usageChanges(host), name, () => decodeFieldName(name));
+    return [ownerKey, value ? shareAt(context, host, name, value) : null];
+  });
+  return { number: Number(told.at(-1)?.[1] ?? number), shares, isMore };
+}
+
+function shareAt({ connection, keys }: RedisContext, host: string, name: string, text: string): ShareRecord {
+  return parseStored(connection.where, keys.usageOf(host), name, () =>
+    usageIn(decodeFieldName(name), host, text),
+  );
+}
+
+/** Reads the largest units of an owner on these hosts. */
+export async function largestUnits(
+  { connection, keys }: RedisContext,
+  ownerKey: string,
+  hosts: readonly string[],
+): Promise<ReadonlyMap<string, readonly LargeUnit[]>> {
+  const name = fieldName(ownerKey);
+  const texts = await connection.run(client =>
+    pipeline(client, all => {
+      for (const host of hosts) all.hget(keys.largest(host), name);
+      return all;
+    }),
+  );
+  return new Map(
+    hosts.map((host, at) => {
+      const text = texts[at];
+      const read = () => (typeof text === 'string' ? largestIn(text) : []);
+      return [host, parseStored(connection.where, keys.largest(host), name, read)];
+    }),
+  );
+}
+
+/** Reads the largest units of all owners on a host, some owners at a time. */
+export async function* allLargest(
+  context: RedisContext,
+  host: string,
+): AsyncGenerator<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]> {
+  const key = context.keys.largest(host);
+  for await (const page of scan(context, key)) {
+    yield page.map(([name, value]) =>
+      parseStored(context.connection.where, key, name, () => [
+        decodeFieldName(name),
+        largestIn(value.toString()),
+      ]),
+    );
+  }
+}
+
+/** Takes a host off the list; `conflict`: it lives. KEYS: alive, hosts, usage, and its usage. */
+const forgetScript = script(`
+if redis.call('EXISTS', KEYS[1]) == 1 then return {'conflict'} end
+local host, news = word(), word()
+local place = redis.call('HGET', KEYS[3], host)
+local was_there = redis.call('HDEL', KEYS[2], host) == 1 or (place and place ~= '${forgotten}')
+if not was_there then return {'missing'} end
+redis.call('HSET', KEYS[3], host, '${forgotten}')
+redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[6])
+redis.pcall('PUBLISH', news, 'usage')
+return {'kept'}`);
+
+export async function forgetHost(context: RedisContext, host: string): Promise<void> {
+  const { alive, hosts, usage, usageOf, usageChanges, largest, news } = context.keys;
+  const keys = [alive(host), hosts, usage, usageOf(host), usageChanges(host), largest(host)];
+  const { is } = await runScript(context, forgetScript, keys, [fieldName(host), news]);
+  if (is === 'conflict') {
+    throw new SoftquotaError(
+      'conflict',
+      `the daemon of host ${printable(host)} is running: only a host whose daemon has stopped can be forgotten`,
+    );
+  }
+  if (is === 'missing') throw new SoftquotaError('not_found', `there is no host ${printable(host)}`);
+}
