@@ -78,7 +78,7 @@ tell(`lag of a change: ${spread(calm.lags, milliseconds)}`);
 const mark = await newestChange();
 await one.stop();
 // Without the list of those who were told of, all is told again.
-await client.del('{softquota}:measured');
+await client.del('softquota:measured');
 one = await startDaemon(configFor(first, 'one'), check(others[0]));
 await adminAnswers(one);
 const again = told(mark);
@@ -188,13 +188,13 @@ function lagGoal(values: readonly number[]) {
 
 /** The number of the last change in the store's log. */
 async function newestChange(): Promise<string> {
-  const [newest] = await client.xrevrange('{softquota}:log', '+', '-', 'COUNT', 1);
+  const [newest] = await client.xrevrange('softquota:log', '+', '-', 'COUNT', 1);
   return newest?.[0].replace(/-0$/, '') ?? '0';
 }
 
 /** Resolves once all owners were told of after that change. */
 async function told(after: string): Promise<{ readonly perSecond: number }> {
-  const toldOf = () => client.zcount('{softquota}:measured', `(${after}`, '+inf');
+  const toldOf = () => client.zcount('softquota:measured', `(${after}`, '+inf');
   await comes(async () => (await toldOf()) > 0);
   const begun = performance.now();
   const already = await toldOf();

@@ -131,7 +131,7 @@ export class Documents {
   }
 
   /** The versions that led to the position. */
-  get lineage(): Pick<Lineage, 'all' | 'departedSince' | 'markOf' | 'since'> {
+  get lineage(): Pick<Lineage, 'all' | 'markOf' | 'since'> {
     return this.#lineage;
   }
 
@@ -341,9 +341,8 @@ export class Documents {
     positions: readonly Position[],
   ): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
-    const { owners: known, writeBehind } = this.#options;
-    const gone = goneOwners.flatMap(key => known.byKey(key) ?? []);
-    const replicated = this.#lineage.goOn(positions, gone);
+    const { writeBehind } = this.#options;
+    const replicated = this.#lineage.goOn(positions);
     writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
     this.#position = positions.at(-1) ?? null;
     this.#apply(changes, change, true);

@@ -1,19 +1,16 @@
 /**
- * The line of changes that led to the policy in force: the marks of the versions before it, and the owners
- * whom these changes took out.
+ * The line of changes that led to the policy in force: the marks of the versions before it.
  *
  * By that a store that has lost its last changes is told from one that has gone on otherwise: the one stands
  * at a version that the policy in force came from, the other does not.
  */
 
-import type { OwnerRecord, Position, ReplicatedPosition, VersionRecord } from '../store/index.ts';
+import type { Position, ReplicatedPosition, VersionRecord } from '../store/index.ts';
 
 /** Versions that are remembered: more than are made until a server that another took the place of is left. */
 const mostVersions = 10_000;
 /** Number of versions that are added until the oldest are dropped. */
 const someVersions = 1000;
-
-type DepartedOwner = Pick<OwnerRecord, 'key' | 'id'>;
 
 export class Lineage {
   #generation: string | null = null;
@@ -29,18 +26,14 @@ export class Lineage {
     const kept = lineage?.versions.filter(one => one.version <= version) ?? [];
     const after = kept.findLastIndex((one, at) => one.version !== version - (kept.length - 1 - at));
     const line = kept.slice(after + 1);
-    this.#versions = line.at(-1)?.mark === mark ? line : [{ version, mark, departed: [] }];
+    this.#versions = line.at(-1)?.mark === mark ? line : [{ version, mark }];
   }
 
-  /** Goes on through positions, at the last of which these owners are taken out; gives it as it is to be kept. */
-  goOn(positions: readonly Position[], gone: readonly DepartedOwner[]): ReplicatedPosition {
+  /** Goes on through positions; gives the last as it is to be kept. */
+  goOn(positions: readonly Position[]): ReplicatedPosition {
     const last = positions.at(-1);
     if (last === undefined) throw new TypeError('no position to go on to');
-    const added = positions.map(position => ({
-      version: position.version,
-      mark: position.mark,
-      departed: position === last ? gone.map(({ key, id }) => ({ key, id })) : [],
-    }));
+    const added = positions.map(({ version, mark }) => ({ version, mark }));
     const known = this.#generation === last.generation ? this.#versions : [];
     // Where the versions between are unknown, nothing is known to lead here.
     const goesOn = known.at(-1)?.version === (positions[0]?.version ?? 0) - 1;
@@ -73,13 +66,5 @@ export class Lineage {
   since(version: number): readonly Position[] {
     const first = this.#versions[0]?.version ?? Number.POSITIVE_INFINITY;
     return version < first ? [] : this.all.slice(version - first + 1);
-  }
-
-  /** Tells of an owner whether a change since that version took them out. */
-  departedSince(version: number): (owner: DepartedOwner) => boolean {
-    const named = ({ key, id }: DepartedOwner) => `${id} ${key}`;
-    const since = this.#versions.filter(one => one.version > version);
-    const departed = new Set(since.flatMap(one => one.departed.map(named)));
-    return owner => departed.has(named(owner));
   }
 }

@@ -101,16 +101,13 @@ export class DocumentReplica {
 
   /**
    * Gives what a stored policy lacks of the one in force, where it stands at a version that this one came
-   * from; null: what is in force has changed meanwhile. Owners whom others put on record since stay there.
+   * from; null: what is in force has changed meanwhile.
    */
   async lackedBy({ version }: Position, stored: PolicyRecords): Promise<Lacked | null> {
     const { lineage, position } = this.#options.documents;
     const change = await differenceBetween(this.#versioned(stored), await this.policy());
     if (this.position !== position) return null;
-    const hasDeparted = lineage.departedSince(version);
-    const ids = new Map(stored.owners.map(({ key, id }) => [key, id]));
-    const goneOwners = change.goneOwners.filter(key => hasDeparted({ key, id: ids.get(key) ?? 0 }));
-    return { change: { ...change, goneOwners }, positions: lineage.since(version) };
+    return { change, positions: lineage.since(version) };
   }
 
   /** Without volatile documents, which an older version kept among the others. */

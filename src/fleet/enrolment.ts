@@ -37,10 +37,10 @@ export class Enrolment {
   }
 
   /**
-   * Puts some of these on record whom the store lacks; true: the store has changed, and has to be looked at.
+   * Puts some of these on record whom the store on this server lacks; true: the store has changed, and has to be looked at.
    * Rejects with `store_away`, and with `store_refused`.
    */
-  async enrollSome(owners: Iterable<OwnerRecord>): Promise<boolean> {
+  async enrollSome(owners: Iterable<OwnerRecord>, server: string | null): Promise<boolean> {
     const { documents, store } = this.#options;
     const { position } = documents;
     if (position === null || this.#isRefused) return false;
@@ -50,7 +50,7 @@ export class Enrolment {
     });
     if (unknown.length === 0) return false;
     // Where another change comes first, owners may be others there.
-    await store.commit({ owners: unknown }, position, newMark());
+    await store.commit({ owners: unknown }, position, newMark(), server);
     return true;
   }
 }

@@ -90,6 +90,8 @@ export class Fleet implements SharedDocuments {
   readonly #syncs = new SerialQueue();
   /** One that has not begun yet. */
   #nextSync: Promise<void> | null = null;
+  /** On the monotonic clock. */
+  #syncedAt = Number.NEGATIVE_INFINITY;
   /** Everything was read once. */
   #isComplete = false;
   #isClosed = false;
@@ -278,7 +280,9 @@ export class Fleet implements SharedDocuments {
     this.#nextSync ??= this.#syncs.run(async () => {
       this.#nextSync = null;
       try {
+        const begun = performance.now();
         await this.#syncNow();
+        this.#syncedAt = begun;
         this.#isComplete = !this.#usage.isReading;
         if (this.#away.succeeded()) this.#adviceWatch.anew();
       } catch (error) {
@@ -299,7 +303,6 @@ export class Fleet implements SharedDocuments {
     await this.#usage.sync(state.usage, performance.now() + readingMs);
     this.#teller.compare(state.usage.get(host));
     if (!this.#name.isHeld) return;
-    // What another host walks by now must not be told of any more.
     await this.walkers.look();
     await this.#lease.take();
   }
@@ -313,17 +316,25 @@ export class Fleet implements SharedDocuments {
 
   /** Tells whether usage may be told now, of owners whom all hosts know. Rejects with `store_away`. */
   async #mayTell(ownerKeys: readonly string[]): Promise<boolean> {
+    const { everyMs = usualMs, ledger } = this.#options;
+    // What another host walks by now must not be told of any more.
+    if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
-    const { owners } = this.#options.ledger.documents;
+    const { owners } = ledger.documents;
     await this.#enroll(ownerKeys.flatMap(key => owners.byKey(key) ?? []));
     return true;
   }
 
   /** Puts these on record in the store; false: all of them were. */
   async #enroll(owners: Iterable<OwnerRecord>): Promise<boolean> {
+    const { failoverDelay } = this.#documents;
     let hasChanged = false;
     try {
-      while (this.#documents.divergence === null && (await this.#enrolment.enrollSome(owners))) {
+      await failoverDelay.settled();
+      while (
+        this.#documents.divergence === null &&
+        (await this.#enrolment.enrollSome(owners, failoverDelay.server))
+      ) {
         hasChanged = true;
         await this.#sync();
       }

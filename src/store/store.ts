@@ -41,8 +41,6 @@ export interface SweepRecord {
 export interface VersionRecord {
   readonly version: number;
   readonly mark: string;
-  /** The owners whom this change took out. */
-  readonly departed: readonly Pick<OwnerRecord, 'key' | 'id'>[];
 }
 
 /** Position of the policy that was taken over, and the versions that led there. */

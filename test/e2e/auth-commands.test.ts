@@ -96,8 +96,8 @@ t.test('hosts with one quota have the same sources, and Redis has no secret in c
   t.match(JSON.parse(done.text), { added: ['gold'] });
   const events = await one.ask('admin', '/api/v1/admin/quota/events?kind=sign-in');
   t.match(JSON.parse(events.text), [{ owner: 'alice', source: { name: 'company' }, added: ['gold'] }]);
-  const documents = await redis.cli('--raw', 'hgetall', '{softquota}:documents');
+  const documents = await redis.cli('--raw', 'hgetall', 'softquota:documents');
   t.match(documents, /"clientSecret":"[\w-]+\.[\w-]+"/);
-  const log = await redis.cli('--raw', 'xrange', '{softquota}:log', '-', '+');
+  const log = await redis.cli('--raw', 'xrange', 'softquota:log', '-', '+');
   for (const text of [documents, log]) t.notOk(text.includes(clientSecret));
 });

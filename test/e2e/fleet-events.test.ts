@@ -51,7 +51,7 @@ t.test('a crossing is told once, also when the host that tells is gone, or Redis
   await store(two, 'bob', 0);
   await toldAre(t, one, ['alice up', 'bob down', 'bob up']);
 
-  const holder = await redis.cli('get', '{softquota}:task:thresholds');
+  const holder = await redis.cli('get', 'softquota:task:thresholds');
   const teller = fleetHosts[names.indexOf(holder)];
   const others = fleetHosts.filter(each => each !== teller);
   const [left] = others;
@@ -60,7 +60,7 @@ t.test('a crossing is told once, also when the host that tells is gone, or Redis
   await store(left, 'carol', 2_000_000);
   const known = ['alice up', 'bob down', 'bob up', 'carol up'];
   await toldAre(t, left, known);
-  t.not(await redis.cli('get', '{softquota}:task:thresholds'), holder, 'another has taken the task');
+  t.not(await redis.cli('get', 'softquota:task:thresholds'), holder, 'another has taken the task');
 
   await redis.end();
   await teller.start({ ready: false });

@@ -175,9 +175,9 @@ t.test('nothing is copied over what a store holds, or where it does not let us i
   });
   t.match(await copy('--to', address, '--json', '--verify'), { code: 0, stdout: /"verified": true/ });
   await servers[0].cli('flushall');
-  await servers[0].cli('set', '{softquota}:owners', 'of another program');
+  await servers[0].cli('set', 'softquota:owners', 'of another program');
   t.match(await copy('--to', address), { code: 78, stderr: /\{softquota\}:owners is none of softquota's/ });
-  t.equal(await servers[0].cli('get', '{softquota}:owners'), 'of another program');
+  t.equal(await servers[0].cli('get', 'softquota:owners'), 'of another program');
   await servers[0].cli('flushall');
   await servers[0].cli('config', 'set', 'requirepass', 'right');
   const wrong = await copy('--to', address.replace('//', '//:wrong-one@'));
@@ -207,7 +207,7 @@ t.test('a copy that broke off is begun anew', async t => {
   // The policy comes last, and there it stops.
   await servers[0].cli('acl', 'setuser', 'default', '-pexpire');
   t.match(await server.softquota(['store', 'copy', '--to', address]), { code: 69 });
-  t.not(await servers[0].cli('hlen', '{softquota}:events'), '0');
+  t.not(await servers[0].cli('hlen', 'softquota:events'), '0');
   await servers[0].cli('acl', 'setuser', 'default', '+pexpire');
   t.match(await server.softquota(['store', 'copy', '--to', address, '--verify']), { code: 0, stderr: '' });
 });

@@ -15,7 +15,7 @@ import { commit } from '../store/commit.ts';
 import { share } from '../store/records.ts';
 import { isBack, placeIn } from '../store/redis-places.ts';
 import { type Server, startSingle } from '../store/redis-servers.ts';
-import { opened, position, rule } from '../store/shared-place.ts';
+import { opened, position, rule, sharesOf, tell } from '../store/shared-place.ts';
 
 const kills = isLong ? 200 : 8;
 t.setTimeout(isLong ? 1_200_000 : 120_000);
@@ -37,7 +37,7 @@ async function startPrinted(t: Test, acl = users): Promise<{ redis: Server; addr
 async function write(store: SharedStore, from: number, told: { version: number }): Promise<number> {
   let version = from;
   const usage = async () => {
-    for (;;) await store.write({ shares: [share(`owner-${version % 50}`, 'one')] });
+    for (;;) await tell(store, 'one', [share(`owner-${version % 50}`, 'one')]);
   };
   const policy = async () => {
     for (;;) {
@@ -54,7 +54,7 @@ async function write(store: SharedStore, from: number, told: { version: number }
 t.test(`killed ${kills} times, Redis comes back with all that it acknowledged`, async t => {
   const { redis, address } = await startPrinted(t);
   const store = await opened(t, placeIn(address, 'softquota'));
-  await store.replace({ owners: [], documents: [rule('r', '{"version":1}')] }, null, position(1), []);
+  await store.replace({ owners: [], documents: [rule('r', '{"version":1}')] }, null, [position(1)], []);
   let version = 1;
   for (let round = 0; round < kills; round++) {
     const told = { version };
@@ -75,7 +75,7 @@ t.test(`killed ${kills} times, Redis comes back with all that it acknowledged`, 
     t.strictSame(policy.documents, [rule('r', JSON.stringify({ version }))]);
   }
   t.comment(`${version} versions`);
-  t.not((await store.load()).shares.length, 0);
+  t.not((await sharesOf(store, 'one')).length, 0);
 });
 
 t.test('of one that drops its file at a restart doctor says so, and its mend brings all back', async t => {

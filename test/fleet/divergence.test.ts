@@ -2,19 +2,14 @@
 
 import t from 'tap';
 import { judge } from '../../src/fleet/divergence.ts';
-import type { Position, SharedState } from '../../src/store/index.ts';
+import type { Position } from '../../src/store/index.ts';
 
 const at = (version: number, mark = `m${version}`, generation = 'one'): Position => ({
   generation,
   version,
   mark,
 });
-const state = (position: Position | null, supersedes: readonly string[] = []): SharedState => ({
-  position,
-  supersedes,
-  lastChange: 9,
-  server: null,
-});
+const state = (position: Position | null, supersedes: readonly string[] = []) => ({ position, supersedes });
 const nothing = () => null;
 const knowing = (position: Position | null, markOf: (version: number) => string | null = nothing) => ({
   position,
@@ -26,26 +21,13 @@ const fresh = { position: null, isEmpty: true, markOf: nothing };
 t.test('what followed from the known policy is taken over', async t => {
   t.match(judge(knowing(at(4)), state(at(4)), null), { is: 'same' });
   t.match(judge(knowing(at(4)), state(at(6)), 'm4'), { is: 'later' });
-  t.match(judge(knowing(at(4)), state(at(900)), null), { is: 'later' }, 'the log is cut short');
+  t.match(judge(knowing(at(4)), state(at(900)), null), { is: 'later' }, 'the change is not told any more');
 });
 
 t.test('a host that knows nothing takes what is there, and begins where there is nothing', async t => {
   t.match(judge(fresh, state(at(4)), null), { is: 'instead' });
-  t.match(judge(fresh, state(null), null), { is: 'none' });
-});
-
-t.test('an emptied store undoes nothing', async t => {
-  t.match(judge(knowing(at(4)), state(null), null), { is: 'diverged', divergence: { why: 'emptied' } });
-  t.match(
-    judge({ ...fresh, position: at(1) }, state(null), null),
-    { divergence: { why: 'emptied' } },
-    'that nothing is laid down was ruled, too',
-  );
-  t.match(
-    judge(knowing(null), state(null), null),
-    { divergence: { why: 'emptied' } },
-    'of a store of its own',
-  );
+  t.match(judge(fresh, state(null), null), { is: 'empty' });
+  t.match(judge(knowing(at(4)), state(null), null), { is: 'empty' }, 'what it has lost is put back');
 });
 
 t.test('a store that lacks changes undoes none of them', async t => {

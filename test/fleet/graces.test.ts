@@ -5,7 +5,7 @@ import type { Ledger } from '../../src/ledger/index.ts';
 import { graceKind } from '../../src/policy/index.ts';
 import { settings, walk } from '../ledger/world.ts';
 import { startSingle } from '../store/redis-servers.ts';
-import { type Member, member } from './world.ts';
+import { type Member, member, sharedStore } from './world.ts';
 
 t.setTimeout(120_000);
 
@@ -78,11 +78,12 @@ t.test('while usage elsewhere may be unknown, nobody is taken to be below a limi
   one.ledger.graces.start({ pauseMs: 0 });
   await until([one, two], () => begunOn(one.ledger) !== undefined);
   const begun = begunOn(one.ledger);
-  one.ledger.shares.shareWith({ isStale: () => true });
+  const elsewhere = await sharedStore(t, address);
+  one.ledger.shares.shareWith({ isStale: () => true, elsewhere });
   walk(one.ledger, 'alice/app', 1000);
   await one.ledger.graces.settled();
   t.strictSame(begunOn(one.ledger), begun);
-  one.ledger.shares.shareWith({ isStale: () => false });
+  one.ledger.shares.shareWith({ isStale: () => false, elsewhere });
   one.ledger.graces.takeTurn();
   await until([one], () => begunOn(one.ledger) === undefined);
 });

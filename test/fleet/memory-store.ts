@@ -5,23 +5,18 @@
 
 import { SoftquotaError } from '../../src/errors.ts';
 import type {
-  Change,
   DocumentNames,
   DocumentRecord,
   OwnerRecord,
   PolicyChange,
+  PolicySince,
   Position,
   SharedPolicy,
   SharedStore,
   VolatileChange,
 } from '../../src/store/index.ts';
 
-type Untold =
-  | Omit<Change & { readonly is: 'policy' }, 'number'>
-  | Omit<Change & { readonly is: 'volatile' }, 'number'>;
-
 let servers = 0;
-let numbers = 0;
 
 const same = (a: Position | null, b: Position | null) =>
   a?.generation === b?.generation && a?.version === b?.version && a?.mark === b?.mark;
@@ -32,10 +27,11 @@ export class MemoryServer {
   replicas = 2;
   position: Position | null = null;
   #volatile: Map<string, DocumentRecord> | null = null;
+  #written = 0;
   #supersedes: readonly string[] = [];
   readonly #documents = new Map<string, SharedPolicy['documents'][number]>();
   readonly #owners = new Map<string, OwnerRecord>();
-  readonly #log: { readonly after: number; readonly change: Change }[] = [];
+  #versions: readonly Position[] = [];
 
   /** Another server with all that this one has now. */
   copy(): MemoryServer {
@@ -45,7 +41,8 @@ export class MemoryServer {
     other.#supersedes = this.#supersedes;
     for (const [key, one] of this.#documents) other.#documents.set(key, one);
     for (const [key, one] of this.#owners) other.#owners.set(key, one);
-    other.#log.push(...this.#log);
+    other.#versions = this.#versions;
+    other.#written = this.#written;
     return other;
   }
 
@@ -55,16 +52,13 @@ export class MemoryServer {
     this.#supersedes = [];
     this.#documents.clear();
     this.#owners.clear();
-    this.#log.splice(0);
-  }
-
-  get #last(): number {
-    return this.#log.at(-1)?.change.number ?? 0;
+    this.#versions = [];
   }
 
   get state() {
     const { position, id: server } = this;
-    return { position, supersedes: this.#supersedes, lastChange: this.#last, server };
+    const volatile = this.#volatile === null ? null : `epoch ${this.#written}`;
+    return { position, supersedes: this.#supersedes, server, usage: new Map(), volatile };
   }
 
   get policy(): SharedPolicy {
@@ -80,12 +74,11 @@ export class MemoryServer {
     this.#volatile ??= new Map();
     for (const { kind, key } of goneDocuments) this.#volatile.delete(`${kind}/${key}`);
     for (const one of documents) this.#volatile.set(`${one.kind}/${one.key}`, one);
-    const names = [...goneDocuments, ...documents].map(({ kind, key }) => ({ kind, key }));
-    this.#tell({ is: 'volatile', names });
+    this.#written += 1;
   }
 
-  volatile(names: readonly DocumentNames[] | null): readonly DocumentRecord[] | null {
-    if (names === null) return this.#volatile === null ? null : [...this.#volatile.values()];
+  volatile(names: readonly DocumentNames[] | null): readonly DocumentRecord[] {
+    if (names === null) return [...(this.#volatile?.values() ?? [])];
     return names.flatMap(({ kind, key }) => this.#volatile?.get(`${kind}/${key}`) ?? []);
   }
 
@@ -96,39 +89,26 @@ export class MemoryServer {
     for (const { kind, key } of goneDocuments) this.#documents.delete(`${kind}/${key}`);
     for (const owner of owners) this.#owners.set(owner.key, owner);
     for (const one of documents) this.#documents.set(`${one.kind}/${one.key}`, one);
-    for (const [at, position] of positions.entries()) {
-      const isLast = at === positions.length - 1;
-      this.#tell({ is: 'policy', position, change: isLast ? change : null });
-      this.position = position;
-    }
+    this.#versions = [...this.#versions, ...positions];
+    this.position = positions.at(-1) ?? null;
     return 'kept';
   }
 
-  replace(policy: SharedPolicy, next: Position, supersedes: readonly string[]): void {
+  replace(policy: SharedPolicy, positions: readonly Position[], supersedes: readonly string[]): void {
+    const volatile = this.#volatile;
     this.flush();
     for (const owner of policy.owners) this.#owners.set(owner.key, owner);
     for (const one of policy.documents) this.#documents.set(`${one.kind}/${one.key}`, one);
+    this.#volatile = volatile;
     this.#supersedes = supersedes;
-    this.position = next;
-    this.#tell({ is: 'policy', position: next, change: null });
+    this.position = positions.at(-1) ?? null;
+    this.#versions = positions;
   }
 
-  after(number: number, limit: number): readonly Change[] | null {
-    const found = this.#log.filter(({ change }) => change.number > number).slice(0, limit);
-    if (found.length === 0) return this.#last === number ? [] : null;
-    return found[0]?.after === number ? found.map(({ change }) => change) : null;
-  }
-
-  markOf({ generation, version }: Pick<Position, 'generation' | 'version'>): string | null {
-    for (const { change } of this.#log.toReversed()) {
-      if (change.is !== 'policy' || change.position.generation !== generation) continue;
-      if (change.position.version === version) return change.position.mark;
-    }
-    return null;
-  }
-
-  #tell(change: Untold): void {
-    this.#log.push({ after: this.#last, change: { ...change, number: ++numbers } });
+  since(version: number): PolicySince {
+    const there = this.#versions.find(each => each.version === version);
+    const versions = this.#versions.filter(each => each.version > version);
+    return { position: this.position, markThere: there?.mark ?? null, versions, change: null };
   }
 }
 
@@ -138,7 +118,6 @@ export function storeOn(server: () => MemoryServer, waitReplicas: number): Share
     if (server().replicas < waitReplicas) throw new SoftquotaError('store_away', 'too few replicas');
   };
   return {
-    load: async () => ({ ...server().policy, shares: [] }),
     events: async () => [],
     levels: async () => [],
     write: async () => {},
@@ -154,19 +133,19 @@ export function storeOn(server: () => MemoryServer, waitReplicas: number): Share
       enough();
       return server().change(change, basis, positions);
     },
-    replace: async (policy, basis, next, supersedes) => {
+    replace: async (policy, basis, positions, supersedes) => {
       enough();
       if (!same(server().position, basis)) return 'conflict';
-      server().replace(policy, next, supersedes);
+      server().replace(policy, positions, supersedes);
       return 'kept';
     },
-    enroll: async () => [],
-    changesAfter: async (number, limit) => server().after(number, limit),
-    markOf: async version => server().markOf(version),
-    sharesOf: async () => [],
-    sharePages: async function* () {
-      yield { ownerKeys: [], shares: [], isLast: true };
-    },
+    policySince: async ({ version }) => server().since(version),
+    volatileNamesAfter: async () => null,
+    tellUsage: async () => 'kept',
+    usage: async function* () {},
+    usageAfter: async () => ({ number: 0, shares: [], isMore: false }),
+    largestUnits: async () => new Map(),
+    allLargest: async function* () {},
     follow: () => () => {},
     claim: async () => 'kept',
     release: async () => {},

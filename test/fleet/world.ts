@@ -19,8 +19,6 @@ export interface MemberOptions {
   /** Directory of its own store; a new one unless given. */
   readonly directory?: string;
   readonly waitReplicas?: number;
-  /** Value of `RedisSettings.renewalMs`; 0 unless given. */
-  readonly renewalMs?: number;
   /** Value of `FleetOptions.settleMs`; 0 unless given. */
   readonly settleMs?: number;
   /** Storage that other hosts mount, too; a host with some finds out at each look who walks it. */
@@ -40,7 +38,7 @@ export interface Member {
 
 /** The shared store itself. */
 export async function sharedStore(t: Test, address: string): Promise<SharedStore> {
-  const store = await openRedisStore({ address, prefix });
+  const store = await openRedisStore({ address, prefix, writer: 'test' });
   t.teardown(() => store.close());
   return store;
 }
@@ -52,17 +50,16 @@ export async function member(
     host,
     directory = directoryFor(t),
     waitReplicas = 0,
-    renewalMs = 0,
     settleMs = 0,
     mounted = new Map(),
     through = store => store,
   }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
-  const shared = await openRedisStore({ address, prefix, waitReplicas, renewalMs, writer: host });
+  const shared = await openRedisStore({ address, prefix, waitReplicas, writer: host });
   const options: FleetOptions = {
     ledger,
-    store: through({ ...methodsOf(shared), follow: () => () => {} }),
+    store: through({ ...shared, follow: () => () => {} }),
     host,
     token: `${host}'s`,
     version: '1',
@@ -95,40 +92,4 @@ export async function ledgerOf(t: Test, host: string): Promise<Ledger> {
   const ledger = await ledgerIn(directoryFor(t), host);
   t.teardown(() => ledger.close());
   return ledger;
-}
-
-/** The store's methods as an object's own, so that one of them can be put in another's place. */
-function methodsOf(store: SharedStore): SharedStore {
-  return {
-    load: () => store.load(),
-    events: query => store.events(query),
-    levels: () => store.levels(),
-    write: changes => store.write(changes),
-    state: () => store.state(),
-    policy: () => store.policy(),
-    commit: (...all) => store.commit(...all),
-    writeVolatile: change => store.writeVolatile(change),
-    volatile: names => store.volatile(names),
-    restore: (...all) => store.restore(...all),
-    replace: (...all) => store.replace(...all),
-    enroll: owners => store.enroll(owners),
-    changesAfter: (number, limit) => store.changesAfter(number, limit),
-    markOf: version => store.markOf(version),
-    sharesOf: ownerKeys => store.sharesOf(ownerKeys),
-    sharePages: () => store.sharePages(),
-    follow: told => store.follow(told),
-    claim: claim => store.claim(claim),
-    release: claim => store.release(claim),
-    takeTask: (task, host) => store.takeTask(task, host),
-    leaveTask: (task, host) => store.leaveTask(task, host),
-    walkers: () => store.walkers(),
-    takeWalk: (name, host) => store.takeWalk(name, host),
-    leaveWalk: (name, host) => store.leaveWalk(name, host),
-    say: text => store.say(text),
-    listen: heard => store.listen(heard),
-    hosts: () => store.hosts(),
-    forgetHost: host => store.forgetHost(host),
-    advice: () => store.advice(),
-    close: () => store.close(),
-  };
 }

@@ -206,7 +206,7 @@ t.test('a name that another daemon has is told with the way out, and usage may b
 
 t.test('a shared store that is away, or holds another policy, is told with the way out', async t => {
   const away = { since: Date.parse('2026-11-21T09:14:03Z'), reason: 'connection refused \u001b[1m' };
-  const divergence = { why: 'emptied', message: 'the store has no policy' } as const;
+  const divergence = { why: 'older', message: 'the store has another policy' } as const;
   const seen = await observed(t, {
     fleet: {
       state: { away, divergence, nameTaken: null },
@@ -218,7 +218,7 @@ t.test('a shared store that is away, or holds another policy, is told with the w
   });
   t.match(notReady(seen), [
     /^the shared store has not been usable since 2026-11-21T09:14:03.000Z, .*: connection refused \\u\{1b\}\[1m$/,
-    'the store has no policy',
+    'the store has another policy',
   ]);
   t.match(
     findings(seen).find(({ code }) => code === 'policy_diverged'),

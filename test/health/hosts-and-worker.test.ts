@@ -7,7 +7,7 @@ import { codes, idle, none, observed } from './observed.ts';
 
 t.test('a host that has been silent for more than a day is a notice, and how to forget it', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');
-  const host = { version: '1', seenAt: now - 86_400_001, isAlive: false };
+  const host = { version: '1', seenAt: now - 86_400_001, isAlive: false, isParted: false };
   const hosts = [
     { ...host, host: 'gone' },
     { ...host, host: 'lately', seenAt: now - 86_300_000 },
@@ -31,7 +31,7 @@ t.test('a host that has been silent for more than a day is a notice, and how to 
 
 t.test('what several hosts mount and nobody measures is told, and what has no name', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');
-  const host = { version: '1', seenAt: now - 60_000, isAlive: false };
+  const host = { version: '1', seenAt: now - 60_000, isAlive: false, isParted: false };
   const hosts = [
     { ...host, host: 'gone' },
     { ...host, host: 'here', isAlive: true },

@@ -175,15 +175,10 @@ t.test(
           const share = {
             bytes: { [repos]: a + b },
             units: 1,
-            largest: [],
             partial: false,
             measuredAt: null,
           };
-          ledger.shares.takeShares(
-            owner,
-            [{ ...share, ownerKey: owner, host: 'two', ...unreachable }],
-            () => false,
-          );
+          ledger.shares.takeShare(owner, 'two', { ...share, ownerKey: owner, host: 'two', ...unreachable });
           others.set(owner, a);
         }
         for (const each of ['alice', 'bob']) {

@@ -1,15 +1,15 @@
 /**
- * The promises of every record store, as tests that any of them can be put through: the store of one host,
- * and what several hosts share.
+ * The promises of what a store keeps of owners, as tests; those of events and levels for the store that
+ * several hosts share, too.
  *
- * A place is where one record store is kept: nothing is in it at first, and opening it again after
- * `close` gives the same one. Only one is open at a place at a time.
+ * A place is where one store is kept: nothing is in it at first, and opening it again after `close` gives the
+ * same one. Only one is open at a place at a time.
  */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Test } from 'tap';
-import type { RecordChanges, RecordStore } from '../../src/store/index.ts';
+import type { RecordChanges, RecordStore, Store } from '../../src/store/index.ts';
 import { isLong } from '../run-length.ts';
 import { applyTo, emptyModel, eventsBy, levelsBy, type Model, recordsBy, sortedRecords } from './model.ts';
 import {
@@ -22,12 +22,14 @@ import {
   share,
 } from './records.ts';
 
-export interface Place<Kind extends RecordStore> {
+type Closable = RecordStore & Pick<Store, 'close'>;
+
+export interface Place<Kind extends Closable> {
   open(): Promise<Kind>;
 }
 
 /** Runs what is to be shown on a record store that is closed in any case. */
-export async function using<Kind extends RecordStore, T>(
+export async function using<Kind extends Closable, T>(
   place: Place<Kind>,
   act: (records: Kind) => Promise<T>,
 ): Promise<T> {
@@ -39,8 +41,8 @@ export async function using<Kind extends RecordStore, T>(
   }
 }
 
-export function recordStoreContract(t: Test, newPlace: () => Place<RecordStore>): void {
-  const loaded = (place: Place<RecordStore>) =>
+export function recordStoreContract(t: Test, newPlace: () => Place<Store>): void {
+  const loaded = (place: Place<Store>) =>
     using(place, async records => sortedRecords(await records.load()));
 
   t.test('a new record store is empty', async t => {
@@ -53,10 +55,7 @@ export function recordStoreContract(t: Test, newPlace: () => Place<RecordStore>)
       owners: [owner('alice', { name: 'Alice' }), owner('tools', { type: 'organization' })],
       documents: [{ kind: 'rule', key: 'total', text: '{"limit":-1}' }],
       shares: [
-        share('alice', 'one', {
-          partial: true,
-          largest: [{ kind: 'walked', name: '/a.git', leaf: 'size:git:lfs', bytes: 9 }],
-        }),
+        share('alice', 'one', { partial: true }),
         share('alice', 'two', { bytes: {}, units: 0, measuredAt: null }),
         share('tools', 'one'),
       ],
@@ -112,9 +111,7 @@ export function recordStoreContract(t: Test, newPlace: () => Place<RecordStore>)
     const owners = oddStrings.map(odd => owner(odd));
     const documents = oddStrings.map(odd => ({ kind: odd, key: odd, text: odd }));
     const events = oddStrings.map((odd, at) => event(`${at}`, -at, { kind: odd, ownerKey: odd, text: odd }));
-    const shares = oddStrings.map(odd =>
-      share(odd, odd, { largest: [{ kind: 'reported', name: odd, leaf: 'size:git:lfs', bytes: 1 }] }),
-    );
+    const shares = oddStrings.map(odd => share(odd, odd));
     const model = emptyModel();
     applyTo(model, { owners, documents, shares });
     await using(place, records => records.write({ owners, documents, shares, events }));
@@ -146,49 +143,7 @@ export function recordStoreContract(t: Test, newPlace: () => Place<RecordStore>)
     t.strictSame(kept.owners, [owner('a', { id: most, since: -most })]);
   });
 
-  t.test('events come newest first, page by page, all or those of a kind or of an owner', async t => {
-    const place = newPlace();
-    const events = [
-      event('p-1', 30, { kind: 'policy', ownerId: null, ownerKey: null }),
-      event('b', 20),
-      event('a', 20, { ownerKey: 'as-she-was-called' }),
-      event('c', 10, { ownerId: null }),
-      event('d', 5, { ownerId: 8, ownerKey: 'bob', kind: 'policy' }),
-    ];
-    await using(place, records => records.write({ events }));
-    await using(place, async records => {
-      const ids = async (query: Parameters<RecordStore['events']>[0]) =>
-        (await records.events(query)).map(({ id }) => id).join(' ');
-      t.strictSame(await records.events({ limit: 9 }), events);
-      t.equal(await ids({ limit: 2 }), 'p-1 b');
-      t.equal(await ids({ limit: 2, after: { at: 20, id: 'b' } }), 'a c');
-      t.equal(await ids({ limit: 9, after: { at: 20, id: 'as it would be' } }), 'a c d');
-      t.equal(await ids({ limit: 9, kind: 'policy' }), 'p-1 d');
-      const alice = { ownerId: 7, ownerKey: 'alice' };
-      t.equal(await ids({ limit: 9, owner: alice }), 'b a c', 'by id or by name, and each once');
-      t.equal(await ids({ limit: 9, owner: { ...alice, ownerId: null } }), 'b c');
-      t.equal(await ids({ limit: 1, owner: alice, after: { at: 20, id: 'a' } }), 'c');
-      t.equal(await ids({ limit: 9, owner: { ownerId: 8, ownerKey: 'bob' }, kind: 'refusal' }), '');
-      await records.write({ goneEventsBefore: 20, events: [event('a', 40)] });
-      t.equal(await ids({ limit: 9 }), 'a p-1 b', 'what is put again has the new place only');
-    });
-  });
-
-  t.test('levels are kept by owner', async t => {
-    const place = newPlace();
-    await using(place, async records => {
-      await records.write({ levels: [1, 2, 3].map(ownerId => ({ ownerId, text: 'high' })) });
-      await records.write({ levels: [{ ownerId: 2, text: 'low' }], goneLevels: [3, 4] });
-    });
-    const levels = await using(place, records => records.levels());
-    t.strictSame(
-      levels.toSorted((a, b) => a.ownerId - b.ownerId),
-      [
-        { ownerId: 1, text: 'high' },
-        { ownerId: 2, text: 'low' },
-      ],
-    );
-  });
+  happeningsContract(t, newPlace);
 
   for (const [fault, changes] of Object.entries(faultyRegisterChanges)) {
     t.test(`a write with ${fault} is refused whole, and its neighbours are kept`, async t => {
@@ -254,7 +209,54 @@ export function recordStoreContract(t: Test, newPlace: () => Place<RecordStore>)
   });
 }
 
-export interface Sequences<Kind extends RecordStore, Changes extends RecordChanges> {
+/** Events, and levels of owners. */
+export function happeningsContract(t: Test, newPlace: () => Place<Closable>): void {
+  t.test('events come newest first, page by page, all or those of a kind or of an owner', async t => {
+    const place = newPlace();
+    const events = [
+      event('p-1', 30, { kind: 'policy', ownerId: null, ownerKey: null }),
+      event('b', 20),
+      event('a', 20, { ownerKey: 'as-she-was-called' }),
+      event('c', 10, { ownerId: null }),
+      event('d', 5, { ownerId: 8, ownerKey: 'bob', kind: 'policy' }),
+    ];
+    await using(place, records => records.write({ events }));
+    await using(place, async records => {
+      const ids = async (query: Parameters<RecordStore['events']>[0]) =>
+        (await records.events(query)).map(({ id }) => id).join(' ');
+      t.strictSame(await records.events({ limit: 9 }), events);
+      t.equal(await ids({ limit: 2 }), 'p-1 b');
+      t.equal(await ids({ limit: 2, after: { at: 20, id: 'b' } }), 'a c');
+      t.equal(await ids({ limit: 9, after: { at: 20, id: 'as it would be' } }), 'a c d');
+      t.equal(await ids({ limit: 9, kind: 'policy' }), 'p-1 d');
+      const alice = { ownerId: 7, ownerKey: 'alice' };
+      t.equal(await ids({ limit: 9, owner: alice }), 'b a c', 'by id or by name, and each once');
+      t.equal(await ids({ limit: 9, owner: { ...alice, ownerId: null } }), 'b c');
+      t.equal(await ids({ limit: 1, owner: alice, after: { at: 20, id: 'a' } }), 'c');
+      t.equal(await ids({ limit: 9, owner: { ownerId: 8, ownerKey: 'bob' }, kind: 'refusal' }), '');
+      await records.write({ goneEventsBefore: 20, events: [event('a', 40)] });
+      t.equal(await ids({ limit: 9 }), 'a p-1 b', 'what is put again has the new place only');
+    });
+  });
+
+  t.test('levels are kept by owner', async t => {
+    const place = newPlace();
+    await using(place, async records => {
+      await records.write({ levels: [1, 2, 3].map(ownerId => ({ ownerId, text: 'high' })) });
+      await records.write({ levels: [{ ownerId: 2, text: 'low' }], goneLevels: [3, 4] });
+    });
+    const levels = await using(place, records => records.levels());
+    t.strictSame(
+      levels.toSorted((a, b) => a.ownerId - b.ownerId),
+      [
+        { ownerId: 1, text: 'high' },
+        { ownerId: 2, text: 'low' },
+      ],
+    );
+  });
+}
+
+export interface Sequences<Kind extends Closable, Changes extends RecordChanges> {
   readonly changes: fc.Arbitrary<Changes>;
   /** Writes that have to be refused. */
   readonly faulty: readonly Changes[];
@@ -263,7 +265,7 @@ export interface Sequences<Kind extends RecordStore, Changes extends RecordChang
 }
 
 /** Puts places through writes at once and one after the other, with openings in between. */
-export async function anySequence<Kind extends RecordStore, Changes extends RecordChanges>(
+export async function anySequence<Kind extends Closable, Changes extends RecordChanges>(
   newPlace: () => Place<Kind & { write(changes: Changes): Promise<void> }>,
   { changes, faulty, compare }: Sequences<Kind, Changes>,
 ): Promise<void> {

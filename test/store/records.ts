@@ -43,7 +43,6 @@ export function share(ownerKey: string, host: string, differing: Partial<ShareRe
     host,
     bytes: { 'size:repos:private': 1000 },
     units: 1,
-    largest: [],
     partial: false,
     measuredAt: 1_795_000_000_000,
     ...differing,
@@ -120,15 +119,6 @@ const anyShare: fc.Arbitrary<ShareRecord> = plain({
   host: anyId,
   bytes: fc.dictionary(anyLeaf, fc.maxSafeNat(), { noNullPrototype: true }),
   units: fc.maxSafeNat(),
-  largest: fc.array(
-    plain({
-      kind: fc.constantFrom('walked' as const, 'reported' as const),
-      name: anyString,
-      leaf: anyLeaf,
-      bytes: fc.maxSafeNat(),
-    }),
-    { maxLength: 3 },
-  ),
   partial: fc.boolean(),
   measuredAt: fc.option(fc.maxSafeInteger()),
 });

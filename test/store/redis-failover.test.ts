@@ -9,7 +9,16 @@ import { commit } from './commit.ts';
 import { owner, share } from './records.ts';
 import { placeIn, succeeds } from './redis-places.ts';
 import { comes, type Server, startSentinels, startSingle } from './redis-servers.ts';
-import { opened, position, rule, type SharedPlace } from './shared-place.ts';
+import {
+  documentsOf,
+  opened,
+  position,
+  put,
+  rule,
+  type SharedPlace,
+  sharesOf,
+  tell,
+} from './shared-place.ts';
 
 t.setTimeout(300_000);
 
@@ -17,7 +26,7 @@ t.setTimeout(300_000);
 async function survives(t: Test, place: SharedPlace, lost: Server): Promise<void> {
   const careful = await opened(t, place, { waitReplicas: 1 });
   const store = await opened(t, place);
-  await careful.replace({ owners: [owner('a')], documents: [rule('r')] }, null, position(1), []);
+  await careful.replace({ owners: [owner('a')], documents: [rule('r')] }, null, [position(1)], []);
   t.equal(await commit(careful, { documents: [rule('s')] }, position(1), position(2)), 'kept');
   const told = new EventTarget();
   const first = once(told, 'told');
@@ -26,15 +35,15 @@ async function survives(t: Test, place: SharedPlace, lost: Server): Promise<void
   const again = once(told, 'told');
   await lost.end('SIGKILL');
   const killed = performance.now();
-  await comes('a change', () => succeeds(store.write({ documents: [rule('after')] })));
+  await comes('a change', () => succeeds(put(store, [rule('after')])));
   t.comment(`took a change again after ${Math.round(performance.now() - killed)} ms`);
   await again;
-  await comes('all of it', () => succeeds(store.load()));
-  const documents = (await store.load()).documents.map(({ key }) => key).toSorted();
+  await comes('all of it', () => succeeds(store.policy()));
+  const documents = (await documentsOf(store)).map(({ key }) => key).toSorted();
   t.strictSame(documents, ['after', 'r', 's']);
-  await store.enroll([owner('new')]);
-  await store.write({ shares: Array.from({ length: 50 }, (_, at) => share(`owner-${at}`, 'one')) });
-  t.equal((await store.load()).shares.length, 50);
+  const shares = Array.from({ length: 50 }, (_, at) => share(`owner-${at}`, 'one'));
+  t.equal(await tell(store, 'one', shares), 'kept');
+  t.equal((await sharesOf(store, 'one')).length, 50);
 }
 
 t.test('a change that too few replicas would have is not made', async t => {
@@ -42,14 +51,14 @@ t.test('a change that too few replicas would have is not made', async t => {
   const place = placeIn(address);
   const store = await opened(t, place, { waitReplicas: 1 });
   const few = { code: 'store_away', message: /only 0 of 1 replicas.*nothing was changed/ };
-  await t.rejects(store.replace({ owners: [], documents: [] }, null, position(1), []), few);
+  await t.rejects(store.replace({ owners: [], documents: [] }, null, [position(1)], []), few);
   t.strictSame((await store.state()).position, null);
   t.ok((await store.advice()).some(({ code }) => code === 'not_durable_enough'));
   const replica = await startSingle(t, '--replicaof', '127.0.0.1', String(servers[0].port));
   await comes('the replica', async () =>
     (await servers[0].cli('info', 'replication')).includes('state=online'),
   );
-  t.equal(await store.replace({ owners: [], documents: [] }, null, position(1), []), 'kept');
+  t.equal(await store.replace({ owners: [], documents: [] }, null, [position(1)], []), 'kept');
   t.equal(await commit(store, { documents: [rule('a')] }, position(1), position(2)), 'kept');
   t.equal(await commit(store, { documents: [rule('a')] }, position(1), position(2)), 'conflict');
   const read = await opened(t, placeIn(replica.address, place.prefix));
@@ -81,7 +90,6 @@ t.test('a change that too few replicas would have is not made', async t => {
   );
   await t.rejects(commit(store, { documents: [rule('c')] }, position(3), position(4)), few);
   await t.rejects(store.restore({ documents: [rule('c')] }, position(3), [position(4)]), few);
-  await t.rejects(store.write({ documents: [rule('c')] }), few);
   t.strictSame((await store.state()).position, position(3));
 });
 

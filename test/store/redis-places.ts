@@ -2,9 +2,9 @@
 
 import { openRedisStore, type SharedStore } from '../../src/store/index.ts';
 import { commit } from './commit.ts';
-import { event, owner, share } from './records.ts';
+import { event, share } from './records.ts';
 import { comes } from './redis-servers.ts';
-import { position, rule, type SharedPlace } from './shared-place.ts';
+import { position, type SharedPlace, sharesOf, tell } from './shared-place.ts';
 
 let prefixes = 0;
 
@@ -12,39 +12,45 @@ export function placeIn(address: string, prefix = `place-${++prefixes}`): Shared
   return { prefix, open: settings => openRedisStore({ address, prefix, ...settings }) };
 }
 
-/**
- * Keys of a store besides those of the policy, `{PREFIX}:NAME` each; there are more of walkers and of
- * hosts.
- */
-export const usageKeys = [
-  'owners',
+/** Names of a store's keys that those who only measure write, too. */
+export const measuringKeys = [
+  'usage',
   'events',
-  'event-places',
+  'events:times',
   'levels',
-  'measured',
-  'log',
-  'order',
   'hosts',
+  'fences',
+  'walkers',
+] as const;
+
+/** Names of those that they only read. */
+export const policyKeys = [
+  'policy',
+  'documents',
+  'owners',
+  'changes',
+  'volatile',
+  'volatile:changes',
 ] as const;
 
 /** Everything that a store is asked. */
 export const questions: Readonly<Record<string, (store: SharedStore) => Promise<unknown>>> = {
-  load: store => store.load(),
-  events: store => store.events({ limit: 1 }),
-  levels: store => store.levels(),
-  'write of policy': store => store.write({ documents: [rule('r')] }),
-  'write of events': store => store.write({ events: [event('e', 1)] }),
-  'write of shares': store => store.write({ shares: [share('a', 'one')] }),
   state: store => store.state(),
   policy: store => store.policy(),
+  policySince: store => store.policySince({ version: 1 }),
   commit: store => commit(store, {}, position(1), position(2)),
+  restore: store => store.restore({}, position(1), [position(2)]),
+  replace: store => store.replace({ owners: [], documents: [] }, null, [position(1)], []),
   writeVolatile: store => store.writeVolatile({}),
   volatile: store => store.volatile(null),
-  replace: store => store.replace({ owners: [], documents: [] }, null, position(1), []),
-  enroll: store => store.enroll([owner('a')]),
-  changesAfter: store => store.changesAfter(0, 1),
-  sharesOf: store => store.sharesOf(['a']),
-  sharePages: store => store.sharePages()[Symbol.asyncIterator]().next(),
+  volatileNamesAfter: store => store.volatileNamesAfter(0),
+  tellUsage: store => tell(store, 'one', [share('a', 'one')]),
+  usage: store => sharesOf(store, 'one'),
+  usageAfter: store => store.usageAfter('one', 0),
+  largestUnits: store => store.largestUnits('a', ['one']),
+  events: store => store.events({ limit: 1 }),
+  levels: store => store.levels(),
+  'write of events': store => store.write({ events: [event('e', 1)] }),
   claim: store => store.claim({ host: 'a', token: 'a', life: 'a', version: '1' }),
   release: store => store.release({ host: 'a', token: 'a', life: 'a', version: '1' }),
   walkers: store => store.walkers(),

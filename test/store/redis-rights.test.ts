@@ -7,9 +7,9 @@ import { openRedisStore } from '../../src/store/index.ts';
 import { Passage } from '../e2e/passage.ts';
 import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
-import { placeIn, questions, usageKeys } from './redis-places.ts';
+import { measuringKeys, placeIn, policyKeys, questions } from './redis-places.ts';
 import { startSentinels, startSingle } from './redis-servers.ts';
-import { opened, position, rule } from './shared-place.ts';
+import { documentsOf, opened, position, put, rule, sharesOf, tell } from './shared-place.ts';
 
 t.setTimeout(300_000);
 
@@ -24,25 +24,27 @@ t.test('who is not let in is told so', async t => {
     );
   }
   const store = await opened(t, placeIn(`redis://:secret%2F1@${at}`));
-  t.strictSame((await store.load()).owners, []);
+  t.strictSame((await store.policy()).policy.owners, []);
 });
 
 t.test('an address with TLS of a server without it is told as that', async t => {
   const { address } = await startSingle(t);
   const store = await opened(t, placeIn(address.replace('redis:', 'rediss:')));
-  await t.rejects(store.load(), { code: 'store_away', message: /rediss:\/\/ needs the tls-port/ });
+  await t.rejects(store.policy(), { code: 'store_away', message: /rediss:\/\/ needs the tls-port/ });
 });
 
 t.test('who measures only needs no right to change the policy', async t => {
   const { address, servers } = await startSingle(t);
   const place = placeIn(address);
-  const keys = `~{${place.prefix}}:* ~${place.prefix}:share:*`;
+  const keys = `~${place.prefix}:*`;
   const commands =
-    '+info +multi +exec +type +exists +time +eval +evalsha +hget +hmget +hgetall +hkeys +hscan +hlen +hexists +hset +hdel +zadd +zrem ' +
-    '+zrange +zrangebylex +zrevrangebylex +zscore +xadd +xrange +xrevrange +get +set +del +pexpire +persist ' +
+    '+info +type +exists +time +eval +evalsha +hget +hmget +hgetall +hscan +hlen +hexists +hset +hdel +hincrby ' +
+    '+zadd +zrem +zcard +zrange +zrangebyscore +zrevrangebyscore +zremrangebyrank +get +set +del +unlink ' +
     '+publish +subscribe';
-  const onlyRead = ['policy', 'documents', 'volatile'].map(name => `%R~{${place.prefix}}:${name}`).join(' ');
-  const written = [...usageKeys, 'walkers', 'alive:*'].map(name => `~{${place.prefix}}:${name}`).join(' ');
+  const onlyRead = policyKeys.map(name => `%R~${place.prefix}:${name}`).join(' ');
+  const written = [...measuringKeys, 'usage:*', 'alive:*', 'task:*']
+    .map(name => `~${place.prefix}:${name}`)
+    .join(' ');
   const user = (name: string, rights: string) =>
     servers[0].cli(
       'acl',
@@ -50,39 +52,42 @@ t.test('who measures only needs no right to change the policy', async t => {
       name,
       'on',
       '>x',
-      `&{${place.prefix}}:news`,
-      `&{${place.prefix}}:said`,
+      `&${place.prefix}:news`,
+      `&${place.prefix}:said`,
       ...rights.split(' '),
     );
-  await user('measures', `${onlyRead} ${written} ~${place.prefix}:share:* ${commands}`);
-  await user('administers', `${keys} ${commands} +unlink +rename +wait`);
+  await user('measures', `${onlyRead} ${written} ${commands}`);
+  await user('administers', `${keys} ${commands} +rename +pexpire +persist +wait`);
   const as = (name: string) => placeIn(address.replace('redis://', `redis://${name}:x@`), place.prefix);
   const administering = await opened(t, as('administers'));
-  await administering.replace({ owners: [], documents: [rule('r')] }, null, position(1), []);
+  await administering.replace({ owners: [], documents: [rule('r')] }, null, [position(1)], []);
   await commit(administering, { documents: [rule('s')] }, position(1), position(2));
 
   const measuring = await opened(t, as('measures'));
-  const claim = { host: 'one', token: 'a', life: 'a', version: '1', isHeld: true };
+  const claim = { host: 'one', token: 'a', life: 'a', version: '1', begins: 'sure' } as const;
   t.equal(await measuring.claim(claim), 'kept');
   const told = new EventTarget();
   measuring.follow(() => told.dispatchEvent(new Event('told')));
   await once(told, 'told');
-  await measuring.enroll([owner('a')]);
-  await measuring.write({ shares: [share('a', 'one')], goneShares: [{ ownerKey: 'b', host: 'one' }] });
+  t.equal(await tell(measuring, 'one', [share('a', 'one')], ['b']), 'kept');
   await measuring.write({ events: [event('e', 1)], levels: [{ ownerId: 1, text: '' }], goneEventsBefore: 0 });
-  const { documents, shares } = await measuring.load();
-  t.strictSame([documents.length, shares.length], [2, 1]);
-  t.equal((await measuring.changesAfter((await measuring.state()).lastChange, 1))?.length, 0);
+  t.strictSame([(await documentsOf(measuring)).length, (await sharesOf(measuring, 'one')).length], [2, 1]);
+  t.match(await measuring.policySince({ version: 1 }), { change: { documents: [rule('s')] } });
+  t.equal((await measuring.usageAfter('one', -1)).shares.length, 2);
+  t.equal((await measuring.largestUnits('a', ['one'])).size, 1);
+  t.equal(await measuring.takeTask('tell', 'one'), true);
   t.equal((await measuring.hosts()).length, 1);
   t.equal(await measuring.takeWalk('nas', 'one'), 'one');
   t.equal((await measuring.walkers()).get('nas'), 'one');
   await measuring.leaveWalk('nas', 'one');
   await measuring.say('a');
   await measuring.release(claim);
+  await measuring.forgetHost('one');
   await measuring.advice();
   await administering.writeVolatile({ documents: [{ kind: 'session', key: 'a', text: '{}' }] });
-  t.equal((await measuring.volatile(null))?.length, 1);
-  for (const name of ['commit', 'replace', 'write of policy', 'writeVolatile']) {
+  t.equal((await measuring.volatile(null)).length, 1);
+  t.equal((await measuring.volatileNamesAfter(0))?.length, 1);
+  for (const name of ['commit', 'restore', 'replace', 'writeVolatile']) {
     await t.rejects(questions[name]?.(measuring) ?? Promise.resolve(), { code: 'store_refused' }, name);
   }
   t.strictSame((await administering.state()).position, position(2));
@@ -93,7 +98,7 @@ t.test('a right that is missing leaves no half of a policy', async t => {
   const place = placeIn(address);
   const store = await opened(t, place);
   const policy = { owners: [owner('a')], documents: [rule('r')] };
-  await store.replace(policy, null, position(1), []);
+  await store.replace(policy, null, [position(1)], []);
   for (const right of ['unlink', 'rename', 'persist', 'hset']) {
     await servers[0].cli('acl', 'setuser', right, 'on', '>x', '~*', '&*', '+@all', `-${right}`);
     const as = placeIn(address.replace('redis://', `redis://${right}:x@`), place.prefix);
@@ -103,7 +108,7 @@ t.test('a right that is missing leaves no half of a policy', async t => {
       { owners: [owner('b')], documents: [rule('s')] },
     ];
     for (const other of others) {
-      await t.rejects(hampered.replace(other, position(1), position(2), []), right);
+      await t.rejects(hampered.replace(other, position(1), [position(2)], []), right);
       const { state, policy: kept } = await store.policy();
       t.strictSame([state.position, kept], [position(1), policy], right);
     }
@@ -118,18 +123,18 @@ t.test('the rights that the manual names are all that a master with replicas nee
   for (const server of servers) t.equal(await server.cli(...user), 'OK');
   const as = placeIn(address.replace('://', '://softquota:x@'), 'softquota');
   const store = await opened(t, as, { waitReplicas: 1 });
-  t.equal(await store.replace({ owners: [], documents: [rule('r')] }, null, position(1), []), 'kept');
+  t.equal(await store.replace({ owners: [], documents: [rule('r')] }, null, [position(1)], []), 'kept');
   t.equal(await commit(store, { documents: [rule('s')] }, position(1), position(2)), 'kept');
-  await store.write({ shares: [share('a', 'one')] });
-  t.equal((await store.load()).documents.length, 2);
+  await tell(store, 'one', [share('a', 'one')]);
+  t.equal((await documentsOf(store)).length, 2);
 });
 
 t.test('Sentinels that want the password of the store are given it', async t => {
   const { address } = await startSentinels(t, 'p@ss');
   t.match(address, 'redis+sentinel://:p%40ss@');
   const store = await opened(t, placeIn(address));
-  await store.write({ documents: [rule('r')] });
-  t.equal((await store.load()).documents.length, 1);
+  await put(store, [rule('r')]);
+  t.equal((await documentsOf(store)).length, 1);
 });
 
 t.test('advice names what is amiss, and the line that mends it', async t => {

@@ -3,7 +3,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import t, { type Test } from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
-import { recordStoreContract } from './record-store-contract.ts';
+import { happeningsContract } from './record-store-contract.ts';
 import { type Servers, startSecure, startSentinels, startSingle } from './redis-servers.ts';
 import { sharedContract } from './shared-contract.ts';
 import type { SharedPlace } from './shared-place.ts';
@@ -21,7 +21,7 @@ function placesIn({ address }: Servers): () => SharedPlace {
 
 async function contracts(t: Test, servers: Servers): Promise<void> {
   const newPlace = placesIn(servers);
-  t.test('as every record store', async t => recordStoreContract(t, newPlace));
+  t.test('of what happened', async t => happeningsContract(t, newPlace));
   t.test('as what hosts share', async t => sharedContract(t, newPlace));
 }
 

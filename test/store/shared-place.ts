@@ -1,7 +1,16 @@
 /** Places of shared stores for tests, and what lies in them. */
 
 import type { Test } from 'tap';
-import type { Change, Position, RedisSettings, SharedStore } from '../../src/store/index.ts';
+import {
+  type DocumentRecord,
+  type OwnerRecord,
+  placeIn,
+  type Position,
+  type RedisSettings,
+  type SharedStore,
+  type ShareRecord,
+  usageText,
+} from '../../src/store/index.ts';
 import { sortedRecords } from './model.ts';
 
 export interface SharedPlace {
@@ -26,16 +35,41 @@ export function position(version: number, differing: Partial<Position> = {}): Po
 
 export const rule = (key: string, text = '{}') => ({ kind: 'rule', key, text });
 
-/** All of the log after a change. */
-export async function allAfter(store: SharedStore, number: number): Promise<readonly Change[]> {
-  const changes: Change[] = [];
-  for (let last = number; ; ) {
-    const some = await store.changesAfter(last, 10);
-    if (some === null) throw new Error(`a gap after ${last}`);
-    if (some.length === 0) return changes;
-    changes.push(...some);
-    last = some.at(-1)?.number ?? last;
+let marks = 0;
+
+/** Puts documents and owners into the policy, which is begun where there is none. */
+export async function put(
+  store: SharedStore,
+  documents: readonly DocumentRecord[],
+  owners: readonly OwnerRecord[] = [],
+): Promise<void> {
+  const { position: at } = await store.state();
+  if (at === null) await store.replace({ owners, documents }, null, [position(1)], []);
+  else if ((await store.commit({ documents, owners }, at, `put-${++marks}`)) === null) {
+    throw new Error('somebody else has changed it');
   }
+}
+
+/** Tells what a host stores, upon what it told last; `gone` are keys of owners. */
+export async function tell(
+  store: SharedStore,
+  host: string,
+  shares: readonly ShareRecord[],
+  gone: readonly string[] = [],
+): Promise<'kept' | 'conflict'> {
+  const from = (await store.state()).usage.get(host) ?? null;
+  const { epoch, number } = placeIn(from ?? '') ?? { epoch: 'first', number: -1 };
+  const usage = new Map(shares.map(share => [share.ownerKey, usageText(share, [])]));
+  return store.tellUsage(host, { from, to: `${epoch} ${number + 1}`, usage, gone, largest: new Map() });
+}
+
+/** All that these hosts told, in order. */
+export async function sharesOf(store: SharedStore, ...hosts: readonly string[]) {
+  const shares: ShareRecord[] = [];
+  for (const host of hosts) {
+    for await (const page of store.usage(host)) shares.push(...page.map(({ share }) => share));
+  }
+  return sortedRecords({ owners: [], documents: [], shares }).shares;
 }
 
 export const documentsOf = async (store: SharedStore) =>

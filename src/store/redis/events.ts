@@ -6,7 +6,7 @@ import type { RedisContext } from './context.ts';
 import { expectTypes, fenced, script } from './lua.ts';
 import {
   eventContentIn,
-  eventLabel,
+  eventLabels,
   eventText,
   labelIn,
   levelIn,
@@ -14,7 +14,7 @@ import {
   sentAs,
 } from './values.ts';
 
-/** Events are found by their labels, in the order of their times. */
+/** Events are found by their ids and labels, in the order of their times. */
 export const putEvents = `
 local function drop_events(events, times, labels)
   for _, label in ipairs(labels) do
@@ -25,8 +25,11 @@ end
 local function put_events(events, times)
   local most, list = tonumber(word()), words()
   for place = list[1], list[2], 4 do
-    redis.call('HSET', events, ARGV[place], ARGV[place + 1])
-    redis.call('ZADD', times, ARGV[place + 2], ARGV[place + 3])
+    local id, labels = ARGV[place], ARGV[place + 3]
+    local before = string.match(redis.call('HGET', events, id) or '', '^{"of":"([^"]*)"')
+    redis.call('HSET', events, id, ARGV[place + 1])
+    redis.call('ZADD', times, ARGV[place + 2], id .. ' ' .. labels)
+    if before and before ~= labels then redis.call('ZREM', times, id .. ' ' .. before) end
   end
   local excess = redis.call('ZCARD', times) - most
   if excess > 0 then drop_events(events, times, redis.call('ZRANGE', times, 0, excess - 1)) end
@@ -34,7 +37,7 @@ end`;
 
 /** Returns the arguments that `put_events` reads. */
 export function eventWords({ mostEvents }: RedisContext, { events = [] }: RecordChanges) {
-  const list = events.flatMap(event => [event.id, eventText(event), String(event.at), eventLabel(event)]);
+  const list = events.flatMap(event => [event.id, eventText(event), String(event.at), eventLabels(event)]);
   return [String(mostEvents), ...words(list)];
 }
 

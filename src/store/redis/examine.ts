@@ -62,7 +62,8 @@ for place = 1, #all, 2 do
     local at = tonumber(digits)
     if sign == 'n' then at = at - 9007199254740991 end
     at = string.format('%.0f', at)
-    redis.call('HSET', KEYS[11], id, '{"at":' .. at .. ',"text":' .. cjson.encode(text) .. '}')
+    local of = string.sub(labels, 2)
+    redis.call('HSET', KEYS[11], id, '{"of":"' .. of .. '","at":' .. at .. ',"text":' .. cjson.encode(text) .. '}')
     redis.call('ZADD', KEYS[12], at, id .. labels)
   end
 end

@@ -141,23 +141,36 @@ interface FieldsSince extends Omit<PolicySince, 'change'> {
   readonly fields: Fields | null;
 }
 
-/** Reads what has changed since a version, as of one moment. */
+/**
+ * Reads what has changed since a version, as of one moment: with the fields that the look before named, until
+ * no change has named others meanwhile.
+ */
 async function readFields(context: RedisContext, since: number): Promise<FieldsSince> {
+  let asked: readonly string[] = [];
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const read = await context.connection.run(client => tryFields(context, client, since));
-    if (read !== null) return read;
+    const read = await context.connection.run(client => tryFields(context, client, since, asked));
+    if (!Array.isArray(read)) return read as FieldsSince;
+    asked = read;
   }
   throw away(context.connection.where, 'others change the policy all the time');
 }
 
-/** Null: it was changed meanwhile. */
+/** Gives the fields to be asked for where these were not all. */
 async function tryFields(
   { connection: { where }, keys }: RedisContext,
   client: Redis,
   since: number,
-): Promise<FieldsSince | null> {
-  const [hash, members] = await pipeline(client, all =>
-    all.hgetallBuffer(keys.policy).zrangebyscore(keys.changes, since, '+inf'),
+  asked: readonly string[],
+): Promise<FieldsSince | readonly string[]> {
+  const documents = asked.filter(isDocument);
+  const owners = asked.filter(name => !isDocument(name));
+  const [hash, members, documentValues, ownerValues, after] = await pipeline(client, all =>
+    all
+      .hgetallBuffer(keys.policy)
+      .zrangebyscore(keys.changes, since, '+inf')
+      .hmgetBuffer(keys.documents, ...documents, '.')
+      .hmgetBuffer(keys.owners, ...owners, '.')
+      .hgetallBuffer(keys.policy),
   );
   const position = parseStored(where, keys.policy, 'the position', () => positionIn(hash as Hash));
   if (position === null) return { position, markThere: null, versions: [], fields: null };
@@ -173,13 +186,13 @@ async function tryFields(
     names.length <= mostNames;
   if (!isTold) return { position, markThere, versions, fields: null };
   const fields: Fields = new Map();
-  for (const key of [keys.documents, keys.owners]) {
-    const its = names.filter(name => isDocument(name) === (key === keys.documents));
-    const values = its.length === 0 ? [] : await client.hmgetBuffer(key, ...its);
-    for (const [at, name] of its.entries()) fields.set(name, values[at] ?? null);
-  }
-  const after = positionIn((await client.hgetallBuffer(keys.policy)) as Hash);
-  return isDeepStrictEqual(position, after) ? { position, markThere, versions, fields } : null;
+  const put = (its: readonly string[], values: unknown) => {
+    for (const [at, name] of its.entries()) fields.set(name, (values as (Buffer | null)[])[at] ?? null);
+  };
+  put(documents, documentValues);
+  put(owners, ownerValues);
+  const isWhole = isDeepStrictEqual(hash, after) && names.every(name => fields.has(name));
+  return isWhole ? { position, markThere, versions, fields } : names;
 }
 
 export async function readSince(

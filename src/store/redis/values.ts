@@ -115,19 +115,19 @@ export function levelIn(name: string, value: Buffer): LevelRecord {
   return { ownerId: numberIn(name), text: textOf(value) };
 }
 
-const eventContent = z.strictObject({ at: whole, text: z.string() });
+const eventContent = z.strictObject({ of: z.string(), at: whole, text: z.string() });
 
-/** Makes what `PREFIX:events:times` has of an event: by it events are found without being read. */
-export function eventLabel({ id, kind, ownerId, ownerKey }: EventRecord): string {
+/** Makes what `PREFIX:events:times` has of an event after its id: by it events are found without being read. */
+export function eventLabels({ kind, ownerId, ownerKey }: EventRecord): string {
   const owner = ownerId === null ? '' : ` owner-id=${ownerId}`;
   const key = ownerKey === null ? '' : ` owner-key=${fieldName(ownerKey)}`;
-  return `${id} kind=${fieldName(kind)}${owner}${key}`;
+  return `kind=${fieldName(kind)}${owner}${key}`;
 }
 
 const label =
   /^(?<id>\S+) kind=(?<kind>\S*)(?: owner-id=(?<ownerId>-?\d+))?(?: owner-key=(?<ownerKey>\S*))?$/;
 
-/** Reads an event's label; throws where it is none. */
+/** Reads an event's id and labels; throws where they are none. */
 export function labelIn(text: string): Omit<EventRecord, 'at' | 'text'> {
   const { id, kind, ownerId, ownerKey } = label.exec(text)?.groups ?? {};
   if (id === undefined || kind === undefined) throw new TypeError('no event');
@@ -139,13 +139,15 @@ export function labelIn(text: string): Omit<EventRecord, 'at' | 'text'> {
   };
 }
 
-export function eventText({ at, text }: EventRecord): string {
-  return JSON.stringify({ at, text });
+/** The labels stand first, where scripts look for them. */
+export function eventText(event: EventRecord): string {
+  return JSON.stringify({ of: eventLabels(event), at: event.at, text: event.text });
 }
 
 /** Reads what `eventText` made; throws where it is none. */
 export function eventContentIn(value: Buffer): Pick<EventRecord, 'at' | 'text'> {
-  return eventContent.parse(JSON.parse(value.toString()));
+  const { at, text } = eventContent.parse(JSON.parse(value.toString()));
+  return { at, text };
 }
 
 const largestUnits = z.array(

@@ -13,7 +13,7 @@ import { encodeWtf8 } from '../../wtf8.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, Position, ShareRecord } from '../record-store.ts';
 import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, VersionRecord } from '../store.ts';
-import { checkedFields, checkedList, checkedText, leafValue, wholeValue } from '../untrusted.ts';
+import { leafValue, wholeValue } from '../untrusted.ts';
 import { eventStatements } from './events.ts';
 import type { LoadedPart, ReadAnswers, ReadQuestion } from './messages.ts';
 import { ownerReader } from './owner-rows.ts';
@@ -45,7 +45,7 @@ export function writer(db: DatabaseSync): Apply {
     'REPLACE INTO adopted (one, generation, version, mark) VALUES (1, ?, ?, ?)',
   );
   const dropVersions = db.prepare('DELETE FROM lineage WHERE version < ?');
-  const putVersion = db.prepare('REPLACE INTO lineage (version, mark, departed) VALUES (?, ?, ?)');
+  const putVersion = db.prepare('REPLACE INTO lineage (version, mark) VALUES (?, ?)');
   const putRoot = db.prepare('REPLACE INTO roots (path, device, inode, file_system) VALUES (?, ?, ?, ?)');
   const putEvent = db.prepare(
     'REPLACE INTO events (id, kind, at, owner_id, owner_key, text) VALUES (?, ?, ?, ?, ?, ?)',
@@ -100,7 +100,7 @@ export function writer(db: DatabaseSync): Apply {
       putReplicated.run(encodeWtf8(generation), version, encodeWtf8(mark));
       dropVersions.run(lineage?.since ?? Number.MAX_SAFE_INTEGER);
       for (const one of lineage?.versions ?? []) {
-        putVersion.run(one.version, encodeWtf8(one.mark), JSON.stringify(one.departed));
+        putVersion.run(one.version, encodeWtf8(one.mark));
       }
     }
     for (const { path, device, inode, fileSystem } of changes.roots ?? []) {
@@ -134,7 +134,7 @@ export function reader(db: DatabaseSync, file: string): Handlers<ReadQuestion, R
   const documents = db.prepare('SELECT kind, key, text FROM documents');
   const shares = db.prepare('SELECT owner_key, host, text FROM shares');
   const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
-  const versions = db.prepare('SELECT version, mark, departed FROM lineage ORDER BY version');
+  const versions = db.prepare('SELECT version, mark FROM lineage ORDER BY version');
   const roots = db.prepare('SELECT path, device, inode, file_system FROM roots');
   const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
   const levels = db.prepare('SELECT owner_id, text FROM levels');
@@ -212,10 +212,6 @@ const positionOf = (row: TableRow): Position => ({
 const versionOf = (row: TableRow): VersionRecord => ({
   version: wholeValue(row.version, 'version'),
   mark: textValue(row.mark, 'mark'),
-  departed: checkedList(JSON.parse(String(row.departed)), 'departed').map(read => {
-    const { key, id } = checkedFields(read, 'departed', ['key', 'id']);
-    return { key: checkedText(key, 'departed.key'), id: wholeValue(id, 'departed.id') };
-  }),
 });
 
 const rootOf = (row: TableRow): RootRecord => ({

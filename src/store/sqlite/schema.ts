@@ -16,7 +16,7 @@ import { ownerIdBits } from '../record-store.ts';
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 9;
+export const schemaVersion = 10;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -87,11 +87,10 @@ CREATE TABLE adopted (
 `;
 
 /** The versions of the shared policy that led to the one in `replicated`, and that one. */
-const lineage = `
-CREATE TABLE lineage (
+const lineage = (table: string) => `
+CREATE TABLE ${table} (
   ${whole('version')} PRIMARY KEY,
-  mark BLOB NOT NULL,
-  departed TEXT NOT NULL -- JSON, see shapes.ts
+  mark BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 `;
 
@@ -201,7 +200,7 @@ ${owners('owners')}
 ${documents}
 ${events}
 ${shared}
-${lineage}
+${lineage('lineage')}
 ${history}
 ${sets}
 
@@ -236,10 +235,17 @@ ${events}`,
   [2, shared],
   [3, history],
   [4, 'ALTER TABLE roots ADD COLUMN file_system BLOB;'],
-  [5, lineage],
+  [5, lineage('lineage')],
   [6, uses],
   [7, reach],
   [8, sets],
+  [
+    9,
+    `${lineage('lineage_now')}
+INSERT INTO lineage_now (version, mark) SELECT version, mark FROM lineage;
+DROP TABLE lineage;
+ALTER TABLE lineage_now RENAME TO lineage;`,
+  ],
 ]);
 
 /** The statements that bring a store of that version up to date; empty where it is. */
