@@ -222,7 +222,8 @@ export class Fleet implements SharedDocuments {
 
   /** Rejects with `conflict` while it lives, `not_found` where there is none, `store_away`. */
   async forgetHost(host: string): Promise<void> {
-    await this.#options.store.forgetHost(host);
+    const { store, ledger } = this.#options;
+    await store.forgetHost(host, ledger.shares.others.has(host));
     await this.#sync();
   }
 

@@ -241,9 +241,10 @@ export interface SharedStore extends RecordStore {
   listen(heard: (text: string) => void): () => void;
   hosts(): Promise<readonly HostRecord[]>;
   /**
-   * Takes a host out, with its usage. Rejects with `conflict` while it lives, `not_found` where there is none.
+   * Takes a host out, with its usage. Rejects with `conflict` while it lives, `not_found` where there is none;
+   * `isKnown`: it counts, although the store may have lost it.
    */
-  forgetHost(host: string): Promise<void>;
+  forgetHost(host: string, isKnown?: boolean): Promise<void>;
   /** `lacksPolicy`: the server is known to have lost a policy that it had. */
   advice(lacksPolicy?: boolean): Promise<readonly ServerAdvice[]>;
   /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */

@@ -98,6 +98,6 @@ t.test('hosts with one quota have the same sources, and Redis has no secret in c
   t.match(JSON.parse(events.text), [{ owner: 'alice', source: { name: 'company' }, added: ['gold'] }]);
   const documents = await redis.cli('--raw', 'hgetall', 'softquota:documents');
   t.match(documents, /"clientSecret":"[\w-]+\.[\w-]+"/);
-  const log = await redis.cli('--raw', 'xrange', 'softquota:log', '-', '+');
+  const log = await redis.cli('--raw', 'zrange', 'softquota:changes', '0', '-1');
   for (const text of [documents, log]) t.notOk(text.includes(clientSecret));
 });

@@ -47,7 +47,6 @@ t.test(
       t.match(log, has);
       t.ok(await mayPush(one, 'alice'), 'the living one answers');
     }
-    t.match(await one.softquota(['store', 'repair', '--known', '--yes']), { code: 0 });
     await one.ready();
     await two.usageIs('alice', size => size === bytes);
   },

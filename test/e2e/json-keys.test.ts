@@ -18,7 +18,7 @@ const oneWebhook = {
 };
 
 /** Commands of several hosts; store-commands.test.ts looks at what they print. */
-const ofSeveral = ['host list', 'host forget', 'store copy'];
+const ofSeveral = ['host list', 'host forget'];
 
 /** The commands that take --json, by their whole names. */
 async function commandsWithJson(): Promise<readonly string[]> {

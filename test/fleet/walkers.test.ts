@@ -115,7 +115,6 @@ t.test('nothing is told before it is known who walks', async t => {
 
 t.test('in a store that was emptied nobody takes what a host that has ended walked', async t => {
   const { address, servers } = await startSingle(t);
-  const store = await sharedStore(t, address);
   const a = await mounting(t, { address, host: 'a' });
   walk(a.ledger, 'alice/shared', 100);
   const b = await mounting(t, { address, host: 'b' });
@@ -128,7 +127,7 @@ t.test('in a store that was emptied nobody takes what a host that has ended walk
   t.strictSame(back.fleet.walkers.elsewhere, [{ name: 'nas', walker: null }]);
   t.equal(back.fleet.state.divergence, null, 'the policy is put back');
   t.equal(walksIt(back), false, 'what it said counts still');
-  await store.forgetHost('a');
+  await back.fleet.forgetHost('a');
   await takes(back);
 });
 

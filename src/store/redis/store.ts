@@ -87,7 +87,7 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     },
     listen: heard => follower.listen(heard),
     hosts: async () => readHosts(on()),
-    forgetHost: async host => forgetHost(on(), host),
+    forgetHost: async (host, isKnown = false) => forgetHost(on(), host, isKnown),
     advice: async (lacksPolicy = false) => readAdvice(on(), lacksPolicy),
     close: () => {
       closed ??= close();

@@ -155,19 +155,20 @@ export async function* allLargest(
 /** Takes a host off the list; `conflict`: it lives. KEYS: alive, hosts, usage, and its usage. */
 const forgetScript = script(`
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'conflict'} end
-local host, news = word(), word()
+local host, news, is_known = word(), word(), word() == '1'
 local place = redis.call('HGET', KEYS[3], host)
 local was_there = redis.call('HDEL', KEYS[2], host) == 1 or (place and place ~= '${forgotten}')
-if not was_there then return {'missing'} end
+if not was_there and not is_known then return {'missing'} end
 redis.call('HSET', KEYS[3], host, '${forgotten}')
 redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[6])
 redis.pcall('PUBLISH', news, 'usage')
 return {'kept'}`);
 
-export async function forgetHost(context: RedisContext, host: string): Promise<void> {
+export async function forgetHost(context: RedisContext, host: string, isKnown: boolean): Promise<void> {
   const { alive, hosts, usage, usageOf, usageChanges, largest, news } = context.keys;
   const keys = [alive(host), hosts, usage, usageOf(host), usageChanges(host), largest(host)];
-  const { is } = await runScript(context, forgetScript, keys, [fieldName(host), news]);
+  const args = [fieldName(host), news, isKnown ? '1' : ''];
+  const { is } = await runScript(context, forgetScript, keys, args);
   if (is === 'conflict') {
     throw new SoftquotaError(
       'conflict',
