@@ -191,7 +191,7 @@ export class Fleet implements SharedDocuments {
     // A change upon a store that was not looked at yet may take the place of what it has lost.
     if (!failoverDelay.hasMet) return null;
     await failoverDelay.settled();
-    if (await this.#enroll(this.#options.ledger.documents.owners.all)) return null;
+    if (await this.#enroll(() => this.#options.ledger.documents.owners.all)) return null;
     const position = await this.#options.store.commit(change, basis, mark, failoverDelay.server);
     if (position !== null) this.#enrolment.enrolled(change.owners ?? [], false);
     return position;
@@ -322,19 +322,19 @@ export class Fleet implements SharedDocuments {
     if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
     const { owners } = ledger.documents;
-    await this.#enroll(ownerKeys.flatMap(key => owners.byKey(key) ?? []));
+    await this.#enroll(() => ownerKeys.flatMap(key => owners.byKey(key) ?? []));
     return true;
   }
 
-  /** Puts these on record in the store; false: all of them were. */
-  async #enroll(owners: Iterable<OwnerRecord>): Promise<boolean> {
+  /** Puts these on record in the store, as they are known after each look; false: all of them were. */
+  async #enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
     const { failoverDelay } = this.#documents;
     let hasChanged = false;
     try {
       await failoverDelay.settled();
       while (
         this.#documents.divergence === null &&
-        (await this.#enrolment.enrollSome(owners, failoverDelay.server))
+        (await this.#enrolment.enrollSome(owners(), failoverDelay.server))
       ) {
         hasChanged = true;
         await this.#sync();
