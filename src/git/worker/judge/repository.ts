@@ -4,9 +4,10 @@ import { readdir } from 'node:fs/promises';
 import { readBounded, runProgram } from '../../../bounded/index.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { withoutEnd } from '../../../text/index.ts';
+import { inLatin1 } from '../files.ts';
 import { UnusableRepository } from '../space/repository-config.ts';
 import type { RepositoryView, RunLimits } from '../space/view.ts';
-import { inLatin1, type ReceiveSettings, type Refs } from './changes.ts';
+import type { ReceiveSettings, Refs } from './changes.ts';
 
 const configMs = 10_000;
 const mostWorktrees = 1000;

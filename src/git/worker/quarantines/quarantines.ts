@@ -18,10 +18,9 @@ import {
 import type { Log } from '../../../log.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
-import { entryNames } from '../files.ts';
+import { entryNames, identity } from '../files.ts';
 import { Pace } from '../pace.ts';
 import type { RepositoryWalk } from '../repository-walk.ts';
-import { contentOf } from './content.ts';
 import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
 import { mountsNow, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 import { isGoneName, ObjectsDirectory } from './remove.ts';
@@ -252,8 +251,33 @@ async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
   }
   const found = new Set<string>();
   for (const place of places) {
-    const stats = await lstat(encodePath(place), { bigint: true }).catch(() => null);
-    if (stats !== null) found.add(`${stats.dev}:${stats.ino}`);
+    const directory = await identity(place, lstat);
+    if (directory !== null) found.add(directory);
   }
   return found;
+}
+
+interface QuarantineContent {
+  /** Regular files. */
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly writtenAt: number;
+}
+
+const mostDepth = 8;
+
+/** Measures a quarantine. A file that goes meanwhile counts nothing. */
+export async function contentOf(path: string, depth = mostDepth): Promise<QuarantineContent> {
+  const stats = await lstat(encodePath(path)).catch(() => null);
+  if (stats === null) return { bytes: 0, writtenAt: 0 };
+  if (!stats.isDirectory() || depth === 0)
+    return { bytes: stats.isFile() ? stats.size : 0, writtenAt: stats.mtimeMs };
+  let bytes = 0;
+  let writtenAt = stats.mtimeMs;
+  for (const name of await entryNames(path).catch(() => [])) {
+    const found = await contentOf(`${path}/${name}`, depth - 1);
+    bytes += found.bytes;
+    writtenAt = Math.max(writtenAt, found.writtenAt);
+  }
+  return { bytes, writtenAt };
 }

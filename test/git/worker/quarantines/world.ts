@@ -7,11 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { isGroupAlive } from '../../../../src/bounded/index.ts';
-import { contentOf } from '../../../../src/git/worker/quarantines/content.ts';
-import { Quarantines, type QuarantinesOptions } from '../../../../src/git/worker/quarantines/quarantines.ts';
+import {
+  contentOf,
+  Quarantines,
+  type QuarantinesOptions,
+} from '../../../../src/git/worker/quarantines/quarantines.ts';
 import { RepositoryWalk } from '../../../../src/git/worker/repository-walk.ts';
 import { until } from '../../../e2e/ask.ts';
 import { must, plainEnvironment } from '../../../e2e/run.ts';
+import { storage } from '../../../layout/world.ts';
 import { noise } from '../../../noise.ts';
 
 export class World {
@@ -28,14 +32,7 @@ export class World {
     this.bare = join(folder, 'git/alice/app.git');
     this.work = join(folder, 'work');
     this.#repositories = new RepositoryWalk({
-      storages: [
-        {
-          kind: 'repos',
-          templates: [join(folder, 'git/{owner}/{repo}.git')],
-          owner: { by: 'path' },
-          visibility: 'private',
-        },
-      ],
+      storages: [storage({ templates: [join(folder, 'git/{owner}/{repo}.git')] })],
       exclude: [],
       everyMs: 60_000,
     });
