@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
 import { isLong } from '../run-length.ts';
-import { until } from './ask.ts';
 import { Clone, objectsIn } from './clone.ts';
 import { launcher } from './daemon.ts';
 import { Gitolite } from './gitolite.ts';
@@ -149,27 +148,6 @@ t.test('softquota receive-pack is the same, started by hand', async t => {
       t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository/);
     }
   }
-});
-
-t.test('with the daemon gone, who was over the limit is stopped as early', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
-  const programs = await programsOf(server);
-  const clone = await Clone.of(server, server.path('alice/app'));
-  const { env } = await transports['file paths'](t, server, { programs });
-  await clone.commit(2_000_000);
-  await clone.push();
-  await server.usageIs('alice', bytes => bytes > 2_000_000);
-  const published = join(server.folder, 'data', 'gate.refused');
-  await until(async () => ((await readFile(published, 'utf8')).includes('/alice/app.git\t') ? true : null));
-  await server.stop('SIGKILL');
-  await clone.commit(2_000_000);
-  const stopped = await clone.push(['main'], { env });
-  t.match(stopped, { code: 1, stderr: /unpacker error/ });
-  t.match(stopped.said, /could not be checked\. Last known: Quota exceeded: alice uses 2\.\d+ MB of 1 MB/);
-  await clone.git('remote', 'set-url', 'origin', server.path('bob/app'));
-  const passed = await clone.push(['main'], { env });
-  t.equal(passed.code, 0);
-  t.match(passed.said, /this push is allowed\.$/);
 });
 
 t.test('gitolite with the folder before PATH stops uploads as early', async t => {

@@ -26,7 +26,6 @@ import {
   isProtected,
   writePrograms,
 } from '../../../src/git/index.ts';
-import { Gate, refused } from '../../hooks/gate.ts';
 import { Server, snapshot } from './server.ts';
 
 const socket = '/run/softquota/gate.sock';
@@ -75,21 +74,6 @@ t.test('both hooks are put in, and doing it again changes nothing', async t => {
     [],
     'nothing is left lying about',
   );
-});
-
-t.test('a push to an installed repository is refused by the gate', async t => {
-  const server = await Server.open(t);
-  const repository = await server.repository('alice/app.git');
-  const gate = await Gate.open(server.path('gate.sock'));
-  t.teardown(() => gate.close());
-  gate.answer = refused('Quota exceeded.\n');
-  await installHooks([repository], { socket: gate.socket, client: 'nc', hookConf: server.noConf });
-  await server.git(['init', '-q', server.path('work')]);
-  await server.git(['commit', '-q', '--allow-empty', '-m', 'x'], server.path('work'));
-  const push = await server.git(['push', repository, 'HEAD:main'], server.path('work'));
-  t.equal(push.code, 1);
-  t.match(push.stderr, /remote: Quota exceeded\./);
-  t.equal(gate.pushes()[0]?.parameters.get('directory'), repository);
 });
 
 t.test(

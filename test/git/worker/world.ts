@@ -8,6 +8,7 @@ import { hooksStatus, isProtected } from '../../../src/git/index.ts';
 import { KeepHooks } from '../../../src/git/worker/keep-hooks.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import { Gate } from '../../hooks/gate.ts';
+import { storage } from '../../layout/world.ts';
 import { makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { Server } from '../hooks/server.ts';
 
@@ -32,14 +33,7 @@ export class World {
       this.#heard.emit('line');
     };
     this.repositories = new RepositoryWalk({
-      storages: [
-        {
-          kind: 'repos',
-          templates: [`${server.root}/git/{owner}/{repo}.git`],
-          owner: { by: 'path' },
-          visibility: 'private',
-        },
-      ],
+      storages: [storage({ templates: [`${server.root}/git/{owner}/{repo}.git`] })],
       exclude: [],
       everyMs: 200,
     });

@@ -19,6 +19,7 @@ import type { GateServices } from '../../../../src/gate/index.ts';
 import { serveWorker } from '../../../../src/gate/worker.ts';
 import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
 import { type Run, run } from '../../../e2e/run.ts';
+import { storage } from '../../../layout/world.ts';
 
 export type Manner = 'any' | 'less';
 
@@ -76,14 +77,7 @@ export class World {
   async startWorker(options: Partial<WorkerOptions> = {}): Promise<void> {
     this.worker = new Worker({
       trustedSocket: join(this.folder, 'trusted.sock'),
-      storages: [
-        {
-          kind: 'repos',
-          templates: [join(this.folder, 'git/{owner}/{repo}.git')],
-          owner: { by: 'path' },
-          visibility: 'private',
-        },
-      ],
+      storages: [storage({ templates: [join(this.folder, 'git/{owner}/{repo}.git')] })],
       exclude: [],
       isForge: false,
       hooks: null,
