@@ -10,10 +10,10 @@ import { absentHooks, type HookPlace, type HookState, inspectPlace, statesIn } f
 import {
   givesWay,
   type InstalledHooks,
-  type InstallOptions,
   type InstallResult,
   installHooks,
   installIn,
+  type WantedSettings,
 } from './install.ts';
 import { nothingRemoved, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
 
@@ -33,7 +33,7 @@ export interface DistributeReport {
  */
 export async function distributeHooks(
   gitolite: Gitolite,
-  options: InstallOptions,
+  options: WantedSettings,
 ): Promise<DistributeReport> {
   const repositories = await allRepositories(gitolite);
   await using folder = await openOrMake(gitolite.common);

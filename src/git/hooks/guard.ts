@@ -8,7 +8,7 @@ import { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { folderFile } from './hook.ts';
 import { runFolder, statesIn } from './inspect.ts';
-import { type InstallOptions, installInto } from './install.ts';
+import { installInto, type WantedSettings } from './install.ts';
 import { reasonOf } from './reason.ts';
 
 /** The outcome of looking after a repository. */
@@ -34,7 +34,7 @@ const unguarded: Guarded = { isGuarded: false, why: null, put: false, isForge: f
 export async function guardRepository(
   path: string,
   isForge: boolean,
-  options: InstallOptions,
+  options: WantedSettings,
 ): Promise<Guarded> {
   try {
     await using repository = await Folder.open(path);
@@ -48,7 +48,7 @@ async function guardIn(
   repository: Folder,
   path: string,
   isForge: boolean,
-  options: InstallOptions,
+  options: WantedSettings,
 ): Promise<Guarded> {
   if (['HEAD', 'objects', 'refs'].some(name => repository.entry(name).kind === 'absent')) return unguarded;
   const uid = process.geteuid?.() ?? -1;

@@ -21,9 +21,7 @@ import { type HookPlace, inspectPlace, isGogs, isInPlace, statesIn } from './ins
 import { hookConfPath, type OldSettings, readOldSettings, removeOld } from './old-settings.ts';
 
 /** The settings to be written; where a policy is not given, that of the hook in place stays. */
-export interface WantedSettings extends Pick<HookSettings, 'socket' | 'client'>, OldSettings {}
-
-export interface InstallOptions extends WantedSettings {
+export interface WantedSettings extends Pick<HookSettings, 'socket' | 'client'>, OldSettings {
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
 }
@@ -56,7 +54,7 @@ export type InstallResult = InstallDone | RepositoryFault;
  */
 export async function installHooks(
   repositories: readonly string[],
-  options: InstallOptions,
+  options: WantedSettings,
 ): Promise<readonly InstallResult[]> {
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<InstallDone> => {
@@ -77,7 +75,7 @@ const mostAttempts = 5;
  */
 export async function installInto(
   repository: Folder,
-  options: InstallOptions,
+  options: WantedSettings,
   isForge = false,
 ): Promise<InstalledHooks> {
   const old = readOldSettings(repository, options.hookConf ?? hookConfPath);

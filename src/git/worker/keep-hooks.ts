@@ -10,7 +10,7 @@ import { isWithin } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
 import { guardRepository } from '../hooks/guard.ts';
-import type { InstallOptions } from '../hooks/install.ts';
+import type { WantedSettings } from '../hooks/install.ts';
 import { Pace } from './pace.ts';
 import type { RepositoryWalk } from './repository-walk.ts';
 
@@ -20,7 +20,7 @@ interface KeepHooksOptions {
   /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
   /** The settings of hooks that are put in. */
-  readonly wanted: InstallOptions;
+  readonly wanted: WantedSettings;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called after something changed in the report. */
   readonly changed: () => void;

@@ -8,7 +8,7 @@ import type { Log } from '../../log.ts';
 import { lookAtQuarantine } from '../../scan/index.ts';
 import { version } from '../../version.ts';
 import { lfsAnswer, type WorkerReport, type WorkerTask, workerTask } from '../../wire/index.ts';
-import type { InstallOptions } from '../hooks/install.ts';
+import type { WantedSettings } from '../hooks/install.ts';
 import { DaemonConnection } from './connection.ts';
 import { bringsBack, judgePush } from './judge/judge.ts';
 import { isKept } from './judge/outcome.ts';
@@ -28,7 +28,7 @@ export interface WorkerOptions {
   /** The repositories are those of a Gitea or Forgejo, also where nothing in them says so yet. */
   readonly isForge: boolean;
   /** The settings of the hooks that it keeps; null where `[hooks] KEEP` is false. */
-  readonly hooks: InstallOptions | null;
+  readonly hooks: WantedSettings | null;
   /**
    * The programs of git that it may run, the usual one first; without any, nothing is judged or collected.
    */

@@ -3,7 +3,7 @@
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { InstallOptions } from '../../../src/git/hooks/install.ts';
+import type { WantedSettings } from '../../../src/git/hooks/install.ts';
 import { hooksStatus, isProtected } from '../../../src/git/index.ts';
 import { KeepHooks } from '../../../src/git/worker/keep-hooks.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
@@ -25,7 +25,7 @@ export class World {
   readonly said: (Line & { readonly message: string })[] = [];
   readonly #heard = new EventEmitter();
 
-  private constructor(server: Server, gate: Gate, wanted: InstallOptions, isForge: boolean) {
+  private constructor(server: Server, gate: Gate, wanted: WantedSettings, isForge: boolean) {
     this.server = server;
     this.gate = gate;
     const tell = (details: object, message: string): void => {

@@ -8,21 +8,16 @@
 
 import { lstat } from 'node:fs/promises';
 import { messageOf } from '../../../errors.ts';
-import {
-  decodePath,
-  encodePath,
-  hasOwnTimes,
-  isQuarantineName,
-  type MountTable,
-} from '../../../layout/index.ts';
+import { decodePath, encodePath, isQuarantineName } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
+import { Mounts } from '../../../scan/index.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
 import { entryNames, identity } from '../files.ts';
 import { Pace } from '../pace.ts';
 import type { RepositoryWalk } from '../repository-walk.ts';
-import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
-import { mountsNow, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
+import { heldQuarantines } from './owners.ts';
+import { type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 import { isGoneName, ObjectsDirectory } from './remove.ts';
 
 export interface QuarantinesOptions {
@@ -50,7 +45,7 @@ interface Candidate extends HeldQuarantine {
 interface Host {
   readonly processes: readonly Process[];
   readonly seesAll: boolean;
-  readonly mounts: MountTable;
+  readonly mounts: Mounts;
 }
 
 const lookEveryMs = 5000;
@@ -70,7 +65,6 @@ export class Quarantines {
   readonly #known = new Map<string, number>();
   /** Those that are looked at every five seconds, on the monotonic clock until when. */
   readonly #recent = new Map<string, number>();
-  readonly #owners: KnownOwners = new Map();
   readonly #held = new Map<string, readonly HeldQuarantine[]>();
   readonly #faults = new Map<string, string>();
   #unreported: RemovedQuarantine[] = [];
@@ -180,9 +174,9 @@ export class Quarantines {
     if (found.size === 0) return removed;
     // The names are known by now: who owned one of them then is among these, or has ended.
     const processes = await (this.#options.processes ?? pushProcesses)();
-    forgetEnded(this.#owners, processes);
     const seesAll = await seesAllProcesses(this.#options.isAlone);
-    const mounts = await mountsNow();
+    const mounts = new Mounts();
+    await mounts.refresh();
     for (const [path, names] of found) {
       if (this.#isStopped) break;
       try {
@@ -204,8 +198,6 @@ export class Quarantines {
   ): Promise<readonly RemovedQuarantine[]> {
     // A repository with a quarantine is looked at again.
     this.asked(path);
-    const mount = mounts(path);
-    const isLocal = mount !== null && hasOwnTimes(mount);
     await using objects = await ObjectsDirectory.open(path);
     const candidates: Candidate[] = [];
     for (const name of names) {
@@ -216,11 +208,11 @@ export class Quarantines {
       const since = Math.floor(bornAt || stats.mtimeMs);
       candidates.push({ unit: path, name, uid, bornAt, since, ...content });
     }
-    const held = heldQuarantines(candidates, await directoriesOf(path), processes, this.#owners);
+    const held = heldQuarantines(candidates, await directoriesOf(path), processes);
     const isOver = (one: Candidate): boolean => {
       if (isGoneName(one.name)) return true;
       if (held.has(one.name)) return false;
-      const isAtOnce = seesAll && isLocal && one.uid === process.geteuid?.();
+      const isAtOnce = seesAll && mounts.isLocal(path) && one.uid === process.geteuid?.();
       return isAtOnce || Date.now() - one.writtenAt > quietMs;
     };
     const alive = candidates.filter(({ name }) => held.has(name));
