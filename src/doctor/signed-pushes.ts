@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeOf } from '../accounts.ts';
 import { systemCode } from '../errors.ts';
-import { configAsksForSignedPushes, type RepositoryStatus } from '../git/index.ts';
+import { configSetting, type RepositoryStatus } from '../git/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -35,11 +35,11 @@ export async function checkSignedPushes(
     for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
       const is = lookedAt(file);
       if (is === 'denied') missed.push(printable(file));
-      if (is !== 'file' || !(await configAsksForSignedPushes({ file, owner: user }))) continue;
+      if (is !== 'file' || (await configSetting({ file, owner: user }, key)) === null) continue;
       findings.push(signed(file, unset(context, uid, file)));
     }
   }
-  if (repositories.length > 0 && (await configAsksForSignedPushes('system'))) {
+  if (repositories.length > 0 && (await configSetting('system', key)) !== null) {
     const mend = commandLine('git', 'config', '--system', '--unset-all', key);
     findings.push(signed("the system's configuration", mend));
   }
