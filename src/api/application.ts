@@ -9,7 +9,7 @@ import { type AskerOptions, askerOf } from './asker.ts';
 import { jsonInBody, sentBody, strangersBytes, usualBytes } from './body.ts';
 import type { Built } from './built.ts';
 import { Downloads } from './downloads.ts';
-import { answerFault, type FaultServices } from './faults.ts';
+import { answerFault, type FaultServices, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { type MetricsPageOptions, metricsPage } from './metrics.ts';
@@ -94,7 +94,7 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
       if (route === undefined) {
         // A caller without a good token learns nothing, not even which methods there are.
         if (![...atPath.values()].every(isForAnybody)) await asker.caller();
-        throw wrongMethod(request, response, [...atPath.keys()]);
+        throw wrongMethod(request, response, [...atPath.keys()].flatMap(asSent));
       }
       let known = nobody;
       const allowed = async () => {
@@ -234,15 +234,8 @@ function isForAnybody({ access }: Route): boolean {
   return access === 'anybody';
 }
 
-function wrongMethod(request: Request, response: Response, known: readonly string[]): SoftquotaError {
-  const allowed = known.flatMap(method =>
-    method === ('get' satisfies Method) ? ['GET', 'HEAD'] : [method.toUpperCase()],
-  );
-  response.set('Allow', allowed.join(', '));
-  return new SoftquotaError(
-    'wrong_method',
-    `${request.method} is not allowed for this address; allowed: ${allowed.join(', ')}`,
-  );
+function asSent(method: string): readonly string[] {
+  return method === ('get' satisfies Method) ? ['GET', 'HEAD'] : [method.toUpperCase()];
 }
 
 function isDecodable(path: string): boolean {

@@ -142,5 +142,3 @@ export const ownQuotaInfo = quotaInfo.extend({ groups: z.array(namelessGroup).re
   id: 'OwnQuotaInfo',
   description: 'The usage and the limits of an owner; rules and groups have no names here.',
 });
-
-export type OwnQuotaInfo = z.infer<typeof ownQuotaInfo>;

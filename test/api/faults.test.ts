@@ -10,7 +10,7 @@ import { text as textOf } from 'node:stream/consumers';
 import t from 'tap';
 import { z } from 'zod';
 import { application } from '../../src/api/application.ts';
-import { route } from '../../src/api/route.ts';
+import { getRoute } from '../../src/api/route.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { World } from './world.ts';
 
@@ -23,9 +23,8 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
   ];
   const logged: unknown[] = [];
   const routes = mistakes.map((mistake, at) =>
-    route({
+    getRoute({
       id: `fail${at}`,
-      method: 'get',
       path: `/fail/${at}`,
       tag: 'about',
       summary: 'Fail',
