@@ -28,7 +28,7 @@ export interface Browser {
   hold(held: SessionCookie | null): void;
 }
 
-interface Asker {
+export interface Asker {
   /** Null: no browser comes here. */
   readonly browser: Browser | null;
   /** Throws `not_permitted` where it is no request of a page of ours. */

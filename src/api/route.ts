@@ -112,7 +112,7 @@ export interface SentDocument {
   readonly isRead: boolean;
 }
 
-export type RouteOutcome =
+type RouteOutcome =
   | { readonly is: 'answer'; readonly body: unknown }
   | { readonly is: 'lines'; readonly lines: AsyncIterable<string> };
 
@@ -147,43 +147,36 @@ function routesBy(method: Method) {
     Answer extends z.ZodType = z.ZodVoid,
   >(
     definition: Definition<Params, Query, Body, Answer>,
-  ): Route => routeOf(method, definition);
-}
-
-function routeOf<
-  Params extends z.ZodType,
-  Query extends z.ZodType,
-  Body extends z.ZodType,
-  Answer extends z.ZodType,
->(method: Method, definition: Definition<Params, Query, Body, Answer>): Route {
-  const { params, query, body } = definition;
-  const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
-  return {
-    ...definition,
-    method,
-    access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
-    faults: definition.faults ?? (params === undefined ? [] : [404]),
-    params: params ?? null,
-    query: query ?? null,
-    body: body ?? null,
-    type: 'application/json',
-    run: async (incoming, call) => {
-      const named = parsed({ params: schemas.params }, { params: incoming.params });
-      // Without a schema of its own, `Params` is what `nothing` gives.
-      const mustBe = () => definition.mustBe?.(named.params as z.output<Params>, call.caller);
-      mustBe();
-      const { json, isRead } = body === undefined ? noBody : await incoming.json();
-      if (body !== undefined) mustBe();
-      definition.mustNotBe?.(json);
-      const input = parsed(isRead ? { ...schemas, body: nothing } : schemas, {
-        params: incoming.params,
-        query: incoming.query,
-        body: json,
-      });
-      // Each part has the type that its schema, or `nothing`, gives.
-      const answered = await definition.handle(input as Input<Params, Query, Body>, call);
-      return { is: 'answer', body: answered };
-    },
+  ): Route => {
+    const { params, query, body } = definition;
+    const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
+    return {
+      ...definition,
+      method,
+      access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
+      faults: definition.faults ?? (params === undefined ? [] : [404]),
+      params: params ?? null,
+      query: query ?? null,
+      body: body ?? null,
+      type: 'application/json',
+      run: async (incoming, call) => {
+        const named = parsed({ params: schemas.params }, { params: incoming.params });
+        // Without a schema of its own, `Params` is what `nothing` gives.
+        const mustBe = () => definition.mustBe?.(named.params as z.output<Params>, call.caller);
+        mustBe();
+        const { json, isRead } = body === undefined ? noBody : await incoming.json();
+        if (body !== undefined) mustBe();
+        definition.mustNotBe?.(json);
+        const input = parsed(isRead ? { ...schemas, body: nothing } : schemas, {
+          params: incoming.params,
+          query: incoming.query,
+          body: json,
+        });
+        // Each part has the type that its schema, or `nothing`, gives.
+        const answered = await definition.handle(input as Input<Params, Query, Body>, call);
+        return { is: 'answer', body: answered };
+      },
+    };
   };
 }
 
