@@ -1,6 +1,6 @@
 /** The API as this daemon serves it: to its administrator on a socket, and to everybody with a token. */
 
-import { ApiServer, type ApiServices } from '../api/index.ts';
+import { type ApiServices, serveEverybody, serveLocally } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
@@ -57,12 +57,12 @@ export async function openApi(
   const { ledger, secretKeys: keys, log } = parts;
   const signIn = new SignInFlow({ documents: ledger.documents, keys, log, baseUrl, now: Date.now });
   const services = servicesOf(parts, signIn, baseUrl);
-  const local: ApiServer = await ApiServer.onSocket(services, socket, shares.admin);
+  const local = await serveLocally(services, socket, shares.admin);
   try {
     const { httpAddr: host, httpPort: port, trustedProxies } = server;
     const mostConnections = shares.http;
-    const everybody = await ApiServer.onAddress(services, { host, port, trustedProxies, mostConnections });
-    bound.url = everybody.url ?? bound.url;
+    const everybody = await serveEverybody(services, { host, port, trustedProxies, mostConnections });
+    bound.url = everybody.url;
     return {
       url: bound.url,
       makeRoom: () => {

@@ -5,12 +5,13 @@ import {
   isRepository,
   type QuotaSettings,
   refusal,
+  reportedRefusal,
   type Subject,
   standing,
   warning,
 } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
-import { allowanceField, garbageField, graceField, reportedField } from './allowance-json.ts';
+import { isoTime, printable } from '../text/index.ts';
+import { verdictShown } from '../wire/index.ts';
 import type { Reply } from './answer.ts';
 import { type Decided, decidedFirstByDisk } from './decided.ts';
 import type { LocatedUnit } from './located-unit.ts';
@@ -137,28 +138,31 @@ export function answered(services: GateServices, question: Question, answer: Dec
 
 function asJson({ owner, decision }: Decided, subject: Subject, settings: QuotaSettings): object {
   const { mode } = settings;
-  const { used, limit, group, rule } = decision;
+  const { allowed, ...verdict } = verdictShown(decision);
   return {
-    allowed: decision.allowed || mode === 'report',
+    allowed: allowed || mode === 'report',
     ...(isOnlyReported(decision, mode) ? { would_refuse: true } : {}),
     owner: owner.name,
     subject,
-    used,
-    limit,
-    group,
-    rule,
+    ...verdict,
     ...onItsWay(decision),
-    ...allowanceField(decision),
-    ...(decision.by === 'disk' ? { disk: decision.disk } : garbageField(decision)),
-    ...graceField(decision),
+    ...(decision.by === 'disk' ? { disk: decision.disk } : {}),
     ...reportedField(owner.name, subject, decision),
-    measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    measured_at: isoTime(owner.measuredAt),
     partial: owner.partial,
     stale: owner.stale,
     mode,
     message: decision.allowed ? standing(owner.name, decision) : refusal(owner.name, subject, decision),
     warning: warning(settings, owner.name, decision),
   };
+}
+
+/** The refusal by a rule in report mode, as a field with words for people; none where there is none. */
+export function reportedField(ownerName: string, subject: Subject, decision: Decided['decision']): object {
+  const { reported } = decision;
+  if (reported === undefined || reported.allowed) return {};
+  const { used, limit, group, rule } = reported;
+  return { reported: { used, limit, group, rule, message: reportedRefusal(ownerName, subject, decision) } };
 }
 
 /** Tells whether it is let through although it, or a rule in report mode, refuses. */

@@ -13,12 +13,12 @@ import { SoftquotaError } from '../errors.ts';
 import {
   type AddressPlace,
   Connections,
-  closeServer,
   comesFrom,
   hasBody,
   type Listening,
   listen,
   listenAt,
+  rejectConnection,
   type SocketPlace,
   usualShares,
 } from '../service/index.ts';
@@ -30,7 +30,6 @@ import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
 import { BodyRoom } from './push/body-room.ts';
 import { answerPush, pushAddress } from './push/request.ts';
 import { ownerQuota } from './quota.ts';
-import { OverdueError, rejectClient } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import {
   bodyOf,
@@ -127,7 +126,6 @@ const longestHeaderBytes = 64 * 1024;
 const checkEveryMs = 1000;
 
 interface GateParts {
-  readonly server: Server;
   readonly connections: Connections;
   readonly listening: Listening;
   readonly drainMs: number;
@@ -233,12 +231,12 @@ export class Gate {
     });
     // Requests that came before a fault are answered before it.
     server.on('clientError', (error, socket) =>
-      connections.whenAnswered(socket, () => rejectClient(error, socket)),
+      connections.whenAnswered(socket, () => rejectConnection(error, socket)),
     );
     const listening = await begin(server);
     // An error of accepting, such as no free descriptor, loses one connection and must not end the gate.
     server.on('error', services.unforeseen);
-    return new Gate({ server, connections, listening, drainMs });
+    return new Gate({ connections, listening, drainMs });
   }
 
   /** Ends some connections on which nothing is asked. */
@@ -248,8 +246,8 @@ export class Gate {
 
   /** Answers whoever has connected, and ends. */
   close(): Promise<void> {
-    const { listening, ...parts } = this.#parts;
-    return closeServer({ ...parts, withdraw: () => listening.withdraw() });
+    const { connections, listening, drainMs } = this.#parts;
+    return connections.close(listening, drainMs);
   }
 }
 
@@ -263,7 +261,9 @@ function refuseStranger(services: GateServices, request: IncomingMessage, respon
 
 /** Ends a request whose body has not come whole by then. */
 function endAfter(milliseconds: number, request: IncomingMessage): void {
-  const overdue = setTimeout(() => rejectClient(new OverdueError(), request.socket), milliseconds);
+  // Node tells of requests that it finds overdue by this code.
+  const error = Object.assign(new Error('it did not come whole'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+  const overdue = setTimeout(() => rejectConnection(error, request.socket), milliseconds);
   request.once('close', () => clearTimeout(overdue));
 }
 

@@ -100,8 +100,6 @@ export const grace = z
     description: 'A limit is passed, and has a grace. Where the action may start, it still runs.',
   });
 
-export type GraceShown = z.infer<typeof grace>;
-
 export const reported = z
   .object({
     used: bytes.nullable(),

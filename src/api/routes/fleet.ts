@@ -14,7 +14,7 @@ import {
   repairOrder,
   sharedStore,
 } from '../../wire/index.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices): readonly Route[] {
@@ -26,10 +26,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
     );
   };
   return [
-    route({
+    getRoute({
       id: 'listHosts',
       path: '/admin/quota/hosts',
-      tag: 'operation',
       summary: 'The hosts that share this quota',
       faults: [404, 503],
       answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
@@ -42,11 +41,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
           .map(host => fleetHostShown(host, stored.get(host.host), walks.get(host.host), now()));
       },
     }),
-    route({
+    deleteRoute({
       id: 'forgetHost',
-      method: 'delete',
       path: '/admin/quota/hosts/{host}',
-      tag: 'operation',
       summary: 'Remove a host that no longer exists, with its usage',
       params: z.object({ host: mark }),
       faults: [404, 409, 503],
@@ -62,10 +59,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
         await fleet.forgetHost(host);
       },
     }),
-    route({
+    getRoute({
       id: 'getSharedStore',
       path: '/admin/quota/store',
-      tag: 'operation',
       summary: 'The state of the shared store',
       faults: [404],
       answer: { status: 200, description: 'Its state', schema: sharedStore },
@@ -78,11 +74,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
         };
       },
     }),
-    route({
+    postRoute({
       id: 'bringStoreHome',
-      method: 'post',
       path: '/admin/quota/store/copy',
-      tag: 'operation',
       summary:
         "Copy the data that only the shared store has to this host's own store, so that the host can continue alone",
       body: copyOrder,
@@ -93,11 +87,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
         return bringHome(ledger, { verify });
       },
     }),
-    route({
+    postRoute({
       id: 'repairStore',
-      method: 'post',
       path: '/admin/quota/store/repair',
-      tag: 'operation',
       summary: 'Choose between two diverged policies, for all hosts',
       body: repairOrder,
       faults: [404, 409, 503],
