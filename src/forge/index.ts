@@ -17,7 +17,6 @@ export { sqliteFileOf } from './open.ts';
 export {
   type ForgeMembers,
   type ForgeOwner,
-  type ForgeSummary,
   forgeLeaves,
   unownedReasons,
 } from './picture.ts';

@@ -3,7 +3,7 @@
 import type { ForgeFault } from './fault.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { PlaceOwnerColumns } from './names.ts';
-import type { ForgeMembers, ForgeOwner, ForgeSummary } from './picture.ts';
+import type { ForgeMembers, ForgeOwner, Unowned } from './picture.ts';
 import type { ForgeSettings } from './settings.ts';
 
 /** The settings that the thread is started with. */
@@ -65,8 +65,8 @@ export interface RepositoryNames {
 
 /** The end of a reading. */
 export interface ReadResult {
-  /** Null: nothing is new. */
-  readonly summary: ForgeSummary | null;
+  /** Bytes of nobody; null: nothing is new. */
+  readonly unowned: readonly Unowned[] | null;
   /** Figures that were other than before although no mark said so, by a full reading. */
   readonly drift: readonly FigureDrift[];
 }

@@ -19,11 +19,10 @@ import type {
   Request,
   ThreadSettings,
 } from './messages.ts';
-import { openForgeDatabase, tableNames } from './open.ts';
-import { type ForgeLeaf, type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
+import { openForgeDatabase, schemaOf, tableNames } from './open.ts';
+import { type ForgeLeaf, forgeLeaves, unitNames } from './picture.ts';
 import { accountsPart, ForgeReading, type News, repositoriesPart } from './reading.ts';
-import { schemaOf } from './schemas.ts';
-import { emptySums, unownedIn } from './sums.ts';
+import { unownedIn } from './sums.ts';
 
 const chunkCharacters = 64 * 1024;
 /** Each commit of fewer owners would write the same pages of the store again. */
@@ -88,13 +87,13 @@ async function connect(): Promise<ForgeDatabase> {
 
 async function* read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
   const isFull = mode !== 'new';
-  const { news, product } = await inTurn(async db => {
+  const news = await inTurn(db => {
     if (mode === 'anew') forget();
-    return { news: await readDue(db, isFull), product: db.product };
+    return readDue(db, isFull);
   });
-  if (news === null) return { summary: null, drift: [] };
+  if (news === null) return { unowned: null, drift: [] };
   yield* told(news, isFull);
-  return { summary: summary(product), drift: news.drift };
+  return { unowned: unownedIn([...reading.sums.values()]), drift: news.drift };
 }
 
 /** From now on everything is new. */
@@ -119,11 +118,7 @@ async function readDue(db: ForgeDatabase, full: boolean): Promise<News | null> {
   const { parts, unchanged } = due.due(marks, full);
   if (parts.size === 0) return null;
   const news = await db.consistently(() => reading.read(db, parts, unchanged));
-  if (reading.owners.size === 0) throw noOwners();
-  if (news === null) {
-    forget();
-    return readDue(db, true);
-  }
+  if (!reading.owners.isAnybodyPresent) throw noOwners();
   due.read(news.tookMs, marks);
   return news;
 }
@@ -164,7 +159,7 @@ function figuresDigest(news: News): string {
 function* lines(): Generator<Chunk, void> {
   let text = '';
   const { owners } = reading;
-  for (let row = 0; row < owners.ids.size; row++) {
+  for (let row = 0; row < owners.size; row++) {
     const owner = owners.nameAt(row);
     if (owner === null) continue;
     for (const subject of forgeLeaves) {
@@ -183,21 +178,4 @@ function bytesOf(leaf: ForgeLeaf, row: number): number {
   let bytes = 0;
   for (const sums of reading.sums.values()) bytes += sums.of(leaf, row);
   return bytes;
-}
-
-function summary(database: string): ForgeSummary {
-  const bytes = emptySums();
-  const { owners, repositories } = reading;
-  for (let row = 0; row < owners.ids.size; row++) {
-    for (const leaf of forgeLeaves) bytes[leaf] += bytesOf(leaf, row);
-  }
-  const parts = [...reading.sums.values()];
-  return {
-    database,
-    owners: owners.size,
-    repositories: repositories.size,
-    bytes,
-    sharedBytes: parts.reduce((sum, part) => sum + part.sharedBytes, 0),
-    unowned: unownedIn(parts),
-  };
 }

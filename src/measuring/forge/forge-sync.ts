@@ -18,15 +18,15 @@ import {
   type ReadResult,
   type RepositoryNames,
 } from '../../forge/index.ts';
+import { given } from '../../given.ts';
 import type { ObservedForge } from '../../health/index.ts';
 import { forgeSource, type Ledger } from '../../ledger/index.ts';
 import type { Patterns, Schedule } from '../../scan/index.ts';
 import type { Logger } from '../../service/index.ts';
 import { inSlices } from '../../slices.ts';
-import { forgeLinkKind, ownerNameOf } from './kinds.ts';
+import { forgeLinkKind } from './kinds.ts';
 import { syncMembers } from './members.ts';
 import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './owners.ts';
-import { ForgeState } from './state.ts';
 import { ForgeVisibility, isBeside, repositoryNameOf } from './visibility.ts';
 
 interface ForgeSyncOptions {
@@ -60,7 +60,7 @@ const mostFormerNames = 10_000;
 export class ForgeSync {
   readonly #options: ForgeSyncOptions;
   readonly #reader: ForgeReader;
-  readonly #state: ForgeState;
+  #observed: ObservedForge;
   readonly visibility: ForgeVisibility;
   #patterns: Patterns;
   #schedule: Schedule | null = null;
@@ -85,12 +85,9 @@ export class ForgeSync {
     this.#options = options;
     this.#patterns = options.patterns;
     this.#reader = new ForgeReader(options.settings);
-    this.#state = new ForgeState(options.settings.kind);
-    const { documents } = options.ledger;
-    this.visibility = new ForgeVisibility({
-      hashOf: name => this.#reader.hashOf(name),
-      ownerNameOf: id => ownerNameOf(documents, id),
-    });
+    const { kind } = options.settings;
+    this.#observed = { kind, fault: null, readAt: null, unowned: [], refused: [], absent: 0 };
+    this.visibility = new ForgeVisibility(this.#reader, options.ledger.documents);
   }
 
   start(): void {
@@ -131,7 +128,7 @@ export class ForgeSync {
   }
 
   observed(): ObservedForge {
-    return this.#state.observed();
+    return this.#observed;
   }
 
   /** Resolves once the first reading has ended, however it ended; or when this is closed. */
@@ -165,25 +162,32 @@ export class ForgeSync {
     this.#mode = 'new';
     this.#putMs = 0;
     try {
-      const { summary, drift } = await this.#take(this.#reader.read(mode));
+      const { unowned, drift } = await this.#take(this.#reader.read(mode));
       this.#failures = 0;
-      if (summary !== null) await this.#removeGone();
+      if (unowned !== null) await this.#removeGone();
       if (this.#formerNames.length > 0) await this.#removeLeftBehind();
-      if (this.#state.succeeded(summary)) log.info('the forge can be read again');
+      if (this.#observed.fault !== null) log.info('the forge can be read again');
+      this.#observe({ fault: null, readAt: Date.now(), ...given({ unowned }) });
       for (const each of drift)
         log.warn({ ...each }, 'figures of the forge were other than known, though nothing showed a change');
       return Math.max(pollMs, this.#putMs * restAfterPut);
     } catch (error) {
       if (this.#isClosed) return pollMs;
-      const fault = error instanceof ForgeFault ? error : ownFault(error);
-      if (this.#state.failed(fault)) {
-        log.error({ code: fault.code, err: fault.cause }, `the forge cannot be read: ${fault.message}`);
+      const { code, message, mend, cause } = error instanceof ForgeFault ? error : ownFault(error);
+      const before = this.#observed.fault;
+      this.#observe({ fault: { code, message, mend, since: before?.since ?? Date.now() } });
+      if (before?.message !== message) {
+        log.error({ code, err: cause }, `the forge cannot be read: ${message}`);
       }
       // Figures that were read and not taken over have to be read again.
       this.#atLeast('anew');
       this.#failures++;
       return Math.min(longestRestMs, pollMs * 2 ** Math.min(this.#failures - 1, 6));
     }
+  }
+
+  #observe(changed: Partial<ObservedForge>): void {
+    this.#observed = { ...this.#observed, ...changed };
   }
 
   #atLeast(mode: 'full' | 'anew'): void {
@@ -198,7 +202,7 @@ export class ForgeSync {
     const [link] = this.#options.ledger.documents.snapshot.all(forgeLinkKind);
     const accounts: AccountsChunk[] = [];
     const result = await this.#takeAll(reading, link === undefined ? accounts : null);
-    this.#state.counted();
+    this.#observe({ readAt: Date.now() });
     for (const chunk of accounts.splice(0)) await this.#takeAccounts(chunk);
     if (this.#haveNamesChanged) {
       this.#haveNamesChanged = false;
@@ -255,7 +259,7 @@ export class ForgeSync {
       this.#refused.set(each.name, each);
       log.warn({ ...each }, 'an owner of the forge cannot be taken over');
     }
-    this.#state.refused([...this.#refused.values()]);
+    this.#observe({ refused: [...this.#refused.values()] });
   }
 
   #takeRepositories(repositories: RepositoryNames): void {
@@ -292,7 +296,7 @@ export class ForgeSync {
       if (!isAmong(present, Number(key))) gone.push(Number(key));
     });
     const tooMany = gone.length > Math.max(fewOwners, known / 2);
-    this.#state.absent(tooMany ? gone.length : 0);
+    this.#observe({ absent: tooMany ? gone.length : 0 });
     const removed =
       gone.length === 0 || tooMany
         ? 0
