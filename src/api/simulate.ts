@@ -8,9 +8,9 @@ import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.
 import { type CompiledGroup, decide, type Graces, leaves, type Standing } from '../quota/index.ts';
 import { inSlices, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
-import type { ChangedOwner, DraftPolicy, Simulation } from '../wire/index.ts';
+import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
-import { editOf, newRuleFrom, verdictShown } from './routes/shapes.ts';
+import { editOf, newRuleFrom } from './routes/shapes.ts';
 import { mustNameFewRules } from './sound-policy.ts';
 
 /**

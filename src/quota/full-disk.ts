@@ -18,6 +18,7 @@ export interface DiskFull {
   readonly used: null;
   readonly limit: null;
   readonly allowance?: never;
+  readonly garbage?: never;
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly [];

@@ -49,7 +49,7 @@ export {
   type SharedStore,
   sharedStore,
 } from './fleet.ts';
-export { type GraceShown, graceMostFrom, graceMsFrom } from './grace.ts';
+export { graceMostFrom, graceMsFrom } from './grace.ts';
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
 export {
   type MailWish,
@@ -97,7 +97,6 @@ export {
   simulation,
 } from './reasoning.ts';
 export {
-  type AddedAllowance,
   type Allowance,
   allowance,
   declineOrder,
@@ -170,6 +169,7 @@ export {
   user,
   userEdit,
 } from './users.ts';
+export { allowanceAdded, graceAdded, verdictShown } from './verdict.ts';
 export {
   type NewWholePolicy,
   newWholePolicy,

@@ -16,15 +16,18 @@ import {
 } from '../../quota/index.ts';
 import { isoTime } from '../../text/index.ts';
 import {
+  allowanceAdded,
   askedSize,
   askedSubject,
   type Explanation,
+  graceAdded,
   type OwnerReport,
   type OwnerRow,
   type UnitRow,
+  verdictShown,
 } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
-import { allowanceAdded, allowanceShown, graceAdded, verdictShown } from './shapes.ts';
+import { allowanceShown } from './shapes.ts';
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
   // Reserved bytes change nobody's state.

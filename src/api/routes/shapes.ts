@@ -5,21 +5,12 @@ import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import * as policy from '../../policy/index.ts';
-import {
-  type ActiveAllowance,
-  asTree,
-  type Decision,
-  type Grace,
-  type Group as HeldGroup,
-  type Rule as HeldRule,
-} from '../../quota/index.ts';
+import { asTree, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { isoTime } from '../../text/index.ts';
 import {
-  type AddedAllowance,
   type Allowance,
-  type GraceShown,
   type Group,
   graceMostFrom,
   graceMsFrom,
@@ -32,7 +23,6 @@ import {
   type ScanReport,
   type SpaceRequest,
   type User,
-  type Verdict,
 } from '../../wire/index.ts';
 
 export function ruleShown({ name, ...fields }: HeldRule): Rule {
@@ -73,42 +63,6 @@ function usedShown({ usage, unreachable }: OwnerUsage): Pick<QuotaInfo, 'used' |
 /** Clients of Forgejo know no such field, so it is there only where there is something to say. */
 function ifAny(allowances: readonly Allowance[]): { readonly allowances?: readonly Allowance[] } {
   return allowances.length === 0 ? {} : { allowances };
-}
-
-/** A decision in short. */
-export function verdictShown(decision: Decision): Verdict {
-  const { allowed, used, limit, group, rule, allowance, garbage, grace, reported } = decision;
-  return {
-    allowed,
-    used,
-    limit,
-    group,
-    rule,
-    ...allowanceAdded(allowance),
-    ...given({ garbage }),
-    ...graceAdded(grace),
-    ...(reported === undefined || reported.allowed
-      ? {}
-      : {
-          reported: {
-            used: reported.used,
-            limit: reported.limit,
-            group: reported.group,
-            rule: reported.rule,
-          },
-        }),
-  };
-}
-
-export function graceAdded(passed: Grace | undefined): { readonly grace?: GraceShown } {
-  return passed === undefined ? {} : { grace: { until: isoTime(passed.until), below: passed.below } };
-}
-
-/** The part of a limit that allowances add; none where they add nothing. */
-export function allowanceAdded(allowance: ActiveAllowance | undefined): {
-  readonly allowance?: AddedAllowance;
-} {
-  return allowance === undefined ? {} : { allowance: { ...allowance, until: isoTime(allowance.until) } };
 }
 
 export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): User {
