@@ -53,7 +53,7 @@ for (const engine of engines) {
     t.strictSame(await readings.reader.lfsObjects('alice/app'), [], 'others have all of its objects too');
     t.strictSame(await readings.reader.lfsObjects('bob/site'), [], 'of a name that another owner has');
 
-    await sql("UPDATE repository SET owner_id = 7 WHERE name = 'site'");
+    await sql("UPDATE repository SET owner_id = 7 WHERE lower_name = 'site'");
     await readings.read('full');
     t.strictSame(readings.bytesOf('carl'), gogsExpected.Acme, 'what is transferred goes with its files');
     t.strictSame(readings.bytesOf('Acme'), {});
