@@ -4,24 +4,24 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ForgeDatabase } from './database.ts';
 import type { ForgeSchema, RowOwners } from './forge-schema.ts';
 import { IdTable } from './id-table.ts';
-import type { FigureDrift, RepositoryNames } from './messages.ts';
+import type { Chunk, FigureDrift, RepositoryNames } from './messages.ts';
 import { isAmong, ownerIdIn, placeOwnerColumns, repositoryHash } from './names.ts';
 import { OwnerRows } from './owner-rows.ts';
-import type { ForgeMembers, ForgeOwner } from './picture.ts';
+import type { ForgeOwner } from './picture.ts';
 import type { PartSums } from './sums.ts';
 
 /** Number of changed names that are handled one by one, at most. */
 const mostChangedNames = 10_000;
+/** Each commit of fewer owners would write the same pages of the store again. */
+const ownersAtOnce = 1000;
 
 /** Changes that a reading found. */
 export interface News {
-  /** The owners who are new, or other than before. */
-  owners: readonly ForgeOwner[];
-  /** Tells whether somebody came or went. */
-  presenceChanged: boolean;
-  members: readonly ForgeMembers[] | null;
-  repositories: RepositoryNames | null;
-  drift: FigureDrift[];
+  /** Those of accounts and repositories. */
+  readonly chunks: Chunk[];
+  /** Tells whether owners came or went, or have another name. */
+  haveNamesChanged: boolean;
+  readonly drift: FigureDrift[];
   /** The parts that were read, and how many milliseconds each took. */
   readonly tookMs: Map<string, number>;
 }
@@ -52,8 +52,7 @@ export class ForgeReading {
    */
   async read(db: ForgeDatabase, parts: ReadonlySet<string>, trusted: ReadonlySet<string>): Promise<News> {
     const tookMs = new Map<string, number>();
-    const nothing = { owners: [], presenceChanged: false, members: null, repositories: null };
-    const news: News = { ...nothing, drift: [], tookMs };
+    const news: News = { chunks: [], haveNamesChanged: false, drift: [], tookMs };
     const timed = async <T>(part: string, act: () => Promise<T>): Promise<T> => {
       const start = performance.now();
       const result = await act();
@@ -82,11 +81,15 @@ export class ForgeReading {
     await this.#schema.eachOwner(db, owner => {
       if (this.owners.put(owner)) changed.push(owner);
     });
-    news.owners = changed;
-    news.presenceChanged = this.owners.hasPresenceChanged;
+    for (let start = 0; start < changed.length; start += ownersAtOnce) {
+      news.chunks.push({ is: 'owners', owners: changed.slice(start, start + ownersAtOnce) });
+    }
+    const { hasPresenceChanged } = this.owners;
+    if (hasPresenceChanged) news.chunks.push({ is: 'present', ids: this.owners.presentIds() });
+    news.haveNamesChanged = changed.length > 0 || hasPresenceChanged;
     const members = await this.#schema.members(db);
     const text = JSON.stringify(members);
-    if (text !== this.#membersText) news.members = members;
+    if (text !== this.#membersText) news.chunks.push({ is: 'members', members });
     this.#membersText = text;
   }
 
@@ -121,7 +124,8 @@ export class ForgeReading {
     };
     if (!isDeepStrictEqual(known, names)) {
       const areFew = known !== null && changed.length <= mostChangedNames;
-      news.repositories = { ...names, changed: areFew ? changed : null };
+      const repositories = { ...names, changed: areFew ? changed : null };
+      news.chunks.push({ is: 'repositories', repositories });
     }
     this.#names = names;
     this.repositories = after;

@@ -9,24 +9,13 @@ import { SerialQueue } from '../serial-queue.ts';
 import type { ForgeDatabase } from './database.ts';
 import { DueParts } from './due.ts';
 import { ForgeFault, forgeFaultOf } from './fault.ts';
-import type {
-  Answer,
-  Chunk,
-  Found,
-  Question,
-  ReadMode,
-  ReadResult,
-  Request,
-  ThreadSettings,
-} from './messages.ts';
+import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
 import { openForgeDatabase, schemaOf, tableNames } from './open.ts';
 import { type ForgeLeaf, forgeLeaves, unitNames } from './picture.ts';
 import { accountsPart, ForgeReading, type News, repositoriesPart } from './reading.ts';
 import { unownedIn } from './sums.ts';
 
 const chunkCharacters = 64 * 1024;
-/** Each commit of fewer owners would write the same pages of the store again. */
-const ownersAtOnce = 1000;
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
 const port = parentPort;
@@ -42,7 +31,7 @@ let due = newDue();
 /** Digest of the figures that were reported last. */
 let reportedDigest = '';
 /** The reading that is under way. */
-let chunks: AsyncGenerator<Chunk, ReadResult, void> | null = null;
+let chunks: AsyncGenerator<Chunk, void, void> | null = null;
 
 port.on('message', async ({ id, question }: Request) => {
   const answer: Answer = await find(question).then(
@@ -62,7 +51,7 @@ async function find(question: Question): Promise<Found> {
   if (question.ask === 'read') chunks = read(question.mode);
   if (chunks === null) throw new Error('no reading is under way');
   const step = await chunks.next();
-  return step.done ? { result: step.value } : { chunk: step.value };
+  return { chunk: step.done ? null : step.value };
 }
 
 function inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
@@ -85,15 +74,19 @@ async function connect(): Promise<ForgeDatabase> {
   return db;
 }
 
-async function* read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
+async function* read(mode: ReadMode): AsyncGenerator<Chunk, void, void> {
   const isFull = mode !== 'new';
   const news = await inTurn(db => {
     if (mode === 'anew') forget();
     return readDue(db, isFull);
   });
-  if (news === null) return { unowned: null, drift: [] };
-  yield* told(news, isFull);
-  return { unowned: unownedIn([...reading.sums.values()]), drift: news.drift };
+  if (news === null) return;
+  yield* news.chunks;
+  yield { is: 'rest', unowned: unownedIn([...reading.sums.values()]), drift: news.drift };
+  const digest = figuresDigest();
+  if (digest === reportedDigest && !news.haveNamesChanged && !isFull) return;
+  yield* lines();
+  reportedDigest = digest;
 }
 
 /** From now on everything is new. */
@@ -135,24 +128,9 @@ function noOwners(): ForgeFault {
   );
 }
 
-function* told(news: News, full: boolean): Generator<Chunk, void> {
-  for (let start = 0; start < news.owners.length; start += ownersAtOnce) {
-    yield { is: 'owners', owners: news.owners.slice(start, start + ownersAtOnce) };
-  }
-  if (news.presenceChanged) yield { is: 'present', ids: reading.owners.presentIds() };
-  if (news.members !== null) yield { is: 'members', members: news.members };
-  if (news.repositories !== null) yield { is: 'repositories', repositories: news.repositories };
-  const digest = figuresDigest(news);
-  if (digest === reportedDigest && !full) return;
-  yield* lines();
-  reportedDigest = digest;
-}
-
-function figuresDigest(news: News): string {
+function figuresDigest(): string {
   const hash = createHash('sha1');
   for (const sums of reading.sums.values()) hash.update(sums.raw);
-  // Names stand in the lines.
-  if (news.owners.length > 0 || news.presenceChanged) hash.update(String(performance.now()));
   return hash.digest('hex');
 }
 

@@ -15,7 +15,6 @@ import {
   isAmong,
   type LfsObject,
   type ReadMode,
-  type ReadResult,
   type RepositoryNames,
 } from '../../forge/index.ts';
 import { given } from '../../given.ts';
@@ -46,7 +45,9 @@ interface ForgeSyncOptions {
 }
 
 /** A part of a reading that is about users and organizations. */
-type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
+type AccountsChunk = Extract<Chunk, { readonly is: 'owners' | 'present' | 'members' }>;
+
+type RestChunk = Extract<Chunk, { readonly is: 'rest' }>;
 
 const usualPollMs = 2000;
 const longestRestMs = 60_000;
@@ -162,13 +163,13 @@ export class ForgeSync {
     this.#mode = 'new';
     this.#putMs = 0;
     try {
-      const { unowned, drift } = await this.#take(this.#reader.read(mode));
+      const rest = await this.#take(this.#reader.read(mode));
       this.#failures = 0;
-      if (unowned !== null) await this.#removeGone();
+      if (rest !== null) await this.#removeGone();
       if (this.#formerNames.length > 0) await this.#removeLeftBehind();
       if (this.#observed.fault !== null) log.info('the forge can be read again');
-      this.#observe({ fault: null, readAt: Date.now(), ...given({ unowned }) });
-      for (const each of drift)
+      this.#observe({ fault: null, readAt: Date.now(), ...given({ unowned: rest?.unowned }) });
+      for (const each of rest?.drift ?? [])
         log.warn({ ...each }, 'figures of the forge were other than known, though nothing showed a change');
       return Math.max(pollMs, this.#putMs * restAfterPut);
     } catch (error) {
@@ -198,38 +199,24 @@ export class ForgeSync {
    * Accounts come into force before figures, so that a renamed owner keeps its groups all the time. At the
    * very first reading figures come first: there are no groups to keep, and many accounts take longer.
    */
-  async #take(reading: AsyncGenerator<Chunk, ReadResult, void>): Promise<ReadResult> {
+  async #take(reading: AsyncGenerator<Chunk, void, void>): Promise<RestChunk | null> {
     const [link] = this.#options.ledger.documents.snapshot.all(forgeLinkKind);
-    const accounts: AccountsChunk[] = [];
-    const result = await this.#takeAll(reading, link === undefined ? accounts : null);
+    const later: AccountsChunk[] = [];
+    let rest: RestChunk | null = null;
+    for await (const chunk of reading) {
+      if (chunk.is === 'rest') rest = chunk;
+      else if (chunk.is === 'lines') await this.#put(linesOf(chunk.bytes, reading));
+      else if (chunk.is === 'repositories') this.#takeRepositories(chunk.repositories);
+      else if (link === undefined) later.push(chunk);
+      else await this.#takeAccounts(chunk);
+    }
     this.#observe({ readAt: Date.now() });
-    for (const chunk of accounts.splice(0)) await this.#takeAccounts(chunk);
+    for (const chunk of later.splice(0)) await this.#takeAccounts(chunk);
     if (this.#haveNamesChanged) {
       this.#haveNamesChanged = false;
       this.#options.visibilityChanged(() => true);
     }
-    return result;
-  }
-
-  /** Puts what is about accounts off, if there is a place for it. */
-  async #takeAll(
-    reading: AsyncGenerator<Chunk, ReadResult, void>,
-    later: AccountsChunk[] | null,
-  ): Promise<ReadResult> {
-    let step = await reading.next();
-    while (!step.done) {
-      const chunk = step.value;
-      if (chunk.is === 'lines') {
-        const rest = linesOf(chunk.bytes, reading);
-        await this.#put(rest.lines);
-        return rest.result();
-      }
-      if (chunk.is === 'repositories') this.#takeRepositories(chunk.repositories);
-      else if (later === null) await this.#takeAccounts(chunk);
-      else later.push(chunk);
-      step = await reading.next();
-    }
-    return step.value;
+    return rest;
   }
 
   async #takeAccounts(chunk: AccountsChunk): Promise<void> {
@@ -307,30 +294,13 @@ export class ForgeSync {
   }
 }
 
-/** Goes on with a reading whose first lines came: `lines` gives all of them, and `result` its end. */
-function linesOf(
+/** Goes on with a reading whose first lines came: nothing but lines is left of it. */
+async function* linesOf(
   first: Uint8Array,
-  reading: AsyncGenerator<Chunk, ReadResult, void>,
-): { readonly lines: AsyncGenerator<Uint8Array>; result(): ReadResult } {
-  let result: ReadResult | null = null;
-  async function* lines(): AsyncGenerator<Uint8Array> {
-    yield first;
-    for (;;) {
-      const step = await reading.next();
-      if (step.done) {
-        result = step.value;
-        return;
-      }
-      if (step.value.is === 'lines') yield step.value.bytes;
-    }
-  }
-  return {
-    lines: lines(),
-    result: () => {
-      if (result === null) throw new TypeError('the figures were taken before the reading ended');
-      return result;
-    },
-  };
+  reading: AsyncGenerator<Chunk, void, void>,
+): AsyncGenerator<Uint8Array> {
+  yield first;
+  for await (const chunk of reading) if (chunk.is === 'lines') yield chunk.bytes;
 }
 
 /** Reports a failure of softquota's own store. */
