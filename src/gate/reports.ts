@@ -7,9 +7,8 @@ import { SoftquotaError } from '../errors.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
 import { isoTime, printable } from '../text/index.ts';
-import { verdictShown } from '../wire/index.ts';
 import type { Reply } from './answer.ts';
-import { pushId, reportedField } from './check.ts';
+import { pushId, verdictWithWords } from './check.ts';
 import {
   askedOwnerIn,
   bytesIn,
@@ -91,12 +90,10 @@ export async function units(services: GateServices, parameters: Parameters): Pro
  */
 export function usage(services: GateServices, parameters: Parameters): Reply {
   const { ledger } = services;
-  const owner = ledger.ownerUsage(
-    askedOwnerIn(parameters, name => ledger.documents.owners.named(name) !== undefined),
-  );
+  const owner = ledger.ownerUsage(askedOwnerIn(parameters, ledger));
   const decisions = subjects.map(subject => {
     const { decision } = ledger.decide(owner.name, subject);
-    return [subject, { ...verdictShown(decision), ...reportedField(owner.name, subject, decision) }];
+    return [subject, verdictWithWords(owner.name, subject, decision)];
   });
   const json = {
     owner: owner.name,
