@@ -1,6 +1,6 @@
 /** Usage by kind, as the API has it, as the bytes of each leaf. */
 
-import { isSubject, type Leaf, leaves, type Usage } from '../../src/quota/index.ts';
+import { type Leaf, leaves, type Usage } from '../../src/quota/index.ts';
 import type { OwnerRow } from '../../src/wire/index.ts';
 
 export type Tree = OwnerRow['tree'];
@@ -31,9 +31,4 @@ export function portions(usage: Usage): readonly Portion[] {
     const bytes = usage[index] ?? 0;
     return bytes > 0 ? [{ leaf, bytes }] : [];
   });
-}
-
-/** A subject that the API names, as one; null: a newer daemon knows more of them. */
-export function subjectNamed(text: string) {
-  return isSubject(text) ? text : null;
 }

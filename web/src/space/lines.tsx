@@ -1,6 +1,7 @@
 /** Lines for a shell, to be copied. */
 
 import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 
 export function Lines({ lines }: { readonly lines: readonly string[] }) {
   const text = lines.join('\n');
@@ -12,11 +13,7 @@ export function Lines({ lines }: { readonly lines: readonly string[] }) {
     <div class="lines">
       <pre>{text}</pre>
       {/* A browser has none on a page that came over plain http. */}
-      {'clipboard' in navigator && (
-        <button type="button" onClick={() => void copy()}>
-          Copy
-        </button>
-      )}
+      {'clipboard' in navigator && <Button onClick={() => void copy()}>Copy</Button>}
     </div>
   );
 }

@@ -38,7 +38,6 @@ export function RepositoryList({ of, owner }: RepositoryListProps) {
                 keyOf={({ name }) => name}
                 columns={[
                   {
-                    key: 'name',
                     title: 'Repository',
                     cell: ({ name }) => (
                       <a href={to('space', owner, { repo: name })}>
@@ -47,19 +46,16 @@ export function RepositoryList({ of, owner }: RepositoryListProps) {
                     ),
                   },
                   {
-                    key: 'stored',
                     title: 'Stored',
                     isNumber: true,
                     cell: ({ stored_bytes: bytes }) => <Size bytes={bytes} />,
                   },
                   {
-                    key: 'unreachable',
                     title: 'Unreachable',
                     isNumber: true,
                     cell: ({ unreachable_bytes: bytes }) => <Size bytes={bytes} />,
                   },
                   {
-                    key: 'measured',
                     title: 'Measured',
                     isWide: true,
                     cell: ({ fault, measured_at: at }) =>
