@@ -3,11 +3,12 @@
 import type { ComponentChildren } from 'preact';
 import { printable } from '../../../src/text/index.ts';
 import type { SpaceReport } from '../../../src/wire/index.ts';
+import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { counted, Size } from '../parts/figures.tsx';
 import { Path } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Empty } from '../parts/states.tsx';
-import { Lines } from './lines.tsx';
 
 export function Takers({ report }: { readonly report: SpaceReport }) {
   const { paths, refs, namespaces, lfs, cut } = report;
@@ -115,5 +116,21 @@ function UnneededLfs({ lfs }: { readonly lfs: NonNullable<SpaceReport['lfs']> })
         ))}
       </ul>
     </Panel>
+  );
+}
+
+/** Lines for a shell, to be copied. */
+function Lines({ lines }: { readonly lines: readonly string[] }) {
+  const text = lines.join('\n');
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    announce('The commands are copied.');
+  };
+  return (
+    <div class="lines">
+      <pre>{text}</pre>
+      {/* A browser has none on a page that came over plain http. */}
+      {'clipboard' in navigator && <Button onClick={() => void copy()}>Copy</Button>}
+    </div>
   );
 }
