@@ -4,6 +4,7 @@ import type { Allowance, SpaceRequest } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
 import { pageOf, queryOf, refresh } from './client.ts';
 import { type Own, quotaOf } from './own-queries.ts';
+import type { PageAsked } from './queries.ts';
 
 export const ownRequestsQuery = (own: Own) => queryOf<readonly SpaceRequest[]>([...quotaOf(own), 'requests']);
 
@@ -23,12 +24,9 @@ export function withdrawRequest(own: Own, id: string): Promise<void> {
   return ask([...quotaOf(own), 'requests', id], { method: 'DELETE' });
 }
 
-export interface RequestsAsked {
+export interface RequestsAsked extends Omit<PageAsked, 'q'> {
   /** Undefined: all. */
   readonly state: SpaceRequest['state'] | undefined;
-  /** From 1. */
-  readonly page: number;
-  readonly limit: number;
 }
 
 const requests = ['admin', 'quota', 'requests'] as const;

@@ -11,8 +11,7 @@ import { Failed, Fault } from '../parts/states.tsx';
 
 export function OwnMails() {
   const wish = useQuery(mailWishQuery);
-  const { start, failure } = useAction(async () => {
-    const isWanted = wish.data?.mail !== true;
+  const { start, failure } = useAction(async (isWanted: boolean) => {
     await wantMail(isWanted);
     announce(isWanted ? 'You get mails.' : 'You get no more mails.');
   });
@@ -24,7 +23,7 @@ export function OwnMails() {
 
   return (
     <Panel title="Mails">
-      <Check label="Send me mails about my usage" checked={mail} onChange={() => void start()} />
+      <Check label="Send me mails about my usage" checked={mail} onChange={start} />
       <p class="quiet-text">
         {address === '' ? (
           'The server does not know your mail address. An administrator can enter it.'

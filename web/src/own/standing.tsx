@@ -15,12 +15,7 @@ import { Allowed, DecidedBy, limitColumns, whyColumn } from '../parts/verdict.ts
 import { listWords, type Ruling, rulingsIn, worstState } from './verdicts.ts';
 import { Why } from './why.tsx';
 
-export interface StandingProps {
-  readonly own: Own;
-  readonly report: OwnReport;
-}
-
-export function Standing({ own, report }: StandingProps) {
+export function Standing({ own, report }: { readonly own: Own; readonly report: OwnReport }) {
   const rulings = rulingsIn(report.decisions);
   const refused = rulings.filter(({ verdict }) => !verdict.allowed);
   useToldAloud(refused.length > 0);

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { NoticeDelivery, NoticePlace } from '../../../src/wire/index.ts';
 import { mostDeliveries, noticesQuery, sendAgain, sendTest } from '../api/notice-queries.ts';
+import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
@@ -124,16 +125,10 @@ interface DeliveriesProps {
 }
 
 function Deliveries({ deliveries, forgotten }: DeliveriesProps) {
-  const [failure, setFailure] = useState<unknown>(null);
-  const again = async (id: string | null) => {
-    try {
-      const count = await sendAgain(id);
-      setFailure(null);
-      announce(`${counted(count, 'notice waits', 'notices wait')} again.`);
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const { start: again, failure } = useAction(async (id: string | null) => {
+    const count = await sendAgain(id);
+    announce(`${counted(count, 'notice waits', 'notices wait')} again.`);
+  });
   const hasDead = deliveries.some(({ state }) => state === 'dead');
   return (
     <Panel

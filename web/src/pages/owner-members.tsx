@@ -7,6 +7,7 @@ import type { Member } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
 import { refresh } from '../api/client.ts';
 import { membersQuery } from '../api/queries.ts';
+import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Choice, Field } from '../parts/field.tsx';
 import { NameLink } from '../parts/name.tsx';
@@ -18,20 +19,19 @@ export function OwnerMembers({ organization }: { organization: string }) {
   const members = useQuery(membersQuery(organization));
   const [login, setLogin] = useState('');
   const [role, setRole] = useState<Member['role']>('owner');
-  const [failure, setFailure] = useState<unknown>(null);
-  const change = async (user: string, to: Member['role'] | null, done: string) => {
-    try {
-      await ask(['admin', 'orgs', organization, 'members', user], {
-        ...(to === null ? { method: 'DELETE' } : { method: 'PUT', body: { role: to } }),
-      });
-      setFailure(null);
-      setLogin('');
-      announce(done);
-      await refresh();
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const path = (user: string) => ['admin', 'orgs', organization, 'members', user];
+  const add = useAction(async () => {
+    await ask(path(login.trim()), { method: 'PUT', body: { role } });
+    setLogin('');
+    announce('The member is added.');
+    await refresh();
+  });
+  const remove = useAction(async (user: string) => {
+    await ask(path(user), { method: 'DELETE' });
+    announce('The member is removed.');
+    await refresh();
+  });
+  const failure = add.failure ?? remove.failure;
   return (
     <Panel title="Members">
       <Answered query={members} what="the members" rows={2}>
@@ -50,7 +50,7 @@ export function OwnerMembers({ organization }: { organization: string }) {
                   <RowButton
                     words="Take out"
                     about={printable(member.login)}
-                    onClick={() => void change(member.login, null, 'The member is removed.')}
+                    onClick={() => void remove.start(member.login)}
                   />
                 ),
               },
@@ -58,13 +58,7 @@ export function OwnerMembers({ organization }: { organization: string }) {
           />
         )}
       </Answered>
-      <form
-        class="row"
-        onSubmit={event => {
-          event.preventDefault();
-          void change(login.trim(), role, 'The member is added.');
-        }}
-      >
+      <form class="row" onSubmit={add.start}>
         <Field label="User" value={login} onInput={setLogin} />
         <Choice
           label="Role"

@@ -2,23 +2,23 @@
 
 import { useState } from 'preact/hooks';
 
-export interface Action {
+export interface Action<Argument> {
   /** Does it; an event that it is for is dealt with by this alone. Never rejects. */
-  readonly start: (event?: Event) => Promise<void>;
+  readonly start: (argument: Argument) => Promise<void>;
   readonly isBusy: boolean;
   /** Why it failed last; null: it did not. */
   readonly failure: unknown;
 }
 
-export function useAction(act: () => Promise<unknown>): Action {
+export function useAction<Argument = Event>(act: (argument: Argument) => Promise<unknown>): Action<Argument> {
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
-  const start = async (event?: Event) => {
-    event?.preventDefault();
+  const start = async (argument: Argument) => {
+    if (argument instanceof Event) argument.preventDefault();
     setBusy(true);
     setFailure(null);
     try {
-      await act();
+      await act(argument);
     } catch (error) {
       setFailure(error);
     } finally {

@@ -87,12 +87,8 @@ export function Fullness({ used, limit, state }: UseProps & { readonly state?: O
   );
 }
 
-export interface KindProps {
-  readonly leaf: Leaf;
-}
-
 /** A kind's colour and words. */
-export function Kind({ leaf }: KindProps) {
+export function Kind({ leaf }: { readonly leaf: Leaf }) {
   return (
     <span>
       <span class="swatch" style={{ background: colourOf(leaf) }} />

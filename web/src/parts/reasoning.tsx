@@ -46,12 +46,7 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
   );
 }
 
-interface StepsProps {
-  readonly steps: readonly Step[];
-  readonly hasLinks: boolean;
-}
-
-function Steps({ steps, hasLinks }: StepsProps) {
+function Steps({ steps, hasLinks }: { readonly steps: readonly Step[]; readonly hasLinks: boolean }) {
   if (steps.length === 0) return null;
   return (
     <ol class="reasoning">

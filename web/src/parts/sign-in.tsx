@@ -6,11 +6,7 @@ import { signIn } from '../api/session.ts';
 import { useAction } from './action.ts';
 import { Field } from './field.tsx';
 
-export interface SignInFormProps {
-  readonly onSignedIn: () => void;
-}
-
-export function SignInForm({ onSignedIn }: SignInFormProps) {
+export function SignInForm({ onSignedIn }: { readonly onSignedIn: () => void }) {
   const [token, setToken] = useState('');
   const { start, isBusy, failure } = useAction(async () => {
     await signIn({ token: token.trim() });

@@ -8,12 +8,7 @@ import { Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Loading } from '../parts/states.tsx';
 
-export interface ByLinkProps {
-  readonly code: string;
-  readonly onSignedIn: () => void;
-}
-
-export function ByLink({ code, onSignedIn }: ByLinkProps) {
+export function ByLink({ code, onSignedIn }: { readonly code: string; readonly onSignedIn: () => void }) {
   const session = useSession();
   const [failure, setFailure] = useState<unknown>(null);
   const used = useRef<string | null>(null);

@@ -13,7 +13,7 @@ import { Fault } from '../parts/states.tsx';
 
 export function Reclaim({ repository }: { readonly repository: string }) {
   const [begun, setBegun] = useState<ReclaimRun | null>(null);
-  const { start, failure } = useAction(async () => setBegun(await reclaimNow(repository)));
+  const { start, failure } = useAction<void>(async () => setBegun(await reclaimNow(repository)));
   return (
     <div class="row">
       {begun === null ? (
@@ -28,12 +28,7 @@ export function Reclaim({ repository }: { readonly repository: string }) {
   );
 }
 
-interface FollowedProps {
-  readonly begun: ReclaimRun;
-  readonly onAgain: () => void;
-}
-
-function Followed({ begun, onAgain }: FollowedProps) {
+function Followed({ begun, onAgain }: { readonly begun: ReclaimRun; readonly onAgain: () => void }) {
   const { data: runs } = useQuery(reclaimsQuery);
   const run = runs?.find(({ id }) => id === begun.id) ?? begun;
   const isRunning = run.state === 'running';

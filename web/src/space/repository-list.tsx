@@ -11,14 +11,9 @@ import { Answered, Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { to } from '../place.ts';
 
-export interface RepositoryListProps {
-  readonly of: SpaceOf;
-  readonly owner: string;
-}
-
 const atMost = 200;
 
-export function RepositoryList({ of, owner }: RepositoryListProps) {
+export function RepositoryList({ of, owner }: { readonly of: SpaceOf; readonly owner: string }) {
   const space = useQuery(spaceQuery({ of, repo: null, newerThan: null }));
   return (
     <Answered query={space} what="the repositories" rows={8}>
