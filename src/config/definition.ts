@@ -8,7 +8,7 @@
 
 import type { Config } from './config.ts';
 import type { ConfigEntry } from './fault.ts';
-import type { Key } from './key.ts';
+import { defaultOf, type Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
@@ -94,6 +94,22 @@ export function sectionsIn({ gate: { routes }, webhooks }: Config): readonly Sec
     ...webhooks.map(({ name }) => `webhook.${name}`),
   ];
   return [...sections, ...names.flatMap(name => ownSection(name) ?? [])];
+}
+
+/** The value of a key in a configuration: its default where there is no such section. */
+export function valueIn(config: Config, key: Key<unknown>): unknown {
+  const found = Object.entries(sectionIn(config, key.section) ?? {}).find(([field]) => field === key.field);
+  return found === undefined ? defaultOf(key) : found[1];
+}
+
+/** The object with the values of a section. */
+function sectionIn(config: Config, section: string): object | null | undefined {
+  const [kind = ''] = section.split('.', 1);
+  const name = section.slice(kind.length + 1);
+  if (kind === 'storage') return config.storages.find(one => one.kind === name);
+  if (kind === 'webhook') return config.webhooks.find(one => one.name === name);
+  if (kind === 'gate' && name !== '') return config.gate.routes.find(one => one.name === name);
+  return new Map<string, object>(Object.entries(config)).get(kind);
 }
 
 /** The key of a section and a name in capitals, or null. */

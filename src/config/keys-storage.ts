@@ -1,9 +1,8 @@
 /** The keys of where data lies and how it is measured. */
 
 import { z } from 'zod';
-import { type OwnerSource, type StorageKind, type StorageSettings, storageKinds } from '../layout/index.ts';
+import { type OwnerSource, storageKinds } from '../layout/index.ts';
 import { nameFault } from '../quota/index.ts';
-import type { Config } from './config.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
@@ -75,7 +74,7 @@ function isFileName(text: string): boolean {
 
 /** The `[storage.*]` sections, in the order of `storageKinds`. */
 export const storages = storageKinds.map(storage => {
-  const keys = keysOf(`storage.${storage}`, settingsOf(storage), {
+  const keys = keysOf(`storage.${storage}`, {
     templates: key('PATH', templates, {
       doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
       example: examples[storage],
@@ -91,18 +90,14 @@ export const storages = storageKinds.map(storage => {
   return { storage, ...keys };
 });
 
-export const { visibility } = keysOf('storage.repos', settingsOf('repos'), {
+export const { visibility } = keysOf('storage.repos', {
   visibility: key('VISIBILITY', kind.oneOf(['export-ok', 'public', 'private', 'forge']), {
     text: 'export-ok',
     doc: "Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none; `forge`: those that the forge's database says, which is the default with `[forge]`.",
   }),
 });
 
-function settingsOf(storage: StorageKind): (config: Config) => StorageSettings | undefined {
-  return ({ storages: all }) => all.find(one => one.kind === storage);
-}
-
-export const scan = keysOf('scan', config => config.scan, {
+export const scan = keysOf('scan', {
   workers: key('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
     words: 'the number of cores, at most 4',
     doc: 'The number of threads that measure. More of them make a sweep shorter where it mostly waits for disks.',

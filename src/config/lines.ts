@@ -67,7 +67,7 @@ export function readLines(text: string, file: string): ConfigLines {
         continue;
       }
       firstLines.set(id, number);
-      if (value.ok) entries.push({ section, name: line.name, text: value.text, origin });
+      if (value.ok) entries.push({ section, name: line.name, text: value.value, origin });
     }
   }
   return { headings, entries, faults };

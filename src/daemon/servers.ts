@@ -1,7 +1,7 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import type { Config } from '../config/index.ts';
-import { Gate, type GateServices, PushQuestions, type PushServices } from '../gate/index.ts';
+import { Gate, type GateServices, PushQuestions } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
 import {
@@ -17,13 +17,12 @@ import {
   watchDescriptors,
 } from '../service/index.ts';
 import { addressOf } from '../wire/index.ts';
-import { openApi, type ServedParts } from './api.ts';
+import { type DaemonParts, openApi, type ServedParts } from './api.ts';
 import { nowAndThen, uploadSettings } from './uploads.ts';
 
 interface ServersOptions extends ServedParts {
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
-  readonly pushes: PushServices;
   /** Called where nobody can connect to a socket any more. */
   readonly socketLost: SocketWatch['lost'];
 }
@@ -139,7 +138,7 @@ export function reasonsAgainst({
   measuring,
   fleet,
   forge,
-}: Pick<ServedParts, 'fleet' | 'forge' | 'ledger' | 'measuring'>): readonly string[] {
+}: Pick<DaemonParts, 'fleet' | 'forge' | 'ledger' | 'measuring'>): readonly string[] {
   const { rootsAway, status } = measuring;
   return notReady({ ledger, rootsAway, hangs: status.hangs, fleet, forge: forge?.observed() ?? null });
 }
@@ -176,7 +175,6 @@ function gateServices({
   ledger,
   measuring,
   notices,
-  pushes,
   worker,
   metrics,
   log,
@@ -215,7 +213,7 @@ function gateServices({
       log.info({ ...record, used, limit, group, rule }, what);
     },
     worker,
-    pushes,
+    pushes: measuring.pushes,
     health: () => ({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
       notes: notes({
