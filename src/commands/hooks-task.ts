@@ -1,14 +1,10 @@
 /** The tasks of `softquota hooks`. */
 
-import type { ConfigOption } from './settings.ts';
+import type { CommonOptions } from './settings.ts';
 
-export interface TargetOptions {
+export interface HooksOptions extends CommonOptions {
   /** The home of gitolite's user; true: to be found. */
   readonly gitolite?: string | true;
-  readonly json?: boolean;
-}
-
-export interface InstallTaskOptions extends ConfigOption, TargetOptions {
   readonly socket?: string;
   readonly client?: string;
   readonly onError?: string;
@@ -23,11 +19,9 @@ export interface InstallTaskOptions extends ConfigOption, TargetOptions {
 
 export const rootsHelp = 'repositories, or directories that contain repositories at any depth';
 
-export type HooksTask =
-  | { readonly act: 'install'; readonly roots: readonly string[]; readonly options: InstallTaskOptions }
-  | {
-      readonly act: 'status';
-      readonly roots: readonly string[];
-      readonly options: ConfigOption & TargetOptions;
-    }
-  | { readonly act: 'remove'; readonly roots: readonly string[]; readonly options: TargetOptions };
+export interface HooksTask {
+  readonly act: 'install' | 'status' | 'remove';
+  readonly roots: readonly string[];
+  /** Only an installation has all of them. */
+  readonly options: HooksOptions;
+}

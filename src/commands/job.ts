@@ -17,21 +17,20 @@ import { print, tellNote } from './streams.ts';
 export type Job =
   | { readonly job: 'doctor'; readonly options: ConfigOption }
   | { readonly job: 'hooks'; readonly task: HooksTask }
-  | ({ readonly job: 'init' } & InitTask);
+  | { readonly job: 'init'; readonly root: string | null; readonly options: InitOptions };
 
-export interface InitTask {
-  /** Absolute; null: the usual places are looked at. */
-  readonly root: string | null;
-  /** The file that is to be written; absolute. */
+export interface InitOptions {
+  /** The file that is to be written. */
   readonly config: string;
-  readonly json: boolean;
-  /** The forge's own configuration file, absolute; null: it is looked for. */
-  readonly forgeConfig: string | null;
-  /** The limit in bytes; null: one is suggested. */
-  readonly totalBytes: number | null;
-  readonly mode: 'report' | 'enforce';
+  readonly json?: boolean;
+  /** The forge's own configuration file, unless it is to be looked for. */
+  readonly forgeConfig?: string;
+  /** The limit, unless one is to be suggested. */
+  readonly total?: string;
+  readonly enforce?: boolean;
+  readonly hooks?: boolean;
   /** The worker is set up, and what is unreachable is forgiven. */
-  readonly worker: boolean;
+  readonly worker?: boolean;
 }
 
 /** The message to the process that does the work. */
@@ -59,8 +58,6 @@ interface JobOutcome<Result> {
 /** The result of a job that prints. */
 export interface Printed {
   readonly output: string;
-  /** Lines for standard error. */
-  readonly notes: readonly string[];
   readonly status: number;
 }
 
@@ -107,7 +104,6 @@ export function printOutcome({ result, hangs }: JobOutcome<Printed>): number {
     const why = lines.length > 0 ? lines : ['the command made no progress, and the reason is not known'];
     throw new SoftquotaError('not_ready', [...why, 'it may have done a part of its work'].join('\n'));
   }
-  for (const line of result.notes) tellNote(line);
   print(result.output);
   for (const line of lines) tellNote(line);
   return hangs.length > 0 ? exitCodes.unreachable : result.status;

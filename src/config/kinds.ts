@@ -209,7 +209,7 @@ export const sizeOrLimit: ValueType<number | null> = {
 };
 
 /** Free space: so many bytes, or per cent of the whole. */
-export type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
+type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
 
 export const freeSpace: ValueType<FreeSpaceSetting> = {
   expected: 'Write a percentage below 100, such as 5%, or a number and a unit, such as 20G',
