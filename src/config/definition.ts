@@ -23,16 +23,6 @@ export interface Section {
   readonly keys: readonly Key<unknown>[];
 }
 
-const storageDocs = {
-  repos: 'Git repositories.',
-  wiki: 'Wikis, which are also git repositories.',
-  lfs: 'Files of git-lfs.',
-  'attachments.issues': 'Files attached to issues and comments.',
-  'attachments.releases': 'Files attached to releases.',
-  artifacts: 'Artifacts of continuous integration.',
-  packages: 'Packages of a registry.',
-} as const;
-
 function section(name: string, doc: string, keys: Readonly<Record<string, Key<unknown>>>): Section {
   return { name, doc, keys: Object.values(keys) };
 }
@@ -41,11 +31,14 @@ export const sections: readonly Section[] = [
   section('quota', 'Whether, when and how a limit refuses.', quota),
   section('quota.default', 'The limit for every owner to whom no group applies.', quotaDefault),
   section('requests', 'Asking for more than the limit.', requests),
-  ...storages.map(({ storage, templates, owner, shared }) => ({
-    name: `storage.${storage}`,
-    doc: storageDocs[storage],
-    keys: storage === 'repos' ? [templates, owner, visibility, shared] : [templates, owner, shared],
-  })),
+  ...storages.map(({ storage, doc, templates, owner, shared }) =>
+    section(`storage.${storage}`, doc, {
+      templates,
+      owner,
+      ...(storage === 'repos' ? { visibility } : {}),
+      shared,
+    }),
+  ),
   section('scan', 'How and when storage is measured.', scan),
   section('forge', 'The forge whose database is read.', forgeKeys),
   section('hooks', 'The messages to pushers.', hooks),

@@ -63,13 +63,8 @@ export function readEnvironment(
   return { entries, faults };
 }
 
-interface VariableName {
-  readonly section: string;
-  readonly name: string;
-  readonly fromFile: boolean;
-}
-
-function nameOf(variable: string): VariableName {
+/** `fromFile`: the value is what a file holds. */
+function nameOf(variable: string) {
   const [, setting = '', file] = /^(.*?)(__FILE)?$/is.exec(variable.slice(prefix.length)) ?? [];
   const split = setting.lastIndexOf('__');
   return {

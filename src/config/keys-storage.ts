@@ -13,14 +13,20 @@ const templates = kind.listOf(
   'kept',
 );
 
-const examples = {
-  repos: '/srv/git/{owner}/{repo}.git',
-  wiki: '/srv/git/{owner}/{repo}.wiki.git',
-  lfs: '/srv/git/{owner}/{repo}.git/lfs',
-  'attachments.issues': '/srv/attachments/{owner}/issues',
-  'attachments.releases': '/srv/attachments/{owner}/releases',
-  artifacts: '/srv/artifacts/{owner}',
-  packages: '/srv/packages/{owner}',
+const data = {
+  repos: { doc: 'Git repositories.', example: '/srv/git/{owner}/{repo}.git' },
+  wiki: { doc: 'Wikis, which are also git repositories.', example: '/srv/git/{owner}/{repo}.wiki.git' },
+  lfs: { doc: 'Files of git-lfs.', example: '/srv/git/{owner}/{repo}.git/lfs' },
+  'attachments.issues': {
+    doc: 'Files attached to issues and comments.',
+    example: '/srv/attachments/{owner}/issues',
+  },
+  'attachments.releases': {
+    doc: 'Files attached to releases.',
+    example: '/srv/attachments/{owner}/releases',
+  },
+  artifacts: { doc: 'Artifacts of continuous integration.', example: '/srv/artifacts/{owner}' },
+  packages: { doc: 'Packages of a registry.', example: '/srv/packages/{owner}' },
 } as const;
 
 const name = kind.matching(/^[A-Za-z0-9_-]{1,64}$/, 'not a name', 'Write at most 64 letters, digits, - or _');
@@ -74,10 +80,11 @@ function isFileName(text: string): boolean {
 
 /** The `[storage.*]` sections, in the order of `storageKinds`. */
 export const storages = storageKinds.map(storage => {
+  const { doc, example } = data[storage];
   const keys = keysOf(`storage.${storage}`, {
     templates: key('PATH', templates, {
       doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
-      example: examples[storage],
+      example,
     }),
     owner: key('OWNER', ownerSource, {
       text: 'path',
@@ -87,7 +94,7 @@ export const storages = storageKinds.map(storage => {
       doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
     }),
   });
-  return { storage, ...keys };
+  return { storage, doc, ...keys };
 });
 
 export const { visibility } = keysOf('storage.repos', {

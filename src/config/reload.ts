@@ -30,7 +30,7 @@ export function merged(old: Config, next: Config): Config {
     scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
     requests: next.requests,
     hooks: next.hooks,
-    gate: next.gate,
+    gate: Object.freeze({ ...next.gate, addr: old.gate.addr, port: old.gate.port }),
     lfs: next.lfs,
     events: next.events,
     disk: next.disk,

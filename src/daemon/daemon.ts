@@ -26,7 +26,7 @@ import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
 import type { ServedParts } from './api.ts';
-import { ConfigFile, type Current } from './current.ts';
+import { type Current, justRead } from './current.ts';
 import { prepareDataPath, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
 import { forgetForge, openForge, patternsOf } from './forge.ts';
@@ -67,7 +67,7 @@ export class Daemon {
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
     const secretKeys = secretKeysIn(config);
-    const current: Current = { config, file: ConfigFile.justRead(config.file), restartKeys: [] };
+    const current: Current = { config, file: justRead(config.file), restartKeys: [] };
     const opened: Opened = [];
     try {
       const { ledger, store } = await openLedger(config, host, log);
@@ -204,7 +204,7 @@ export class Daemon {
       log.error({ faults: faults.length }, `the configuration is not changed:\n${formatFaults(faults)}`);
       return;
     }
-    current.file = ConfigFile.justRead(loaded.config.file);
+    current.file = justRead(loaded.config.file);
     const { changed } = compareConfigs(current.config, loaded.config);
     const names = (reloadable: boolean) =>
       changed

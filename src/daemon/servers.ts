@@ -63,32 +63,8 @@ export async function openServers(
     const descriptor = inherited.get(name);
     return { ...made, watch, ...(descriptor === undefined ? {} : { descriptor }) };
   };
-  const gates: readonly (() => Promise<Gate>)[] = [
-    () =>
-      Gate.open(
-        services,
-        place('gate', {
-          path: server.socket,
-          mode: server.socketMode,
-          group: server.socketGroup,
-          setting: '[server] SOCKET',
-        }),
-        'anybody',
-        { mostConnections: shares.gate },
-      ),
-    () =>
-      Gate.open(
-        services,
-        place('trusted', {
-          path: server.trustedSocket,
-          mode: server.trustedMode,
-          group: server.trustedGroup,
-          setting: '[server] TRUSTED_SOCKET',
-        }),
-        'trusted',
-        { mostConnections: shares.trusted },
-      ),
-  ];
+  const openGate = (who: 'anybody' | 'trusted', name: SocketName, made: SocketPlace): Promise<Gate> =>
+    Gate.open(services, place(name, made), who, { mostConnections: shares[name] });
   const opened: Open[] = [];
   const unwatch = watchDescriptors({
     exhausted: code =>
@@ -105,7 +81,12 @@ export async function openServers(
     await Promise.all(opened.map(each => each.close()));
   };
   try {
-    for (const open of gates) opened.push(await open());
+    const { socket, socketMode, socketGroup, trustedSocket, trustedMode, trustedGroup } = server;
+    const gateMade = { path: socket, mode: socketMode, group: socketGroup, setting: '[server] SOCKET' };
+    opened.push(await openGate('anybody', 'gate', gateMade));
+    const setting = '[server] TRUSTED_SOCKET';
+    const trustedMade = { path: trustedSocket, mode: trustedMode, group: trustedGroup, setting };
+    opened.push(await openGate('trusted', 'trusted', trustedMade));
     if (gate.port !== null) {
       const address = { host: gate.addr, port: gate.port, settings: { host: '[gate] ADDR', port: 'PORT' } };
       const limits = { mostConnections: shares.gate };

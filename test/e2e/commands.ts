@@ -16,6 +16,11 @@ export interface CommandLine {
 
 export type Ended = Omit<Run, 'elapsedMs' | 'code'> & { readonly code: number };
 
+/** The words of a line as a shell has them, where only double quotes are used. */
+export function wordsOf(line: string): readonly string[] {
+  return Array.from(line.matchAll(/"([^"]*)"|\S+/g), ([word, quoted]) => quoted ?? word);
+}
+
 const program = fileURLToPath(new URL('command-program.ts', import.meta.url));
 
 /** These become another program or another user, or run until a signal ends them. */

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';
 import { type Answer, ask, type Question, until } from './ask.ts';
-import { softquota } from './commands.ts';
+import { softquota, wordsOf } from './commands.ts';
 import { Daemon, type DaemonOptions, type Ending } from './daemon.ts';
 import { must, type Run, type RunOptions, run } from './run.ts';
 
@@ -166,9 +166,22 @@ export class Server {
     }
   }
 
-  /** A command of softquota's, with this server's app.ini. */
-  softquota(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  /** A command of softquota's with this server's app.ini: its words, or a line as one types it. */
+  softquota(line: string | readonly string[], options: RunOptions = {}): Promise<Run> {
+    const args = typeof line === 'string' ? wordsOf(line) : line;
     return softquota(args, { ...options, env: { SOFTQUOTA_CONFIG: this.config, ...options.env } });
+  }
+
+  /** Output of a command that has to succeed. */
+  async done(line: string | readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.softquota(line);
+    if (code !== 0) throw new Error(`${String(line)}: exit ${code}\n${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** Output of a command with --json that has to succeed. */
+  async json(line: string | readonly string[]) {
+    return JSON.parse(await this.done(typeof line === 'string' ? `${line} --json` : [...line, '--json']));
   }
 
   async installHooks(...options: readonly string[]): Promise<void> {
