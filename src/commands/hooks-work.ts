@@ -26,8 +26,7 @@ import {
 } from '../git/index.ts';
 import { counted, printable, shellQuoted } from '../text/index.ts';
 import { installOutput, isFault, isReached, isWell, removeOutput, statusOutput } from './hooks-output.ts';
-import { type HooksOptions, type HooksTask, rootsHelp } from './hooks-task.ts';
-import type { Printed } from './job.ts';
+import { type HooksOptions, type HooksTask, type Printed, rootsHelp } from './job.ts';
 import { configFrom } from './settings.ts';
 import { statusTold, tellNote } from './streams.ts';
 

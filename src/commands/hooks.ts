@@ -1,8 +1,7 @@
 /** `softquota hooks`: installs the git hooks, shows their status, removes them. */
 
 import type { Command } from 'commander';
-import { type HooksOptions, type HooksTask, rootsHelp } from './hooks-task.ts';
-import { type Printed, printOutcome, runJob } from './job.ts';
+import { type HooksOptions, type HooksTask, type Printed, printOutcome, rootsHelp, runJob } from './job.ts';
 import { type Exit, withConfigOption, withJsonOption, withUnreadConfigOption, wrapped } from './settings.ts';
 
 const exitStatuses =

@@ -7,11 +7,10 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { localAdminClient } from './client.ts';
 import { measureFirst } from './first-measure.ts';
-import type { HooksTask } from './hooks-task.ts';
 import { configText, type ProposedLimit, proposeTotal } from './init-config.ts';
 import { afterReading, askForge } from './init-forge.ts';
 import { type InitReport, initText, nextCommands } from './init-report.ts';
-import type { InitOptions, Printed } from './job.ts';
+import type { HooksTask, InitOptions, Printed } from './job.ts';
 import { limitOf } from './limits.ts';
 import {
   loadDraft,

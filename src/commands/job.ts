@@ -10,14 +10,35 @@ import { hangWords, hungMounts } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
-import type { HooksTask } from './hooks-task.ts';
-import type { ConfigOption } from './settings.ts';
+import type { CommonOptions, ConfigOption } from './settings.ts';
 import { print, tellNote } from './streams.ts';
 
 export type Job =
   | { readonly job: 'doctor'; readonly options: ConfigOption }
   | { readonly job: 'hooks'; readonly task: HooksTask }
   | { readonly job: 'init'; readonly root: string | null; readonly options: InitOptions };
+
+export interface HooksOptions extends CommonOptions {
+  /** The home of gitolite's user; true: to be found. */
+  readonly gitolite?: string | true;
+  readonly socket?: string;
+  readonly client?: string;
+  readonly onError?: string;
+  readonly lastFor?: string;
+  /** Gitaly's custom_hooks_dir. */
+  readonly gitlab?: string;
+  /** A directory for core.hooksPath. */
+  readonly hooksPath?: string;
+  /** A directory for upload, quota and receive-pack/git. */
+  readonly programs?: string;
+}
+
+export interface HooksTask {
+  readonly act: 'install' | 'status' | 'remove';
+  readonly roots: readonly string[];
+  /** Only an installation has all of them. */
+  readonly options: HooksOptions;
+}
 
 export interface InitOptions {
   /** The file that is to be written. */
@@ -60,6 +81,9 @@ export interface Printed {
   readonly output: string;
   readonly status: number;
 }
+
+/** The repositories that `softquota hooks` works on. */
+export const rootsHelp = 'repositories, or directories that contain repositories at any depth';
 
 const minuteMs = 60_000;
 /** Time limit of each; the first measurement is a part of `init`. */

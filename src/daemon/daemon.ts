@@ -17,11 +17,12 @@ import { Refusals } from '../gate/index.ts';
 import type { ObservedForge } from '../health/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
-import { forgeLinkKinds, Measuring } from '../measuring/index.ts';
+import { ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
 import { noticeKinds } from '../notices/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { endGroupModes, requestKinds } from '../policy/index.ts';
+import { startSchedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
@@ -29,13 +30,13 @@ import type { ServedParts } from './api.ts';
 import { type Current, justRead } from './current.ts';
 import { prepareDataPath, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
-import { forgetForge, openForge, patternsOf } from './forge.ts';
+import { forgetForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
 import { openMetrics } from './metrics/open-metrics.ts';
 import { openNotices } from './notices.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers } from './servers.ts';
-import { spacePage } from './space-page.ts';
+import { spacePage } from './space-lines.ts';
 import { DaemonWorker } from './worker-state.ts';
 
 interface DaemonOptions {
@@ -89,7 +90,16 @@ export class Daemon {
         log,
       });
       opened.push(refusals);
-      const forge = openForge(config, ledger, log, mayHave => void measuring.visibilityChanged(mayHave));
+      const forge =
+        config.forge &&
+        new ForgeSync({
+          settings: config.forge,
+          ledger,
+          log,
+          patterns: patternsOf(config.scan),
+          schedule: startSchedule,
+          visibilityChanged: mayHave => void measuring.visibilityChanged(mayHave),
+        });
       const visibility = forge?.visibility ?? null;
       const worker: DaemonWorker = new DaemonWorker({
         reach: ledger.reach,

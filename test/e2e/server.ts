@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';
 import { type Answer, ask, type Question, until } from './ask.ts';
-import { softquota, wordsOf } from './commands.ts';
+import { softquota } from './commands.ts';
 import { Daemon, type DaemonOptions, type Ending } from './daemon.ts';
 import { must, type Run, type RunOptions, run } from './run.ts';
 
@@ -168,8 +168,7 @@ export class Server {
 
   /** A command of softquota's with this server's app.ini: its words, or a line as one types it. */
   softquota(line: string | readonly string[], options: RunOptions = {}): Promise<Run> {
-    const args = typeof line === 'string' ? wordsOf(line) : line;
-    return softquota(args, { ...options, env: { SOFTQUOTA_CONFIG: this.config, ...options.env } });
+    return softquota(line, { ...options, env: { SOFTQUOTA_CONFIG: this.config, ...options.env } });
   }
 
   /** Output of a command that has to succeed. */
