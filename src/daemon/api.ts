@@ -17,8 +17,8 @@ import type { Metrics } from './metrics/metrics.ts';
 import { outlookOf } from './outlook.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
-/** Parts of the daemon that the servers answer from. */
-export interface ServedParts {
+/** Parts of the daemon, which know each other. */
+export interface DaemonParts {
   readonly current: Current;
   /** This host's name. */
   readonly host: string;
@@ -29,15 +29,19 @@ export interface ServedParts {
   readonly history: History;
   readonly identity: Identity;
   readonly ledger: Ledger;
-  readonly notices: Notices;
   readonly measuring: Measuring;
   readonly refusals: Refusals;
   readonly totals: Totals;
   readonly secretKeys: SecretKeys;
   readonly worker: DaemonWorker;
+  readonly log: Logger;
+}
+
+/** Parts that the servers answer from. */
+export interface ServedParts extends DaemonParts {
+  readonly notices: Notices;
   /** Null: they are off. */
   readonly metrics: Metrics | null;
-  readonly log: Logger;
 }
 
 interface ApiParts extends ServedParts {

@@ -72,7 +72,7 @@ function neededFiles(
     const parsed = parseDatabaseAddress(database);
     // Gogs' own file also says where attachments are.
     const own = kind === 'gogs' && configFile !== null ? [configFile] : [];
-    return parsed.ok && parsed.address.engine === 'sqlite' ? [...own, parsed.address.path] : own;
+    return parsed.ok && parsed.value.engine === 'sqlite' ? [...own, parsed.value.path] : own;
   }
   if (configFile === null) return [];
   try {

@@ -73,7 +73,7 @@ function chosenAddress(
 ): DatabaseAddress {
   if (database !== null) {
     const parsed = parseDatabaseAddress(database);
-    if (parsed.ok) return parsed.address;
+    if (parsed.ok) return parsed.value;
     throw new ForgeFault(
       'configuration',
       `[forge] DATABASE is ${parsed.problem}`,

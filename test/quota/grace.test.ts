@@ -173,9 +173,9 @@ t.test('time that passed while a limit only reported does not count once it refu
 t.test('GRACE_MOST is a percentage or a size', async t => {
   for (const text of ['10 %', '12.5 %', '1000 %', '5 GB', '1 B']) {
     const parsed = parseGraceMost(text);
-    t.equal(parsed.ok && graceMostText(parsed.most), text);
+    t.equal(parsed.ok && graceMostText(parsed.value), text);
   }
-  t.strictSame(parseGraceMost('10%'), { ok: true, most: { percent: 10 } });
+  t.strictSame(parseGraceMost('10%'), { ok: true, value: { percent: 10 } });
   for (const text of ['', '0 %', '0', '-1', '1001 %', '10', '10 percent', 'much', '%']) {
     t.equal(parseGraceMost(text).ok, text === '10', `"${text}"`);
   }
