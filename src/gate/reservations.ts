@@ -39,7 +39,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   const { ownerName, subject, unit, sizeBytes } = question;
   const path = unit?.path ?? null;
   const admission = decidedFirstByDisk(services, { ownerName, subject, path }, () =>
-    services.ledger.admissions.admit({
+    services.ledger.admit({
       ownerName,
       subject,
       parts: [{ id: randomBytes(idBytes).toString('base64url'), bytes: sizeBytes }],
@@ -69,7 +69,7 @@ export async function changeReservation(
   address: string,
   parameters: Parameters,
 ): Promise<Reply> {
-  const { admissions, reservations } = services.ledger;
+  const { reservations } = services.ledger;
   const id = address.slice(beginning.length);
   const reservation = reportedReservation(services.ledger, id);
   if (reservation === null) {
@@ -81,7 +81,7 @@ export async function changeReservation(
   }
   if (method === 'PUT') {
     const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
-    return shown(services, admissions.renew(reservation, seconds), 200);
+    return shown(services, reservations.renew(reservation, seconds), 200);
   }
   reservations.release(reservation);
   return { status: 204, json: () => ({}), text: () => '' };

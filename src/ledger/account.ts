@@ -9,12 +9,11 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { addBytes, type Leaf, leaves, noUsage, type Usage } from '../quota/index.ts';
+import { addBytes, bytesUnder, type Leaf, leafMask, leaves, noUsage, type Usage } from '../quota/index.ts';
 import type { DeltaRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type AccountTable, noDeltas, noShares, noSources } from './account-table.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
-import { fitsExactly } from './must-fit.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 import { addTo, unreachableIn } from './unreachable.ts';
 
@@ -89,7 +88,12 @@ export class Account {
 
   /** Tells whether all of `usage` can be added up exactly. */
   get fits(): boolean {
-    return fitsExactly(() => this.usage);
+    try {
+      bytesUnder(this.usage, leafMask('size:all'));
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Bytes per leaf; throws `sum_too_large`. */

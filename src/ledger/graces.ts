@@ -19,8 +19,7 @@ import {
   type Standing,
 } from '../quota/index.ts';
 import type { SweepRecord } from '../store/index.ts';
-import type { OwnerUsage } from './answer.ts';
-import type { LedgerSettings } from './options.ts';
+import type { LedgerSettings, OwnerUsage } from './options.ts';
 import { ReconcileLoop, type Watcher } from './reconcile-loop.ts';
 
 interface GracesLedger {

@@ -13,6 +13,7 @@ import {
   decide,
   type Explanation,
   explain,
+  leafMask,
   noUsage,
   type ReservedBytes,
   type Standing,
@@ -20,18 +21,23 @@ import {
 } from '../quota/index.ts';
 import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
-import { Admissions } from './admissions.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
-import type { OwnerDecision, OwnerUsage } from './answer.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { OwnerGraces } from './graces.ts';
 import { Loading } from './loading.ts';
-import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
+import {
+  type Clock,
+  type LedgerOptions,
+  type LedgerSettings,
+  type OwnerDecision,
+  type OwnerUsage,
+  type ReadableUnits,
+  systemClock,
+} from './options.ts';
 import { affectedBy } from './policy-changes.ts';
 import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
-import { Reservations } from './reservations.ts';
+import { type Action, type Admission, Reservations } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
 import { type OwnerSize, UsageIndex } from './usage-index.ts';
@@ -62,8 +68,6 @@ export class Ledger {
   readonly reach: Reach;
   /** The bytes that are promised to uploads. */
   readonly reservations: Reservations;
-  /** Lets uploads start, and reserves what they bring. */
-  readonly admissions: Admissions;
   readonly #store: Store;
   readonly #writeBehind: WriteBehind;
   readonly #usage: UsageIndex;
@@ -112,7 +116,6 @@ export class Ledger {
     const { reports, reservations } = this;
     const onSwept = () => this.#tell(null);
     this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq, onSwept });
-    this.admissions = new Admissions({ ledger: this, owners, reservations, clock });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
     const { unitSources, foldCase } = options;
     this.sources = new UnitSources({ usage, store: unitSources, foldCase, clock, log, accountFor });
@@ -186,6 +189,34 @@ export class Ledger {
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
     const question = this.#questionOf(owner);
     return (subject, addingBytes = 0) => decide({ ...question, subject, addingBytes });
+  }
+
+  /**
+   * Lets an upload start: decides, and reserves what is let through until it is measured. Both are one turn, so
+   * that many at once cannot together pass a limit; each host decides by its own reservations. Throws
+   * `too_many_reservations`.
+   */
+  admit({ ownerName, subject, parts, isReported, unit, seconds }: Action): Admission {
+    const { reservations } = this;
+    const ownerKey = this.documents.owners.keyOf(ownerName);
+    const found = this.ownerUsage(ownerName);
+    const owner = { ...found, reserved: reservations.besides(ownerKey, new Set(parts.map(({ id }) => id))) };
+    const adding = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const decision = this.deciderFor(owner)(subject, Math.min(adding, Number.MAX_SAFE_INTEGER));
+    const { mode, enabled } = this.#settings;
+    const isLetThrough = decision.allowed || mode === 'report';
+    if (!isLetThrough || !(isReported || enabled)) return { owner, decision, reservations: [] };
+    const common = {
+      ownerKey,
+      mask: leafMask(subject),
+      isReported,
+      unit,
+      expiresAt: reservations.endIn(seconds),
+    };
+    const held = parts
+      .filter(({ bytes }) => bytes > 0 || isReported)
+      .map(part => reservations.hold({ ...part, ...common }, owner.usage));
+    return { owner, decision, reservations: held };
   }
 
   /** The whole reasoning of what `decide` answers. */

@@ -9,7 +9,7 @@
 
 import { isRepository } from '../quota/index.ts';
 import { type ReachRecord, reachOf, type UnitRecord, type WriteBehind } from '../store/index.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from './options.ts';
 import { unreachableIn } from './unreachable.ts';
 import type { UsageIndex } from './usage-index.ts';
 

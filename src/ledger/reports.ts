@@ -5,12 +5,12 @@
  * A report is written before it counts, because its acknowledgement promises that it survives a restart.
  */
 
-import type { Leaf } from '../quota/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import { addBytes, bytesUnder, type Leaf, leafMask, noUsage } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, UnitRecord, WriteBehind } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
-import type { Clock } from './clock.ts';
-import { mustFit } from './must-fit.ts';
-import { reportedId } from './rekeyed.ts';
+import type { Clock } from './options.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 /** Milliseconds that a delta counts if its owner has no walked units to overtake it. */
@@ -45,7 +45,7 @@ export class Reports {
     const { usage, writeBehind, clock, nextSeq } = this.#options;
     const at = clock.wall();
     const owner = this.#ownerFor(ownerName, at);
-    mustFit(usage.account(owner.name), owner, leaf, bytes);
+    this.#mustFit(owner, leaf, bytes);
     const record: DeltaRecord = { seq: nextSeq(), owner: owner.name, leaf, bytes, at };
     await writeBehind.writeFirst({ deltas: [record], owners: [owner] });
     const account = usage.open(owner);
@@ -76,7 +76,7 @@ export class Reports {
       measuredAt,
       seq: nextSeq(),
     };
-    mustFit(usage.account(owner.name), owner, leaf, bytes - (usage.unit(id)?.bytes ?? 0));
+    this.#mustFit(owner, leaf, bytes - (usage.unit(id)?.bytes ?? 0));
     await writeBehind.writeFirst({
       owners: [owner],
       ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }),
@@ -111,6 +111,14 @@ export class Reports {
     clearInterval(this.#lapse);
   }
 
+  #mustFit({ name }: OwnerRecord, leaf: Leaf, growthBytes: number): void {
+    mustFit(
+      this.#options.usage.account(name),
+      growthBytes,
+      `${growthBytes} more bytes of ${leaf} would bring ${printable(name)}'s usage past 2^53 - 1 bytes`,
+    );
+  }
+
   #ownerFor(name: string, now: number): OwnerRecord {
     const { usage } = this.#options;
     return usage.owners.named(name) ?? usage.owners.expect(name, now);
@@ -134,5 +142,23 @@ export class Reports {
       for (const { seq } of account?.settleDeltas(now) ?? []) writeBehind.note({ goneDeltas: [seq] });
       if (!account?.hasDeltas) this.#unsettled.delete(key);
     }
+  }
+}
+
+/** The identity of a reported unit. */
+export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
+  return `${ownerKey}\0${leaf}\0${name}`;
+}
+
+/**
+ * Throws `sum_too_large` with these words where so many more bytes cannot be counted, so that they are not
+ * acknowledged; `account` is missing for an owner who has none.
+ */
+export function mustFit(account: Account | undefined, growthBytes: number, words: string): void {
+  if (growthBytes <= 0) return;
+  try {
+    addBytes(bytesUnder(account?.usage ?? noUsage, leafMask('size:all')), growthBytes);
+  } catch (cause) {
+    throw new SoftquotaError('sum_too_large', words, { cause });
   }
 }

@@ -6,12 +6,12 @@
 
 import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
-import { bytesUnder, type Subject } from '../quota/index.ts';
-import { filterMapInSlices } from '../slices.ts';
+import { bytesUnder, leaves, noUsage, type Subject, type Usage } from '../quota/index.ts';
+import { filterMapInSlices, inSlices } from '../slices.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 import { AccountTable } from './account-table.ts';
-import { type Origins, originsOf } from './origins.ts';
+import { forgeSource } from './source-share.ts';
 import { UnitTable } from './unit-table.ts';
 
 /** The place of a unit in the table, and its bytes. */
@@ -25,6 +25,16 @@ export interface OwnerSize {
   readonly row: number;
   readonly id: number;
   readonly bytes: number;
+}
+
+/** Bytes by leaf. What walks found is all the rest, with what programs said of it since. */
+export interface Origins {
+  /** By programs: units with their bytes, and whole sets. */
+  readonly reported: Usage;
+  /** By the forge's database. */
+  readonly forge: Usage;
+  /** Stored on other hosts, however these know it. */
+  readonly otherHosts: Usage;
 }
 
 export class UsageIndex {
@@ -72,8 +82,23 @@ export class UsageIndex {
   }
 
   /** Goes through all units and accounts, in slices. */
-  origins(): Promise<Origins> {
-    return originsOf(this.#units, this.accountsWithMore);
+  async origins(): Promise<Origins> {
+    const [reported, forge, otherHosts] = [[...noUsage], [...noUsage], [...noUsage]];
+    const units = this.#units;
+    await inSlices(units.rows(), row => {
+      if (units.isWalked(row) || units.accountOf(row) === noRow) return;
+      addAt(reported, units.leafIndex(row), units.bytes(row));
+    });
+    await inSlices(this.accountsWithMore, ({ sources, shares }) => {
+      for (const { source, bytes } of sources) {
+        const sums = source.name === forgeSource ? forge : reported;
+        for (const [index, each] of bytes.entries()) addAt(sums, index, each);
+      }
+      for (const { bytes } of shares) {
+        for (const [index, leaf] of leaves.entries()) addAt(otherHosts, index, bytes[leaf] ?? 0);
+      }
+    });
+    return { reported, forge, otherHosts };
   }
 
   /**
@@ -279,4 +304,8 @@ export class UsageIndex {
   #accountOf(unit: UnitRecord): Account | undefined {
     return unit.owner === null ? undefined : this.account(unit.owner);
   }
+}
+
+function addAt(sums: number[], index: number, bytes: number): void {
+  sums[index] = Math.min((sums[index] ?? 0) + bytes, Number.MAX_SAFE_INTEGER);
 }

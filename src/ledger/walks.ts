@@ -77,7 +77,7 @@ export class Walks {
 
   /**
    * Takes a walk's result, unless what a later walk found was taken already. Where it is what was known, the
-   * store keeps the record that it has; see `loaded`.
+   * store keeps the record that it has; see `loadedColumns`.
    */
   record(walked: WalkedRecord): void {
     const { usage, writeBehind, reports, reservations, host } = this.#options;
@@ -111,17 +111,9 @@ export class Walks {
   }
 
   /**
-   * A unit as it is known after a start: what the last whole sweep found as it was is not written again, and
-   * so was measured when that sweep began, at the earliest. What it could not read is marked as partial.
+   * Brings units from the store up to the last sweep: what that found as it was is not written again, and so was
+   * measured when it began, at the earliest. What it could not read is marked as partial.
    */
-  loaded(unit: UnitRecord): UnitRecord {
-    const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
-    return unit.kind === 'walked' && !unit.partial && unit.measuredAt < sweptAt
-      ? { ...unit, measuredAt: sweptAt }
-      : unit;
-  }
-
-  /** Brings the times of units from the store up to the last sweep. */
   loadedColumns(units: PackedUnits): PackedUnits {
     const { kinds, measuredAt } = units.columns;
     const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;

@@ -46,17 +46,20 @@ export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
 export { endGroupModes } from './reporting-groups.ts';
-export { declineRequest, grantRequest } from './requests/answer.ts';
-export { type AutoGrant, ask, withdraw } from './requests/ask.ts';
 export {
+  type AutoGrant,
+  ask,
+  declineRequest,
   everyRequest,
   forgetRequests,
+  grantRequest,
   latestFirst,
   mustBeRequest,
   type RequestEntry,
   requestKinds,
   requestsOf,
-} from './requests/kinds.ts';
+  withdraw,
+} from './requests.ts';
 export {
   createRule,
   deleteRule,

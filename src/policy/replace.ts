@@ -12,7 +12,6 @@ import type { Work } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { createMissing, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
-import { nextInOrder, placesInOrder } from './order.ts';
 import { ruleDocument, ruleFaults } from './rules.ts';
 
 export interface WholeGroup extends NewGroup {
@@ -151,4 +150,24 @@ function twice(where: string, named: readonly { readonly name: string }[]): read
 
 function namesOf(named: readonly { readonly name: string }[]): readonly string[] {
   return named.map(({ name }) => name);
+}
+
+/** A place behind `last`: the one that it has, where that is such a one. */
+function nextInOrder(last: number, place: number | undefined): number {
+  return Math.max(last + 1, place ?? 0);
+}
+
+/** A place for each, in this order; whoever is in order already stays where they are. */
+function placesInOrder(
+  keys: Iterable<string>,
+  placeOf: (key: string) => number | undefined,
+): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  let last = 0;
+  for (const key of keys) {
+    if (places.has(key)) continue;
+    last = nextInOrder(last, placeOf(key));
+    places.set(key, last);
+  }
+  return places;
 }

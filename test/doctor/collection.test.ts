@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/index.ts';
-import { checkCollection } from '../../src/doctor/collection.ts';
+import { checkCollection } from '../../src/doctor/gc.ts';
 import { folderFor, repositoryAt, write } from './folder.ts';
 
 function world(t: Test, ini = '') {

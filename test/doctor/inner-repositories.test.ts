@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
-import { checkInnerRepositories } from '../../src/doctor/inner-repositories.ts';
+import { checkInnerRepositories } from '../../src/doctor/repositories.ts';
 import { folderFor, git, repositoryAt, write } from './folder.ts';
 
 const context = { uid: 0, configOption: null, hookConf: '/nowhere' };

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import t from 'tap';
-import { checkSignedPushes } from '../../src/doctor/signed-pushes.ts';
+import { checkSignedPushes } from '../../src/doctor/git-setup.ts';
 import { hooksStatus } from '../../src/git/index.ts';
 import { folderFor, git, repositoryAt, write } from './folder.ts';
 
