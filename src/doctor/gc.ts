@@ -4,7 +4,7 @@
  * deleted ever frees space.
  */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeOf } from '../accounts.ts';
 import { makeFinding } from '../health/index.ts';
@@ -13,7 +13,7 @@ import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { CheckResult, HostContext, Installation } from './installation.ts';
 import { asUser, setKey } from './mend.ts';
-import { beginningOf, filesBelow } from './paths.ts';
+import { beginningOf, entriesIn, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
 /**
@@ -49,13 +49,8 @@ function neglected(context: HostContext, { path, user }: Repository): Finding[] 
   return [];
 }
 
-/** Number of names in a directory that match; 0 if it cannot be read. */
 function namesIn(path: string, pattern: RegExp): number {
-  try {
-    return readdirSync(encodePath(path), { encoding: 'latin1' }).filter(name => pattern.test(name)).length;
-  } catch {
-    return 0;
-  }
+  return [...entriesIn(path).keys()].filter(name => pattern.test(name)).length;
 }
 
 /** Files and directories of this host that say what git does there, and what runs from time to time. */

@@ -4,7 +4,7 @@ import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import { beforeFollow, encodePath, saysHangs } from '../layout/index.ts';
+import { beforeFollow, decodePath, encodePath, saysHangs } from '../layout/index.ts';
 
 /** Tells whether two absolute paths lead to the same place, links resolved as far as there is anything. */
 export function isSamePath(one: string, other: string): boolean {
@@ -42,17 +42,22 @@ export function beginningOf(
   }
 }
 
+/** The names in a directory, each with whether it is a directory; none where it cannot be read. */
+export function entriesIn(path: string): ReadonlyMap<string, boolean> {
+  try {
+    const entries = readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' });
+    return new Map(entries.map(entry => [decodePath(entry.name), entry.isDirectory()]));
+  } catch {
+    return new Map(); // gone, or not for this user
+  }
+}
+
 /** The paths of the files in a directory, and in so many levels of directories below it. */
 export function filesBelow(place: string, depth: number): readonly string[] {
-  try {
-    return readdirSync(place, { withFileTypes: true }).flatMap(entry => {
-      const path = join(place, entry.name);
-      if (!entry.isDirectory()) return [path];
-      return depth === 0 ? [] : filesBelow(path, depth - 1);
-    });
-  } catch {
-    return []; // there is none, or not for this user
-  }
+  return [...entriesIn(place)].flatMap(([name, isDirectory]) => {
+    if (!isDirectory) return [join(place, name)];
+    return depth === 0 ? [] : filesBelow(join(place, name), depth - 1);
+  });
 }
 
 /** Tells whether there is a directory, or a link to one. */

@@ -6,14 +6,13 @@
  * Looking for them takes the time of one listing of the directories above them, and no longer than `mostMs`.
  */
 
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import type { Config } from '../config/index.ts';
 import { isOurs } from '../git/index.ts';
 import { makeFinding } from '../health/index.ts';
 import {
-  decodePath,
   discover,
   encodePath,
   parseTemplate,
@@ -25,6 +24,7 @@ import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { CheckResult, HookUser, HostContext, Installation } from './installation.ts';
 import { asUser, setKey, softquota } from './mend.ts';
+import { entriesIn } from './paths.ts';
 
 export interface Repository {
   readonly path: string;
@@ -161,16 +161,10 @@ function isRepository(path: string): boolean {
  * The directories in a directory that nothing has passed yet; a working copy's `.git` is none of a server's.
  */
 function below(path: string, passed: ReadonlySet<string>, exclude: readonly string[]): string[] {
-  try {
-    return readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' })
-      .filter(entry => entry.isDirectory())
-      .map(entry => decodePath(entry.name))
-      .filter(name => name !== '.git' && !exclude.includes(name))
-      .map(name => `${path}/${name}`)
-      .filter(child => !passed.has(child));
-  } catch {
-    return [];
-  }
+  return [...entriesIn(path)]
+    .filter(([name, isDirectory]) => isDirectory && name !== '.git' && !exclude.includes(name))
+    .map(([name]) => `${path}/${name}`)
+    .filter(child => !passed.has(child));
 }
 
 function exists(path: string): boolean {
@@ -233,15 +227,6 @@ function innerBelow(root: string, most: number): { inner: readonly string[]; loo
 /** With the hook in it, a push there is asked about. */
 function isGuarded(path: string): boolean {
   return lstatSync(encodePath(`${path}/hooks/pre-receive`), { throwIfNoEntry: false }) !== undefined;
-}
-
-function entriesIn(path: string): ReadonlyMap<string, boolean> {
-  try {
-    const entries = readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' });
-    return new Map(entries.map(entry => [decodePath(entry.name), entry.isDirectory()]));
-  } catch {
-    return new Map(); // gone, or not to be read: other findings say that
-  }
 }
 
 const gitoliteAdmin = 'gitolite-admin.git';

@@ -6,15 +6,13 @@
  * the one known longest. Of two reported units that are the same now, the later report counts.
  */
 
-import type { Loader, OwnerRecord, PackedUnits, UnitRecord, WriteBehind } from '../store/index.ts';
+import type { Loader, OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
+import type { LedgerParts } from './options.ts';
 import { reportedId } from './reports.ts';
-import type { UsageIndex } from './usage-index.ts';
 import type { Walks } from './walks.ts';
 
-interface LoadingOptions {
-  readonly usage: UsageIndex;
+interface LoadingOptions extends LedgerParts {
   readonly walks: Walks;
-  readonly writeBehind: WriteBehind;
 }
 
 /** Room for some more than there are, so that the first who comes need not wait until all are moved. */
@@ -53,10 +51,17 @@ export class Loading implements Loader {
   endOwners(): void {
     if (this.#rekeyed.length === 0) return;
     const { usage, writeBehind } = this.#options;
-    const { owners, gone, changed } = rekeyedOwners([...usage.owners.all, ...this.#rekeyed], name =>
-      usage.owners.keyOf(name),
-    );
-    writeBehind.note({ goneOwners: gone, owners: changed });
+    const kept = [...usage.owners.all, ...this.#rekeyed];
+    const byKey = new Map<string, OwnerRecord>();
+    for (const owner of kept) {
+      const key = usage.owners.keyOf(owner.name);
+      const other = byKey.get(key);
+      if (other === undefined || isKnownLonger(owner, other)) byKey.set(key, owner);
+    }
+    const gone = kept.map(({ key }) => key).filter(key => !byKey.has(key));
+    const owners = [...byKey].map(([key, owner]) => (owner.key === key ? owner : { ...owner, key }));
+    const before = new Set(kept);
+    writeBehind.note({ goneOwners: gone, owners: owners.filter(owner => !before.has(owner)) });
     for (const owner of owners) usage.owners.set(owner);
     this.#rekeyed = [];
   }
@@ -102,32 +107,6 @@ export class Loading implements Loader {
     if (other !== undefined && other.seq >= unit.seq) return;
     walks.put(unit);
   }
-}
-
-interface RekeyedOwners {
-  readonly owners: readonly OwnerRecord[];
-  /** The changes for the store. */
-  readonly gone: readonly string[];
-  readonly changed: readonly OwnerRecord[];
-}
-
-export function rekeyedOwners(
-  kept: readonly OwnerRecord[],
-  keyOf: (ownerName: string) => string,
-): RekeyedOwners {
-  const byKey = new Map<string, OwnerRecord>();
-  for (const owner of kept) {
-    const key = keyOf(owner.name);
-    const other = byKey.get(key);
-    if (other === undefined || isKnownLonger(owner, other)) byKey.set(key, owner);
-  }
-  const owners = [...byKey].map(([key, owner]) => (owner.key === key ? owner : { ...owner, key }));
-  const before = new Set(kept);
-  return {
-    owners,
-    gone: kept.map(({ key }) => key).filter(key => !byKey.has(key)),
-    changed: owners.filter(owner => !before.has(owner)),
-  };
 }
 
 /** Gives the unit with the id that it has by now: the same one if names compare as before. */

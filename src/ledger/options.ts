@@ -3,7 +3,7 @@
 import type { Kind } from '../documents/index.ts';
 import type { Log } from '../log.ts';
 import type { ActiveAllowance, Decision, QuotaSettings, ReservedBytes, Usage } from '../quota/index.ts';
-import type { OwnerRecord, Store, UnitSourceStore } from '../store/index.ts';
+import type { OwnerRecord, Store, UnitSourceStore, WriteBehind } from '../store/index.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 /** With the names in DEFAULT_GROUPS. */
@@ -23,6 +23,20 @@ export interface LedgerOptions {
   readonly log: Log;
   /** The system's unless given. */
   readonly clock?: Clock;
+}
+
+/** The parts of a ledger that its other parts work on. */
+export interface LedgerParts {
+  readonly usage: UsageIndex;
+  readonly writeBehind: WriteBehind;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Names this host's part of the usage. */
+  readonly host: string;
+  /** The next place in the order of walks and reports. */
+  nextSeq(): number;
+  /** Decisions about the owner of this key have become others; null: about anybody. */
+  tell(ownerKey: string | null): void;
 }
 
 /** The units of this host, to read. */

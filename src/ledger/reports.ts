@@ -7,31 +7,22 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { addBytes, bytesUnder, type Leaf, leafMask, noUsage } from '../quota/index.ts';
-import type { DeltaRecord, OwnerRecord, UnitRecord, WriteBehind } from '../store/index.ts';
+import type { DeltaRecord, OwnerRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
-import type { Clock } from './options.ts';
-import type { UsageIndex } from './usage-index.ts';
+import type { LedgerParts } from './options.ts';
 
 /** Milliseconds that a delta counts if its owner has no walked units to overtake it. */
 const deltaLapseMs = 3_600_000;
 const lapseCheckMs = 60_000;
 
-interface ReportsOptions {
-  readonly usage: UsageIndex;
-  readonly writeBehind: WriteBehind;
-  readonly clock: Clock;
-  readonly host: string;
-  nextSeq(): number;
-}
-
 export class Reports {
-  readonly #options: ReportsOptions;
+  readonly #options: LedgerParts;
   /** The keys of owners with deltas. */
   readonly #unsettled = new Set<string>();
   readonly #lapse: NodeJS.Timeout;
 
-  constructor(options: ReportsOptions) {
+  constructor(options: LedgerParts) {
     this.#options = options;
     this.#lapse = setInterval(() => this.#settle(this.#unsettled), lapseCheckMs).unref();
   }
@@ -59,7 +50,7 @@ export class Reports {
    * `store_away` or `sum_too_large`, and then nothing is changed.
    */
   async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
-    const { usage, writeBehind, clock, host, nextSeq } = this.#options;
+    const { usage, writeBehind, clock, host, nextSeq, tell } = this.#options;
     const measuredAt = clock.wall();
     const owner = this.#ownerFor(ownerName, measuredAt);
     const id = reportedId(owner.key, leaf, name);
@@ -86,7 +77,7 @@ export class Reports {
     const known = usage.unit(id);
     if (bytes > 0) usage.put(unit);
     else if (known !== undefined) usage.remove(known);
-    else usage.announce(owner.key);
+    else tell(owner.key);
   }
 
   /** Takes a delta that the store kept; `settle` follows once all of them are here. */

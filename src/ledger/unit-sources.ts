@@ -7,17 +7,15 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Log } from '../log.ts';
 import { type Leaf, leafIndex, noUsage, type Usage } from '../quota/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
 import type { LargeUnit, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
-import type { Clock } from './options.ts';
+import type { LedgerParts } from './options.ts';
 import { mustFit } from './reports.ts';
 import { forgeSource, type SourceShare, type UnitSource, unitCountIn } from './source-share.ts';
-import type { UsageIndex } from './usage-index.ts';
 
 /** One of the units of a set. */
 export interface SourceUnit extends LargeUnit {
@@ -34,13 +32,10 @@ export interface SourceReport extends UnitSource {
   readonly isStale: boolean;
 }
 
-interface UnitSourcesOptions {
-  readonly usage: UsageIndex;
+interface UnitSourcesOptions extends LedgerParts {
   /** Undefined: no program can put anything. */
   readonly store: UnitSourceStore | undefined;
   readonly foldCase: boolean;
-  readonly clock: Clock;
-  readonly log: Log;
   /** The owner's account; where there is none it is opened, and kept. */
   accountFor(ownerName: string): Account;
 }

@@ -42,7 +42,6 @@ export class UsageIndex {
   /** By the rows of the owners' keys; an owner without one has no usage. */
   readonly #accounts: AccountTable;
   readonly #units: UnitTable;
-  readonly #onChange: (ownerKey: string) => void;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -54,7 +53,6 @@ export class UsageIndex {
     this.owners = owners;
     this.#units = new UnitTable(host, row => owners.keys.key(row));
     this.#accounts = new AccountTable(owners, this.#units, onChange);
-    this.#onChange = onChange;
   }
 
   /** Prepares for about so many of them. */
@@ -133,7 +131,7 @@ export class UsageIndex {
   }
 
   unit(id: string): UnitRecord | undefined {
-    return this.#recordAt(this.#units.find(id));
+    return this.unitAtRow(this.#units.find(id));
   }
 
   /** An owner's units, largest first. */
@@ -165,7 +163,7 @@ export class UsageIndex {
   }
 
   unitAtRow(row: number): UnitRecord | undefined {
-    return this.#recordAt(row);
+    return row === noRow ? undefined : this.#units.record(row);
   }
 
   /** Walked units whose last walk began before `seq`; what is changed meanwhile may be among them. */
@@ -196,11 +194,6 @@ export class UsageIndex {
     return new Account(this.#accounts, this.#accounts.open(ownerKey));
   }
 
-  /** Tells that an owner has come of whom there is nothing else to tell. */
-  announce(ownerKey: string): void {
-    this.#onChange(ownerKey);
-  }
-
   /** The units that have no owner. */
   get unowned(): { readonly count: number; readonly bytes: number } {
     return { ...this.#unowned };
@@ -218,7 +211,7 @@ export class UsageIndex {
     const account = this.#accountOf(unit);
     const ownerKey = unit.owner === null ? null : this.owners.keyOf(unit.owner);
     const row = this.#units.find(unit.id);
-    const before = this.#recordAt(row);
+    const before = this.unitAtRow(row);
     if (before !== undefined && before.owner === unit.owner) {
       this.#units.set(row, unit, ownerKey);
       account?.replaced(before, unit);
@@ -246,13 +239,13 @@ export class UsageIndex {
 
   remove(unit: UnitRecord): void {
     const row = this.#units.find(unit.id);
-    const before = this.#recordAt(row);
+    const before = this.unitAtRow(row);
     if (before !== undefined) this.#remove(row, before);
   }
 
   /** The walked unit that this path is, or lies in; the innermost where units continue one another. */
   unitAt(path: string): UnitRecord | null {
-    return this.#recordAt(this.#units.findWalkedAt(path)) ?? null;
+    return this.unitAtRow(this.#units.findWalkedAt(path)) ?? null;
   }
 
   /** The paths of the walked units at or below a directory. */
@@ -284,10 +277,6 @@ export class UsageIndex {
 
   *#records(): Generator<UnitRecord> {
     for (const row of this.#units.rows()) yield this.#units.record(row);
-  }
-
-  #recordAt(row: number): UnitRecord | undefined {
-    return row === noRow ? undefined : this.#units.record(row);
   }
 
   #remove(row: number, unit: UnitRecord): void {

@@ -86,8 +86,6 @@ function* replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]):
   const wanted = yield* wantedPlaces(groups, before);
   for (const owner of new Set([...before.keys(), ...wanted.keys()])) {
     yield;
-    // Nearly always, so it is to be quick.
-    if (isAsWanted(before.get(owner) ?? [], wanted.get(owner), staying)) continue;
     const left = new Map(wanted.get(owner));
     const kept = (before.get(owner) ?? []).flatMap(entry => {
       if (staying.has(entry.group)) return [entry];
@@ -97,22 +95,8 @@ function* replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]):
     });
     const entries = [...kept, ...[...left].map(([group, place]) => ({ group, place }))];
     if (entries.length === 0) changes.remove(assignmentKind, owner);
-    else changes.put(assignmentKind, owner, entries);
+    else putOther(changes, assignmentKind, owner, entries);
   }
-}
-
-function isAsWanted(
-  entries: Assignment,
-  wanted: ReadonlyMap<string, number> | undefined,
-  staying: ReadonlySet<string>,
-): boolean {
-  let left = wanted?.size ?? 0;
-  for (const { group, place } of entries) {
-    if (staying.has(group)) continue;
-    if (wanted?.get(group) !== place) return false;
-    left--;
-  }
-  return left === 0;
 }
 
 /** For each owner, by key, the place in each of the groups that name their owners. */
