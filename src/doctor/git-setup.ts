@@ -53,8 +53,8 @@ async function git(): Promise<Program> {
   const found = [...new Set(foldersOf().map(folder => `${folder}/git`))];
   const all: { readonly path: string; readonly number: string }[] = [];
   for (const path of found) {
-    const told = await versionAt(path, ['--version']);
-    if (told !== null) all.push({ path, number: numberIn(told) });
+    const number = await versionAt(path);
+    if (number !== null) all.push({ path, number });
   }
   const [first] = all;
   const mend = installing('git');
@@ -86,31 +86,24 @@ const managers = [
 
 /** Command that installs a package on this system. */
 function installing(name: string): string {
-  const manager = managers.find(([program]) => find(program) !== null);
+  const manager = managers.find(([program]) => findProgram(program, foldersOf()) !== null);
   return manager === undefined ? `install ${name}` : commandLine(...manager, name);
 }
 
-/** The version that the program tells; null where it cannot be run. */
-async function versionAt(path: string, args: readonly string[]): Promise<string | null> {
+/** The version that a git tells; null where it cannot be run. */
+async function versionAt(path: string): Promise<string | null> {
   try {
-    const { status, output } = await runProgram(path, args, { timeoutMs, env: { LC_ALL: 'C' } });
-    return status === 0 ? output : null;
+    const { status, output } = await runProgram(path, ['--version'], { timeoutMs, env: { LC_ALL: 'C' } });
+    const number = /\d{1,9}(?:\.\d{1,9})+/.exec(output)?.[0] ?? 'of an unknown version';
+    return status === 0 ? printable(number) : null;
   } catch {
     return null;
   }
 }
 
-function find(program: string): string | null {
-  return findProgram(program, foldersOf());
-}
-
 function foldersOf(): readonly string[] {
   const own = (process.env.PATH ?? '').split(':').filter(folder => folder.startsWith('/'));
   return [...programFolders, ...own];
-}
-
-function numberIn(text: string): string {
-  return printable(/\d{1,9}(?:\.\d{1,9})+/.exec(text)?.[0] ?? 'of an unknown version');
 }
 
 /** Configuration files of programs that run git: sshd, fcgiwrap, nginx, Apache, and services of systemd. */

@@ -110,7 +110,7 @@ export class Loading implements Loader {
 }
 
 /** Gives the unit with the id that it has by now: the same one if names compare as before. */
-export function rekeyedUnit(unit: UnitRecord, keyOf: (ownerName: string) => string): UnitRecord {
+function rekeyedUnit(unit: UnitRecord, keyOf: (ownerName: string) => string): UnitRecord {
   if (unit.kind === 'walked' || unit.owner === null) return unit;
   const id = reportedId(keyOf(unit.owner), unit.leaf, unit.name);
   return id === unit.id ? unit : { ...unit, id };

@@ -7,7 +7,6 @@
 
 export {
   type AllowanceDocument,
-  allowanceFaults,
   allowanceIn,
   allowanceKind,
   allowancesOf,
@@ -28,7 +27,6 @@ export {
   groupNamesIn,
   groupsIn,
   groupWithRules,
-  type NewGroup,
   removeRuleFromGroup,
 } from './groups.ts';
 export {
@@ -64,7 +62,6 @@ export {
   createRule,
   deleteRule,
   editRule,
-  type PolicyMode,
   type RuleEdit,
   ruleFaults,
   ruleFrom,

@@ -31,7 +31,7 @@ export {
   parseGraceMost,
   type RunningGrace,
 } from './grace.ts';
-export type { Garbage, ReservedBytes } from './judged.ts';
+export type { ReservedBytes } from './judged.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export { type PassedLimits, passedLimits } from './passed.ts';
