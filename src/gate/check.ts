@@ -105,7 +105,7 @@ function decideOn(services: GateServices, question: Question): Decided {
     if (push === null) return ledger.decide(ownerName, subject, bytes);
     const parts = [{ id: pushId(path, push), bytes }];
     const action = { ownerName, subject, parts, isReported: false, unit: path, seconds: pushSeconds };
-    return ledger.admissions.admit(action);
+    return ledger.admit(action);
   });
 }
 

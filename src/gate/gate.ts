@@ -9,8 +9,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { SoftquotaError } from '../errors.ts';
 import {
   type AddressPlace,
   Connections,

@@ -34,7 +34,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   const { ownerName, subject, unit, sizeBytes } = question;
   const path = unit?.path ?? null;
   const admission = decidedFirstByDisk(services, { ownerName, subject, path }, () =>
-    services.ledger.admissions.admit({
+    services.ledger.admit({
       ownerName,
       subject,
       parts: [{ id: randomBytes(idBytes).toString('base64url'), bytes: sizeBytes }],
@@ -63,7 +63,7 @@ export async function changeReservation(
   parameters: Parameters,
   request: IncomingMessage,
 ): Promise<Reply> {
-  const { admissions, reservations } = services.ledger;
+  const { reservations } = services.ledger;
   const id = requestAddress(request).slice(beginning.length);
   const reservation = reportedReservation(services.ledger, id);
   if (reservation === null) {
@@ -75,7 +75,7 @@ export async function changeReservation(
   }
   if (request.method === 'PUT') {
     const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
-    return shown(services, admissions.renew(reservation, seconds), 200);
+    return shown(services, reservations.renew(reservation, seconds), 200);
   }
   reservations.release(reservation);
   return { status: 204, json: () => ({}), text: () => '' };
