@@ -139,7 +139,6 @@ export class Measuring {
       ownerAt: path => ledger.units.unit(path)?.owner ?? null,
       knownBytes: path => this.pushes.withoutThem(path),
       pushes: this.pushes,
-      knownFiles: path => ledger.units.unit(path)?.files,
       knownBelow: path => ledger.units.pathsBelow(path),
       rootRecord: path => ledger.walks.root(path),
       nextSeq: () => ledger.walks.nextSeq(),

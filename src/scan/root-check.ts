@@ -6,17 +6,12 @@
  */
 
 import { walkedRoots } from '../layout/index.ts';
-import type { DiskThreads } from './disk-threads.ts';
 import type { SweptRoot } from './measurement.ts';
-import type { ScanContext } from './messages.ts';
-import { type KnownRoots, knownByRoot, sweptRoots } from './roots.ts';
+import type { ScannerParts } from './options.ts';
+import { knownByRoot, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
 
-interface RootCheckOptions {
-  readonly knownUnits: KnownRoots;
-  readonly context: () => ScanContext;
-  readonly threads: Pick<DiskThreads, 'ask'>;
-}
+type Parts = Pick<ScannerParts, 'context' | 'options' | 'threads'>;
 
 /** Many units that go one after the other are one question. */
 const freshMs = 1000;
@@ -25,11 +20,11 @@ const deadlineMs = 5000;
 const mostLookedFor = 100;
 
 export class RootCheck {
-  readonly #options: RootCheckOptions;
+  readonly #parts: Parts;
   #last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
 
-  constructor(options: RootCheckOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** The roots as after a sweep; null where the disk does not answer in time. Never rejects. */
@@ -44,16 +39,16 @@ export class RootCheck {
   }
 
   async #look(): Promise<readonly SweptRoot[]> {
-    const { context, knownUnits, threads } = this.#options;
+    const { context, options, threads } = this.#parts;
     const { storages, exclude } = context();
     const layout = await threads.ask({ ask: 'resolve', storages, exclude }, null, deadlineMs);
     const roots = walkedRoots(layout);
-    const known = await knownByRoot(roots, knownUnits.knownBelow);
+    const known = await knownByRoot(roots, options.knownBelow);
     const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
     const paths = [...new Set([...samples.values()].flat())];
     const absent = new Set(await threads.ask({ ask: 'absent', paths }, null, deadlineMs));
     const seen = new Set(paths.filter(path => !absent.has(path)));
-    const sampled = { ...knownUnits, knownBelow: (path: string) => samples.get(path) ?? [] };
+    const sampled = { ...options, knownBelow: (path: string) => samples.get(path) ?? [] };
     return sweptRoots(roots, roots, { seen, absent }, sampled, false);
   }
 }

@@ -17,7 +17,6 @@ import { createHash } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, locationOf } from '../layout/index.ts';
-import { isYoungDirectory } from './listing-check.ts';
 import type { FoundByWalk, WalkRequest } from './outcome.ts';
 
 export interface Signature extends FoundByWalk {
@@ -31,6 +30,11 @@ export interface Signature extends FoundByWalk {
 /** Signatures of another form than this one's are as good as none. */
 const version = 5;
 
+/**
+ * A directory that was changed so shortly before may change again and bear the same time: file systems keep
+ * times to two seconds at least.
+ */
+const youngDirectoryMs = 2000;
 /** A file that was changed so shortly before may still be written. */
 const youngFileMs = 60_000;
 /** Milliseconds for which a file system may change the blocks of a file that nobody writes. */
@@ -82,7 +86,8 @@ export class SignatureDraft {
     if (this.#isDoubtful) return -1;
     this.#parents.push(parent);
     this.#statuses.add(status);
-    if (isYoungDirectory(status, this.#startedAt)) this.doubt();
+    // Also where it lies ahead: the clock was set back, and comes by that time once more.
+    if (Math.max(status.mtimeMs, status.ctimeMs) > this.#startedAt - youngDirectoryMs) this.doubt();
     return this.#names.push(name) - 1;
   }
 

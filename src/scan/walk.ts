@@ -24,8 +24,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const isRepository = holdsRepositories(unit.kind);
   const watch = isRepository ? new ObjectsWatch(request) : null;
   const state = beginWalk(request, isRepository, watch?.startedAt ?? Date.now(), pulse);
-  const end = takeSteps(state);
-  if (end !== 'done') return { outcome: end === 'stopped' ? 'stopped' : 'vanished' };
+  if (!takeSteps(state)) return { outcome: 'stopped' };
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);

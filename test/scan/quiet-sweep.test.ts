@@ -20,7 +20,7 @@ interface World {
   restart(): World;
 }
 
-const walker = new URL('late-walker.ts', import.meta.url);
+const walkerCode = new URL('late-walker.ts', import.meta.url);
 
 function world(t: Test): World {
   const root = temporary(t);
@@ -32,7 +32,7 @@ function world(t: Test): World {
     storage('lfs', `${root}/git/{owner}/{repo}.git/lfs`, `${root}/lfs/{owner}`),
   ];
   const open = (known: Book | null): World => {
-    const { scanner, book } = scanning(t, storages, { code: { walker }, cacheFile });
+    const { scanner, book } = scanning(t, storages, { walkerCode, cacheFile });
     for (const [path, unit] of known?.units ?? []) book.units.set(path, { ...unit, seq: 0 });
     const readBy: World['readBy'] = async (kind = 'sweep') => {
       rmSync(log, { force: true });

@@ -143,7 +143,7 @@ function makeWorld(t: Test, random: Numbers): World {
   ];
   const { scanner, book } = scanning(t, storages, {
     workers: 3,
-    code: { walker: new URL('late-walker.ts', import.meta.url) },
+    walkerCode: new URL('late-walker.ts', import.meta.url),
   });
   const inner = grounds.map(ground => placeAt(ground.path('lfs')));
   for (const { unit } of inner) fill(join(unit, 'first'), 10);

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { RootCheck } from '../../src/scan/root-check.ts';
 import { until } from '../e2e/ask.ts';
+import { Book } from './world.ts';
 
 t.test('where no thread can be started, the roots are looked at again a moment later', async t => {
   let tries = 0;
@@ -9,9 +10,9 @@ t.test('where no thread can be started, the roots are looked at again a moment l
     throw new Error('there is no thread');
   };
   const check = new RootCheck({
-    knownUnits: { rootRecord: () => undefined, knownBelow: () => [] },
+    options: new Book().options({ storages: [], cacheFile: '' }),
     context: fail,
-    threads: { ask: fail },
+    threads: { ask: fail, askAround: fail },
   });
   t.equal(await check.roots(), null);
   await until(async () => ((await check.roots()) === null && tries > 1 ? true : null));
