@@ -16,7 +16,7 @@ export {
   namesInTemplate,
   outermost,
 } from './discover.ts';
-export { beforeFollow } from './disk.ts';
+export { beforeFollow, directoryStatus } from './disk.ts';
 export { configEntries, configValue } from './gitconfig.ts';
 export { hangWords, hungMounts } from './hung-mounts.ts';
 export { isUnchanged, type Layout, type Root, resolveLayout, walkedRoots } from './layout.ts';

@@ -18,7 +18,7 @@ import {
   mountTable,
   resolveLayout,
 } from '../layout/index.ts';
-import { openCache, prepareCache } from './cache.ts';
+import { emptyCache, prepareCache } from './cache.ts';
 import { deniesForce, existingNames, repositoriesAt } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import type {
@@ -47,7 +47,7 @@ shareLooks(shared, () => avoided);
 port.on('message', ({ question, avoided: places }: IoWorkerRequest) => {
   avoided = places;
   // A question to the cache is no look at the storage.
-  if (question.ask !== 'prepare cache' && question.ask !== 'prune cache') beginTask(shared);
+  if (question.ask !== 'prepare cache' && question.ask !== 'empty cache') beginTask(shared);
   try {
     send({ type: 'answer', answer: answerTo(question) });
   } catch (error) {
@@ -91,17 +91,9 @@ function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] 
       return deniesForce(question.unit);
     case 'repositories':
       return repositoriesAt(question.paths);
-    case 'prune cache': {
-      const cache = openCache(question.file, why => {
-        throw new Error(why);
-      });
-      try {
-        cache.keepOnly(question.keep);
-      } finally {
-        cache.close();
-      }
+    case 'empty cache':
+      emptyCache(question.file);
       return null;
-    }
   }
 }
 

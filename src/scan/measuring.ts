@@ -9,7 +9,7 @@ import type { SweepTask, TaskResult, WalkedUnit } from './messages.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import type { Start } from './outcome.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
-import { RootCheck } from './root-check.ts';
+import { rootCheck } from './root-check.ts';
 import { classifyKnownUnit } from './roots.ts';
 import { type TargetOutcome, Targets, type WalkReason } from './targets.ts';
 import { type CountedUnit, noPushes, UnitCounts, type UnitPushes } from './unit-counts.ts';
@@ -30,10 +30,9 @@ export class UnitMeasuring {
   readonly #counts: UnitCounts;
   readonly #pushes: UnitPushes;
   readonly #targets: Targets;
-  readonly #rootCheck: RootCheck;
+  readonly #checkRoots: ReturnType<typeof rootCheck>;
   readonly #onDoubt: () => void;
   #rootsAway: ReadonlySet<string> = new Set();
-  #hasGone = true;
 
   /** `onDoubt`: called where a root is not as it should be, though no sweep has told so yet. */
   constructor(parts: ScannerParts, onDoubt: () => void) {
@@ -41,7 +40,7 @@ export class UnitMeasuring {
     this.#scanner = parts.options;
     this.#pushes = pushes;
     this.#onDoubt = onDoubt;
-    this.#rootCheck = new RootCheck(parts);
+    this.#checkRoots = rootCheck(parts);
     this.pool = new Pool(parts, { isUnsettled: path => this.#isUnsettled(path) });
     this.#targets = new Targets(this.pool, (path, result, start, origin) =>
       this.#settle(path, result, start, origin),
@@ -82,13 +81,6 @@ export class UnitMeasuring {
   /** A sweep found that a unit is gone. */
   forget(path: string): void {
     this.#counts.drop(path);
-  }
-
-  /** Tells whether units may have gone since this was asked last; before the first time that is not known. */
-  takeGone(): boolean {
-    const hasGone = this.#hasGone;
-    this.#hasGone = false;
-    return hasGone;
   }
 
   /** Stops walking; gives how many threads had to be left. */
@@ -161,7 +153,7 @@ export class UnitMeasuring {
     if (knownBytes(path) === undefined) return 'none';
     // Already reported; the next sweep finds out whether they are back.
     if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
-    const roots = await this.#rootCheck.roots();
+    const roots = await this.#checkRoots();
     if (roots === null || classifyKnownUnit(nothing, nothing, roots)(path) !== 'gone') {
       const reason = roots?.find(({ away }) => away !== null)?.away ?? 'the disk does not answer';
       log.warn(
@@ -171,7 +163,6 @@ export class UnitMeasuring {
       this.#onDoubt();
       return 'unread';
     }
-    this.#hasGone = true;
     this.#counts.drop(path);
     report({ gone: path, seq });
     // Asked for one by one: to go through all that is known, once for each of the many units of an owner,

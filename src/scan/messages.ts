@@ -99,7 +99,7 @@ export type WorkerQuestion =
     }
   | { readonly ask: 'discover'; readonly layout: Layout }
   | { readonly ask: 'absent'; readonly paths: readonly string[] }
-  | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
+  | { readonly ask: 'empty cache'; readonly file: string }
   | { readonly ask: 'disk'; readonly path: string }
   /** To look at the directories above the units for a moment, as a thread does that is asked nothing else. */
   | { readonly ask: 'watch'; readonly layout: Layout; readonly roots: readonly Root[] }
@@ -148,7 +148,7 @@ export interface WorkerAnswers {
   discover: null;
   /** Those of the paths at which there is nothing. */
   absent: readonly string[];
-  'prune cache': null;
+  'empty cache': null;
   locate: Located;
   /** Null where there is nothing at the path. */
   disk: DiskSpace | null;

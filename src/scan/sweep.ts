@@ -7,7 +7,6 @@
 
 import { messageOf } from '../errors.ts';
 import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
-import { inSlices } from '../slices.ts';
 import type { Settled, UnitMeasuring } from './measuring.ts';
 import type { ScanSettings } from './messages.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
@@ -57,9 +56,11 @@ async function survey(options: SweepOptions): Promise<void> {
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
+  if (run.kind === 'verify' && run.owners === null) await emptyCache(parts, signal);
+
   const found: Found = { seen: new Set(), unread: new Set() };
   const { seen, unread } = found;
-  const told = { units: new Set<string>(), others: new Set<string>() };
+  const told = new Set<string>();
   const walked = Promise.withResolvers<void>();
   /** The walks that have not ended, and the search. */
   let open = 1;
@@ -76,10 +77,9 @@ async function survey(options: SweepOptions): Promise<void> {
     if (signal.aborted) return;
     for (const one of discovered) {
       // If a disk hung meanwhile, units are found a second time.
-      const [before, name] =
-        one.type === 'unit' ? [told.units, one.unit.path] : [told.others, `${one.type} ${one.path}`];
-      if (before.has(name)) continue;
-      before.add(name);
+      const name = one.type === 'unit' ? one.unit.path : `${one.type} ${one.path}`;
+      if (told.has(name)) continue;
+      told.add(name);
       if (!isToWalk(one, run, scanner, found)) continue;
       run.unitsFound += 1;
       open += 1;
@@ -119,15 +119,16 @@ async function survey(options: SweepOptions): Promise<void> {
     standing,
     roots,
   });
-  const file = parts.cacheFile();
-  const mayPrune = measuring.takeGone() || unseen.size > 0 || run.kind === 'verify';
-  if (file === null || !mayPrune) return;
+}
+
+/** A verify reads all units, so that nothing is left of those that have gone. */
+async function emptyCache({ cacheFile, options, threads }: ScannerParts, signal: AbortSignal): Promise<void> {
+  const file = cacheFile();
+  if (file === null) return;
   try {
-    const keep = [...seen];
-    await inSlices(scanner.knownBelow('/'), path => keep.push(path));
-    await threads.askAround({ ask: 'prune cache', file, keep }, { signal });
+    await threads.askAround({ ask: 'empty cache', file }, { signal });
   } catch (error) {
-    if (!signal.aborted) scanner.log.warn({ err: error }, 'the scan cache could not be pruned');
+    if (!signal.aborted) options.log.warn({ err: error }, 'the scan cache could not be emptied');
   }
 }
 

@@ -60,65 +60,45 @@ interface Place {
   signed: number;
 }
 
-/** A walk under way. */
-export interface Walk {
+/** A walk under way, with the unit's directory as its first step. */
+export class Walk {
   readonly request: WalkRequest;
   readonly pulse: Pulse;
+  /** The time when it began, in milliseconds since 1970. */
   readonly now: number;
   /** The remaining work, the last item first: a directory to visit, or a descriptor to close. */
   readonly steps: (Place | number)[];
-  readonly seenFiles: Set<string>;
-  readonly unread: Unread[];
+  readonly seenFiles = new Set<string>();
+  readonly unread: Unread[] = [];
   /** Files of `objects/pack` that are no packs yet. */
-  readonly unfinished: Leftover[];
-  unreadCount: number;
+  readonly unfinished: Leftover[] = [];
+  unreadCount = 0;
   /** Some of `objects` could not be read. */
-  areObjectsUnread: boolean;
+  areObjectsUnread = false;
   /** `objects/pack` has files that a repack is writing. */
-  isRepacked: boolean;
+  isRepacked = false;
   readonly signature: SignatureDraft;
   /** The bytes of `objects`. */
-  objectBytes: number;
-  entries: number;
-  directories: number;
-  files: number;
-  bytes: number;
+  objectBytes = 0;
+  entries = 0;
+  directories = 0;
+  files = 0;
+  bytes = 0;
+
+  constructor(request: WalkRequest, isRepository: boolean, now: number, pulse: Pulse) {
+    const { path } = request.unit;
+    this.request = request;
+    this.pulse = pulse;
+    this.now = now;
+    this.signature = new SignatureDraft(request, now);
+    const odd = !path.isWellFormed();
+    const role = isRepository ? 'repository' : 'other';
+    const inner = namesWithin(path, request.inner);
+    this.steps = [{ parent: null, name: '', path, odd, role, isUnsigned: false, inner, signed: -1 }];
+  }
 }
 
 class Stopped extends Error {}
-
-/** A walk with the unit's directory as its first step. `now`: when it begins, in milliseconds since 1970. */
-export function beginWalk(request: WalkRequest, isRepository: boolean, now: number, pulse: Pulse): Walk {
-  const { path } = request.unit;
-  const first: Place = {
-    parent: null,
-    name: '',
-    path,
-    odd: !path.isWellFormed(),
-    role: isRepository ? 'repository' : 'other',
-    isUnsigned: false,
-    inner: namesWithin(path, request.inner),
-    signed: -1,
-  };
-  return {
-    request,
-    pulse,
-    now,
-    steps: [first],
-    seenFiles: new Set(),
-    unread: [],
-    unfinished: [],
-    unreadCount: 0,
-    areObjectsUnread: false,
-    isRepacked: false,
-    signature: new SignatureDraft(request, now),
-    objectBytes: 0,
-    entries: 0,
-    directories: 0,
-    files: 0,
-    bytes: 0,
-  };
-}
 
 /** The names of these paths in a unit. */
 function namesWithin(unit: string, inner: readonly string[]): Names {

@@ -75,9 +75,6 @@ export function walkAll(
       return !isSet(signal.stop);
     };
   };
-  opened.readAhead(
-    tasks.flatMap(({ task, trustsSignature }) => ('unit' in task && trustsSignature ? [task.unit.path] : [])),
-  );
   for (const task of tasks) {
     if (isSet(signal.stop) || isSet(signal.yield)) break;
     beginTask(shared);

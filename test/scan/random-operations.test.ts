@@ -59,9 +59,7 @@ function gitStep(ground: Ground, random: Numbers): readonly Step[] {
   if (operation === undefined) throw new Error(`there is no ${name}`);
   const { prepare, by, run } = operation;
   return [
-    ...(prepare === undefined
-      ? []
-      : [{ name: `before ${name}`, by: 'VERIFY' as const, run: () => prepare(ground) }]),
+    { name: `before ${name}`, by: 'VERIFY', run: () => prepare(ground) },
     { name, by, run: () => run(ground) },
   ];
 }
