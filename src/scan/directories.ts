@@ -134,11 +134,11 @@ export class Directories {
     const inodeOf = (name: string) =>
       (isIdentified ? directoryStatus(below(directory.path, name))?.ino : null) ?? before.get(name) ?? null;
     const now = new Map(names.map(name => [name, inodeOf(name)]));
-    const isSame = (name: string): boolean => {
+    const isKept = (name: string): boolean => {
       const [one, other] = [before.get(name), now.get(name)];
+      if (one === undefined || other === undefined) return false;
       return one === null || other === null || one === other;
     };
-    const isKept = (name: string): boolean => before.has(name) && now.has(name) && isSame(name);
     for (const name of before.keys()) if (!isKept(name)) this.#miss(below(directory.path, name));
     watched.inodes = now;
     for (const name of names) {

@@ -177,6 +177,7 @@ function isOneOf(
 /** Notes what became of a unit. */
 function note(run: Run, { seen, unread }: Found, ...settled: Parameters<Settled>): void {
   const [path, result, outcome, counted] = settled;
+  if (outcome === 'stopped') return;
   run.record(path, result);
   run.units += 1;
   if (outcome === 'gone' || outcome === 'none') seen.delete(path);
