@@ -124,8 +124,7 @@ async function measure(): Promise<void> {
 /** Reads to the end; gives the milliseconds. */
 async function timed(reader: ForgeReader, mode: ReadMode): Promise<number> {
   const start = performance.now();
-  const reading = reader.read(mode);
-  for (let step = await reading.next(); !step.done; ) step = await reading.next();
+  for await (const _ of reader.read(mode));
   return performance.now() - start;
 }
 

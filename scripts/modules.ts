@@ -32,7 +32,6 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'quota',
     'config',
     'wire',
-    'store',
     'documents',
     'ledger',
     'identity',

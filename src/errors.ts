@@ -242,6 +242,11 @@ export class SoftquotaError extends Error {
   }
 }
 
+/** A fault in what a request says. */
+export function badParameter(message: string, options?: { readonly cause: unknown }): SoftquotaError {
+  return new SoftquotaError('bad_parameter', message, options);
+}
+
 /** The system's error code of a thrown value (`ENOENT`, `EACCES` ...), or null. */
 export function systemCode(error: unknown): string | null {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;

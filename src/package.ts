@@ -20,8 +20,6 @@ export const entries = [
   'doctor/impersonator',
   'forge/worker',
   'scan/io-worker',
-  'scan/walker',
-  'scan/watcher',
   'store/sqlite/worker',
   'bin',
 ] as const;

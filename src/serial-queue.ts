@@ -1,6 +1,6 @@
 /** Runs what is asked for one after the other, in the order in which it was asked for. */
 
-export interface SerialQueueBound {
+interface SerialQueueBound {
   /** The most that waits or runs at a time. */
   readonly most: number;
   /** Each further one is rejected with it. */

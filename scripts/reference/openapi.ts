@@ -12,7 +12,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { isOpen } from '../../src/api/access.ts';
-import { type Route, tags } from '../../src/api/route.ts';
+import { type TaggedRoute, tags } from '../../src/api/route.ts';
 import { allRoutes } from '../../src/api/routes/index.ts';
 import type { ApiServices } from '../../src/api/services.ts';
 import { version } from '../../src/version.ts';
@@ -56,7 +56,7 @@ export function openApi(): string {
   return `${JSON.stringify(withWords(describe(allRoutes({} as ApiServices))), null, 2)}\n`;
 }
 
-function describe(routes: readonly Route[]): Document {
+function describe(routes: readonly TaggedRoute[]): Document {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method]: operation(route) };
@@ -126,7 +126,7 @@ function addWords(schema: string, field: string, to: Describable): void {
   to.description = words;
 }
 
-function operation(route: Route): ZodOpenApiOperationObject {
+function operation(route: TaggedRoute): ZodOpenApiOperationObject {
   const { params, query, body, access } = route;
   const needs =
     access === 'whoever is known'
@@ -176,7 +176,7 @@ function objectOf(schema: z.ZodType): ZodObjectInput {
   throw new TypeError('the parameters of a route are described by an object');
 }
 
-function responses(route: Route): ZodOpenApiResponsesObject {
+function responses(route: TaggedRoute): ZodOpenApiResponsesObject {
   const { type } = route;
   const { status, description: text, schema, version: versioned } = route.answer;
   const etag = { ETag: 'The version of the answer.' };
@@ -220,7 +220,7 @@ function headersOf(told: Readonly<Record<string, string>>) {
 }
 
 /** The statuses that a route may refuse with, ascending. */
-function faultsOf({ params, query, body, access, method, faults = [] }: Route): readonly number[] {
+function faultsOf({ params, query, body, access, method, faults }: TaggedRoute): readonly number[] {
   return [
     ...new Set([
       ...faults,

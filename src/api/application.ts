@@ -5,15 +5,15 @@ import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
 import { longestValidators } from '../wire/index.ts';
 import { isOpen, mustBeAllowed } from './access.ts';
-import { type AskerOptions, askerOf } from './asker.ts';
+import { type Asker, type AskerOptions, askerOf } from './asker.ts';
 import { jsonInBody, sentBody, strangersBytes, usualBytes } from './body.ts';
 import type { Built } from './built.ts';
 import { Downloads } from './downloads.ts';
-import { answerFault, type FaultServices } from './faults.ts';
+import { answerFault, type FaultServices, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { type MetricsPageOptions, metricsPage } from './metrics.ts';
-import type { Call, Method, Route, RouteOutcome, SentDocument } from './route.ts';
+import type { Call, Method, Route, SentDocument } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import { swaggerPage } from './swagger.ts';
 import { type UnsubscribePageOptions, unsubscribePage } from './unsubscribe.ts';
@@ -94,30 +94,55 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
       if (route === undefined) {
         // A caller without a good token learns nothing, not even which methods there are.
         if (![...atPath.values()].every(isForAnybody)) await asker.caller();
-        throw wrongMethod(request, response, [...atPath.keys()]);
+        throw wrongMethod(request, response, [...atPath.keys()].flatMap(asSent));
       }
-      let known = nobody;
-      const allowed = async () => {
-        const { access } = route;
-        if (access === 'anybody') return nobody;
-        if (access === 'our page') {
-          asker.mustBeOurPage();
-          return nobody;
-        }
-        known = await asker.caller();
-        if (access !== 'whoever is known') mustBeAllowed(known, access);
-        return known;
-      };
-      try {
-        const outcome = await run(route, request, response, { allowed, browser: asker.browser });
-        if (outcome.is === 'lines') await downloads.send(request, response, outcome.lines);
-        else answer(route, request, response, outcome.body);
-      } catch (error) {
-        throw asToldTo(known, error);
-      }
+      await serve(route, request, response, asker, downloads);
     });
   }
   return router;
+}
+
+async function serve(
+  route: Route,
+  request: Request,
+  response: Response,
+  asker: Asker,
+  downloads: Downloads,
+): Promise<void> {
+  let caller = nobody;
+  const admit = async () => {
+    caller = await admittedTo(route, asker);
+  };
+  const json = async () => {
+    const document = await sentDocument(route, request);
+    // It may have come slowly, and what its sender was let in by may be revoked meanwhile.
+    await admit();
+    return document;
+  };
+  const call: Call = {
+    get caller() {
+      return caller;
+    },
+    browser: asker.browser,
+    header: (name, value) => response.set(name, value),
+  };
+  try {
+    await admit();
+    const outcome = await route.run({ params: request.params, query: request.query, json }, call);
+    if (outcome.is === 'lines') await downloads.send(request, response, outcome.lines);
+    else answer(route, request, response, outcome.body);
+  } catch (error) {
+    throw asToldTo(caller, error);
+  }
+}
+
+/** Rejects where the caller may not, or no longer. */
+async function admittedTo({ access }: Route, asker: Asker): Promise<Caller> {
+  if (access === 'our page') asker.mustBeOurPage();
+  if (isOpen(access)) return nobody;
+  const caller = await asker.caller();
+  if (access !== 'whoever is known') mustBeAllowed(caller, access);
+  return caller;
 }
 
 /** Only administrators are told where the store lies, and what is the matter with it. */
@@ -143,36 +168,6 @@ const nobody: Caller = {
   mayRead: () => false,
   mayWrite: () => false,
 };
-
-interface Asking extends Pick<Call, 'browser'> {
-  /** Rejects where the caller may not, or no longer. */
-  readonly allowed: () => Promise<Caller>;
-}
-
-async function run(
-  route: Route,
-  request: Request,
-  response: Response,
-  { allowed, browser }: Asking,
-): Promise<RouteOutcome> {
-  let caller = await allowed();
-  const json = async () => {
-    const document = await sentDocument(route, request);
-    // It may have come slowly, and what its sender was let in by may be revoked meanwhile.
-    caller = await allowed();
-    return document;
-  };
-  return route.run(
-    { params: request.params, query: request.query, json },
-    {
-      get caller() {
-        return caller;
-      },
-      browser,
-      header: (name, value) => response.set(name, value),
-    },
-  );
-}
 
 async function sentDocument(route: Route, request: Request): Promise<SentDocument> {
   const mostBytes = mostBytesOf(route);
@@ -234,15 +229,8 @@ function isForAnybody({ access }: Route): boolean {
   return access === 'anybody';
 }
 
-function wrongMethod(request: Request, response: Response, known: readonly string[]): SoftquotaError {
-  const allowed = known.flatMap(method =>
-    method === ('get' satisfies Method) ? ['GET', 'HEAD'] : [method.toUpperCase()],
-  );
-  response.set('Allow', allowed.join(', '));
-  return new SoftquotaError(
-    'wrong_method',
-    `${request.method} is not allowed for this address; allowed: ${allowed.join(', ')}`,
-  );
+function asSent(method: string): readonly string[] {
+  return method === ('get' satisfies Method) ? ['GET', 'HEAD'] : [method.toUpperCase()];
 }
 
 function isDecodable(path: string): boolean {

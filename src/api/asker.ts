@@ -8,7 +8,6 @@ import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller, Identity, SessionCookie } from '../identity/index.ts';
 import { type Authenticate, admitted, unauthenticated } from './access.ts';
-import { withoutPort } from './address.ts';
 import { sessionCookie } from './cookie.ts';
 
 export interface AskerOptions {
@@ -29,7 +28,7 @@ export interface Browser {
   hold(held: SessionCookie | null): void;
 }
 
-interface Asker {
+export interface Asker {
   /** Null: no browser comes here. */
   readonly browser: Browser | null;
   /** Throws `not_permitted` where it is no request of a page of ours. */
@@ -100,4 +99,13 @@ function isSameOrigin(headers: IncomingHttpHeaders, baseUrl: string): boolean {
   if (origin === undefined) return false;
   const base = new URL(baseUrl);
   return origin === base.origin || (base.protocol === 'http:' && origin === `http://${host}`);
+}
+
+/**
+ * The address alone, where a proxy wrote the port that it was called from, too: `203.0.113.7:4711`,
+ * `[2001:db8::1]:443`. What has several colons and no brackets is an IPv6 address by itself.
+ */
+export function withoutPort(address: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(address) ?? [];
+  return bracketed ?? plain ?? address;
 }

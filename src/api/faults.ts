@@ -1,9 +1,9 @@
 /** Answers to requests that cannot be fulfilled. */
 
-import { type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Duplex } from 'node:stream';
-import type { Response } from 'express';
-import { type ErrorCode, errorCatalog, SoftquotaError, systemCode } from '../errors.ts';
+import type { ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
+import { type ErrorCode, errorCatalog, SoftquotaError } from '../errors.ts';
+import type { Rejection } from '../service/index.ts';
 import type { Fault } from '../wire/index.ts';
 import { AuthError } from './access.ts';
 
@@ -29,37 +29,27 @@ export function answerUnloaded(response: ServerResponse, services: FaultServices
   response.end(JSON.stringify(faultOf('not_ready', message, services)));
 }
 
-/** Answers and closes a connection whose request is malformed, or did not arrive in time. */
-export function rejectConnection(error: Error, socket: Duplex, services: FaultServices): void {
-  if (socket.writable) {
-    const { code, message } = rejections[systemCode(error) ?? ''] ?? noHttp;
-    const { status } = errorCatalog[code];
-    const body = JSON.stringify(faultOf(code, message, services));
-    socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    );
-  }
-  socket.destroy();
+/** Makes the body of what is told on a connection on which nothing more can be understood. */
+export function rejectionBody(services: FaultServices): (code: Rejection) => string {
+  return code => JSON.stringify(faultOf(code, rejections[code], services));
 }
 
-interface Rejection {
-  readonly code: ErrorCode;
-  readonly message: string;
-}
-
-const noHttp: Rejection = { code: 'malformed', message: 'the request cannot be understood' };
-
-const rejections: Readonly<Record<string, Rejection>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    code: 'request_timeout',
-    message: 'the request did not arrive completely in time',
-  },
-  HPE_HEADER_OVERFLOW: {
-    code: 'headers_too_large',
-    message: 'the address and the headers together are too long',
-  },
+const rejections: Readonly<Record<Rejection, string>> = {
+  malformed: 'the request cannot be understood',
+  request_timeout: 'the request did not arrive completely in time',
+  headers_too_large: 'the address and the headers together are too long',
 };
+
+/** The fault of a method that an address does not take; the answer says which it takes. */
+export function wrongMethod(
+  { method }: Request,
+  response: Response,
+  allowed: readonly string[],
+): SoftquotaError {
+  const named = allowed.join(', ');
+  response.set('Allow', named);
+  return new SoftquotaError('wrong_method', `${method} is not allowed for this address; allowed: ${named}`);
+}
 
 /** A thousand times the same mistake helps nobody, and neither does a name that fills pages. */
 const longestMessage = 16_384;

@@ -48,9 +48,7 @@ export function roleOver(
 export function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
   const keyOf = (name: string) => ledger.documents.owners.keyOf(name);
   return {
-    tag: 'users',
     access: { area: 'user', to },
-    faults: [404],
     mustBe: ({ user }: { readonly user: string }, caller: Caller): void => {
       const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(user);
       if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });

@@ -46,16 +46,18 @@ interface AnswerDefinition<Schema extends z.ZodType> {
 interface Described {
   /** A verb and what it is done to, such as `createRule`. */
   readonly id: string;
-  /** `get` if left out. */
-  readonly method?: Method;
   /** Below /api/v1; what varies stands as `{name}`, and is named by `params`. */
   readonly path: string;
-  readonly tag: Tag;
+  /** Left out: that of the routes' section in routes/index.ts. */
+  readonly tag?: Tag;
   readonly summary: string;
   readonly description?: string;
   /** Left out: administrators, with `read:admin` for `get` and `write:admin` for all other methods. */
   readonly access?: Requirement;
-  /** Statuses of refusals besides those that follow from what the route takes. */
+  /**
+   * Statuses of refusals besides those that follow from what the route takes; left out: 404 where the address
+   * has names.
+   */
   readonly faults?: readonly (401 | 404 | 409 | 422 | 429 | 503)[];
   /** Length of a body, at most; 1 MiB unless a larger one is given, and 4 KiB where anybody may send it. */
   readonly mostBytes?: number;
@@ -110,7 +112,7 @@ export interface SentDocument {
   readonly isRead: boolean;
 }
 
-export type RouteOutcome =
+type RouteOutcome =
   | { readonly is: 'answer'; readonly body: unknown }
   | { readonly is: 'lines'; readonly lines: AsyncIterable<string> };
 
@@ -118,6 +120,7 @@ export type RouteOutcome =
 export interface Route extends Described {
   readonly method: Method;
   readonly access: Requirement;
+  readonly faults: NonNullable<Described['faults']>;
   readonly params: z.ZodType | null;
   readonly query: z.ZodType | null;
   readonly body: z.ZodType | null;
@@ -126,57 +129,72 @@ export interface Route extends Described {
   run(incoming: Incoming, call: Call): Promise<RouteOutcome>;
 }
 
+/** A route that belongs to a section of the description. */
+export type TaggedRoute = Route & { readonly tag: Tag };
+
+export const getRoute = routesBy('get');
+export const postRoute = routesBy('post');
+export const putRoute = routesBy('put');
+export const patchRoute = routesBy('patch');
+export const deleteRoute = routesBy('delete');
+
 /** Without a schema there is nothing to take, and nothing to answer with. */
-export function route<
-  Params extends z.ZodType = z.ZodUnknown,
-  Query extends z.ZodType = z.ZodUnknown,
-  Body extends z.ZodType = z.ZodUnknown,
-  Answer extends z.ZodType = z.ZodVoid,
->(definition: Definition<Params, Query, Body, Answer>): Route {
-  const { params, query, body, method = 'get' } = definition;
-  const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
-  return {
-    ...definition,
-    method,
-    access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
-    params: params ?? null,
-    query: query ?? null,
-    body: body ?? null,
-    type: 'application/json',
-    run: async (incoming, call) => {
-      const named = parsed({ params: schemas.params }, { params: incoming.params });
-      // Without a schema of its own, `Params` is what `nothing` gives.
-      const mustBe = () => definition.mustBe?.(named.params as z.output<Params>, call.caller);
-      mustBe();
-      const { json, isRead } = body === undefined ? noBody : await incoming.json();
-      if (body !== undefined) mustBe();
-      definition.mustNotBe?.(json);
-      const input = parsed(isRead ? { ...schemas, body: nothing } : schemas, {
-        params: incoming.params,
-        query: incoming.query,
-        body: json,
-      });
-      // Each part has the type that its schema, or `nothing`, gives.
-      const answered = await definition.handle(input as Input<Params, Query, Body>, call);
-      return { is: 'answer', body: answered };
-    },
+function routesBy(method: Method) {
+  return <
+    Params extends z.ZodType = z.ZodUnknown,
+    Query extends z.ZodType = z.ZodUnknown,
+    Body extends z.ZodType = z.ZodUnknown,
+    Answer extends z.ZodType = z.ZodVoid,
+  >(
+    definition: Definition<Params, Query, Body, Answer>,
+  ): Route => {
+    const { params, query, body } = definition;
+    const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
+    return {
+      ...definition,
+      method,
+      access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
+      faults: definition.faults ?? (params === undefined ? [] : [404]),
+      params: params ?? null,
+      query: query ?? null,
+      body: body ?? null,
+      type: 'application/json',
+      run: async (incoming, call) => {
+        const named = parsed({ params: schemas.params }, { params: incoming.params });
+        // Without a schema of its own, `Params` is what `nothing` gives.
+        const mustBe = () => definition.mustBe?.(named.params as z.output<Params>, call.caller);
+        mustBe();
+        const { json, isRead } = body === undefined ? noBody : await incoming.json();
+        if (body !== undefined) mustBe();
+        definition.mustNotBe?.(json);
+        const input = parsed(isRead ? { ...schemas, body: nothing } : schemas, {
+          params: incoming.params,
+          query: incoming.query,
+          body: json,
+        });
+        // Each part has the type that its schema, or `nothing`, gives.
+        const answered = await definition.handle(input as Input<Params, Query, Body>, call);
+        return { is: 'answer', body: answered };
+      },
+    };
   };
 }
 
 /** A route for administrators that answers with lines of CSV; the first line names the columns. */
 export function csvRoute<Query extends z.ZodType>(
-  definition: Omit<Described, 'access' | 'method'> & {
+  definition: Omit<Described, 'access'> & {
     readonly query: Query;
     readonly answer: { readonly description: string; readonly headers?: Readonly<Record<string, string>> };
     /** Rejects before the first line, or not at all. */
     lines(query: z.output<Query>, call: Call): Promise<AsyncIterable<string>>;
   },
 ): Route {
-  const { answer, query, lines } = definition;
+  const { answer, query, lines, faults = [] } = definition;
   return {
     ...definition,
     method: 'get',
     access: administrators.read,
+    faults,
     params: null,
     body: null,
     answer: { ...answer, status: 200, schema: z.string() },

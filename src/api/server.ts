@@ -1,20 +1,21 @@
 /** The API on a Unix socket, or on an address. */
 
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { localAdministrator } from '../identity/index.ts';
 import {
   type ConnectionLimits,
   Connections,
-  closeServer,
+  comesFrom,
+  type Listening,
   listen,
   listenAt,
+  rejectConnection,
   type SocketPlace,
 } from '../service/index.ts';
-import { peersBehind } from './address.ts';
 import type { ApplicationOptions } from './application.ts';
 import { Built, builtFolder } from './built.ts';
-import { answerUnloaded, rejectConnection } from './faults.ts';
+import { answerUnloaded, rejectionBody } from './faults.ts';
 import type { ApiServices } from './services.ts';
 
 interface ListenAddress {
@@ -38,87 +39,86 @@ const requestMs = 60_000;
 const silentMs = 120_000;
 const checkEveryMs = 1000;
 
-export class ApiServer {
-  readonly #server: Server;
-  readonly #connections: Connections;
-  readonly #withdraw: () => boolean;
-  /** `http://127.0.0.1:3080/`; null on a socket. */
-  readonly url: string | null;
-
-  private constructor({ server, connections }: Parts, withdraw: () => boolean, url: string | null) {
-    this.#server = server;
-    this.#connections = connections;
-    this.#withdraw = withdraw;
-    this.url = url;
-  }
-
-  /** Everybody who can connect is this host's administrator. Rejects with `configuration`. */
-  static async onSocket(
-    services: ApiServices,
-    place: SocketPlace,
-    mostConnections: number,
-  ): Promise<ApiServer> {
-    const local = {
-      is: 'caller',
-      caller: localAdministrator,
-      again: () => localAdministrator,
-      renewed: null,
-    } as const;
-    const parts = partsOf(
-      services,
-      {
-        authenticate: () => local,
-        browsers: null,
-        metrics: { metrics: services.metrics, isLocal: true },
-        web: null,
-        pages: null,
-        trustedProxies: [],
-      },
-      { most: mostConnections },
-    );
-    const listening = await listen(parts.server, place);
-    // One connection that cannot be accepted is no reason to end.
-    parts.server.on('error', services.unforeseen);
-    return new ApiServer(parts, () => listening.withdraw(), null);
-  }
-
-  /** Everybody is known by their token, or their browser's session. Rejects with `configuration`. */
-  static async onAddress(
-    services: ApiServices,
-    { host, port, trustedProxies, mostConnections: most }: ListenAddress,
-  ): Promise<ApiServer> {
-    const parts = partsOf(
-      services,
-      {
-        authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
-        browsers: services.identity,
-        metrics: { metrics: services.metrics, isLocal: false },
-        web: new Built(builtFolder),
-        pages: services,
-        trustedProxies,
-      },
-      { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } },
-    );
-    const { server } = parts;
-    await listenAt(server, { host, port, settings: { host: '[server] HTTP_ADDR', port: 'HTTP_PORT' } });
-    server.on('error', services.unforeseen);
-    return new ApiServer(parts, () => false, urlOf(host, server));
-  }
-
+export interface ApiServer {
   /** Ends some connections on which nothing is asked. */
-  makeRoom(): void {
-    this.#connections.makeRoom();
-  }
-
+  makeRoom(): void;
   /** Answers whoever has connected, and ends. */
-  close(): Promise<void> {
-    return closeServer({
-      server: this.#server,
-      connections: this.#connections,
-      withdraw: this.#withdraw,
-      drainMs,
-    });
-  }
+  close(): Promise<void>;
+}
+
+/** Everybody who can connect is this host's administrator. Rejects with `configuration`. */
+export async function serveLocally(
+  services: ApiServices,
+  place: SocketPlace,
+  mostConnections: number,
+): Promise<ApiServer> {
+  const local = {
+    is: 'caller',
+    caller: localAdministrator,
+    again: () => localAdministrator,
+    renewed: null,
+  } as const;
+  const parts = partsOf(
+    services,
+    {
+      authenticate: () => local,
+      browsers: null,
+      metrics: { metrics: services.metrics, isLocal: true },
+      web: null,
+      pages: null,
+      trustedProxies: [],
+    },
+    { most: mostConnections },
+  );
+  return opened(services, parts, await listen(parts.server, place));
+}
+
+/**
+ * Everybody is known by their token, or their browser's session. `url` is such as `http://127.0.0.1:3080/`.
+ * Rejects with `configuration`.
+ */
+export async function serveEverybody(
+  services: ApiServices,
+  { host, port, trustedProxies, mostConnections: most }: ListenAddress,
+): Promise<ApiServer & { readonly url: string }> {
+  const parts = partsOf(
+    services,
+    {
+      authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
+      browsers: services.identity,
+      metrics: { metrics: services.metrics, isLocal: false },
+      web: new Built(builtFolder),
+      pages: services,
+      trustedProxies,
+    },
+    { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } },
+  );
+  const { server } = parts;
+  const settings = { host: '[server] HTTP_ADDR', port: 'HTTP_PORT' };
+  const listening = await listenAt(server, { host, port, settings });
+  return { ...opened(services, parts, listening), url: urlOf(host, server) };
+}
+
+function opened(
+  { unforeseen }: ApiServices,
+  { server, connections }: Parts,
+  listening: Listening,
+): ApiServer {
+  // One connection that cannot be accepted is no reason to end.
+  server.on('error', unforeseen);
+  return {
+    makeRoom: () => connections.makeRoom(),
+    close: () => connections.close(listening, drainMs),
+  };
+}
+
+/**
+ * Tells the address that a connection is from; null for a proxy's, and for this host's own: many may be
+ * behind them.
+ */
+function peersBehind(proxies: readonly string[]): (socket: Socket) => string | null {
+  const hasManyBehind = comesFrom(proxies);
+  return socket => (hasManyBehind(socket) ? null : (socket.remoteAddress ?? null));
 }
 
 interface Parts {
@@ -137,7 +137,7 @@ function partsOf(services: ApiServices, options: WaitingOptions, limits: Connect
   server.on('request', loadedLater(services, options));
   // Requests that came before a fault are answered before it.
   server.on('clientError', (error, socket) =>
-    connections.whenAnswered(socket, () => rejectConnection(error, socket, services)),
+    connections.whenAnswered(socket, () => rejectConnection(error, socket, rejectionBody(services))),
   );
   return { server, connections };
 }

@@ -8,9 +8,9 @@ import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.
 import { type CompiledGroup, decide, type Graces, leaves, type Standing } from '../quota/index.ts';
 import { inSlices, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
-import type { ChangedOwner, DraftPolicy, Simulation } from '../wire/index.ts';
+import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
-import { editOf, newRuleFrom, verdictShown } from './routes/shapes.ts';
+import { editOf, newRuleFrom } from './routes/shapes.ts';
 import { mustNameFewRules } from './sound-policy.ts';
 
 /**
@@ -23,9 +23,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const drafted = new Policy(changes);
   const then = settingsOf(settings, wanted);
   const lint = lintIn(changes, then);
-  const refused: ChangedOwner[] = [];
-  const allowed: ChangedOwner[] = [];
-  const graced: ChangedOwner[] = [];
+  const found: Record<Effect, ChangedOwner[]> = { refused: [], allowed: [], graced: [] };
   const isAlike = comparison(settings, then);
   let owners = 0;
   await inSlices(ledger.owners(), owner => {
@@ -41,20 +39,24 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
       { policy: drafted, settings: then },
       isAlike,
     );
-    const toRefused = changes.filter(({ after }) => !after.allowed);
-    const toAllowed = changes.filter(({ before, after }) => after.allowed && !before.allowed);
-    const toGraced = changes.filter(({ before, after }) => after.allowed && before.allowed);
-    if (toRefused.length > 0) refused.push(changed(owner, toRefused));
-    if (toAllowed.length > 0) allowed.push(changed(owner, toAllowed));
-    if (toGraced.length > 0) graced.push(changed(owner, toGraced));
+    for (const [effect, list] of Object.entries(found)) {
+      const some = changes.filter(change => effectOf(change) === effect);
+      if (some.length > 0) list.push(changed(owner, some));
+    }
   });
-  return {
-    owners,
-    refused: { count: refused.length, first: await largest(refused, limit) },
-    allowed: { count: allowed.length, first: await largest(allowed, limit) },
-    ...(graced.length === 0 ? {} : { graced: { count: graced.length, first: await largest(graced, limit) } }),
-    lint,
+  const told = async (list: readonly ChangedOwner[]) => {
+    const { entries: first, total: count } = await pageOf(list, { page: 1, limit }, bySize);
+    return { count, first };
   };
+  const graced = found.graced.length === 0 ? {} : { graced: await told(found.graced) };
+  return { owners, refused: await told(found.refused), allowed: await told(found.allowed), ...graced, lint };
+}
+
+type Effect = 'refused' | 'allowed' | 'graced';
+
+function effectOf({ before, after }: ChangedOwner['changes'][number]): Effect {
+  if (!after.allowed) return 'refused';
+  return before.allowed ? 'graced' : 'allowed';
 }
 
 async function draftOf(
@@ -163,8 +165,7 @@ function changed({ name, type, usage }: OwnerUsage, changes: ChangedOwner['chang
   return { user: name, type, total: usage.reduce((sum, bytes) => sum + bytes, 0), changes };
 }
 
-async function largest(owners: readonly ChangedOwner[], limit: number): Promise<readonly ChangedOwner[]> {
-  const bySize = (a: ChangedOwner, b: ChangedOwner) =>
-    b.total - a.total || (a.user < b.user ? -1 : Number(a.user > b.user));
-  return (await pageOf(owners, { page: 1, limit }, bySize)).entries;
+/** Largest first. */
+function bySize(a: ChangedOwner, b: ChangedOwner): number {
+  return b.total - a.total || (a.user < b.user ? -1 : Number(a.user > b.user));
 }

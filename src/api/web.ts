@@ -9,6 +9,7 @@ import { SoftquotaError } from '../errors.ts';
 import { escapeHtml } from '../text/index.ts';
 import { placeAt } from '../wire/index.ts';
 import type { Built, BuiltFile } from './built.ts';
+import { wrongMethod } from './faults.ts';
 import { documentHeaders } from './headers.ts';
 
 interface WebOptions {
@@ -28,13 +29,7 @@ export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
     const name = path === '/favicon.ico' ? iconIn(found?.files) : path;
     const file = found?.files.get(name);
     if (!isPage && file === undefined) return next();
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.set('Allow', 'GET, HEAD');
-      throw new SoftquotaError(
-        'wrong_method',
-        `${request.method} is not allowed for this address; allowed: GET, HEAD`,
-      );
-    }
+    if (!isRead(request)) throw wrongMethod(request, response, ['GET', 'HEAD']);
     if (file !== undefined) return sendFile(request, response, name, file);
     if (found === null) return tellNotBuilt(request, response);
     sendApp(request, response, next, placedAt(found.page, baseUrl()));
@@ -54,8 +49,7 @@ export function noSuchPage({ built, baseUrl }: WebOptions): RequestHandler {
   return async (request, response, next) => {
     if (request.path.startsWith('/api/') || !isForReader(request)) return next();
     const found = await built.files();
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (found !== null && isRead) {
+    if (found !== null && isRead(request)) {
       return sendApp(request, response.status(404), next, placedAt(found.page, baseUrl()));
     }
     const start = escapeHtml(new URL(baseUrl()).pathname);
@@ -101,6 +95,10 @@ function tellNotBuilt(request: Request, response: Response): void {
   if (!isForReader(request)) throw new SoftquotaError('not_ready', message);
   const text = 'Run <code>npm run build</code> in the checkout of softquota, and load this page again.';
   tell(response, 503, 'The web UI is not built', text);
+}
+
+function isRead({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /** It asks for pages, not only for anything. */

@@ -7,7 +7,7 @@ import { formatBytes } from '../text/index.ts';
 import { type Allowance, requestStates, type SpaceRequest } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { everyRow } from './client.ts';
-import { limitShown, sizeOption } from './limits.ts';
+import { limitShown, optionValue, sizeOption } from './limits.ts';
 import { formatTime } from './output.ts';
 import { table } from './table.ts';
 
@@ -156,12 +156,9 @@ function allowancesTable(allowances: readonly Allowance[]): string {
 /** In ISO 8601; undefined where neither option is given. Throws `usage`. */
 function untilOf(options: UntilOptions): string | undefined {
   if (options.for !== undefined) {
-    const parsed = duration.parse(options.for);
-    if (parsed.ok) return new Date(Date.now() + parsed.value).toISOString();
-    throw new SoftquotaError(
-      'usage',
-      `--for ${options.for}: ${parsed.problem}; ${lowered(duration.expected)}`,
-    );
+    const expected = duration.expected.replace('Write', 'write');
+    const span = optionValue('--for', options.for, duration.parse(options.for), expected);
+    return new Date(Date.now() + span).toISOString();
   }
   if (options.until === undefined) return undefined;
   const time = moment.test(options.until) ? Date.parse(options.until) : Number.NaN;
@@ -173,7 +170,3 @@ function untilOf(options: UntilOptions): string | undefined {
 }
 
 const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
-
-function lowered(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
-}

@@ -8,7 +8,7 @@
 import type { Command, Option } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { type ApiCall, type DaemonClient, pathStep } from './client.ts';
-import { escapedLines, printJson } from './output.ts';
+import { escapedLines, jsonText } from './output.ts';
 import {
   type ConfigOption,
   clientFrom,
@@ -17,7 +17,7 @@ import {
   withJsonOption,
   wrapped,
 } from './settings.ts';
-import { print } from './streams.ts';
+import { print, printKept } from './streams.ts';
 
 /** Adds a command to the program, or to the command above it. */
 export type AddCommand = (parent: Command, exit: Exit) => void;
@@ -41,12 +41,16 @@ interface ApiCommand<Answer, Options> extends Help {
   readonly body?: (options: Options, ...args: string[]) => unknown;
   /** Asks what one route alone does not answer; takes the place of `route`. */
   readonly ask?: (client: DaemonClient, options: Options, ...args: string[]) => Promise<Answer>;
+  /** Finds what the API does not answer; takes the place of `route`. */
+  readonly find?: (options: Options & ConfigOption, ...args: string[]) => Promise<Answer>;
   /** Prints with `--json`; the answer unless given. */
   readonly json?: (answer: Answer) => unknown;
   /** Whole lines, or a list of lines that are still to be escaped. */
   readonly text?: (answer: Answer, options: Options, ...args: string[]) => string | readonly string[];
   /** A sentence in place of `text`, where there is nothing to show, and so no `--json`. */
   readonly done?: string | ((options: Options) => string);
+  /** The output cannot be had again. */
+  readonly isKept?: true;
   /** The exit status, 0 unless given. */
   readonly status?: (answer: Answer) => number;
 }
@@ -80,36 +84,45 @@ export function apiCommand<Answer, Options = unknown>(entry: ApiCommand<Answer, 
       const named: Record<string, unknown> = { ...command.opts() };
       for (const [at, argument] of command.registeredArguments.entries()) named[argument.name()] = args[at];
       const nameOf = (name: string): string => String(named[name]);
-      const client = clientFrom(options);
-      const answer = await (entry.ask === undefined
-        ? client.get<Answer>(callOf(entry, options, args, nameOf))
-        : entry.ask(client, options, ...args));
-      const { done } = entry;
-      if (done !== undefined)
-        print(escapedLines([filled(typeof done === 'string' ? done : done(options), nameOf)]));
-      else if (options.json === true) printJson(entry.json === undefined ? answer : entry.json(answer));
-      else print(textOf(entry.text?.(answer, options, ...args) ?? ''));
+      const answer = await answerOf(entry, options, args, nameOf);
+      const text = outputOf(entry, answer, options, args, nameOf);
+      if (entry.isKept) await printKept(text);
+      else print(text);
       exit(entry.status?.(answer) ?? exitCodes.done);
     });
   };
 }
 
-function callOf<Answer, Options>(
-  { route = 'GET /', body }: ApiCommand<Answer, Options>,
-  options: Options,
+async function answerOf<Answer, Options>(
+  { find, ask, route = 'GET /', body }: ApiCommand<Answer, Options>,
+  options: Options & ConfigOption,
   args: readonly string[],
   nameOf: (name: string) => string,
-): ApiCall {
+): Promise<Answer> {
+  if (find !== undefined) return find(options, ...args);
+  const client = clientFrom(options);
+  if (ask !== undefined) return ask(client, options, ...args);
   // The type of a route has both parts.
   const [method, path] = route.split(' ') as [NonNullable<ApiCall['method']>, string];
-  return { method, path: filled(path, name => pathStep(nameOf(name))), body: body?.(options, ...args) };
+  const step = (name: string) => pathStep(nameOf(name));
+  return client.get<Answer>({ method, path: filled(path, step), body: body?.(options, ...args) });
+}
+
+function outputOf<Answer, Options>(
+  { done, json, text }: ApiCommand<Answer, Options>,
+  answer: Answer,
+  options: Options & { readonly json?: boolean },
+  args: readonly string[],
+  nameOf: (name: string) => string,
+): string {
+  if (done !== undefined)
+    return escapedLines([filled(typeof done === 'string' ? done : done(options), nameOf)]);
+  if (options.json === true) return jsonText(json === undefined ? answer : json(answer));
+  const shown = text?.(answer, options, ...args) ?? '';
+  return typeof shown === 'string' ? shown : escapedLines(shown);
 }
 
 /** Puts a text in place of each `{name}`. */
 function filled(template: string, textFor: (name: string) => string): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => textFor(name));
-}
-
-function textOf(text: string | readonly string[]): string {
-  return typeof text === 'string' ? text : escapedLines(text);
 }

@@ -2,27 +2,21 @@
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
-import type { Backup } from '../backup/index.ts';
+import { type Command, Option } from 'commander';
+import type { Backup, Restored } from '../backup/index.ts';
 import { counted, printable } from '../text/index.ts';
+import { apiCommand } from './api-command.ts';
 import { adminClient } from './client.ts';
 import { readWhole, writeWhole } from './files.ts';
-import { formatTime, printJson } from './output.ts';
-import {
-  type CommonOptions,
-  type ConfigOption,
-  configFrom,
-  type Exit,
-  withCommonOptions,
-  withConfigOption,
-} from './settings.ts';
-import { print, printKept, tell } from './streams.ts';
+import { formatTime } from './output.ts';
+import { type ConfigOption, configFrom, withConfigOption } from './settings.ts';
+import { printKept, tell } from './streams.ts';
 
-interface RestoreOptions extends CommonOptions {
+interface RestoreOptions {
   readonly replace?: boolean;
 }
 
-export function addBackup(program: Command, _exit: Exit): void {
+export function addBackup(program: Command): void {
   withConfigOption(program.command('backup'))
     .summary('back up owners, policy and events')
     .description(
@@ -45,30 +39,33 @@ export function addBackup(program: Command, _exit: Exit): void {
     });
 }
 
-export function addRestore(program: Command, _exit: Exit): void {
-  withCommonOptions(program.command('restore'))
-    .summary('restore a backup into the store')
-    .description(
-      'Writes a backup of `softquota backup` to the store in DATA_PATH. The daemon must not be running; when it ' +
-        'starts again, it measures everything again. If root runs this command, it works as the owner of DATA_PATH.',
-    )
-    .argument('<file>', 'the backup; - is standard input')
-    .option('--replace', 'also if the store is not empty: the backup replaces its contents')
-    .action(async (file: string, options: RestoreOptions) => {
-      const { parseBackup } = await import('../backup/index.ts');
-      const { dataPath } = configFrom(options).server;
-      const backup = parseBackup(readWhole(file), file === '-' ? 'standard input' : file);
-      const { restoreInto } = await import('../daemon/index.ts');
-      const restored = await restoreInto(dataPath, backup, { replace: options.replace === true });
-      if (options.json === true) return printJson(restored);
-      const { removed_owners: owners, removed_policy: policy, removed_units: units } = restored;
-      const removed =
-        owners + policy + units === 0
-          ? ''
-          : `Removed, because the backup does not have them: ${partsOf(owners, policy, units)}.\n`;
-      print(`Restored ${contents(backup)}.\n${removed}Start the daemon: it measures everything again.\n`);
-    });
-}
+export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, RestoreOptions>({
+  words: 'restore <file>',
+  summary: 'restore a backup into the store',
+  description:
+    'Writes a backup of `softquota backup` to the store in DATA_PATH. The daemon must not be running; when it ' +
+    'starts again, it measures everything again. If root runs this command, it works as the owner of DATA_PATH.',
+  arguments: ['the backup; - is standard input'],
+  options: [new Option('--replace', 'also if the store is not empty: the backup replaces its contents')],
+  find: async ({ replace = false, ...options }, file: string) => {
+    const { parseBackup } = await import('../backup/index.ts');
+    const { dataPath } = configFrom(options).server;
+    const backup = parseBackup(readWhole(file), file === '-' ? 'standard input' : file);
+    const { restoreInto } = await import('../daemon/index.ts');
+    return { backup, restored: await restoreInto(dataPath, backup, { replace }) };
+  },
+  json: ({ restored }) => restored,
+  text: ({ backup, restored }) => {
+    const { removed_owners: owners, removed_policy: policy, removed_units: units } = restored;
+    return [
+      `Restored ${contents(backup)}.`,
+      ...(owners + policy + units === 0
+        ? []
+        : [`Removed, because the backup does not have them: ${partsOf(owners, policy, units)}.`]),
+      'Start the daemon: it measures everything again.',
+    ];
+  },
+});
 
 function isThere(file: string | null): file is string {
   return file !== null && existsSync(file);

@@ -1,17 +1,15 @@
 /** `softquota check`: what the gate would answer now. */
 
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { leaves } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { apiCommand } from './api-command.ts';
 import { type DaemonClient, gateClient, messageIn, withQuery } from './client.ts';
 import { sizeOption } from './limits.ts';
-import { printJson } from './output.ts';
-import { type CommonOptions, configFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
-import { print } from './streams.ts';
+import { configFrom } from './settings.ts';
 
-interface CheckOptions extends CommonOptions {
+interface CheckOptions {
   readonly subject?: string;
   readonly size?: string;
 }
@@ -26,33 +24,30 @@ interface Answer {
   readonly partial: boolean;
 }
 
-export function addCheck(program: Command, exit: Exit): void {
-  withCommonOptions(program.command('check'))
-    .summary('ask whether an owner may add data')
-    .description(
-      'Asks the gate, as a hook does, whether an owner may start an action that adds data of some kind. ' +
-        'An argument with a slash is a path: of a repository, or of any other unit in a storage directory.',
-    )
-    .argument('<owner-or-path>', "an owner's name, or a path")
-    .option(
+export const addCheck = apiCommand<readonly Answer[], CheckOptions>({
+  words: 'check <owner-or-path>',
+  summary: 'ask whether an owner may add data',
+  description:
+    'Asks the gate, as a hook does, whether an owner may start an action that adds data of some kind. ' +
+    'An argument with a slash is a path: of a repository, or of any other unit in a storage directory.',
+  arguments: ["an owner's name, or a path"],
+  options: [
+    new Option(
       '--subject <subject>',
       `a kind of data, such as size:git:lfs; default: with a path the unit's kind, with an owner every kind that has no other kinds below it`,
-    )
-    .option('--size <size>', 'the size of the data to add, such as 500M; it counts with [quota] PRECISE')
-    .addHelpText(
-      'after',
-      wrapped(
-        '\nExit status: 0 allowed, 1 refused (with an owner and no subject: any kind of data is refused), or the path belongs to no owner.',
-      ),
-    )
-    .action(async (subject: string, options: CheckOptions) => {
-      const client = gateClient(configFrom(options));
-      const answers = await Promise.all(pathsFor(subject, options).map(path => ask(client, path)));
-      if (options.json === true) printJson(answers.length === 1 ? answers[0] : answers);
-      else for (const each of answers) print(line(each, answers.length > 1));
-      exit(answers.every(each => each.allowed) ? exitCodes.done : exitCodes.refused);
-    });
-}
+    ),
+    new Option('--size <size>', 'the size of the data to add, such as 500M; it counts with [quota] PRECISE'),
+  ],
+  after:
+    '\nExit status: 0 allowed, 1 refused (with an owner and no subject: any kind of data is refused), or the path belongs to no owner.',
+  find: async (options, asked: string) => {
+    const client = gateClient(configFrom(options));
+    return Promise.all(pathsFor(asked, options).map(path => ask(client, path)));
+  },
+  json: answers => (answers.length === 1 ? answers[0] : answers),
+  text: answers => answers.map(each => line(each, answers.length > 1)),
+  status: answers => (answers.every(({ allowed }) => allowed) ? exitCodes.done : exitCodes.refused),
+});
 
 function pathsFor(asked: string, { subject, size }: CheckOptions): readonly string[] {
   const added = size === undefined ? undefined : String(sizeOption(size, 0));
@@ -76,5 +71,5 @@ function line(
   const what = one ? `${subject}: ` : '';
   const doubt = partial ? ' Some data could not be measured.' : '';
   const would = reported === undefined ? '' : ` In report mode: ${reported.message}`;
-  return `${printable(`${what}${verdict}. ${message}${would}${doubt}`)}\n`;
+  return `${what}${verdict}. ${message}${would}${doubt}`;
 }

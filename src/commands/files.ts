@@ -1,16 +1,8 @@
 /** Files that a command reads or leaves behind: whole, or not at all. */
 
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { syncDirectory, withDraft } from '../draft.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { printable } from '../text/index.ts';
 
@@ -40,39 +32,9 @@ export function writeWhole(file: string, text: string, mode: number): void {
   }
 }
 
-/**
- * Writes the text to the disk under another name in the same folder, so that relative paths mean the same,
- * and removes it after `use`.
- */
-export function withDraft<T>(file: string, text: string, mode: number, use: (draft: string) => T): T {
-  const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
-  const descriptor = openSync(draft, 'wx', mode);
-  try {
-    try {
-      // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
-      writeFileSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    return use(draft);
-  } finally {
-    rmSync(draft, { force: true });
-  }
-}
-
 function isSpecial(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats !== undefined && !stats.isFile() && !stats.isDirectory();
-}
-
-function syncDirectory(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** The JSON of a text. Throws `code`, with the place of the text. */

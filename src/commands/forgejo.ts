@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { issueLines, printable } from '../text/index.ts';
-import { limit, rule } from '../wire/index.ts';
+import { limit, type NewWholePolicy, rule } from '../wire/index.ts';
 import { messageIn, pathStep } from './client.ts';
 import { readWhole } from './files.ts';
 
@@ -26,80 +26,81 @@ const login = z.object({ login: z.string().optional(), username: z.string().opti
 const mostBytes = 64 * 1024 * 1024;
 const answerMs = 30_000;
 
-export class Forgejo {
-  readonly #base: string;
-  readonly #shown: string;
-  readonly #token: string;
+interface Server {
+  /** Without a password, which is not shown, and not sent. */
+  readonly address: string;
+  readonly token: string;
+}
 
-  /** Throws `usage` for an address or a token that can be none, `input_output` for a file that cannot be read. */
-  constructor({ from = '', tokenFile }: ForgejoOption) {
-    const address = URL.parse(from);
-    if (address === null || !/^https?:$/.test(address.protocol)) {
-      throw new SoftquotaError('usage', '--from: expected an address such as https://git.example/');
-    }
-    if (tokenFile === undefined) {
-      throw new SoftquotaError(
-        'usage',
-        '--token-file is missing: expected a file with a token of an administrator of that server; - is standard input',
-      );
-    }
-    const token = readWhole(tokenFile).trim();
-    if (!/^[!-~]+$/.test(token)) {
-      throw new SoftquotaError('usage', `${printable(tokenFile)}: expected a token, alone on one line`);
-    }
-    const path = address.pathname.replace(/\/$/, '');
-    // A password in the address is not shown, and not sent.
-    this.#shown = `${address.protocol}//${address.host}${path}`;
-    this.#base = `${this.#shown}/api/v1`;
-    this.#token = token;
+/**
+ * The policy of a Forgejo: its rules, its groups, and their members. Rejects with `usage` for an address or a
+ * token that can be none, with `input_output` for a file that cannot be read, and as `get` does.
+ */
+export async function policyOfForgejo(option: ForgejoOption): Promise<NewWholePolicy> {
+  const server = serverOf(option);
+  const groups: NewWholePolicy['groups'][number][] = [];
+  for (const { name, rules } of await get(server, '/admin/quota/groups', z.array(knownGroup))) {
+    const users = await get(server, `/admin/quota/groups/${pathStep(name)}/users`, z.array(login));
+    groups.push({
+      name,
+      rules: rules.map(rule => rule.name),
+      users: users.map(({ login: known, username }) => known ?? username ?? ''),
+    });
   }
+  return { rules: await get(server, '/admin/quota/rules', z.array(knownRule)), groups };
+}
 
-  rules(): Promise<readonly z.infer<typeof knownRule>[]> {
-    return this.#get('/admin/quota/rules', z.array(knownRule));
+function serverOf({ from = '', tokenFile }: ForgejoOption): Server {
+  const url = URL.parse(from);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new SoftquotaError('usage', '--from: expected an address such as https://git.example/');
   }
+  if (tokenFile === undefined) {
+    throw new SoftquotaError(
+      'usage',
+      '--token-file is missing: expected a file with a token of an administrator of that server; - is standard input',
+    );
+  }
+  const token = readWhole(tokenFile).trim();
+  if (!/^[!-~]+$/.test(token)) {
+    throw new SoftquotaError('usage', `${printable(tokenFile)}: expected a token, alone on one line`);
+  }
+  return { address: `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, '')}`, token };
+}
 
-  groups(): Promise<readonly z.infer<typeof knownGroup>[]> {
-    return this.#get('/admin/quota/groups', z.array(knownGroup));
+/** Rejects with `unreachable`, `unauthenticated`, `not_permitted` or `not_found`; each names the route. */
+async function get<T>({ address, token }: Server, path: string, schema: z.ZodType<T>): Promise<T> {
+  const where = `${address}: GET /api/v1${path}`;
+  const unreachable = (why: string, cause?: unknown) =>
+    new SoftquotaError('unreachable', printable(`${where}: ${why}`), { cause });
+  let status: number;
+  let text: string;
+  try {
+    const response = await fetch(`${address}/api/v1${path}`, {
+      headers: { Accept: 'application/json', Authorization: `token ${token}` },
+      // The token is for the server that was named, and for no other.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerMs),
+    });
+    status = response.status;
+    text = await textOf(response);
+  } catch (error) {
+    throw unreachable(messageOf(error instanceof Error && error.cause ? error.cause : error), error);
   }
-
-  /** The names of the members of a group. */
-  async members(group: string): Promise<readonly string[]> {
-    const users = await this.#get(`/admin/quota/groups/${pathStep(group)}/users`, z.array(login));
-    return users.map(({ login: name, username }) => name ?? username ?? '');
+  const json = jsonOf(text);
+  if (status !== 200) {
+    const said = messageIn(json) ?? '';
+    const words = `status ${status}${said === '' ? '' : `: ${said}`}`;
+    const refused = (code: 'unauthenticated' | 'not_permitted' | 'not_found', hint: string) =>
+      new SoftquotaError(code, printable(`${where}: ${words}${hint}`));
+    if (status === 401) throw refused('unauthenticated', '');
+    if (status === 403) throw refused('not_permitted', ` (${rightsNeeded})`);
+    if (status === 404) throw refused('not_found', ` (${quotaNeeded})`);
+    throw unreachable(`${words}${redirection(status)}`);
   }
-
-  /** Rejects with `unreachable`, `unauthenticated`, `not_permitted` or `not_found`; each names the route. */
-  async #get<T>(path: string, schema: z.ZodType<T>): Promise<T> {
-    const where = `${this.#shown}: GET /api/v1${path}`;
-    const unreachable = (why: string, cause?: unknown) =>
-      new SoftquotaError('unreachable', printable(`${where}: ${why}`), { cause });
-    let status: number;
-    let text: string;
-    try {
-      const response = await fetch(this.#base + path, {
-        headers: { Accept: 'application/json', Authorization: `token ${this.#token}` },
-        // The token is for the server that was named, and for no other.
-        redirect: 'manual',
-        signal: AbortSignal.timeout(answerMs),
-      });
-      status = response.status;
-      text = await textOf(response);
-    } catch (error) {
-      throw unreachable(messageOf(error instanceof Error && error.cause ? error.cause : error), error);
-    }
-    const json = jsonOf(text);
-    if (status !== 200) {
-      const said = messageIn(json) ?? '';
-      const words = `${where}: status ${status}${said === '' ? '' : `: ${said}`}`;
-      if (status === 401) throw new SoftquotaError('unauthenticated', printable(words));
-      if (status === 403) throw new SoftquotaError('not_permitted', printable(`${words} (${rightsNeeded})`));
-      if (status === 404) throw new SoftquotaError('not_found', printable(`${words} (${quotaNeeded})`));
-      throw unreachable(`status ${status}${said === '' ? '' : `: ${said}`}${redirection(status)}`);
-    }
-    const read = schema.safeParse(json);
-    if (!read.success) throw unreachable(`not the answer of a Forgejo: ${issueLines(read.error).join('; ')}`);
-    return read.data;
-  }
+  const read = schema.safeParse(json);
+  if (!read.success) throw unreachable(`not the answer of a Forgejo: ${issueLines(read.error).join('; ')}`);
+  return read.data;
 }
 
 const rightsNeeded = 'the token needs an administrator and the scope read:admin';

@@ -23,7 +23,7 @@ import {
   type WithdrawReport,
 } from '../git/index.ts';
 import { counted, printable } from '../text/index.ts';
-import { jsonText } from './output.ts';
+import { escapedLines, jsonText } from './output.ts';
 import { type Column, table } from './table.ts';
 
 /** All that one installation did. */
@@ -65,7 +65,7 @@ export function installOutput(done: InstallOutcome, json: boolean): string {
   ];
   const faults = repositories.filter(isFault).length;
   const failed = faults === 0 ? '' : `, ${faults} of them failed`;
-  return lines([
+  return escapedLines([
     ...places.map(({ directory, hooks }) => `${directory}: ${didWords(hooks)}`),
     ...programs,
     ...repositories.flatMap(result =>
@@ -193,7 +193,7 @@ export function removeOutput(
 ): string {
   if (json) return snakeCasedText(report ?? results);
   const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
-  return lines([
+  return escapedLines([
     ...(report === null ? [] : [`${report.directory}: ${did(report.hooks)}`]),
     ...results.map(result =>
       isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
@@ -209,10 +209,6 @@ export function removeOutput(
 
 function faultLine({ repository, fault }: RepositoryFault): string {
   return `${repository}: ${fault}`;
-}
-
-function lines(texts: readonly string[]): string {
-  return `${texts.map(printable).join('\n')}\n`;
 }
 
 /** JSON with the same fields, their names in snake_case. */

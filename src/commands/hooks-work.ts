@@ -26,45 +26,24 @@ import {
 } from '../git/index.ts';
 import { counted, printable, shellQuoted } from '../text/index.ts';
 import { installOutput, isFault, isReached, isWell, removeOutput, statusOutput } from './hooks-output.ts';
-import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
-import type { Printed } from './job.ts';
-import { type ConfigOption, configFrom } from './settings.ts';
-import { tellNote } from './streams.ts';
+import { type HooksOptions, type HooksTask, type Printed, rootsHelp } from './job.ts';
+import { configFrom } from './settings.ts';
+import { statusTold, tellNote } from './streams.ts';
 
-export async function workOnHooks(task: HooksTask): Promise<Printed> {
-  const notes: string[] = [];
-  try {
-    return { ...(await done(task, line => void notes.push(line))), notes };
-  } catch (error) {
-    // They may be why.
-    for (const line of notes) tellNote(line);
-    throw error;
-  }
+export async function workOnHooks({ act, roots, options }: HooksTask): Promise<Printed> {
+  const done = await { install, status, remove }[act](roots, options);
+  return { ...done, status: statusTold(done.status) };
 }
 
-type Note = (line: string) => void;
-type Done = Promise<Omit<Printed, 'notes'>>;
-
-function done(task: HooksTask, note: Note): Done {
-  switch (task.act) {
-    case 'install':
-      return install(task.roots, task.options, note);
-    case 'status':
-      return status(task.roots, task.options, note);
-    case 'remove':
-      return remove(task.roots, task.options, note);
-  }
-}
-
-async function install(roots: readonly string[], options: InstallTaskOptions, note: Note): Done {
-  const wanted = await settingsFrom(options, note);
+async function install(roots: readonly string[], options: HooksOptions): Promise<Printed> {
+  const wanted = await settingsFrom(options);
   const global: GlobalHooks[] = [];
   if (options.gitlab !== undefined) global.push(await installGlobally(options.gitlab, 'gitlab', wanted));
   if (options.hooksPath !== undefined) global.push(await installGlobally(options.hooksPath, 'git', wanted));
   const programs = options.programs === undefined ? [] : await writePrograms(options.programs, wanted);
   const hasOther = global.length > 0 || programs.length > 0;
   const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
-  const target = isNothing ? { repositories: [] } : await targetOf('install', roots, options, note);
+  const target = isNothing ? { repositories: [] } : await targetOf('install', roots, options);
   const gitolite = 'gitolite' in target ? await distributeHooks(target.gitolite, wanted) : null;
   const repositories = gitolite?.repositories ?? (await installHooks(target.repositories, wanted));
   const places = roots.map(root => resolve(root));
@@ -80,10 +59,10 @@ async function install(roots: readonly string[], options: InstallTaskOptions, no
   };
 }
 
-async function settingsFrom(options: InstallTaskOptions, note: Note): Promise<WantedSettings> {
+async function settingsFrom(options: HooksOptions): Promise<WantedSettings> {
   const { socket, client } = options;
   return {
-    socket: socket === undefined ? configFrom(options, note).server.socket : resolve(socket),
+    socket: socket === undefined ? configFrom(options).server.socket : resolve(socket),
     client: await chosenClient(client),
     ...parsePolicies(options),
   };
@@ -112,9 +91,9 @@ async function areNewForges(roots: readonly string[]): Promise<boolean> {
   return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo');
 }
 
-async function status(roots: readonly string[], options: ConfigOption & TargetOptions, note: Note): Done {
-  const expected = options.config === undefined ? null : configFrom(options, note).server.socket;
-  const target = await targetOf('status', roots, options, note);
+async function status(roots: readonly string[], options: HooksOptions): Promise<Printed> {
+  const expected = options.config === undefined ? null : configFrom(options).server.socket;
+  const target = await targetOf('status', roots, options);
   const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
   const statuses = await hooksStatus(target.repositories);
   return {
@@ -123,8 +102,8 @@ async function status(roots: readonly string[], options: ConfigOption & TargetOp
   };
 }
 
-async function remove(roots: readonly string[], options: TargetOptions, note: Note): Done {
-  const target = await targetOf('remove', roots, options, note);
+async function remove(roots: readonly string[], options: HooksOptions): Promise<Printed> {
+  const target = await targetOf('remove', roots, options);
   const report = 'gitolite' in target ? await withdrawHooks(target.gitolite) : null;
   const results = report?.repositories ?? (await removeHooks(target.repositories));
   const templates = await removeForgeTemplates(roots.map(root => resolve(root)));
@@ -142,11 +121,10 @@ type Target =
 async function targetOf(
   act: HooksTask['act'],
   roots: readonly string[],
-  { gitolite }: TargetOptions,
-  note: Note,
+  { gitolite }: HooksOptions,
 ): Promise<Target> {
   if (gitolite === undefined) {
-    if (roots.length > 0) return { repositories: await found(act, roots, note) };
+    if (roots.length > 0) return { repositories: await found(act, roots) };
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
   }
   if (roots.length > 0) {
@@ -156,31 +134,27 @@ async function targetOf(
     );
   }
   const distributor = await findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
-  return { repositories: await found(act, [distributor.repositories], note), gitolite: distributor };
+  return { repositories: await found(act, [distributor.repositories]), gitolite: distributor };
 }
 
 /** More are counted only. */
 const mostNamed = 20;
 
 /**
- * The repositories below the roots. Notes what cannot be looked into, and working copies, which are left out.
+ * The repositories below the roots. Tells what cannot be looked into, and working copies, which are left out.
  */
-async function found(
-  act: HooksTask['act'],
-  roots: readonly string[],
-  note: Note,
-): Promise<readonly string[]> {
+async function found(act: HooksTask['act'], roots: readonly string[]): Promise<readonly string[]> {
   const places = roots.map(root => resolve(root));
   const { repositories, workingCopies, unread } = await findRepositories(places);
-  for (const { path, reason } of unread) note(printable(`${path}: ${reason}`));
+  for (const { path, reason } of unread) tellNote(printable(`${path}: ${reason}`));
   for (const path of workingCopies.slice(0, mostNamed))
-    note(
+    tellNote(
       printable(
         `${path} is not bare, and left out; to include it: softquota hooks ${act} ${shellQuoted(path)}`,
       ),
     );
   if (workingCopies.length > mostNamed)
-    note(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
+    tellNote(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
   if (repositories.length > 0 || (act === 'install' && (await areNewForges(places)))) return repositories;
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
 }

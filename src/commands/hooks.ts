@@ -1,16 +1,8 @@
 /** `softquota hooks`: installs the git hooks, shows their status, removes them. */
 
 import type { Command } from 'commander';
-import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
-import { type Printed, printOutcome, runJob } from './job.ts';
-import {
-  type ConfigOption,
-  type Exit,
-  withConfigOption,
-  withJsonOption,
-  withUnreadConfigOption,
-  wrapped,
-} from './settings.ts';
+import { type HooksOptions, type HooksTask, type Printed, printOutcome, rootsHelp, runJob } from './job.ts';
+import { type Exit, withConfigOption, withJsonOption, withUnreadConfigOption, wrapped } from './settings.ts';
 
 const exitStatuses =
   '\nExit status: 0 all hooks are installed and git runs them, 1 some are not, 69 a disk does not answer, and everything else was done.';
@@ -24,6 +16,9 @@ export function addHooks(program: Command, exit: Exit): void {
     .description(
       'Manages the hooks in bare repositories and in gitolite. They ask the daemon before a push is accepted, and notify it afterwards.',
     );
+
+  const run = (act: HooksTask['act']) => async (roots: readonly string[], options: HooksOptions) =>
+    exit(await hooksJob({ act, roots, options }));
 
   withTarget(withConfigOption(hooks.command('install')))
     .summary('install or update the hooks')
@@ -53,16 +48,12 @@ export function addHooks(program: Command, exit: Exit): void {
     .option('--gitlab <dir>', "also install them into custom_hooks_dir of GitLab's Gitaly")
     .option('--hooks-path <dir>', 'also install them into a directory for core.hooksPath')
     .option('--programs <dir>', 'also write upload, quota and receive-pack/git into a directory')
-    .action(async (roots: readonly string[], options: InstallTaskOptions) =>
-      exit(await hooksJob({ act: 'install', roots, options })),
-    );
+    .action(run('install'));
 
   withTarget(withConfigOption(hooks.command('status'), 'a configuration; the hooks have to use its SOCKET'))
     .summary('show the status of the hooks')
     .addHelpText('after', wrapped(exitStatuses))
-    .action(async (roots: readonly string[], options: ConfigOption & TargetOptions) =>
-      exit(await hooksJob({ act: 'status', roots, options })),
-    );
+    .action(run('status'));
 
   withTarget(withUnreadConfigOption(hooks.command('remove')))
     .summary('remove the hooks')
@@ -73,9 +64,7 @@ export function addHooks(program: Command, exit: Exit): void {
         '\nExit status: 0 done, 1 not in all repositories, 69 a disk does not answer, and everything else was done.',
       ),
     )
-    .action(async (roots: readonly string[], options: TargetOptions) =>
-      exit(await hooksJob({ act: 'remove', roots, options })),
-    );
+    .action(run('remove'));
 }
 
 function withTarget(command: Command): Command {

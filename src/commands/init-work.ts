@@ -1,17 +1,17 @@
 /** The work of `softquota init`, which a process of its own does: a disk may keep it waiting for ever. */
 
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { type Survey, survey, surveyPlaces, wellKnownPlaces } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { localAdminClient } from './client.ts';
 import { measureFirst } from './first-measure.ts';
-import type { HooksTask } from './hooks-task.ts';
 import { configText, type ProposedLimit, proposeTotal } from './init-config.ts';
 import { afterReading, askForge } from './init-forge.ts';
 import { type InitReport, initText, nextCommands } from './init-report.ts';
-import type { InitTask, Printed } from './job.ts';
+import type { HooksTask, InitOptions, Printed } from './job.ts';
+import { limitOf } from './limits.ts';
 import {
   loadDraft,
   makeDirectories,
@@ -22,15 +22,23 @@ import {
   writeUnits,
 } from './new-config.ts';
 import { jsonText } from './output.ts';
+import { statusTold, tellNote } from './streams.ts';
 
 /** Output, and the hooks to be installed; null: none would be run. */
 export interface Initialised extends Printed {
-  readonly hooks: Pick<Extract<HooksTask, { readonly act: 'install' }>, 'roots' | 'options'> | null;
+  readonly hooks: Pick<HooksTask, 'roots' | 'options'> | null;
 }
 
-/** All or nothing: the configuration appears once everything is measured. */
-export async function initialise(task: InitTask): Promise<Initialised> {
-  const { root, config: file, json, forgeConfig, totalBytes, mode, worker: hasWorker } = task;
+/**
+ * All or nothing: the configuration appears once everything is measured. Without a root the usual places are
+ * looked at.
+ */
+export async function initialise(root: string | null, options: InitOptions): Promise<Initialised> {
+  const { json = false, enforce = false, worker: hasWorker = false } = options;
+  const file = resolve(options.config);
+  const forgeConfig = options.forgeConfig === undefined ? null : resolve(options.forgeConfig);
+  const totalBytes = options.total === undefined ? null : limitOf(options.total, '--total');
+  const mode = enforce ? 'enforce' : 'report';
   refuseExisting(file);
   const first = await surveyed(root, forgeConfig);
   const asked = first.forge === null ? null : await askForge(first.forge, process.env);
@@ -71,10 +79,10 @@ export async function initialise(task: InitTask): Promise<Initialised> {
     worker: worker && { user: worker.user, units: worker.units.map(unit => unit.path) },
     next: nextCommands(file, found, forge, worker),
   };
+  for (const { path, reason } of found.unread) tellNote(printable(`${path}: ${reason}`));
   return {
     output: json ? jsonText(report) : initText(report),
-    notes: found.unread.map(({ path, reason }) => printable(`${path}: ${reason}`)),
-    status: exitCodes.done,
+    status: statusTold(exitCodes.done),
     hooks:
       layout === 'gitlab'
         ? null
@@ -86,7 +94,7 @@ export async function initialise(task: InitTask): Promise<Initialised> {
 }
 
 async function surveyed(root: string | null, forgeConfig: string | null): Promise<Survey> {
-  if (root !== null) return survey(root, { forgeConfig });
+  if (root !== null) return survey(resolve(root), { forgeConfig });
   if (forgeConfig === null) return surveyPlaces(wellKnownPlaces());
   throw new SoftquotaError(
     'usage',

@@ -3,23 +3,11 @@
  * once.
  */
 
-import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import type { Initialised } from './init-work.ts';
-import { printOutcome, runJob } from './job.ts';
-import { limitOf } from './limits.ts';
+import { type InitOptions, printOutcome, runJob } from './job.ts';
 import { type Exit, withJsonOption, wrapped } from './settings.ts';
-
-interface InitOptions {
-  readonly config: string;
-  readonly json?: boolean;
-  readonly forgeConfig?: string;
-  readonly total?: string;
-  readonly enforce?: boolean;
-  readonly hooks?: boolean;
-  readonly worker?: boolean;
-}
 
 export function addInit(program: Command, exit: Exit): void {
   withJsonOption(program.command('init'))
@@ -56,17 +44,7 @@ export function addInit(program: Command, exit: Exit): void {
       ),
     )
     .action(async (root: string | undefined, options: InitOptions) => {
-      const job = {
-        job: 'init',
-        root: root === undefined ? null : resolve(root),
-        config: resolve(options.config),
-        json: options.json === true,
-        forgeConfig: options.forgeConfig === undefined ? null : resolve(options.forgeConfig),
-        totalBytes: options.total === undefined ? null : limitOf(options.total, '--total'),
-        mode: options.enforce === true ? 'enforce' : 'report',
-        worker: options.worker === true,
-      } as const;
-      const outcome = await runJob<Initialised>(job);
+      const outcome = await runJob<Initialised>({ job: 'init', root: root ?? null, options });
       const status = printOutcome(outcome);
       exit(status);
       if (options.hooks !== true || outcome.result === null || status !== exitCodes.done) return;

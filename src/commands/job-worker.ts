@@ -50,7 +50,7 @@ async function done(job: Job): Promise<unknown> {
     }
     case 'init': {
       const { initialise } = await import('./init-work.ts');
-      return initialise(job);
+      return initialise(job.root, job.options);
     }
   }
 }

@@ -10,28 +10,48 @@ import { hangWords, hungMounts } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
-import type { HooksTask } from './hooks-task.ts';
-import type { ConfigOption } from './settings.ts';
+import type { CommonOptions, ConfigOption } from './settings.ts';
 import { print, tellNote } from './streams.ts';
 
 export type Job =
   | { readonly job: 'doctor'; readonly options: ConfigOption }
   | { readonly job: 'hooks'; readonly task: HooksTask }
-  | ({ readonly job: 'init' } & InitTask);
+  | { readonly job: 'init'; readonly root: string | null; readonly options: InitOptions };
 
-export interface InitTask {
-  /** Absolute; null: the usual places are looked at. */
-  readonly root: string | null;
-  /** The file that is to be written; absolute. */
+export interface HooksOptions extends CommonOptions {
+  /** The home of gitolite's user; true: to be found. */
+  readonly gitolite?: string | true;
+  readonly socket?: string;
+  readonly client?: string;
+  readonly onError?: string;
+  readonly lastFor?: string;
+  /** Gitaly's custom_hooks_dir. */
+  readonly gitlab?: string;
+  /** A directory for core.hooksPath. */
+  readonly hooksPath?: string;
+  /** A directory for upload, quota and receive-pack/git. */
+  readonly programs?: string;
+}
+
+export interface HooksTask {
+  readonly act: 'install' | 'status' | 'remove';
+  readonly roots: readonly string[];
+  /** Only an installation has all of them. */
+  readonly options: HooksOptions;
+}
+
+export interface InitOptions {
+  /** The file that is to be written. */
   readonly config: string;
-  readonly json: boolean;
-  /** The forge's own configuration file, absolute; null: it is looked for. */
-  readonly forgeConfig: string | null;
-  /** The limit in bytes; null: one is suggested. */
-  readonly totalBytes: number | null;
-  readonly mode: 'report' | 'enforce';
+  readonly json?: boolean;
+  /** The forge's own configuration file, unless it is to be looked for. */
+  readonly forgeConfig?: string;
+  /** The limit, unless one is to be suggested. */
+  readonly total?: string;
+  readonly enforce?: boolean;
+  readonly hooks?: boolean;
   /** The worker is set up, and what is unreachable is forgiven. */
-  readonly worker: boolean;
+  readonly worker?: boolean;
 }
 
 /** The message to the process that does the work. */
@@ -59,10 +79,11 @@ interface JobOutcome<Result> {
 /** The result of a job that prints. */
 export interface Printed {
   readonly output: string;
-  /** Lines for standard error. */
-  readonly notes: readonly string[];
   readonly status: number;
 }
+
+/** The repositories that `softquota hooks` works on. */
+export const rootsHelp = 'repositories, or directories that contain repositories at any depth';
 
 const minuteMs = 60_000;
 /** Time limit of each; the first measurement is a part of `init`. */
@@ -107,7 +128,6 @@ export function printOutcome({ result, hangs }: JobOutcome<Printed>): number {
     const why = lines.length > 0 ? lines : ['the command made no progress, and the reason is not known'];
     throw new SoftquotaError('not_ready', [...why, 'it may have done a part of its work'].join('\n'));
   }
-  for (const line of result.notes) tellNote(line);
   print(result.output);
   for (const line of lines) tellNote(line);
   return hangs.length > 0 ? exitCodes.unreachable : result.status;

@@ -2,28 +2,30 @@
 
 import { duration, graceMost, nearest } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import type { Parsed } from '../parsed.ts';
 import { isSubject, type RuleSubject, subjects } from '../quota/index.ts';
 import { formatBytes, parseSize, writeSize } from '../text/index.ts';
 import type { Rule } from '../wire/index.ts';
 
 export const sizeExpected = 'write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit';
 
+/** The value of an option. Throws `usage`, which names the option and says what to write. */
+export function optionValue<T>(option: string, text: string, parsed: Parsed<T>, expected: string): T {
+  if (parsed.ok) return parsed.value;
+  throw new SoftquotaError('usage', `${option} ${text}: ${parsed.problem}; ${expected}`);
+}
+
 /** Bytes, or -1. Throws `usage`, naming the option. */
 export function limitOf(text: string, option = '--limit'): number {
-  const size = parseSize(text);
-  if (size.ok) return size.bytes;
-  throw new SoftquotaError('usage', `${option} ${text}: ${size.reason}; ${sizeExpected}`);
+  return optionValue(option, text, parseSize(text), sizeExpected);
 }
 
 /** Reads `--size`: bytes. Throws `usage`, also below `least`. */
 export function sizeOption(text: string, least: 0 | 1): number {
   const size = parseSize(text);
-  if (size.ok && size.bytes >= least) return size.bytes;
-  const tooSmall = least === 0 ? 'below 0' : 'not more than nothing';
-  throw new SoftquotaError(
-    'usage',
-    `--size ${text}: ${size.ok ? tooSmall : size.reason}; write a number and a unit, such as 500M or 1.5GiB`,
-  );
+  const problem = least === 0 ? 'below 0' : 'not more than nothing';
+  const parsed = size.ok && size.value < least ? ({ ok: false, problem } as const) : size;
+  return optionValue('--size', text, parsed, 'write a number and a unit, such as 500M or 1.5GiB');
 }
 
 /**
@@ -61,23 +63,15 @@ const asConfigured = 'default';
 export function graceOption(text: string): number | typeof asConfigured {
   if (text === asConfigured) return text;
   if (text === 'none') return 0;
-  const parsed = duration.parse(text);
-  if (parsed.ok) return parsed.value / 1000;
-  throw new SoftquotaError(
-    'usage',
-    `--grace ${text}: ${parsed.problem}; write a whole number and s, m, h, d or w, such as 7d, or none, or default`,
-  );
+  const expected = 'write a whole number and s, m, h, d or w, such as 7d, or none, or default';
+  return optionValue('--grace', text, duration.parse(text), expected) / 1000;
 }
 
 /** Reads `--grace-most`. Throws `usage`. */
 export function graceMostOption(text: string): string {
   if (text === asConfigured) return text;
-  const parsed = graceMost.parse(text);
-  if (parsed.ok) return graceMost.print(parsed.value);
-  throw new SoftquotaError(
-    'usage',
-    `--grace-most ${text}: ${parsed.problem}; write a percentage of the limit, such as "10 %", a size, such as 5G, or default`,
-  );
+  const expected = 'write a percentage of the limit, such as "10 %", a size, such as 5G, or default';
+  return graceMost.print(optionValue('--grace-most', text, graceMost.parse(text), expected));
 }
 
 /** Reads `--mode`. Throws `usage`. */

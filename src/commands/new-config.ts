@@ -17,9 +17,10 @@ import { dirname, join } from 'node:path';
 import { groupName, type SystemAccount, systemAccounts } from '../accounts.ts';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
 import { type Survey, unitFolders } from '../doctor/index.ts';
+import { withDraft } from '../draft.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { longestPathBytes } from '../service/index.ts';
-import { fileFault, withDraft } from './files.ts';
+import { fileFault } from './files.ts';
 import { whereIs } from './settings.ts';
 
 /** Paths of the daemon's data, as written in `[server]`. */

@@ -107,38 +107,33 @@ interface Named {
 function changedGroup({ before, after }: Both<WholeGroup>): ChangedGroup {
   return {
     name: after.name,
-    rules: changedIn(before.rules, after.rules),
-    users: changedIn(before.users, after.users),
+    rules: changedIn(before.rules, after.rules, String),
+    users: changedIn(before.users, after.users, String),
   };
 }
 
 function namesChanged<T extends Named>(before: readonly T[], after: readonly T[]): Changed<T> {
-  const [was, is] = [byName(before), byName(after)];
-  return {
-    added: after.filter(({ name }) => !was.has(name)),
-    removed: before.filter(({ name }) => !is.has(name)),
-  };
+  return changedIn(before, after, ({ name }) => name);
 }
 
 function inBoth<T extends Named>(before: readonly T[], after: readonly T[]): readonly Both<T>[] {
-  const was = byName(before);
+  const was = new Map(before.map(each => [each.name, each]));
   return after.flatMap(each => {
     const known = was.get(each.name);
     return known === undefined ? [] : [{ before: known, after: each }];
   });
 }
 
-function byName<T extends Named>(each: readonly T[]): ReadonlyMap<string, T> {
-  return new Map(each.map(one => [one.name, one]));
-}
-
-function changedIn(before: readonly string[], after: readonly string[]): Changed<string> {
-  const [was, is] = [new Set(before), new Set(after)];
-  return { added: after.filter(name => !was.has(name)), removed: before.filter(name => !is.has(name)) };
+function changedIn<T>(before: readonly T[], after: readonly T[], nameOf: (each: T) => string): Changed<T> {
+  const [was, is] = [new Set(before.map(nameOf)), new Set(after.map(nameOf))];
+  return {
+    added: after.filter(each => !was.has(nameOf(each))),
+    removed: before.filter(each => !is.has(nameOf(each))),
+  };
 }
 
 function isSameSet(a: readonly string[], b: readonly string[]): boolean {
-  return isNothing(changedIn(a, b));
+  return isNothing(changedIn(a, b, String));
 }
 
 function isNothing({ added, removed }: Changed<unknown>): boolean {

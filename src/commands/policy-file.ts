@@ -21,8 +21,8 @@ const size = z
   .transform((value, context) => {
     if (typeof value !== 'string') return value;
     const parsed = parseSize(value);
-    if (parsed.ok) return parsed.bytes;
-    context.addIssue(`${JSON.stringify(value)}: ${parsed.reason}; ${sizeExpected}`);
+    if (parsed.ok) return parsed.value;
+    context.addIssue(`${JSON.stringify(value)}: ${parsed.problem}; ${sizeExpected}`);
     return z.NEVER;
   })
   .pipe(limit);

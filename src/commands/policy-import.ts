@@ -8,7 +8,6 @@ import { printable } from '../text/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
 import type { DaemonClient } from './client.ts';
 import { confirmed } from './confirm.ts';
-import type { Forgejo } from './forgejo.ts';
 import { printJson } from './output.ts';
 import { policyInForce, sendPolicy, simulatedPolicy } from './policy-asked.ts';
 import { type Difference, differenceOf, differenceText } from './policy-difference.ts';
@@ -21,16 +20,6 @@ export interface ImportOptions extends CommonOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly createUsers?: boolean;
-}
-
-/** The policy of a Forgejo: its rules, its groups, and their members. */
-export async function policyOf(forgejo: Forgejo): Promise<NewWholePolicy> {
-  const groups: NewWholePolicy['groups'][number][] = [];
-  for (const { name, rules } of await forgejo.groups()) {
-    const users = [...(await forgejo.members(name))];
-    groups.push({ name, rules: rules.map(rule => rule.name), users });
-  }
-  return { rules: [...(await forgejo.rules())], groups };
 }
 
 interface Prospect {

@@ -7,14 +7,12 @@ import { counted, printable } from '../text/index.ts';
 import type { LintFault, NewWholePolicy, Simulation } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { writeWhole } from './files.ts';
-import { Forgejo, type ForgejoOption } from './forgejo.ts';
-import { printJson } from './output.ts';
+import { type ForgejoOption, policyOfForgejo } from './forgejo.ts';
 import { policyInForce, simulatedPolicy } from './policy-asked.ts';
 import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
-import { type ImportOptions, importPolicy, policyInFile, policyOf } from './policy-import.ts';
+import { type ImportOptions, importPolicy, policyInFile } from './policy-import.ts';
 import { lintFile } from './policy-lint.ts';
 import {
-  type CommonOptions,
   type ConfigOption,
   clientFrom,
   type Exit,
@@ -23,7 +21,7 @@ import {
   wrapped,
 } from './settings.ts';
 import { faultsText, simulationText } from './simulated.ts';
-import { print, printKept, tell } from './streams.ts';
+import { printKept, tell } from './streams.ts';
 
 interface ExportOptions extends ConfigOption {
   readonly users: boolean;
@@ -87,27 +85,24 @@ export function addPolicy(program: Command, exit: Exit): void {
       exit(await importPolicy(clientFrom(options), await importable(file, options), options)),
     );
 
-  withCommonOptions(policy.command('lint'))
-    .summary('check the policy for mistakes')
-    .description(
-      'Finds possible mistakes: rules that never decide, empty or unused groups, missing default groups, and kinds ' +
-        'of data that no rule covers. With a file, it checks the policy in the file without a daemon, with the settings ' +
-        'in the file, else those of app.ini; it cannot check whether the users in the file exist.',
-    )
-    .argument('[file]', fileHelp)
-    .addHelpText('after', wrapped('\nExit status: 0 no problems found, 1 problems found.'))
-    .action(async (file: string | undefined, options: CommonOptions) => {
-      const faults =
-        file === undefined
-          ? await clientFrom(options).get<readonly LintFault[]>({ path: '/admin/quota/lint' })
-          : await lintFile(file, options);
-      if (options.json === true) printJson(faults);
-      else print(faultsText(faults));
-      exit(faults.length === 0 ? exitCodes.done : exitCodes.refused);
-    });
-
+  addLint(policy, exit);
   addSimulate(policy, exit);
 }
+
+const addLint = apiCommand<readonly LintFault[], ConfigOption>({
+  words: 'lint [file]',
+  summary: 'check the policy for mistakes',
+  description:
+    'Finds possible mistakes: rules that never decide, empty or unused groups, missing default groups, and kinds ' +
+    'of data that no rule covers. With a file, it checks the policy in the file without a daemon, with the settings ' +
+    'in the file, else those of app.ini; it cannot check whether the users in the file exist.',
+  arguments: [fileHelp],
+  after: '\nExit status: 0 no problems found, 1 problems found.',
+  find: async (options, file?: string) =>
+    file === undefined ? clientFrom(options).get({ path: '/admin/quota/lint' }) : lintFile(file, options),
+  text: faultsText,
+  status: faults => (faults.length === 0 ? exitCodes.done : exitCodes.refused),
+});
 
 const addSimulate = apiCommand<Simulation>({
   words: 'simulate <file>',
@@ -125,6 +120,6 @@ const addSimulate = apiCommand<Simulation>({
 /** Throws `usage` where both or neither of a file and a server are named. */
 async function importable(file: string | undefined, options: ForgejoOption): Promise<NewWholePolicy> {
   if (file !== undefined && options.from === undefined) return policyInFile(file);
-  if (file === undefined && options.from !== undefined) return policyOf(new Forgejo(options));
+  if (file === undefined && options.from !== undefined) return policyOfForgejo(options);
   throw new SoftquotaError('usage', 'expected either a file, or --from with the address of a Forgejo server');
 }

@@ -63,16 +63,16 @@ export function whereIs({ config }: ConfigOption): Where {
   };
 }
 
-/** Notes go to standard error unless somebody else takes them; throws `configuration` with every fault. */
-export function loadedFrom(option: ConfigOption, note = tellNote): LoadedConfig {
+/** Tells notes on standard error; throws `configuration` with every fault. */
+export function loadedFrom(option: ConfigOption): LoadedConfig {
   const loaded = loadConfig(whereIs(option));
-  for (const line of loaded.notes) note(line);
+  tellNotes(loaded);
   if (!loaded.ok) throw new SoftquotaError('configuration', formatFaults(loaded.faults));
   return loaded;
 }
 
-export function configFrom(option: ConfigOption, note = tellNote): Config {
-  return loadedFrom(option, note).config;
+export function configFrom(option: ConfigOption): Config {
+  return loadedFrom(option).config;
 }
 
 export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {

@@ -15,11 +15,8 @@ import { type CommonOptions, clientFrom, withCommonOptions } from './settings.ts
 import { printKept, tellNote } from './streams.ts';
 import { table } from './table.ts';
 
-interface UserOption extends CommonOptions {
+interface CreateOptions extends CommonOptions {
   readonly user: string;
-}
-
-interface CreateOptions extends UserOption {
   readonly admin?: boolean;
   readonly scope?: readonly string[];
   readonly name?: string;
@@ -56,20 +53,17 @@ export const addToken = resource('token', {
   ],
 });
 
-export function addSignInLink(program: Command): void {
-  withCommonOptions(program.command('sign-in-link'))
-    .summary('create a link that signs a user in to the web UI')
-    .description(
-      'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once, ' +
-        'within ten minutes, on the host that created it, and only until its daemon ends.',
-    )
-    .requiredOption('--user <user>', 'the user to sign in')
-    .action(async (options: UserOption) => {
-      const path = `/users/${pathStep(options.user)}/sign-in-link`;
-      const link = await clientFrom(options).get<{ readonly url: string }>({ method: 'POST', path });
-      await printKept(options.json === true ? jsonText(link) : `${link.url}\n`);
-    });
-}
+export const addSignInLink = apiCommand<{ readonly url: string }>({
+  words: 'sign-in-link',
+  summary: 'create a link that signs a user in to the web UI',
+  description:
+    'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once, ' +
+    'within ten minutes, on the host that created it, and only until its daemon ends.',
+  options: [new Option('--user <user>', 'the user to sign in').makeOptionMandatory()],
+  route: 'POST /users/{user}/sign-in-link',
+  text: ({ url }) => `${url}\n`,
+  isKept: true,
+});
 
 function addCreate(tokens: Command): void {
   withCommonOptions(tokens.command('create'))

@@ -14,7 +14,7 @@ import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
 import { mailSettings, webhookSettings } from './notices.ts';
 import { storageSettings } from './storage.ts';
-import { type Values, valuesOf, withoutEffect } from './values.ts';
+import { Values, withoutEffect } from './values.ts';
 
 interface Assembled {
   /** Not to be used where there are faults. */
@@ -25,44 +25,46 @@ interface Assembled {
 
 /** `base`: the folder that relative paths count from; of two entries of one key the later counts. */
 export function assemble(entries: readonly ConfigEntry[], file: string | null, base: string): Assembled {
-  const values = valuesOf(entries);
-  const { take, takeAll } = values;
-  const dataPath = resolve(base, take(server.dataPath));
+  const values = new Values(entries);
+  const dataPath = resolve(base, values.take(server.dataPath));
   const socketAt = (key: Key<string | null>, name: string): string => {
-    const given = take(key);
+    const given = values.take(key);
     return given === null ? join(dataPath, name) : resolve(base, given);
   };
   const config: Config = {
     file,
     server: {
-      ...takeAll(server),
+      ...values.takeAll(server),
       dataPath,
       socket: socketAt(server.socket, 'gate.sock'),
       trustedSocket: socketAt(server.trustedSocket, 'trusted.sock'),
       adminSocket: socketAt(server.adminSocket, 'admin.sock'),
     },
     quota: {
-      ...takeAll(quota),
-      ...takeAll(quotaDefault),
-      warnAt: [...take(quota.warnAt)].sort((a, b) => a - b),
+      ...values.takeAll(quota),
+      ...values.takeAll(quotaDefault),
+      warnAt: [...values.take(quota.warnAt)].sort((a, b) => a - b),
     },
-    store: takeAll(store),
+    store: values.takeAll(store),
     storages: storageSettings(values, base),
     forge: forgeSettings(values, base),
-    users: takeAll(users),
-    scan: { ...takeAll(scan), workers: take(scan.workers) ?? Math.min(availableParallelism(), 4) },
-    requests: takeAll(requests),
-    hooks: takeAll(hooks),
-    reclaim: takeAll(reclaim),
-    gate: { ...takeAll(gate), routes: ownRoutes(entries, values) },
-    lfs: takeAll(lfs),
-    events: takeAll(events),
-    security: takeAll(security),
-    disk: takeAll(disk),
-    metrics: takeAll(metrics),
+    users: values.takeAll(users),
+    scan: {
+      ...values.takeAll(scan),
+      workers: values.take(scan.workers) ?? Math.min(availableParallelism(), 4),
+    },
+    requests: values.takeAll(requests),
+    hooks: values.takeAll(hooks),
+    reclaim: values.takeAll(reclaim),
+    gate: { ...values.takeAll(gate), routes: ownRoutes(entries, values) },
+    lfs: values.takeAll(lfs),
+    events: values.takeAll(events),
+    security: values.takeAll(security),
+    disk: values.takeAll(disk),
+    metrics: values.takeAll(metrics),
     webhooks: webhookSettings(entries, values),
-    mail: mailSettings(values, base, take(server.rootUrl)),
-    log: takeAll(log),
+    mail: mailSettings(values, base, values.take(server.rootUrl)),
+    log: values.takeAll(log),
   };
   refuseBadSockets(config, values);
   refuseCaseOfForge(config, values);

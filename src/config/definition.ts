@@ -8,7 +8,7 @@
 
 import type { Config } from './config.ts';
 import type { ConfigEntry } from './fault.ts';
-import type { Key } from './key.ts';
+import { defaultOf, type Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
@@ -23,16 +23,6 @@ export interface Section {
   readonly keys: readonly Key<unknown>[];
 }
 
-const storageDocs = {
-  repos: 'Git repositories.',
-  wiki: 'Wikis, which are also git repositories.',
-  lfs: 'Files of git-lfs.',
-  'attachments.issues': 'Files attached to issues and comments.',
-  'attachments.releases': 'Files attached to releases.',
-  artifacts: 'Artifacts of continuous integration.',
-  packages: 'Packages of a registry.',
-} as const;
-
 function section(name: string, doc: string, keys: Readonly<Record<string, Key<unknown>>>): Section {
   return { name, doc, keys: Object.values(keys) };
 }
@@ -41,11 +31,14 @@ export const sections: readonly Section[] = [
   section('quota', 'Whether, when and how a limit refuses.', quota),
   section('quota.default', 'The limit for every owner to whom no group applies.', quotaDefault),
   section('requests', 'Asking for more than the limit.', requests),
-  ...storages.map(({ storage, templates, owner, shared }) => ({
-    name: `storage.${storage}`,
-    doc: storageDocs[storage],
-    keys: storage === 'repos' ? [templates, owner, visibility, shared] : [templates, owner, shared],
-  })),
+  ...storages.map(({ storage, doc, templates, owner, shared }) =>
+    section(`storage.${storage}`, doc, {
+      templates,
+      owner,
+      ...(storage === 'repos' ? { visibility } : {}),
+      shared,
+    }),
+  ),
   section('scan', 'How and when storage is measured.', scan),
   section('forge', 'The forge whose database is read.', forgeKeys),
   section('hooks', 'The messages to pushers.', hooks),
@@ -94,6 +87,22 @@ export function sectionsIn({ gate: { routes }, webhooks }: Config): readonly Sec
     ...webhooks.map(({ name }) => `webhook.${name}`),
   ];
   return [...sections, ...names.flatMap(name => ownSection(name) ?? [])];
+}
+
+/** The value of a key in a configuration: its default where there is no such section. */
+export function valueIn(config: Config, key: Key<unknown>): unknown {
+  const found = Object.entries(sectionIn(config, key.section) ?? {}).find(([field]) => field === key.field);
+  return found === undefined ? defaultOf(key) : found[1];
+}
+
+/** The object with the values of a section. */
+function sectionIn(config: Config, section: string): object | null | undefined {
+  const [kind = ''] = section.split('.', 1);
+  const name = section.slice(kind.length + 1);
+  if (kind === 'storage') return config.storages.find(one => one.kind === name);
+  if (kind === 'webhook') return config.webhooks.find(one => one.name === name);
+  if (kind === 'gate' && name !== '') return config.gate.routes.find(one => one.name === name);
+  return new Map<string, object>(Object.entries(config)).get(kind);
 }
 
 /** The key of a section and a name in capitals, or null. */

@@ -6,6 +6,7 @@
  */
 
 import { resolve } from 'node:path';
+import type { Parsed } from '../parsed.ts';
 import { allKeys, findKey, removedKey } from './definition.ts';
 import {
   type ConfigEntry,
@@ -52,9 +53,9 @@ export function readEnvironment(
       continue;
     }
     firstVariables.set(id, variable);
-    const read = fromFile ? valueIn(value, base) : { ok: true as const, text: value };
+    const read = fromFile ? valueIn(value, base) : { ok: true as const, value };
     const origin: ConfigOrigin = { in: 'variable', variable, file: fromFile && value !== '' ? value : null };
-    if (read.ok) entries.push({ section, name, text: read.text, origin });
+    if (read.ok) entries.push({ section, name, text: read.value, origin });
     else faults.push(faultAt(origin, { message: `cannot be used: ${read.problem}.` }));
   }
   // Routes are asked in the order of their entries.
@@ -62,13 +63,8 @@ export function readEnvironment(
   return { entries, faults };
 }
 
-interface VariableName {
-  readonly section: string;
-  readonly name: string;
-  readonly fromFile: boolean;
-}
-
-function nameOf(variable: string): VariableName {
+/** `fromFile`: the value is what a file holds. */
+function nameOf(variable: string) {
   const [, setting = '', file] = /^(.*?)(__FILE)?$/is.exec(variable.slice(prefix.length)) ?? [];
   const split = setting.lastIndexOf('__');
   return {
@@ -87,13 +83,10 @@ export function variableOf(section: string, name: string): string {
 }
 
 /** The content of the file, without the newline that editors end it with. */
-function valueIn(
-  path: string,
-  base: string,
-): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string } {
+function valueIn(path: string, base: string): Parsed<string> {
   if (path === '') return { ok: false, problem: 'no file is named' };
   const file = readTextFile(resolve(base, path), mostBytes);
-  return file.ok ? { ok: true, text: file.text.replace(/\r?\n$/, '') } : file;
+  return file.ok ? { ok: true, value: file.text.replace(/\r?\n$/, '') } : file;
 }
 
 function unknownMessage(variable: string, fromFile: boolean): string {

@@ -39,14 +39,15 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   const named = file ?? (fromVariable === '' ? undefined : fromVariable);
   if (named !== undefined) {
     const variable = file === undefined ? 'SOFTQUOTA_CONFIG' : null;
-    return { found: readNamed(resolve(cwd, named), named, variable), notes: [] };
+    return { found: readAt(resolve(cwd, named), named, variable).found, notes: [] };
   }
   const local = resolve(cwd, 'app.ini');
-  const candidate = readIfThere(local, 'app.ini');
-  const foreign = candidate !== null && where.uid === 0 && !isOwnOfRoot(candidate, local);
-  if (candidate?.found.is === 'file' && !foreign) return { found: candidate.found, notes: [] };
-  const system = readIfThere(systemFile, systemFile)?.found ?? null;
-  const fault = candidate?.found.is === 'fault' && !foreign ? candidate.found : null;
+  const candidate = readAt(local, 'app.ini');
+  const foreign = !candidate.isAbsent && where.uid === 0 && !isOwnOfRoot(candidate, local);
+  if (candidate.found.is === 'file' && !foreign) return { found: candidate.found, notes: [] };
+  const usual = readAt(systemFile, systemFile);
+  const system = usual.isAbsent ? null : usual.found;
+  const fault = candidate.found.is === 'fault' && !candidate.isAbsent && !foreign ? candidate.found : null;
   const notes = [
     ...(foreign
       ? [`${local} is ignored, because root does not own it. To use it nevertheless, name it with --config.`]
@@ -62,25 +63,25 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   return { found: found ?? { is: 'nothing', message }, notes };
 }
 
-function readNamed(path: string, shown: string, variable: string | null): FoundConfig {
-  const file = readTextFile(path, mostBytes);
-  if (file.ok) return { is: 'file', path, shown, text: file.text };
-  const message = `cannot be used: ${file.problem}.`;
-  if (variable === null) return { is: 'fault', fault: { file: shown, message } };
-  return { is: 'fault', fault: faultAt({ in: 'variable', variable, file: shown }, { message }) };
-}
-
 interface Candidate {
   readonly found: FoundConfig;
+  /** Null: it was not read. */
   readonly uid: number | null;
+  readonly isAbsent: boolean;
 }
 
-function readIfThere(path: string, shown: string): Candidate | null {
+/** `variable`: the one that names the file. */
+function readAt(path: string, shown: string, variable: string | null = null): Candidate {
   const file = readTextFile(path, mostBytes);
-  if (file.ok) return { found: { is: 'file', path, shown, text: file.text }, uid: file.uid };
-  if (file.absent) return null;
-  const fault = { file: shown, message: `cannot be used: ${file.problem}.` };
-  return { found: { is: 'fault', fault }, uid: null };
+  if (file.ok) {
+    return { found: { is: 'file', path, shown, text: file.text }, uid: file.uid, isAbsent: false };
+  }
+  const message = `cannot be used: ${file.problem}.`;
+  const fault =
+    variable === null
+      ? { file: shown, message }
+      : faultAt({ in: 'variable', variable, file: shown }, { message });
+  return { found: { is: 'fault', fault }, uid: null, isAbsent: file.absent };
 }
 
 /** Neither what was read nor the name that led to it, which may be a link, is somebody else's. */

@@ -1,8 +1,8 @@
 /** The definition of one key of the configuration, and what follows from it alone. */
 
+import type { Parsed } from '../parsed.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
-import type { Config } from './config.ts';
-import type { Parsed, ValueType } from './kinds.ts';
+import type { ValueType } from './kinds.ts';
 
 export interface Key<T> {
   /** In lower case. */
@@ -22,8 +22,12 @@ export interface Key<T> {
   /** The value to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
-  /** Gives the value of the key in a configuration. */
-  readonly of: (config: Config) => ReadValue;
+  /** Gives a text that is read as the same value. */
+  print(value: T): string;
+  /** Name of the value in a `Config`. */
+  readonly field: string;
+  /** Gives a printed value as it may be shown; null for a secret. */
+  readonly mask: (text: string) => string | null;
   /** Gives the value as it was written, sound or not, as it may be shown; null where nothing of it may. */
   readonly show: (text: string) => string | null;
 }
@@ -31,13 +35,10 @@ export interface Key<T> {
 /** The keys of a section, by the names of their values. */
 export type KeysOf<Values> = { readonly [Field in keyof Values]: Key<Values[Field]> };
 
-interface ReadValue {
-  readonly value: unknown;
-  /** Read as the same value. */
-  readonly text: string;
-  /** The text as it may be shown; null for a secret. */
-  readonly shown: string | null;
-}
+/** The values of keys, by the same names. */
+export type ValuesOf<Keys> = {
+  readonly [Field in keyof Keys]: Keys[Field] extends Key<infer Value> ? Value : never;
+};
 
 interface KeySpec {
   readonly text?: string;
@@ -65,33 +66,23 @@ export function key<T>(name: string, kind: ValueType<T>, spec: KeySpec): Unplace
   return { name, kind, spec };
 }
 
-/**
- * Defines the keys of one section, each under the name that its value has in a Config. `find` gives the
- * object there that has them; where it has none, a key has its default.
- */
+/** Defines the keys of one section, each under the name that its value has in a Config. */
 export function keysOf<Values>(
-  name: string,
-  find: (config: Config) => NoInfer<Partial<Values>> | null | undefined,
+  section: string,
   keys: { readonly [Field in keyof Values]: UnplacedKey<Values[Field]> },
 ): KeysOf<Values> {
   const placed = <Field extends keyof Values>(field: Field) =>
-    defineKey<Values[Field]>(name, keys[field], config => {
-      const values: Partial<Values> | null | undefined = find(config);
-      return values?.[field];
-    });
+    defineKey<Values[Field]>(section, String(field), keys[field]);
   // Object.keys and Object.fromEntries forget the names of fields.
   const fields = Object.keys(keys) as (keyof Values)[];
   return Object.fromEntries(fields.map(field => [field, placed(field)])) as KeysOf<Values>;
 }
 
-function defineKey<T>(
-  section: string,
-  { name, kind, spec }: UnplacedKey<T>,
-  read: (config: Config) => T | undefined,
-): Key<T> {
+function defineKey<T>(section: string, field: string, { name, kind, spec }: UnplacedKey<T>): Key<T> {
   const { secret } = spec;
-  const defined: Key<T> = {
+  return {
     section,
+    field,
     name,
     text: spec.text ?? '',
     words: spec.words ?? (spec.text === undefined ? 'none' : null),
@@ -100,15 +91,10 @@ function defineKey<T>(
     reloads: spec.restarts !== true && !readAtStart.has(section),
     expected: kind.expected,
     parse: kind.parse,
-    of: config => {
-      const given = read(config);
-      const value = given === undefined ? defaultOf(defined) : given;
-      const text = kind.print(value);
-      return { value, text, shown: text === '' ? text : shownOf(text, secret, maskPassword) };
-    },
+    print: kind.print,
+    mask: text => (text === '' ? text : shownOf(text, secret, maskPassword)),
     show: text => shownOf(text, secret, maskBeforeAt),
   };
-  return defined;
 }
 
 function shownOf(text: string, secret: KeySpec['secret'], mask: (text: string) => string): string | null {

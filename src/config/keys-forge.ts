@@ -11,12 +11,12 @@ const databaseAddress: kind.ValueType<string> = {
   parse: text => {
     const value = text.trim();
     const parsed = parseDatabaseAddress(value);
-    return parsed.ok ? { ok: true, value } : { ok: false, problem: parsed.problem };
+    return parsed.ok ? { ok: true, value } : parsed;
   },
   print: text => text,
 };
 
-export const forgeKeys = keysOf('forge', config => config.forge, {
+export const forgeKeys = keysOf('forge', {
   kind: key('KIND', kind.optional(kind.oneOf(forgeKinds)), {
     doc: 'The forge whose database is read: it says who owns what, what is public, and the bytes that no walk can attribute. See [forges/gitea.md](forges/gitea.md), [forges/gogs.md](forges/gogs.md), [forges/gitlab.md](forges/gitlab.md).',
     example: 'gitea',

@@ -20,7 +20,7 @@ const base = kind.matching(
   'Write the path below which the server is, such as /git, or / for none',
 );
 
-export const gate = keysOf('gate', config => config.gate, {
+export const gate = keysOf('gate', {
   presets: key(
     'PRESET',
     kind.listOf(preset, `Write some of ${presetNames.join(', ')}, separated by commas`),
@@ -63,7 +63,7 @@ const address = kind.matching(
   'Write the address of the server, such as http://127.0.0.1:3000/',
 );
 
-export const lfs = keysOf('lfs', config => config.lfs, {
+export const lfs = keysOf('lfs', {
   upstream: key('UPSTREAM', kind.optional(address), {
     doc: 'The LFS server that `/v1/lfs/` on the gate passes batch requests on to, once the quota allows them.',
     example: 'http://127.0.0.1:3000/',
@@ -73,10 +73,7 @@ export const lfs = keysOf('lfs', config => config.lfs, {
 
 const url: kind.ValueType<UrlTemplate> = {
   expected: 'Write paths of URLs such as /upload/{owner}/**, separated by commas',
-  parse: text => {
-    const parsed = parseUrlTemplate(text);
-    return parsed.ok ? { ok: true, value: parsed.template } : parsed;
-  },
+  parse: parseUrlTemplate,
   print: ({ text }) => text,
 };
 
@@ -103,8 +100,7 @@ export const routeSection = /^gate\.[a-z0-9_-]{1,40}$/;
 
 /** The keys of `[gate.NAME]`. */
 export function routeKeys(section: string) {
-  const name = section.slice('gate.'.length);
-  return keysOf(section, ({ gate: { routes } }) => routes.find(route => route.name === name), {
+  return keysOf(section, {
     templates: key('URL', kind.listOf(url, url.expected), {
       doc: 'The addresses: `{owner}` is whose usage grows, `{repo}` a repository, `{size}` the bytes that come, `*` any name, `**` any number of names; separate several by commas.',
       example: '/upload/{owner}/**',

@@ -2,9 +2,21 @@
 
 import { z } from 'zod';
 import { listenAddress, mailAddress, network, senderAddress } from './addresses.ts';
-import { noticeTypes } from './config.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
+
+/** Types of notices. */
+export const noticeTypes = [
+  'threshold',
+  'grace',
+  'refusal',
+  'request',
+  'allowance',
+  'policy',
+  'fault',
+] as const;
+
+export type NoticeType = (typeof noticeTypes)[number];
 
 const typesExpected = `Write some of ${noticeTypes.join(', ')}, separated by commas`;
 const types = kind.listOf(kind.oneOf(noticeTypes), typesExpected);
@@ -24,24 +36,13 @@ function isHookUrl(text: string): boolean {
   return url.username === '' && url.password === '' && !text.includes('#');
 }
 
-/**
- * Secrets in the form of Standard Webhooks: base64 of 24 to 64 bytes. Values that are no secrets are not
- * repeated.
- */
-const hookSecrets: kind.ValueType<readonly string[]> = {
-  expected:
-    'Write whsec_ and 24 to 64 random bytes in base64, such as `echo whsec_$(openssl rand -base64 32)` prints; a previous secret can follow, separated by a comma',
-  parse: text => {
-    const secrets = text
-      .split(',')
-      .map(secret => secret.trim())
-      .filter(secret => secret !== '');
-    return secrets.every(isHookSecret)
-      ? { ok: true, value: [...new Set(secrets)] }
-      : { ok: false, problem: 'not a secret' };
-  },
-  print: secrets => secrets.join(', '),
-};
+/** Secrets in the form of Standard Webhooks: base64 of 24 to 64 bytes. */
+const hookSecrets = kind.secrets(
+  ',',
+  isHookSecret,
+  'not a secret',
+  'Write whsec_ and 24 to 64 random bytes in base64, such as `echo whsec_$(openssl rand -base64 32)` prints; a previous secret can follow, separated by a comma',
+);
 
 function isHookSecret(text: string): boolean {
   const base64 = text.replace(/^whsec_/, '');
@@ -55,8 +56,7 @@ export const webhookSection = /^webhook\.[a-z0-9_-]{1,40}$/;
 
 /** The keys of `[webhook.NAME]`. */
 export function webhookKeys(section: string) {
-  const name = section.slice('webhook.'.length);
-  return keysOf(section, ({ webhooks }) => webhooks.find(webhook => webhook.name === name), {
+  return keysOf(section, {
     url: key('URL', kind.optional(hookUrl), {
       doc: 'The address that notices are posted to. It is not shown anywhere, since it may contain a key.',
       example: 'https://chat.example/hooks/softquota',
@@ -86,7 +86,7 @@ export function webhookKeys(section: string) {
   });
 }
 
-export const mail = keysOf('mail', config => config.mail, {
+export const mail = keysOf('mail', {
   host: key('HOST', kind.optional(listenAddress), {
     doc: 'The SMTP server that mails are handed to. Without it no mail is sent.',
     example: 'mail.example',

@@ -2,13 +2,12 @@
 
 import { z } from 'zod';
 import { parseSize } from '../text/index.ts';
-import type { AutoGrantSetting } from './config.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
 const groupName = kind.textKind(z.string(), 'Write a name');
 
-export const quota = keysOf('quota', config => config.quota, {
+export const quota = keysOf('quota', {
   enabled: key('ENABLED', kind.flag, {
     text: 'false',
     doc: '`true` enforces quotas. With `false`, everything is measured and everything is allowed.',
@@ -63,12 +62,19 @@ export const quota = keysOf('quota', config => config.quota, {
   ),
 });
 
-export const quotaDefault = keysOf('quota.default', config => config.quota, {
+export const quotaDefault = keysOf('quota.default', {
   totalBytes: key('TOTAL', kind.limit, {
     text: '-1',
     doc: 'The most that one owner may store in total: a size such as 500M, 10G or 1.5GiB, or -1 for no limit. k, M, G, T, P are powers of 1000; Ki, Mi, Gi, Ti, Pi of 1024.',
   }),
 });
+
+/** Bytes that are granted by themselves, for how long, and the pause between two grants to one owner. */
+interface AutoGrantSetting {
+  readonly bytes: number;
+  readonly forMs: number;
+  readonly everyMs: number;
+}
 
 /** `2G for 30d, once in 90d`. */
 const autoGrant: kind.ValueType<AutoGrantSetting> = {
@@ -78,8 +84,8 @@ const autoGrant: kind.ValueType<AutoGrantSetting> = {
     if (parts === null) return { ok: false, problem: 'not understood' };
     const { size, life, pause } = parts;
     const bytes = parseSize(size);
-    if (!bytes.ok) return { ok: false, problem: `faulty: the size "${size}" is ${bytes.reason}` };
-    if (bytes.bytes < 1) return { ok: false, problem: `faulty: the size "${size}" grants nothing` };
+    if (!bytes.ok) return { ok: false, problem: `faulty: the size "${size}" is ${bytes.problem}` };
+    if (bytes.value < 1) return { ok: false, problem: `faulty: the size "${size}" grants nothing` };
     const forMs = kind.duration.parse(life);
     if (!forMs.ok) return { ok: false, problem: `faulty: "${life}" after "for" is ${forMs.problem}` };
     if (forMs.value > longestMs)
@@ -87,7 +93,7 @@ const autoGrant: kind.ValueType<AutoGrantSetting> = {
     const everyMs = kind.duration.parse(pause);
     if (!everyMs.ok)
       return { ok: false, problem: `faulty: "${pause}" after "once in" is ${everyMs.problem}` };
-    return { ok: true, value: { bytes: bytes.bytes, forMs: forMs.value, everyMs: everyMs.value } };
+    return { ok: true, value: { bytes: bytes.value, forMs: forMs.value, everyMs: everyMs.value } };
   },
   print: ({ bytes, forMs, everyMs }) =>
     `${kind.limit.print(bytes)} for ${kind.duration.print(forMs)}, once in ${kind.duration.print(everyMs)}`,
@@ -109,7 +115,7 @@ function partsOf(
 /** The longest time of an allowance. */
 const longestMs = 3650 * 86_400_000;
 
-export const requests = keysOf('requests', config => config.requests, {
+export const requests = keysOf('requests', {
   enabled: key('ENABLED', kind.flag, {
     text: 'true',
     doc: 'Decides whether owners can ask for more space, on their page of the web UI and over the API.',
@@ -131,7 +137,7 @@ const isFolded: kind.ValueType<boolean> = {
   print: folded => (folded ? 'fold' : 'keep'),
 };
 
-export const users = keysOf('users', config => config.users, {
+export const users = keysOf('users', {
   autoCreate: key('AUTO_CREATE', kind.flag, {
     text: 'false',
     doc: 'With `true`, adding an unknown name to a group creates that user; with `false`, it is refused.',
@@ -142,7 +148,7 @@ export const users = keysOf('users', config => config.users, {
   }),
 });
 
-export const hooks = keysOf('hooks', config => config.hooks, {
+export const hooks = keysOf('hooks', {
   contact: key('CONTACT', kind.optional(kind.line), {
     doc: 'The last line of a refusal: a text or a link that helps the pusher. Without it, and with `[server] ROOT_URL`, it is the address of the page My usage, where users see what takes the space and ask for more.',
     example: 'To ask for more space: https://git.example/quota',
@@ -153,7 +159,7 @@ export const hooks = keysOf('hooks', config => config.hooks, {
   }),
 });
 
-export const reclaim = keysOf('reclaim', config => config.reclaim, {
+export const reclaim = keysOf('reclaim', {
   run: key('RUN', kind.oneOf(['never', 'measure', 'gc']), {
     text: 'measure',
     doc: 'What the worker (`softquota worker`) does about what no ref reaches any more: `never` nothing; `measure` it measures it, and keeps bitmaps where measuring takes long; `gc` it also deletes it, once it is older than EXPIRE. Repositories of a GitLab are collected only on demand, since GitLab does that itself.',
@@ -179,7 +185,7 @@ export const reclaim = keysOf('reclaim', config => config.reclaim, {
   }),
 });
 
-export const events = keysOf('events', config => config.events, {
+export const events = keysOf('events', {
   keepMs: key('KEEP', kind.duration, {
     text: '90d',
     doc: 'How long refusals, reached thresholds and policy changes are stored: a whole number and s, m, h, d or w. Older events are deleted within an hour.',

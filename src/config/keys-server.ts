@@ -2,13 +2,12 @@
 
 import { z } from 'zod';
 import { listenAddress, network, storeAddress, webAddress } from './addresses.ts';
-import { logLevels } from './config.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
 const group = kind.optional(kind.systemGroup);
 
-export const server = keysOf('server', config => config.server, {
+export const server = keysOf('server', {
   dataPath: key('DATA_PATH', kind.path, {
     text: './data',
     doc: "The directory for the daemon's data, and for its sockets unless they have their own paths.",
@@ -88,7 +87,7 @@ export const server = keysOf('server', config => config.server, {
   ),
 });
 
-export const store = keysOf('store', config => config.store, {
+export const store = keysOf('store', {
   adapter: key('ADAPTER', kind.oneOf(['sqlite', 'redis']), {
     text: 'sqlite',
     doc: 'Where policy and usage are stored: `sqlite` in DATA_PATH, `redis` on a server that several hosts share.',
@@ -112,22 +111,31 @@ export const store = keysOf('store', config => config.store, {
   ),
 });
 
-export const security = keysOf('security', config => config.security, {
-  secretKeys: key('SECRET_KEY', kind.secretKeys, {
+const shortestKey = 32;
+
+const secretKeys = kind.secrets(
+  /[,\r\n]/,
+  secret => secret.length >= shortestKey,
+  'too short',
+  `Write at least ${shortestKey} characters without a comma; previous keys of that length can follow, separated by commas`,
+);
+
+export const security = keysOf('security', {
+  secretKeys: key('SECRET_KEY', secretKeys, {
     words: 'made at the first start, kept in DATA_PATH/secret.key',
     doc: 'The key that encrypts stored secrets: at least 32 characters. After it, separated by commas, previous keys, which can still decrypt. It is required with `[store] ADAPTER = redis`, and must be the same on each host.',
     secret: 'whole',
   }),
 });
 
-export const disk = keysOf('disk', config => config.disk, {
+export const disk = keysOf('disk', {
   minFree: key('MIN_FREE', kind.optional(kind.freeSpace), {
     doc: 'As much stays free on each file system with storage: with less, everything that grows there is refused, whatever the limits are. A percentage counts for bytes and for files (inodes), a size only for bytes. With less than twice that, administrators are warned: in the log, by `softquota doctor` and on the overview.',
     example: '5%',
   }),
 });
 
-export const metrics = keysOf('metrics', config => config.metrics, {
+export const metrics = keysOf('metrics', {
   enabled: key('ENABLED', kind.flag, {
     text: 'false',
     doc: '`true` counts, and serves metrics for Prometheus at `/metrics` of the HTTP API.',
@@ -147,8 +155,8 @@ export const metrics = keysOf('metrics', config => config.metrics, {
   ),
 });
 
-export const log = keysOf('log', config => config.log, {
-  level: key('LEVEL', kind.oneOf(logLevels), {
+export const log = keysOf('log', {
+  level: key('LEVEL', kind.oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
     text: 'info',
     doc: 'The lowest level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
   }),

@@ -1,9 +1,8 @@
 /** The keys of where data lies and how it is measured. */
 
 import { z } from 'zod';
-import { type OwnerSource, type StorageKind, type StorageSettings, storageKinds } from '../layout/index.ts';
+import { type OwnerSource, storageKinds } from '../layout/index.ts';
 import { nameFault } from '../quota/index.ts';
-import type { Config } from './config.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
@@ -14,14 +13,20 @@ const templates = kind.listOf(
   'kept',
 );
 
-const examples = {
-  repos: '/srv/git/{owner}/{repo}.git',
-  wiki: '/srv/git/{owner}/{repo}.wiki.git',
-  lfs: '/srv/git/{owner}/{repo}.git/lfs',
-  'attachments.issues': '/srv/attachments/{owner}/issues',
-  'attachments.releases': '/srv/attachments/{owner}/releases',
-  artifacts: '/srv/artifacts/{owner}',
-  packages: '/srv/packages/{owner}',
+const data = {
+  repos: { doc: 'Git repositories.', example: '/srv/git/{owner}/{repo}.git' },
+  wiki: { doc: 'Wikis, which are also git repositories.', example: '/srv/git/{owner}/{repo}.wiki.git' },
+  lfs: { doc: 'Files of git-lfs.', example: '/srv/git/{owner}/{repo}.git/lfs' },
+  'attachments.issues': {
+    doc: 'Files attached to issues and comments.',
+    example: '/srv/attachments/{owner}/issues',
+  },
+  'attachments.releases': {
+    doc: 'Files attached to releases.',
+    example: '/srv/attachments/{owner}/releases',
+  },
+  artifacts: { doc: 'Artifacts of continuous integration.', example: '/srv/artifacts/{owner}' },
+  packages: { doc: 'Packages of a registry.', example: '/srv/packages/{owner}' },
 } as const;
 
 const name = kind.matching(/^[A-Za-z0-9_-]{1,64}$/, 'not a name', 'Write at most 64 letters, digits, - or _');
@@ -75,10 +80,11 @@ function isFileName(text: string): boolean {
 
 /** The `[storage.*]` sections, in the order of `storageKinds`. */
 export const storages = storageKinds.map(storage => {
-  const keys = keysOf(`storage.${storage}`, settingsOf(storage), {
+  const { doc, example } = data[storage];
+  const keys = keysOf(`storage.${storage}`, {
     templates: key('PATH', templates, {
       doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
-      example: examples[storage],
+      example,
     }),
     owner: key('OWNER', ownerSource, {
       text: 'path',
@@ -88,21 +94,17 @@ export const storages = storageKinds.map(storage => {
       doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
     }),
   });
-  return { storage, ...keys };
+  return { storage, doc, ...keys };
 });
 
-export const { visibility } = keysOf('storage.repos', settingsOf('repos'), {
+export const { visibility } = keysOf('storage.repos', {
   visibility: key('VISIBILITY', kind.oneOf(['export-ok', 'public', 'private', 'forge']), {
     text: 'export-ok',
     doc: "Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none; `forge`: those that the forge's database says, which is the default with `[forge]`.",
   }),
 });
 
-function settingsOf(storage: StorageKind): (config: Config) => StorageSettings | undefined {
-  return ({ storages: all }) => all.find(one => one.kind === storage);
-}
-
-export const scan = keysOf('scan', config => config.scan, {
+export const scan = keysOf('scan', {
   workers: key('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
     words: 'the number of cores, at most 4',
     doc: 'The number of threads that measure. More of them make a sweep shorter where it mostly waits for disks.',

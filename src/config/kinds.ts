@@ -7,12 +7,9 @@
 
 import { Cron } from 'croner';
 import { z } from 'zod';
+import type { Parsed } from '../parsed.ts';
 import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts';
 import { parseDuration, parseSize, writeDuration } from '../text/index.ts';
-
-export type Parsed<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problem: string };
 
 export interface ValueType<T> {
   readonly expected: string;
@@ -142,22 +139,25 @@ export const line: ValueType<string> = matching(
   'Write one line of text without control characters',
 );
 
-const shortestKey = 32;
-
-/** Keys for secrets, the newest first, with commas or line breaks between. */
-export const secretKeys: ValueType<readonly string[]> = {
-  expected: `Write at least ${shortestKey} characters without a comma; previous keys of that length can follow, separated by commas`,
-  parse: text => {
-    const keys = text
-      .split(/[,\r\n]/)
-      .map(key => key.trim())
-      .filter(key => key !== '');
-    return keys.every(key => key.length >= shortestKey)
-      ? { ok: true, value: [...new Set(keys)] }
-      : { ok: false, problem: 'too short' };
-  },
-  print: keys => keys.join(', '),
-};
+/** Secrets, the newest first. Those that are none are not repeated. */
+export function secrets(
+  between: string | RegExp,
+  accepts: (secret: string) => boolean,
+  problem: string,
+  expected: string,
+): ValueType<readonly string[]> {
+  return {
+    expected,
+    parse: text => {
+      const given = text
+        .split(between)
+        .map(secret => secret.trim())
+        .filter(secret => secret !== '');
+      return given.every(accepts) ? { ok: true, value: [...new Set(given)] } : { ok: false, problem };
+    },
+    print: given => given.join(', '),
+  };
+}
 
 /** A socket's permissions, in octal. */
 export const mode: ValueType<number> = valueTypeOf(
@@ -193,10 +193,7 @@ const units = [
 /** Bytes; -1: no limit. Printed in the largest unit that says them exactly. */
 export const limit: ValueType<number> = {
   expected: 'Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit',
-  parse: text => {
-    const size = parseSize(text);
-    return size.ok ? { ok: true, value: size.bytes } : { ok: false, problem: size.reason };
-  },
+  parse: parseSize,
   print: printedBytes,
 };
 
@@ -212,7 +209,7 @@ export const sizeOrLimit: ValueType<number | null> = {
 };
 
 /** Free space: so many bytes, or per cent of the whole. */
-export type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
+type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
 
 export const freeSpace: ValueType<FreeSpaceSetting> = {
   expected: 'Write a percentage below 100, such as 5%, or a number and a unit, such as 20G',
@@ -229,10 +226,7 @@ export const freeSpace: ValueType<FreeSpaceSetting> = {
 /** Amount by which a limit may be passed. */
 export const graceMost: ValueType<GraceMost> = {
   expected: 'Write a percentage of the limit, such as 10 %, or a number and a unit, such as 5G',
-  parse: text => {
-    const parsed = parseGraceMost(text);
-    return parsed.ok ? { ok: true, value: parsed.most } : { ok: false, problem: parsed.reason };
-  },
+  parse: parseGraceMost,
   print: graceMostText,
 };
 
@@ -244,10 +238,7 @@ function printedBytes(bytes: number): string {
 /** Milliseconds. */
 export const duration: ValueType<number> = {
   expected: 'Write a whole number and s, m, h, d or w (seconds to weeks), such as 90d or 12h',
-  parse: text => {
-    const parsed = parseDuration(text);
-    return parsed.ok ? { ok: true, value: parsed.milliseconds } : { ok: false, problem: parsed.reason };
-  },
+  parse: parseDuration,
   print: writeDuration,
 };
 

@@ -26,72 +26,48 @@ export interface ConfigLines extends ReadEntries {
   readonly headings: readonly Heading[];
 }
 
-type Line =
-  | { readonly is: 'nothing' }
-  | { readonly is: 'heading'; readonly section: string }
-  /** The keys below belong to nobody knows what. */
-  | { readonly is: 'broken heading' }
-  | { readonly is: 'value'; readonly name: string; readonly written: string }
-  | { readonly is: 'fault'; readonly message: string };
+/** Control characters but for the tab; a value in double quotes may have them escaped. */
+const control = /[\0-\x08\x0a-\x1f\x7f-\x9f]/;
 
 export function readLines(text: string, file: string): ConfigLines {
   const headings: Heading[] = [];
   const entries: ConfigEntry[] = [];
   const faults: ConfigFault[] = [];
   const firstLines = new Map<string, number>();
+  /** Null below a broken heading: the keys belong to nobody knows what. */
   let section: string | null = '';
 
-  const lines = text.split(/\r?\n/);
-  for (const [index, content] of lines.entries()) {
-    const number = index + 1;
-    const origin: ConfigOrigin = { in: 'file', file, line: number };
-    const line = lineOf(content);
-    if (line.is === 'heading') {
-      section = line.section;
-      headings.push({ section, origin });
-    } else if (line.is === 'broken heading') {
-      section = null;
-      faults.push(faultAt(origin, { message: 'not a heading. Write [section].' }));
-    } else if (line.is === 'fault') {
-      faults.push(faultAt(origin, { message: line.message }));
-    } else if (line.is === 'value' && section !== null) {
-      const place = { ...(section === '' ? {} : { section }), key: line.name };
-      const id = keyId({ section, name: line.name });
+  for (const [index, content] of text.split(/\r?\n/).entries()) {
+    const origin: ConfigOrigin = { in: 'file', file, line: index + 1 };
+    const fault = (message: string, place: Pick<ConfigFault, 'section' | 'key'> = {}) =>
+      faults.push(faultAt(origin, { ...place, message }));
+    const character = control.exec(content)?.[0];
+    if (character === undefined && /^\s*(?:[#;]|$)/.test(content)) continue;
+    const end = content.indexOf('=');
+    const name = content.slice(0, Math.max(end, 0)).trim().toUpperCase();
+    if (character !== undefined) {
+      fault(`a ${characterName(character)}. Write plain text in UTF-8.`);
+    } else if (/^\s*\[/.test(content)) {
+      section = /^\s*\[([^[\]]*)\]\s*(?:$|[#;])/.exec(content)?.[1]?.trim().toLowerCase() ?? null;
+      if (section === null) fault('not a heading. Write [section].');
+      else headings.push({ section, origin });
+    } else if (name === '') {
+      fault('not a [section] and not KEY = value.');
+    } else if (section !== null) {
+      const place = { ...(section === '' ? {} : { section }), key: name };
+      const id = keyId({ section, name });
       const first = firstLines.get(id);
-      const value = decodeValue(line.written);
-      if (!value.ok) faults.push(faultAt(origin, { ...place, message: `${value.problem}.` }));
-      if (first !== undefined) {
-        faults.push(
-          faultAt(origin, { ...place, message: `is already on line ${first}. Keep one of the two.` }),
-        );
-        continue;
-      }
-      firstLines.set(id, number);
-      if (value.ok) entries.push({ section, name: line.name, text: value.text, origin });
+      const value = decodeValue(content.slice(end + 1));
+      if (!value.ok) fault(`${value.problem}.`, place);
+      if (first !== undefined) fault(`is already on line ${first}. Keep one of the two.`, place);
+      else if (value.ok) entries.push({ section, name, text: value.value, origin });
+      firstLines.set(id, first ?? index + 1);
     }
   }
   return { headings, entries, faults };
 }
 
-/** Control characters but for the tab; a value in double quotes may have them escaped. */
-const control = /[\0-\x08\x0a-\x1f\x7f-\x9f]/;
-
-function lineOf(content: string): Line {
-  const character = control.exec(content)?.[0].charCodeAt(0);
-  if (character !== undefined) {
-    const name =
-      character === 0 ? 'NUL character' : `control character U+${character.toString(16).padStart(4, '0')}`;
-    return { is: 'fault', message: `a ${name}. Write plain text in UTF-8.` };
-  }
-  if (/^\s*(?:[#;]|$)/.test(content)) return { is: 'nothing' };
-  if (/^\s*\[/.test(content)) {
-    const name = /^\s*\[([^[\]]*)\]\s*(?:$|[#;])/.exec(content)?.[1];
-    return name === undefined
-      ? { is: 'broken heading' }
-      : { is: 'heading', section: name.trim().toLowerCase() };
-  }
-  const end = content.indexOf('=');
-  const name = end === -1 ? '' : content.slice(0, end).trim();
-  if (name === '') return { is: 'fault', message: 'not a [section] and not KEY = value.' };
-  return { is: 'value', name: name.toUpperCase(), written: content.slice(end + 1) };
+function characterName(character: string): string {
+  if (character === '\0') return 'NUL character';
+  return `control character U+${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

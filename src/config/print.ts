@@ -1,7 +1,7 @@
 /** The configuration in force, as an app.ini that says of each value where it came from. */
 
 import { printable } from '../text/index.ts';
-import { sectionsIn } from './definition.ts';
+import { sectionsIn, valueIn } from './definition.ts';
 import { type ConfigEntry, type ConfigOrigin, keyId } from './fault.ts';
 import type { Key } from './key.ts';
 import type { LoadedConfig } from './load.ts';
@@ -24,7 +24,7 @@ export function printConfig(loaded: LoadedConfig): string {
 
 function printKey(key: Key<unknown>, { config }: LoadedConfig, entry: ConfigEntry | undefined): string[] {
   const from = entry === undefined ? 'default' : originOf(entry.origin);
-  const { shown } = key.of(config);
+  const shown = key.mask(key.print(valueIn(config, key)));
   if (shown === null) return [`# ${key.name} = ********  # hidden; ${from}`];
   const words = shown === '' && key.words !== null ? `: ${key.words}` : '';
   const value = shown === '' ? '' : ` ${encodeValue(shown)}`;

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
-import { sectionsIn } from './definition.ts';
+import { sectionsIn, valueIn } from './definition.ts';
 
 interface ConfigChange {
   readonly section: string;
@@ -15,7 +15,7 @@ export function compareConfigs(old: Config, next: Config): { readonly changed: r
   const sections = new Map([...sectionsIn(old), ...sectionsIn(next)].map(section => [section.name, section]));
   const changed = [...sections.values()]
     .flatMap(({ keys }) => keys)
-    .filter(({ of }) => !isDeepStrictEqual(of(old).value, of(next).value))
+    .filter(key => !isDeepStrictEqual(valueIn(old, key), valueIn(next, key)))
     .map(({ section, name, reloads }) => ({ section, key: name, reloadable: reloads }));
   return { changed };
 }
@@ -30,7 +30,7 @@ export function merged(old: Config, next: Config): Config {
     scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
     requests: next.requests,
     hooks: next.hooks,
-    gate: next.gate,
+    gate: Object.freeze({ ...next.gate, addr: old.gate.addr, port: old.gate.port }),
     lfs: next.lfs,
     events: next.events,
     disk: next.disk,

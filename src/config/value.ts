@@ -6,41 +6,38 @@
  */
 
 import { unsafe } from 'ini';
-
-type DecodedValue =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly problem: string };
+import type { Parsed } from '../parsed.ts';
 
 /** The text of all that stands after the `=`, comment included. */
-export function decodeValue(written: string): DecodedValue {
+export function decodeValue(written: string): Parsed<string> {
   const start = written.trimStart();
   if (start.startsWith('"')) return decodeQuoted(start, /^"(?:[^"\\]|\\[\s\S])*"/);
   if (start.startsWith("'")) return decodeQuoted(start, /^'[^']*'/);
   const value = written.replace(/[ \t][#;][\s\S]*$/, '');
   const guarded = value.replace(/\\[\\;#]|[;#]/g, found => (found.length === 1 ? `\\${found}` : found));
-  return { ok: true, text: unsafe(guarded) };
+  return { ok: true, value: unsafe(guarded) };
 }
 
-function decodeQuoted(start: string, pattern: RegExp): DecodedValue {
+function decodeQuoted(start: string, pattern: RegExp): Parsed<string> {
   const quoted = pattern.exec(start)?.[0];
   if (quoted === undefined) return { ok: false, problem: 'a quotation mark that is not closed' };
   if (!/^(?:\s*$|\s+[#;])/.test(start.slice(quoted.length))) {
     return { ok: false, problem: 'text after the closing quotation mark. Quote the whole value, or nothing' };
   }
   // In single quotes every character stands for itself.
-  if (quoted.startsWith("'")) return { ok: true, text: quoted.slice(1, -1) };
+  if (quoted.startsWith("'")) return { ok: true, value: quoted.slice(1, -1) };
   // Between double quotes ini expects JSON, and gives back as it was what is none.
   const json = quoted.replaceAll('\t', '\\t');
   const text = unsafe(json);
   return text === json
     ? { ok: false, problem: 'an unknown escape. Between double quotes write \\\\ for a backslash' }
-    : { ok: true, text };
+    : { ok: true, value: text };
 }
 
 /** A value that is decoded to this very text, plain where that can be. */
 export function encodeValue(text: string): string {
   const decoded = decodeValue(` ${text}`);
-  if (decoded.ok && decoded.text === text && text.search(unprintable) === -1) return text;
+  if (decoded.ok && decoded.value === text && text.search(unprintable) === -1) return text;
   return JSON.stringify(text).replace(unprintable, inUnits);
 }
 

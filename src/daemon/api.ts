@@ -1,6 +1,6 @@
 /** The API as this daemon serves it: to its administrator on a socket, and to everybody with a token. */
 
-import { ApiServer, type ApiServices } from '../api/index.ts';
+import { type ApiServices, serveEverybody, serveLocally } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
@@ -17,8 +17,8 @@ import type { Metrics } from './metrics/metrics.ts';
 import { outlookOf } from './outlook.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
-/** Parts of the daemon that the servers answer from. */
-export interface ServedParts {
+/** Parts of the daemon, which know each other. */
+export interface DaemonParts {
   readonly current: Current;
   /** This host's name. */
   readonly host: string;
@@ -29,15 +29,19 @@ export interface ServedParts {
   readonly history: History;
   readonly identity: Identity;
   readonly ledger: Ledger;
-  readonly notices: Notices;
   readonly measuring: Measuring;
   readonly refusals: Refusals;
   readonly totals: Totals;
   readonly secretKeys: SecretKeys;
   readonly worker: DaemonWorker;
+  readonly log: Logger;
+}
+
+/** Parts that the servers answer from. */
+export interface ServedParts extends DaemonParts {
+  readonly notices: Notices;
   /** Null: they are off. */
   readonly metrics: Metrics | null;
-  readonly log: Logger;
 }
 
 interface ApiParts extends ServedParts {
@@ -57,12 +61,12 @@ export async function openApi(
   const { ledger, secretKeys: keys, log } = parts;
   const signIn = new SignInFlow({ documents: ledger.documents, keys, log, baseUrl, now: Date.now });
   const services = servicesOf(parts, signIn, baseUrl);
-  const local: ApiServer = await ApiServer.onSocket(services, socket, shares.admin);
+  const local = await serveLocally(services, socket, shares.admin);
   try {
     const { httpAddr: host, httpPort: port, trustedProxies } = server;
     const mostConnections = shares.http;
-    const everybody = await ApiServer.onAddress(services, { host, port, trustedProxies, mostConnections });
-    bound.url = everybody.url ?? bound.url;
+    const everybody = await serveEverybody(services, { host, port, trustedProxies, mostConnections });
+    bound.url = everybody.url;
     return {
       url: bound.url,
       makeRoom: () => {

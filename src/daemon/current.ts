@@ -13,35 +13,28 @@ export interface Current {
 }
 
 /** A file as it was when it was read. */
-export class ConfigFile {
-  readonly #path: string | null;
-  readonly #identity: string | null;
-
-  private constructor(path: string | null, identity: string | null) {
-    this.#path = path;
-    this.#identity = identity;
-  }
-
-  /** To be called when the file has just been read; null where there is none. */
-  static justRead(path: string | null): ConfigFile {
-    if (path === null) return new ConfigFile(null, null);
-    try {
-      return new ConfigFile(path, identityOf(statSync(path, { bigint: true })));
-    } catch {
-      return new ConfigFile(path, null);
-    }
-  }
-
+export interface ConfigFile {
   /** When the file was written, in milliseconds since 1970, if that was after it was read; else null. */
-  async writtenSince(): Promise<number | null> {
-    if (this.#path === null) return null;
-    try {
-      const stats = await stat(this.#path, { bigint: true });
-      return identityOf(stats) === this.#identity ? null : Number(stats.mtimeMs);
-    } catch {
-      // It is gone or out of reach: whoever reads it next says so.
-      return null;
-    }
+  writtenSince(): Promise<number | null>;
+}
+
+/** To be called when the file has just been read; null where there is none. */
+export function justRead(path: string | null): ConfigFile {
+  const read = statsOf(path);
+  return {
+    writtenSince: async () => {
+      const now = path === null ? null : await stat(path, { bigint: true }).catch(() => null);
+      return now === null || (read && identityOf(read) === identityOf(now)) ? null : Number(now.mtimeMs);
+    },
+  };
+}
+
+/** Null where it is gone or out of reach: the next one who reads it says so. */
+function statsOf(path: string | null): Identity | null {
+  try {
+    return path === null ? null : statSync(path, { bigint: true });
+  } catch {
+    return null;
   }
 }
 

@@ -13,29 +13,30 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
-import type { Fleet } from '../fleet/index.ts';
 import { Refusals } from '../gate/index.ts';
 import type { ObservedForge } from '../health/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
-import { type ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
-import { type Notices, noticeKinds } from '../notices/index.ts';
+import { ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
+import { noticeKinds } from '../notices/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { endGroupModes, requestKinds } from '../policy/index.ts';
+import { startSchedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
-import { ConfigFile, type Current } from './current.ts';
+import type { ServedParts } from './api.ts';
+import { type Current, justRead } from './current.ts';
 import { prepareDataPath, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
-import { forgetForge, openForge, patternsOf } from './forge.ts';
+import { forgetForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
 import { openMetrics } from './metrics/open-metrics.ts';
 import { openNotices } from './notices.ts';
 import { secretKeysIn } from './secret-key.ts';
-import { openServers, reasonsAgainst } from './servers.ts';
-import { spacePage } from './space-page.ts';
+import { openServers } from './servers.ts';
+import { spacePage } from './space-lines.ts';
 import { DaemonWorker } from './worker-state.ts';
 
 interface DaemonOptions {
@@ -46,29 +47,14 @@ interface DaemonOptions {
   readonly socketLost?: (error: unknown) => void;
 }
 
-/** Parts that were opened, each after those that it needs. */
 type Opened = { close(): Promise<void> }[];
 
-/** The parts that are told of a reload, or asked at the end. */
-interface Parts {
-  readonly ledger: Ledger;
-  readonly measuring: Measuring;
-  readonly events: Events;
-  readonly notices: Notices;
-  readonly fleet: Fleet | null;
-  /** Null: no forge's database is read. */
-  readonly forge: ForgeSync | null;
-}
-
 export class Daemon {
-  readonly #log: Logger;
-  readonly #parts: Parts;
+  readonly #parts: ServedParts;
+  /** Each after those that it needs. */
   readonly #opened: Opened;
-  readonly #current: Current;
 
-  private constructor(current: Current, log: Logger, parts: Parts, opened: Opened) {
-    this.#current = current;
-    this.#log = log;
+  private constructor(parts: ServedParts, opened: Opened) {
     this.#parts = parts;
     this.#opened = opened;
   }
@@ -82,7 +68,7 @@ export class Daemon {
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
     const secretKeys = secretKeysIn(config);
-    const current: Current = { config, file: ConfigFile.justRead(config.file), restartKeys: [] };
+    const current: Current = { config, file: justRead(config.file), restartKeys: [] };
     const opened: Opened = [];
     try {
       const { ledger, store } = await openLedger(config, host, log);
@@ -104,7 +90,16 @@ export class Daemon {
         log,
       });
       opened.push(refusals);
-      const forge = openForge(config, ledger, log, mayHave => void measuring.visibilityChanged(mayHave));
+      const forge =
+        config.forge &&
+        new ForgeSync({
+          settings: config.forge,
+          ledger,
+          log,
+          patterns: patternsOf(config.scan),
+          schedule: startSchedule,
+          visibilityChanged: mayHave => void measuring.visibilityChanged(mayHave),
+        });
       const visibility = forge?.visibility ?? null;
       const worker: DaemonWorker = new DaemonWorker({
         reach: ledger.reach,
@@ -137,7 +132,7 @@ export class Daemon {
       // Earlier measurements no longer count where nobody measures again.
       if (config.reclaim.run === 'never') ledger.reach.forget();
       const onFullChanged = () => refusals.lookAtAll();
-      const parts = {
+      const measuring: Measuring = new Measuring({
         config,
         ledger,
         log,
@@ -146,54 +141,21 @@ export class Daemon {
         repositories: worker,
         pushWorker: worker,
         onFullChanged,
-      };
-      const measuring: Measuring = new Measuring(parts);
+      });
       opened.push(measuring);
       if (forge === null) await forgetForge(ledger, log);
       else opened.push(forge);
       const identity = new Identity({ documents: ledger.documents, now: Date.now, log });
       opened.push(identity);
-      const events = await Events.open({
-        ledger,
-        host,
-        keepMs: config.events.keepMs,
-        log,
-        now: Date.now,
-        turn: fleet,
-      });
+      const { keepMs } = config.events;
+      const events = await Events.open({ ledger, host, keepMs, log, now: Date.now, turn: fleet });
       opened.push(events);
       const totals = new Totals({ ledger, log });
       opened.push(totals);
       const history = new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now });
       opened.push(history);
-      const notices = openNotices({
+      const parts = {
         current,
-        host,
-        ledger,
-        events,
-        totals,
-        history,
-        measuring,
-        fleet,
-        forge,
-        secretKeys,
-        log,
-      });
-      opened.push(notices);
-      const metrics = await openMetrics(config, {
-        ledger,
-        totals,
-        measuring,
-        fleet,
-        forge,
-        worker,
-        notices,
-        isReady: () => reasonsAgainst({ ledger, measuring, fleet, forge }).length === 0,
-      });
-      const servers = await openServers({
-        current,
-        env,
-        socketLost,
         host,
         events,
         fleet,
@@ -202,15 +164,17 @@ export class Daemon {
         identity,
         ledger,
         measuring,
-        notices,
         refusals,
         totals,
         secretKeys,
-        pushes: measuring.pushes,
         worker,
-        metrics,
         log,
-      });
+      };
+      const notices = openNotices(parts);
+      opened.push(notices);
+      const metrics = await openMetrics(config, { ...parts, notices });
+      const served = { ...parts, notices, metrics };
+      const servers = await openServers({ ...served, env, socketLost });
       opened.push(servers);
       // Not before the gate is this daemon's: another one's file would be overwritten.
       refusals.start();
@@ -235,7 +199,7 @@ export class Daemon {
         events.takeTurn();
         ledger.graces.takeTurn();
       });
-      return new Daemon(current, log, { ledger, measuring, events, notices, fleet, forge }, opened);
+      return new Daemon(served, opened);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();
       throw error;
@@ -244,35 +208,32 @@ export class Daemon {
 
   /** Takes what can change at run time. A faulty configuration leaves the old one in force. */
   reload(loaded: LoadedConfig | RefusedConfig): void {
+    const { current, ledger, measuring, events, notices, fleet, forge, log } = this.#parts;
     if (!loaded.ok) {
       const { faults } = loaded;
-      this.#log.error(
-        { faults: faults.length },
-        `the configuration is not changed:\n${formatFaults(faults)}`,
-      );
+      log.error({ faults: faults.length }, `the configuration is not changed:\n${formatFaults(faults)}`);
       return;
     }
-    this.#current.file = ConfigFile.justRead(loaded.config.file);
-    const { changed } = compareConfigs(this.#current.config, loaded.config);
+    current.file = justRead(loaded.config.file);
+    const { changed } = compareConfigs(current.config, loaded.config);
     const names = (reloadable: boolean) =>
       changed
         .filter(change => change.reloadable === reloadable)
         .map(({ section, key }) => `[${section}] ${key}`);
-    const next = merged(this.#current.config, loaded.config);
-    this.#current.config = next;
-    const { ledger, measuring, events, notices, fleet, forge } = this.#parts;
+    const next = merged(current.config, loaded.config);
+    current.config = next;
     ledger.settings = next.quota;
     fleet?.walkers.configure(mountedIn(next));
     measuring.reconfigure(next);
     forge?.reconfigure(patternsOf(next.scan));
     events.reconfigure(next.events);
     notices.reconfigure(next);
-    this.#log.level = next.log.level;
-    this.#log.info({ changed: names(true) }, 'the configuration is reloaded');
+    log.level = next.log.level;
+    log.info({ changed: names(true) }, 'the configuration is reloaded');
     const later = names(false);
-    this.#current.restartKeys = later;
+    current.restartKeys = later;
     if (later.length > 0) {
-      this.#log.warn({ changed: later }, `these keys change at the next start: ${later.join(', ')}`);
+      log.warn({ changed: later }, `these keys change at the next start: ${later.join(', ')}`);
     }
   }
 
@@ -292,7 +253,7 @@ export class Daemon {
    */
   async stop(): Promise<number> {
     for (const part of this.#opened.reverse()) await part.close();
-    this.#log.info('softquota has stopped');
+    this.#parts.log.info('softquota has stopped');
     return this.#parts.measuring.hangingThreads;
   }
 }

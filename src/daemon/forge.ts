@@ -1,28 +1,9 @@
-/** The reader of a forge's database, where the configuration names one. */
+/** A forge's database: how often it is read, and what becomes of its figures. */
 
 import type { Config } from '../config/index.ts';
 import { forgeSource, type Ledger } from '../ledger/index.ts';
-import { ForgeSync } from '../measuring/index.ts';
-import { type Patterns, startSchedule, verifyPattern } from '../scan/index.ts';
+import { type Patterns, verifyPattern } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
-
-/** Null: none is named. Repositories at the paths that `mayHave` takes have become public or private. */
-export function openForge(
-  { forge, scan }: Config,
-  ledger: Ledger,
-  log: Logger,
-  visibilityChanged: (mayHave: (path: string) => boolean) => void,
-): ForgeSync | null {
-  if (forge === null) return null;
-  return new ForgeSync({
-    settings: forge,
-    ledger,
-    log,
-    patterns: patternsOf(scan),
-    schedule: startSchedule,
-    visibilityChanged,
-  });
-}
 
 /** All is read as often as all is measured. */
 export function patternsOf({ schedule }: Config['scan']): Patterns {

@@ -3,9 +3,9 @@
  * read.
  */
 
-import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncDirectory, withDraft } from '../draft.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 
 interface KeptOnce<T> {
@@ -52,36 +52,19 @@ function readIn<T>({ file, read, unread }: KeptOnce<T>): T | null {
   return found;
 }
 
-/** Whole or not at all, also when two daemons start at once, and kept before it is used. */
+/** Also when two daemons start at once, all have the value of one of them. */
 function made<T>(kept: KeptOnce<T>): T {
   const { file, make } = kept;
-  const draft = `${file}.new-${randomUUID()}`;
-  const descriptor = openSync(draft, 'wx', 0o600);
-  try {
-    writeFileSync(descriptor, `${make()}\n`); // whole, which writeSync need not be
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  try {
-    linkSync(draft, file);
-    syncDirectory(dirname(file));
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error;
-  } finally {
-    unlinkSync(draft);
-  }
+  withDraft(file, `${make()}\n`, 0o600, draft => {
+    try {
+      linkSync(draft, file);
+      syncDirectory(dirname(file));
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error;
+    }
+  });
   const found = readIn(kept);
   if (found === null)
     throw new SoftquotaError('configuration', `${file} was removed as soon as it was created`);
   return found;
-}
-
-function syncDirectory(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -1,40 +1,20 @@
 /** The notices of this daemon: what they read, and the faults that it knows of. */
 
 import { unitName } from '../api/index.ts';
-import type { Fleet } from '../fleet/index.ts';
 import { hungDisks } from '../health/index.ts';
-import type { Ledger } from '../ledger/index.ts';
-import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import { Notices, type PresentFault, type PresentFaults, type Summary } from '../notices/index.ts';
-import type { SecretKeys } from '../oauth/index.ts';
-import type { Events, History, Totals } from '../overview/index.ts';
 import { everyRequest } from '../policy/index.ts';
 import { bytesUnder, fullDiskWords, leafMask } from '../quota/index.ts';
-import type { Logger } from '../service/index.ts';
 import { filterMapInSlices } from '../slices.ts';
 import { firstOf } from '../sorting.ts';
-import type { Current } from './current.ts';
+import type { DaemonParts } from './api.ts';
 import { outlookOf } from './outlook.ts';
-
-interface NoticesParts {
-  readonly current: Current;
-  readonly host: string;
-  readonly ledger: Ledger;
-  readonly events: Events;
-  readonly totals: Totals;
-  readonly history: History;
-  readonly measuring: Measuring;
-  readonly fleet: Fleet | null;
-  readonly forge: ForgeSync | null;
-  readonly secretKeys: SecretKeys;
-  readonly log: Logger;
-}
 
 /** For a disk that does not answer, and for sums that are being added up again. */
 const deadlineMs = 1000;
 const mostWorst = 10;
 
-export function openNotices(parts: NoticesParts): Notices {
+export function openNotices(parts: DaemonParts): Notices {
   const { current, host, ledger, events, measuring, secretKeys: keys, log } = parts;
   // Mails need it, and the configuration says so; webhooks have no links.
   const baseUrl = () => current.config.server.rootUrl ?? 'http://localhost/';
@@ -58,7 +38,7 @@ export function openNotices(parts: NoticesParts): Notices {
   });
 }
 
-function presentFaults({ ledger, fleet, forge, measuring }: NoticesParts): PresentFaults {
+function presentFaults({ ledger, fleet, forge, measuring }: DaemonParts): PresentFaults {
   const { hangs, rootsAway } = measuring.observed();
   const away = fleet?.state.away ?? null;
   const read = forge?.observed() ?? null;
@@ -82,7 +62,7 @@ function fault(what: PresentFault['what'], where: string, reason: string): Prese
   return { what, where, reason };
 }
 
-async function summaryOf(parts: NoticesParts, since: number): Promise<Summary> {
+async function summaryOf(parts: DaemonParts, since: number): Promise<Summary> {
   const { totals, history, events, ledger, measuring } = parts;
   const [figures, disks, past, days] = await Promise.all([
     totals.lately(deadlineMs),
@@ -108,7 +88,7 @@ async function summaryOf(parts: NoticesParts, since: number): Promise<Summary> {
   };
 }
 
-async function worstOf({ ledger, totals }: NoticesParts): Promise<Summary['worst']> {
+async function worstOf({ ledger, totals }: DaemonParts): Promise<Summary['worst']> {
   const { owners } = ledger.documents;
   const near = filterMapInSlices(owners.rows(), row => {
     const nearness = totals.nearnessAt(row);

@@ -1,7 +1,7 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import type { Config } from '../config/index.ts';
-import { Gate, type GateServices, PushQuestions, type PushServices } from '../gate/index.ts';
+import { Gate, type GateServices, PushQuestions } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
 import {
@@ -17,13 +17,12 @@ import {
   watchDescriptors,
 } from '../service/index.ts';
 import { addressOf } from '../wire/index.ts';
-import { openApi, type ServedParts } from './api.ts';
+import { type DaemonParts, openApi, type ServedParts } from './api.ts';
 import { nowAndThen, uploadSettings } from './uploads.ts';
 
 interface ServersOptions extends ServedParts {
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
-  readonly pushes: PushServices;
   /** Called where nobody can connect to a socket any more. */
   readonly socketLost: SocketWatch['lost'];
 }
@@ -64,32 +63,8 @@ export async function openServers(
     const descriptor = inherited.get(name);
     return { ...made, watch, ...(descriptor === undefined ? {} : { descriptor }) };
   };
-  const gates: readonly (() => Promise<Gate>)[] = [
-    () =>
-      Gate.open(
-        services,
-        place('gate', {
-          path: server.socket,
-          mode: server.socketMode,
-          group: server.socketGroup,
-          setting: '[server] SOCKET',
-        }),
-        'anybody',
-        { mostConnections: shares.gate },
-      ),
-    () =>
-      Gate.open(
-        services,
-        place('trusted', {
-          path: server.trustedSocket,
-          mode: server.trustedMode,
-          group: server.trustedGroup,
-          setting: '[server] TRUSTED_SOCKET',
-        }),
-        'trusted',
-        { mostConnections: shares.trusted },
-      ),
-  ];
+  const openGate = (who: 'anybody' | 'trusted', name: SocketName, made: SocketPlace): Promise<Gate> =>
+    Gate.open(services, place(name, made), who, { mostConnections: shares[name] });
   const opened: Open[] = [];
   const unwatch = watchDescriptors({
     exhausted: code =>
@@ -106,7 +81,12 @@ export async function openServers(
     await Promise.all(opened.map(each => each.close()));
   };
   try {
-    for (const open of gates) opened.push(await open());
+    const { socket, socketMode, socketGroup, trustedSocket, trustedMode, trustedGroup } = server;
+    const gateMade = { path: socket, mode: socketMode, group: socketGroup, setting: '[server] SOCKET' };
+    opened.push(await openGate('anybody', 'gate', gateMade));
+    const setting = '[server] TRUSTED_SOCKET';
+    const trustedMade = { path: trustedSocket, mode: trustedMode, group: trustedGroup, setting };
+    opened.push(await openGate('trusted', 'trusted', trustedMade));
     if (gate.port !== null) {
       const address = { host: gate.addr, port: gate.port, settings: { host: '[gate] ADDR', port: 'PORT' } };
       const limits = { mostConnections: shares.gate };
@@ -139,7 +119,7 @@ export function reasonsAgainst({
   measuring,
   fleet,
   forge,
-}: Pick<ServedParts, 'fleet' | 'forge' | 'ledger' | 'measuring'>): readonly string[] {
+}: Pick<DaemonParts, 'fleet' | 'forge' | 'ledger' | 'measuring'>): readonly string[] {
   const { rootsAway, status } = measuring;
   return notReady({ ledger, rootsAway, hangs: status.hangs, fleet, forge: forge?.observed() ?? null });
 }
@@ -176,7 +156,6 @@ function gateServices({
   ledger,
   measuring,
   notices,
-  pushes,
   worker,
   metrics,
   log,
@@ -215,7 +194,7 @@ function gateServices({
       log.info({ ...record, used, limit, group, rule }, what);
     },
     worker,
-    pushes,
+    pushes: measuring.pushes,
     health: () => ({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
       notes: notes({

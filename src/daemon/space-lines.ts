@@ -1,7 +1,10 @@
 /** The lines about the space of a repository that its refused pushes show. */
 
+import { posix } from 'node:path';
+import { unitName } from '../api/index.ts';
+import type { UnitRecord } from '../store/index.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
-import type { SpaceReport } from '../wire/index.ts';
+import { addressOf, type SpaceReport } from '../wire/index.ts';
 
 const mostNamed = 3;
 const longestName = 200;
@@ -56,4 +59,24 @@ function refWords(name: string): string {
 function shown(name: string): string {
   const whole = printable(name);
   return whole.length > longestName ? `${whole.slice(0, longestName)}…` : whole;
+}
+
+/** A terminal shows no longer link on a line or two. */
+const longestLink = 400;
+
+/**
+ * Gives the address of the page about a repository's space. Empty where nobody said what softquota's address is. `roots`:
+ * the directories that templates begin with.
+ */
+export function spacePage(
+  rootUrl: string | null,
+  { id, owner }: Pick<UnitRecord, 'id' | 'owner'>,
+  roots: readonly string[],
+): string {
+  if (rootUrl === null || owner === null) return '';
+  const name = unitName({ kind: 'walked', name: id }, roots).replace(/\/?\.git$/, '');
+  const below = posix.relative(owner, name);
+  const repo = below.startsWith('..') || below === '' ? name : below;
+  const page = `${rootUrl}${addressOf('space', owner)}?${new URLSearchParams({ repo })}`;
+  return page.length > longestLink ? '' : page;
 }

@@ -1,16 +1,16 @@
 /**
- * The daemon: whether it and its gate answer, its version, what it finds wrong itself, and whether it
- * refuses.
+ * The daemon: whether it and its gate answer, its version, what it finds wrong itself, whether it refuses, and the
+ * room for what it keeps.
  */
 
+import { statfsSync } from 'node:fs';
 import { z } from 'zod';
-import { SoftquotaError } from '../errors.ts';
-import { makeFinding } from '../health/index.ts';
-import { printable } from '../text/index.ts';
+import { SoftquotaError, systemCode } from '../errors.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
+import { formatBytes, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import { type Finding, finding as findingShape, versionReport } from '../wire/index.ts';
-import { type CheckResult, together } from './check-result.ts';
-import type { HostContext, Installation } from './installation.ts';
+import { type CheckResult, type HostContext, type Installation, together } from './installation.ts';
 import { localized, restart, setKey, start } from './mend.ts';
 
 interface DaemonCheck extends CheckResult {
@@ -77,4 +77,32 @@ function modes(installation: Installation): Finding[] {
     return [makeFinding('not_enforced', message, mend)];
   }
   return [];
+}
+
+const leastBytes = 64 * 1024 * 1024;
+const leastFiles = 1000;
+
+export function checkSpace({ loaded }: Installation): CheckResult {
+  const { dataPath } = loaded.config.server;
+  const shown = printable(dataPath);
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(dataPath);
+    const free = `${formatBytes(bavail * bsize)} free`;
+    // Some file systems make inodes as they need them, and count none.
+    if (files > 0 && ffree < leastFiles) {
+      const mend = `remove small files on that disk: ${commandLine('df', '-i', dataPath)} shows the inodes`;
+      return { findings: [makeFinding('disk_full', `DATA_PATH, ${shown}, has ${ffree} inodes left`, mend)] };
+    }
+    if (bavail * bsize < leastBytes) {
+      const mend = `free space on that disk: ${commandLine('df', '-h', dataPath)} shows the space`;
+      return { findings: [makeFinding('disk_full', `DATA_PATH, ${shown}, has ${free}`, mend)] };
+    }
+    return { findings: [], checked: [`DATA_PATH, ${shown}: ${free}`] };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    // The daemon makes it; where it cannot, it says so and does not start.
+    if (code === 'ENOENT') return { findings: [] };
+    return { findings: [], missed: [`DATA_PATH, ${shown} (${code})`] };
+  }
 }

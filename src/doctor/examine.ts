@@ -1,27 +1,33 @@
-/** All checks in their order, as far as each of them can be made. */
+/**
+ * All checks in their order, as far as each of them can be made, and an examination that ends whatever disks do:
+ * what they keep from being looked at is a finding.
+ */
 
 import { hooksStatus } from '../git/index.ts';
 import { commandLine, listed, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, together } from './check-result.ts';
-import { checkCollection } from './collection.ts';
-import { checkConfigFiles, checkFaults } from './configuration.ts';
-import { checkDaemon, checkGate } from './daemon.ts';
+import { checkDaemon, checkGate, checkSpace } from './daemon.ts';
+import { checkConfigFiles, checkFaults, checkSockets } from './exposure.ts';
 import { checkForge } from './forge.ts';
-import { checkGc } from './gc.ts';
-import { checkGitSetup } from './git-setup.ts';
+import { checkCollection, checkGc } from './gc.ts';
+import { checkGitSetup, checkPrograms, checkSignedPushes } from './git-setup.ts';
 import { checkHooks } from './hooks.ts';
-import { checkInnerRepositories } from './inner-repositories.ts';
-import type { HostContext, Installation, Loaded } from './installation.ts';
+import {
+  type CheckResult,
+  type HostContext,
+  type Installation,
+  type Loaded,
+  together,
+} from './installation.ts';
 import { softquota } from './mend.ts';
-import { checkPrograms } from './programs.ts';
-import { checkReachability } from './reachability.ts';
-import { lookForRepositories, type Repositories } from './repositories.ts';
-import { checkSignedPushes } from './signed-pushes.ts';
-import { checkSockets } from './sockets.ts';
-import { checkSpace } from './space.ts';
-import { checkUnmanaged } from './unmanaged.ts';
+import {
+  checkInnerRepositories,
+  checkUnmanaged,
+  lookForRepositories,
+  type Repositories,
+} from './repositories.ts';
+import { checkReachability } from './rights.ts';
 
 /** The findings that are wrong come first. */
 export type Examination = Required<Omit<CheckResult, 'missed'>>;
@@ -108,4 +114,44 @@ function notLooked(context: HostContext, missed: readonly string[]): Finding[] {
   if (missed.length === 0) return [];
   const message = `uid ${context.uid} has no permission to check everything; not checked: ${missed.join('; ')}`;
   return [makeFinding('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
+}
+
+/** An examination with a limit in time. */
+interface LimitedExamination {
+  /** Null: it did not end in its time. */
+  readonly result: Examination | null;
+  /** Mounts that do not answer. */
+  readonly hangs: readonly string[];
+}
+
+/** The examination, and what was not looked at. */
+export function withHangs({ result, hangs }: LimitedExamination): Examination {
+  if (result === null) return { findings: [...added(hangs, []), endedEarly(hangs)], checked: [] };
+  return { ...result, findings: [...added(hangs, result.findings), ...result.findings] };
+}
+
+/** Findings that a daemon told already are not told twice. */
+function added(mounts: readonly string[], findings: readonly Finding[]): Finding[] {
+  const told = findings.filter(({ code }) => code === 'disk_hangs');
+  return mounts
+    .filter(mount => !told.some(({ message }) => message.includes(printable(mount))))
+    .map(mount =>
+      makeFinding(
+        'disk_hangs',
+        `the disk at ${printable(mount)} does not answer, so nothing on it was checked`,
+        `find its server: ${commandLine('findmnt', '--mountpoint', mount)}`,
+      ),
+    );
+}
+
+function endedEarly(mounts: readonly string[]): Finding {
+  const isHung = mounts.length > 0;
+  const message = isHung
+    ? 'nothing else was checked, because doctor had to wait for the disk'
+    : 'nothing was checked: doctor did not finish in time';
+  return makeFinding(
+    'not_looked',
+    message,
+    isHung ? 'fix this first, then run doctor again' : 'run doctor again',
+  );
 }

@@ -3,8 +3,9 @@
  * user may read them, and whether the database answers and has the tables.
  */
 
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { groupName, userName, userWords } from '../accounts.ts';
+import { readBounded } from '../bounded/index.ts';
 import {
   ForgeFault,
   type ForgeSettings,
@@ -16,11 +17,9 @@ import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult } from './check-result.ts';
-import type { Installation } from './installation.ts';
-import { restart } from './mend.ts';
-import { type Blocked, blockedFor, blockedWords, type HookUser, mayAskFor } from './rights.ts';
-import { serviceReadsAll } from './service-rights.ts';
+import type { CheckResult, HookUser, Installation } from './installation.ts';
+import { restart, unitFolders } from './mend.ts';
+import { type Blocked, blockedFor, blockedWords, mayAskFor } from './rights.ts';
 
 /** `heard`: the daemon tells by itself how its readings go. */
 export async function checkForge({ loaded, context }: Installation, heard: boolean): Promise<CheckResult> {
@@ -72,7 +71,7 @@ function neededFiles(
     const parsed = parseDatabaseAddress(database);
     // Gogs' own file also says where attachments are.
     const own = kind === 'gogs' && configFile !== null ? [configFile] : [];
-    return parsed.ok && parsed.address.engine === 'sqlite' ? [...own, parsed.address.path] : own;
+    return parsed.ok && parsed.value.engine === 'sqlite' ? [...own, parsed.value.path] : own;
   }
   if (configFile === null) return [];
   try {
@@ -100,4 +99,20 @@ function readMend({ at, right, user }: Blocked): string {
 function ownerOf(dataPath: string): HookUser | null {
   const about = statSync(dataPath, { throwIfNoEntry: false });
   return about === undefined ? null : { uid: about.uid, gid: about.gid };
+}
+
+const unit = 'softquota.service';
+
+/**
+ * Tells whether the service runs as this user and may read every file, as the unit of the package says. False
+ * where there is no such unit, or where a drop-in may say otherwise.
+ */
+export function serviceReadsAll(user: HookUser, folders: readonly string[] = unitFolders): boolean {
+  const folder = folders.find(each => existsSync(`${each}/${unit}`));
+  if (folder === undefined || folders.some(each => existsSync(`${each}/${unit}.d`))) return false;
+  const found = readBounded(`${folder}/${unit}`, { follow: true });
+  if (found.kind !== 'file') return false;
+  const text = found.bytes.toString();
+  const [, name] = /^User=(.+)$/m.exec(text) ?? [];
+  return name === userName(user.uid) && /^AmbientCapabilities=.*\bCAP_DAC_READ_SEARCH\b/m.test(text);
 }

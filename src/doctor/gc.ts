@@ -1,13 +1,19 @@
-/** Tells whether gc runs in repositories: without it nothing that was deleted ever frees space. */
+/**
+ * Tells whether garbage is collected: whether gc runs in repositories, and where nothing starts it, neither the
+ * worker, nor git by itself after a push, nor a program that runs from time to time. Without it nothing that was
+ * deleted ever frees space.
+ */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { homeOf } from '../accounts.ts';
 import { makeFinding } from '../health/index.ts';
-import { encodePath } from '../layout/index.ts';
-import { printable } from '../text/index.ts';
+import { configValue, encodePath } from '../layout/index.ts';
+import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult } from './check-result.ts';
-import type { HostContext } from './installation.ts';
-import { asUser } from './mend.ts';
+import type { CheckResult, HostContext, Installation } from './installation.ts';
+import { asUser, setKey } from './mend.ts';
+import { beginningOf, entriesIn, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
 /**
@@ -20,12 +26,12 @@ const sampled = 'objects/17';
 
 export function checkGc(context: HostContext, repositories: readonly Repository[]): CheckResult {
   return {
-    findings: repositories.flatMap(repository => found(context, repository)),
+    findings: repositories.flatMap(repository => neglected(context, repository)),
     checked: ['their gc'],
   };
 }
 
-function found(context: HostContext, { path, user }: Repository): Finding[] {
+function neglected(context: HostContext, { path, user }: Repository): Finding[] {
   const collect = asUser(context, user.uid, 'git', '-C', path, 'gc', '--quiet');
   if (existsSync(encodePath(`${path}/gc.log`))) {
     const message = `${printable(path)}: the last automatic gc failed (gc.log says why), and git runs no other until the error is fixed`;
@@ -43,11 +49,111 @@ function found(context: HostContext, { path, user }: Repository): Finding[] {
   return [];
 }
 
-/** Number of names in a directory that match; 0 if it cannot be read. */
 function namesIn(path: string, pattern: RegExp): number {
-  try {
-    return readdirSync(encodePath(path), { encoding: 'latin1' }).filter(name => pattern.test(name)).length;
-  } catch {
-    return 0;
+  return [...entriesIn(path).keys()].filter(name => pattern.test(name)).length;
+}
+
+/** Files and directories of this host that say what git does there, and what runs from time to time. */
+interface CollectionPlaces {
+  readonly systemConfig: string;
+  readonly homeOf: (uid: number) => string | null;
+  readonly schedules: readonly string[];
+}
+
+const usualPlaces: CollectionPlaces = {
+  systemConfig: '/etc/gitconfig',
+  homeOf,
+  schedules: [
+    '/etc/crontab',
+    '/etc/cron.d',
+    '/etc/cron.hourly',
+    '/etc/cron.daily',
+    '/etc/cron.weekly',
+    '/etc/cron.monthly',
+    '/var/spool/cron/crontabs',
+    '/var/spool/cron',
+    '/etc/systemd/system',
+  ],
+};
+
+const mostScheduled = 1000;
+const mostBytes = 1024 * 1024;
+
+export function checkCollection(
+  installation: Pick<Installation, 'loaded'>,
+  repositories: readonly Repository[],
+  places: CollectionPlaces = usualPlaces,
+): CheckResult {
+  const { reclaim, forge } = installation.loaded.config;
+  // GitLab does it itself; of a worker that is away the daemon tells.
+  if (reclaim.run === 'gc' || forge?.kind === 'gitlab') return { findings: [] };
+  const found = repositories.flatMap(repository => {
+    const switchedOff = whereSwitchedOff(repository, places);
+    return switchedOff === null ? [] : [{ repository, switchedOff }];
+  });
+  if (found.length === 0 || (forge !== null && collectsByCron(forge.configFile)) || isScheduled(places)) {
+    return { findings: [] };
   }
+  const mend = setKey(installation, 'reclaim', 'RUN', 'gc', 'restart');
+  const causes = Map.groupBy(found, ({ switchedOff }) => switchedOff);
+  return {
+    findings: [...causes].map(([cause, [first, ...others]]): Finding => {
+      const path = printable(first?.repository.path ?? '');
+      const where =
+        others.length === 0
+          ? path
+          : `${path} and ${counted(others.length, 'other repository', 'other repositories')}`;
+      const message = `${where}: nothing collects garbage, so what is deleted is never freed: ${printable(cause)}, and no worker does it`;
+      return makeFinding('gc_missing', message, mend);
+    }),
+  };
+}
+
+/** The setting with which git collects nothing by itself after a push; null: it does. */
+function whereSwitchedOff({ path, user }: Repository, places: CollectionPlaces): string | null {
+  const home = places.homeOf(user.uid);
+  const files = [
+    `${path}/config`,
+    ...(home === null ? [] : [join(home, '.gitconfig'), join(home, '.config/git/config')]),
+    places.systemConfig,
+  ];
+  for (const [key, isOff] of [
+    ['receive.autogc', (value: string) => /^(?:false|no|off|0+)$/i.test(value)],
+    ['gc.auto', (value: string) => /^(?:-\d+|0+)$/.test(value)],
+  ] as const) {
+    for (const file of files) {
+      const said = configValue(beginningOf(file, { mostBytes }), key);
+      if (said.found === 'nothing' || said.found === 'fault') continue;
+      if (said.found === 'value' && isOff(said.value)) return `${file} has ${key} = ${said.value}`;
+      break;
+    }
+  }
+  return null;
+}
+
+/** Tells whether the forge's own app.ini has it run git's garbage collection. */
+function collectsByCron(file: string | null): boolean {
+  if (file === null) return false;
+  let section = '';
+  return beginningOf(file, { mostBytes })
+    .split('\n')
+    .some(line => {
+      const text = line.trim().toLowerCase();
+      if (text.startsWith('[')) section = text;
+      return section === '[cron.git_gc_repos]' && text.replaceAll(/[ \t]/g, '') === 'enabled=true';
+    });
+}
+
+/** Tells whether something that runs from time to time names git's gc or its maintenance. */
+function isScheduled({ schedules }: CollectionPlaces): boolean {
+  const files = schedules.flatMap(place => [place, ...filesBelow(place, 0)]);
+  return files
+    .slice(0, mostScheduled)
+    .some(file => beginningOf(file, { mostBytes }).split('\n').some(collects));
+}
+
+function collects(line: string): boolean {
+  if (line.trimStart().startsWith('#')) return false;
+  const words = line.split(/\W+/);
+  return words.includes('git') && ['gc', 'maintenance', 'repack'].some(word => words.includes(word));
 }

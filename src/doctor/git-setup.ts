@@ -1,18 +1,110 @@
 /**
- * Looks at what lies outside of repositories: whether git's users can read git's own configuration, and
- * whether what other programs' configurations name of softquota is there.
+ * Looks at what lies outside of repositories: the programs that are needed, whether git's users can read git's own
+ * configuration, whether what other programs' configurations name of softquota is there, and signed pushes, of
+ * which git stores the certificate before any hook can refuse it.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { homeOf, userWords } from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
+import { systemCode } from '../errors.ts';
+import {
+  configSetting,
+  findClient,
+  findProgram,
+  programFolders,
+  type RepositoryStatus,
+} from '../git/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult } from './check-result.ts';
-import type { HostContext } from './installation.ts';
+import type { CheckResult, HookUser, HostContext } from './installation.ts';
+import { asUser } from './mend.ts';
 import { beginningOf, filesBelow } from './paths.ts';
-import { type HookUser, mayAskFor } from './rights.ts';
+import type { Repository } from './repositories.ts';
+import { mayAskFor } from './rights.ts';
+
+const leastGit = [2, 11] as const;
+
+const timeoutMs = 10_000;
+
+export async function checkPrograms(): Promise<CheckResult> {
+  const parts = await Promise.all([client(), git()]);
+  return {
+    findings: parts.flatMap(part => part.findings),
+    checked: [[...parts.map(part => part.is), `Node.js ${process.versions.node}`].join(', ')],
+  };
+}
+
+interface Program {
+  readonly is: string;
+  readonly findings: readonly Finding[];
+}
+
+async function client(): Promise<Program> {
+  const found = await findClient();
+  if (found !== null) return { is: found, findings: [] };
+  const message = `neither nc nor curl in ${programFolders.join(', ')} can ask the gate, so no hook can`;
+  return { is: 'no client', findings: [makeFinding('program_missing', message, installing('curl'))] };
+}
+
+async function git(): Promise<Program> {
+  const found = [...new Set(foldersOf().map(folder => `${folder}/git`))];
+  const all: { readonly path: string; readonly number: string }[] = [];
+  for (const path of found) {
+    const number = await versionAt(path);
+    if (number !== null) all.push({ path, number });
+  }
+  const [first] = all;
+  const mend = installing('git');
+  if (first === undefined)
+    return { is: 'no git', findings: [makeFinding('program_missing', 'git is not installed', mend)] };
+  const is = `git ${first.number}`;
+  const findings: Finding[] = [];
+  const [major = 0, minor = 0] = first.number.split('.').map(Number);
+  if (major < leastGit[0] || (major === leastGit[0] && minor < leastGit[1])) {
+    const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
+    findings.push(makeFinding('program_missing', message, mend));
+  }
+  if (all.some(({ number }) => number !== first.number)) {
+    const names = all.map(({ path, number }) => `${path} is ${number}`).join(', ');
+    const line =
+      'in app.ini set [reclaim] GIT to the path of the git that your server runs; then restart the worker';
+    findings.push(makeFinding('other_git', `this host has several versions of git: ${names}`, line));
+  }
+  return { is, findings };
+}
+
+const managers = [
+  ['apt-get', 'install', '-y'],
+  ['dnf', 'install', '-y'],
+  ['zypper', 'install', '-y'],
+  ['pacman', '-S', '--noconfirm'],
+  ['apk', 'add'],
+] as const;
+
+/** Command that installs a package on this system. */
+function installing(name: string): string {
+  const manager = managers.find(([program]) => findProgram(program, foldersOf()) !== null);
+  return manager === undefined ? `install ${name}` : commandLine(...manager, name);
+}
+
+/** The version that a git tells; null where it cannot be run. */
+async function versionAt(path: string): Promise<string | null> {
+  try {
+    const { status, output } = await runProgram(path, ['--version'], { timeoutMs, env: { LC_ALL: 'C' } });
+    const number = /\d{1,9}(?:\.\d{1,9})+/.exec(output)?.[0] ?? 'of an unknown version';
+    return status === 0 ? printable(number) : null;
+  } catch {
+    return null;
+  }
+}
+
+function foldersOf(): readonly string[] {
+  const own = (process.env.PATH ?? '').split(':').filter(folder => folder.startsWith('/'));
+  return [...programFolders, ...own];
+}
 
 /** Configuration files of programs that run git: sshd, fcgiwrap, nginx, Apache, and services of systemd. */
 const usualPlaces = [
@@ -26,7 +118,6 @@ const usualPlaces = [
 const mostFiles = 2000;
 const mostBytes = 256 * 1024;
 const deepest = 4;
-const timeoutMs = 10_000;
 
 export async function checkGitSetup(
   context: HostContext,
@@ -85,4 +176,55 @@ function missing(where: string, path: string): Finding {
   const mend =
     'write /usr/lib/softquota/hooks/receive-pack, where every installation has it; then restart the program';
   return makeFinding('named_missing', message, mend);
+}
+
+const key = 'receive.certNonceSeed';
+
+/** In the repositories' own configuration, in that of the users they belong to, and in the system's. */
+export async function checkSignedPushes(
+  context: HostContext,
+  repositories: readonly Repository[],
+  statuses: readonly RepositoryStatus[],
+): Promise<CheckResult> {
+  const findings: Finding[] = [];
+  const missed: string[] = [];
+  for (const [index, { path, user }] of repositories.entries()) {
+    const status = statuses[index];
+    if (status === undefined || 'fault' in status || !status.signedPushes) continue;
+    findings.push(signed(`${path}/config`, unset(context, user.uid, `${path}/config`)));
+  }
+  for (const user of new Map(repositories.map(one => [one.user.uid, one.user])).values()) {
+    const { uid } = user;
+    const home = homeOf(uid);
+    if (home === null) continue;
+    for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
+      const is = lookedAt(file);
+      if (is === 'denied') missed.push(printable(file));
+      if (is !== 'file' || (await configSetting({ file, owner: user }, key)) === null) continue;
+      findings.push(signed(file, unset(context, uid, file)));
+    }
+  }
+  if (repositories.length > 0 && (await configSetting('system', key)) !== null) {
+    const mend = commandLine('git', 'config', '--system', '--unset-all', key);
+    findings.push(signed("the system's configuration", mend));
+  }
+  return { findings, missed };
+}
+
+function signed(from: string, mend: string): Finding {
+  const message = `${printable(from)} offers signed pushes to clients (${key}): the certificate of a push is kept even if the push is refused`;
+  return makeFinding('signed_pushes', message, mend);
+}
+
+function unset(context: HostContext, uid: number, file: string): string {
+  return asUser(context, uid, 'git', 'config', '--file', file, '--unset-all', key);
+}
+
+function lookedAt(path: string): 'file' | 'none' | 'denied' {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ? 'file' : 'none';
+  } catch (error) {
+    if (systemCode(error) === 'EACCES') return 'denied';
+    throw error;
+  }
 }

@@ -19,18 +19,11 @@ import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult } from './check-result.ts';
-import type { Installation } from './installation.ts';
+import type { CheckResult, Installation } from './installation.ts';
 import { asUser, softquota } from './mend.ts';
 import { isSamePath } from './paths.ts';
 import type { Repositories, Repository } from './repositories.ts';
-import type { HookUser } from './rights.ts';
-
-/** A hook's file that git runs, and the user it runs it as. */
-export interface RunHook {
-  readonly path: string;
-  readonly user: HookUser;
-}
+import type { RunHook } from './rights.ts';
 
 interface HooksCheck extends CheckResult {
   /** The hooks that git runs, of repositories that are well. */

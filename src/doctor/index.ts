@@ -10,10 +10,9 @@
  * them, and everything that they leave without an owner.
  */
 
-export { type Examination, examine } from './examine.ts';
+export { type Examination, examine, withHangs } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';
-export { withHangs } from './hangs.ts';
 export type { Ask, Installation } from './installation.ts';
-export { unitFolders } from './service-rights.ts';
+export { unitFolders } from './mend.ts';
 export type { ForgeFound, RecognisedLayout } from './survey/recognised.ts';
 export { type Survey, survey, surveyPlaces, wellKnownPlaces } from './survey/survey.ts';

@@ -6,7 +6,6 @@ import { variableOf } from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { HostContext, Installation } from './installation.ts';
-import { unitFolders } from './service-rights.ts';
 
 /** A command of ours, about the same installation. */
 export function softquota(context: HostContext, command: string, ...words: readonly string[]): string {
@@ -41,6 +40,9 @@ export function setKey(
   }
   return `in ${loaded.config.file} set [${section}] ${key} = ${value}; then ${take}`;
 }
+
+/** The directories of systemd's units, those of the administrator first. */
+export const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
 
 function isSupervised(): boolean {
   return unitFolders.some(folder => existsSync(`${folder}/softquota.service`));

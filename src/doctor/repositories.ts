@@ -1,22 +1,30 @@
 /**
  * The repositories of this host: those that the templates make units, those that lie below or beside the
- * storage roots without being any, and, of very many, the ones to be looked at closely.
+ * storage roots without being any, folders inside of repositories that git would take for some, and, of very
+ * many, the ones to be looked at closely.
  *
  * Looking for them takes the time of one listing of the directories above them, and no longer than `mostMs`.
  */
 
-import { lstatSync, readdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { lstatSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { readBounded } from '../bounded/index.ts';
 import type { Config } from '../config/index.ts';
+import { isOurs } from '../git/index.ts';
+import { makeFinding } from '../health/index.ts';
 import {
-  decodePath,
   discover,
   encodePath,
+  parseTemplate,
   type Root,
   resolveLayout,
   type StorageKind,
 } from '../layout/index.ts';
-import type { HookUser } from './rights.ts';
+import { counted, printable } from '../text/index.ts';
+import type { Finding } from '../wire/index.ts';
+import type { CheckResult, HookUser, HostContext, Installation } from './installation.ts';
+import { asUser, setKey, softquota } from './mend.ts';
+import { entriesIn } from './paths.ts';
 
 export interface Repository {
   readonly path: string;
@@ -153,16 +161,10 @@ function isRepository(path: string): boolean {
  * The directories in a directory that nothing has passed yet; a working copy's `.git` is none of a server's.
  */
 function below(path: string, passed: ReadonlySet<string>, exclude: readonly string[]): string[] {
-  try {
-    return readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' })
-      .filter(entry => entry.isDirectory())
-      .map(entry => decodePath(entry.name))
-      .filter(name => name !== '.git' && !exclude.includes(name))
-      .map(name => `${path}/${name}`)
-      .filter(child => !passed.has(child));
-  } catch {
-    return [];
-  }
+  return [...entriesIn(path)]
+    .filter(([name, isDirectory]) => isDirectory && name !== '.git' && !exclude.includes(name))
+    .map(([name]) => `${path}/${name}`)
+    .filter(child => !passed.has(child));
 }
 
 function exists(path: string): boolean {
@@ -171,4 +173,135 @@ function exists(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Directories that are looked into, in a repository and in all together. */
+const mostOfOne = 2000;
+const mostOfAll = 100_000;
+
+export function checkInnerRepositories(
+  context: HostContext,
+  repositories: readonly Repository[],
+): CheckResult {
+  let left = mostOfAll;
+  const findings: Finding[] = [];
+  for (const { path, user } of repositories) {
+    for (const below of ['refs', 'logs', 'modules']) {
+      const { inner, looked } = innerBelow(`${path}/${below}`, Math.min(left, mostOfOne));
+      left -= looked;
+      const [first] = inner;
+      if (first === undefined) continue;
+      const others = inner.length === 1 ? '' : ` (and ${inner.length - 1} more)`;
+      const message = `${printable(first)}: git takes this for a repository without hooks${others}`;
+      const name = first.slice(path.length + 1);
+      const mend =
+        below === 'modules'
+          ? softquota(context, 'hooks install', path)
+          : below === 'refs'
+            ? asUser(context, user.uid, 'git', '-C', path, 'update-ref', '-d', `${name}/HEAD`)
+            : asUser(context, user.uid, 'rm', `${first}/HEAD`);
+      findings.push(makeFinding('inner_repository', message, mend));
+    }
+  }
+  return {
+    findings,
+    checked: [`the folders inside of ${counted(repositories.length, 'repository', 'repositories')}`],
+  };
+}
+
+function innerBelow(root: string, most: number): { inner: readonly string[]; looked: number } {
+  const inner: string[] = [];
+  const waiting = [root];
+  let looked = 0;
+  for (let path = waiting.pop(); path !== undefined && looked < most; path = waiting.pop()) {
+    looked += 1;
+    const names = entriesIn(path);
+    if (names.has('HEAD') && (names.has('objects') || names.has('commondir')) && !isGuarded(path))
+      inner.push(path);
+    for (const [name, isDirectory] of names)
+      if (isDirectory && name !== 'objects') waiting.push(`${path}/${name}`);
+  }
+  return { inner, looked };
+}
+
+/** With the hook in it, a push there is asked about. */
+function isGuarded(path: string): boolean {
+  return lstatSync(encodePath(`${path}/hooks/pre-receive`), { throwIfNoEntry: false }) !== undefined;
+}
+
+const gitoliteAdmin = 'gitolite-admin.git';
+
+export function checkUnmanaged(installation: Installation, { unmanaged, roots }: Repositories): CheckResult {
+  // gitolite's own configuration lies there, has no owner, and stays where it is.
+  const found = unmanaged.filter(path => basename(path) !== gitoliteAdmin);
+  const hooked = found.filter(isMeantToAsk);
+  const others = found.filter(path => !isMeantToAsk(path));
+  return {
+    findings: [
+      ...told(
+        'unknown_repository',
+        hooked,
+        'has the hooks, but is not matched by any PATH, so every push is allowed',
+      ),
+      ...told('unmanaged_repository', others, 'not matched by any PATH, so not counted'),
+    ],
+    checked: [`${counted(roots.length, 'storage root', 'storage roots')}`],
+  };
+
+  /** The hooks that gitolite links into all of its repositories, gitolite-admin included. */
+  function isMeantToAsk(path: string): boolean {
+    const hook = hookAt(`${path}/hooks/pre-receive`);
+    return hook !== null && (!hook.isLink || templateFor(path, roots) !== null);
+  }
+
+  function told(
+    code: 'unknown_repository' | 'unmanaged_repository',
+    paths: readonly string[],
+    what: string,
+  ): Finding[] {
+    const [first] = paths;
+    if (first === undefined) return [];
+    const more = paths.length === 1 ? '' : ` (and ${paths.length - 1} more)`;
+    return [makeFinding(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
+  }
+
+  function mendFor(path: string, code: 'unknown_repository' | 'unmanaged_repository'): string {
+    const template = templateFor(path, roots);
+    const repos = installation.loaded.config.storages.find(({ kind }) => kind === 'repos');
+    const templates = repos?.templates ?? [];
+    if (template !== null && !templates.includes(template)) {
+      const paths = [...templates, template].join(', ');
+      return setKey(installation, 'storage.repos', 'PATH', paths, 'reload');
+    }
+    if (unmanaged.some(each => each === join(dirname(path), gitoliteAdmin)))
+      return 'if it should count, give it a name in gitolite.conf that a template matches, such as OWNER/NAME';
+    if (code === 'unmanaged_repository')
+      return 'if it should count, move it to a path that a template matches';
+    const remove = softquota({ ...installation.context, configOption: null }, 'hooks remove', path);
+    return `move it to a path that a template matches, or remove its hooks: ${remove}`;
+  }
+}
+
+/** Our hook there; null where there is none. */
+function hookAt(path: string): { readonly isLink: boolean } | null {
+  try {
+    const file = readBounded(encodePath(path), { follow: true });
+    if (!isOurs('pre-receive', file)) return null;
+    return { isLink: lstatSync(encodePath(path)).isSymbolicLink() };
+  } catch {
+    return null;
+  }
+}
+
+/** A template that would match it, below the nearest storage root, where its path names an owner. */
+function templateFor(path: string, roots: Repositories['roots']): string | null {
+  const root = roots
+    .map(each => each.path)
+    .filter(each => path.startsWith(`${each}/`))
+    .sort((a, b) => b.length - a.length)[0];
+  if (root === undefined) return null;
+  const names = path.slice(root.length + 1).split('/');
+  if (names.length < 2) return null;
+  const template = `${root}/{owner}/{repo}${path.endsWith('.git') ? '.git' : ''}`;
+  return parseTemplate(template).ok ? template : null;
 }

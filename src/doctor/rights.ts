@@ -1,20 +1,34 @@
-/** Tells whether a user gets at files, and which place keeps them out. */
+/**
+ * Tells whether users get at files, and which place keeps them out: those that git runs as have to get at the
+ * socket of the gate, and at the hooks.
+ */
 
 import { realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { userWords } from '../accounts.ts';
+import {
+  type Accounts,
+  groupName,
+  type SystemAccount,
+  systemAccounts,
+  userName,
+  userWords,
+} from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { decodePath, encodePath } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
+import type { Finding } from '../wire/index.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
+import type { CheckResult, HookUser, Installation } from './installation.ts';
+import { setKey } from './mend.ts';
+import type { Repository } from './repositories.ts';
 
-export interface HookUser {
-  readonly uid: number;
-  /** The group of the user's files, for one whom no database knows. */
-  readonly gid: number;
+/** A hook's file that git runs, and the user it runs it as. */
+export interface RunHook {
+  readonly path: string;
+  readonly user: HookUser;
 }
 
 /** The first place on the way to `target` at which the user lacks a right. */
@@ -43,7 +57,7 @@ export async function blockedFor(
     steps: [...aboveOf(path).map(at => ({ path: at, right: 'search' as const })), { path, right }],
   }));
   const wanted = new Map(ways.flatMap(({ steps }) => steps.map(step => [keyOf(step), step])));
-  const answers = await asked({ ...user, wanted: [...wanted.values()] });
+  const answers = await answered({ ...user, wanted: [...wanted.values()] });
   const denied = new Set([...wanted.keys()].filter((_, index) => isDenied(answers.refused[index])));
   const groups = [answers.gid, ...answers.groups];
   return ways.flatMap(({ path, steps }) => {
@@ -79,7 +93,7 @@ function physical(path: string): string | null {
   }
 }
 
-async function asked(order: RightsOrder): Promise<GrantedRights> {
+async function answered(order: RightsOrder): Promise<GrantedRights> {
   const { status, output, complaint } = await runProgram(process.execPath, [impersonator], {
     timeoutMs: 30_000,
     input: JSON.stringify(order),
@@ -105,4 +119,103 @@ export function blockedWords({ at, right, user }: Blocked): string {
   const mode = (statSync(encodePath(at)).mode & 0o7777).toString(8).padStart(4, '0');
   const verb = right === 'write' ? 'use' : right === 'execute' ? 'run' : right;
   return `${printable(userWords(user.uid))} may not ${verb} ${printable(at)} (mode ${mode})`;
+}
+
+/** Each is asked for by a process of its own, and so many of them run at a time. */
+const mostUsers = 100;
+const atATime = 8;
+
+/**
+ * Checks that the socket can be reached by the owners of repositories, and by those who may write them as
+ * members of their group. `hooks`: hooks that git runs, of repositories that are well otherwise.
+ */
+export async function checkReachability(
+  installation: Installation,
+  repositories: readonly Repository[],
+  hooks: readonly RunHook[],
+): Promise<CheckResult> {
+  const { loaded, context } = installation;
+  const { socket } = loaded.config.server;
+  const users: readonly HookUser[] = [
+    ...repositories.map(({ user }) => user),
+    ...groupWriters(repositories.map(({ path }) => path)),
+  ];
+  const all = [...new Map(users.map(user => [user.uid, user])).values()];
+  const asked = all.filter(user => mayAskFor(context.uid, user)).slice(0, mostUsers);
+  const found: Blocked[] = [];
+  for (let at = 0; at < asked.length; at += atATime) {
+    const blocks = await Promise.all(asked.slice(at, at + atATime).map(blocksOf));
+    found.push(...blocks.flat());
+  }
+
+  function blocksOf(user: HookUser): Promise<readonly Blocked[]> {
+    const own = hooks.filter(hook => hook.user.uid === user.uid);
+    return blockedFor(user, [
+      { path: socket, right: 'write' },
+      ...own.map(({ path }) => ({ path, right: 'execute' as const })),
+    ]);
+  }
+  const told = new Map<string, Finding>();
+  for (const block of found) {
+    const finding = blockFinding(installation, block);
+    // One mend opens the path for all users, unless it names a user.
+    const key = `${finding.code} ${block.at} ${finding.mend}`;
+    if (!told.has(key)) told.set(key, finding);
+  }
+  const missed = all.filter(user => !mayAskFor(context.uid, user)).map(({ uid }) => userWords(uid));
+  return {
+    findings: [...told.values()],
+    ...(asked.length === 0
+      ? {}
+      : { checked: [`the permissions of ${asked.map(({ uid }) => printable(userWords(uid))).join(', ')}`] }),
+    ...(missed.length === 0
+      ? {}
+      : { missed: [`whether ${printable(missed.slice(0, 3).join(', '))} can use the gate's socket`] }),
+  };
+}
+
+function blockFinding(installation: Installation, block: Blocked): Finding {
+  const because = block.at === block.target ? '' : `, on the way to ${printable(block.target)}`;
+  const isGate = block.target === installation.loaded.config.server.socket;
+  const mend = isGate && because === '' ? socketMend(installation, block) : grant(block);
+  return makeFinding(isGate ? 'gate_blocked' : 'hook_blocked', `${blockedWords(block)}${because}`, mend);
+}
+
+/** Gives a command whose effect outlasts a restart, at which the daemon makes its socket again. */
+function socketMend(installation: Installation, block: Blocked): string {
+  const { socketMode, socketGroup } = installation.loaded.config.server;
+  const { mode, gid, uid } = statSync(encodePath(block.at));
+  const configured = socketMode.toString(8).padStart(4, '0');
+  if ((mode & 0o7777) !== socketMode) return commandLine('chmod', configured, block.at);
+  if ((socketMode & 0o020) === 0) return setKey(installation, 'server', 'SOCKET_MODE', '0660', 'restart');
+  const name = userName(block.user.uid);
+  // Root's group has other rights; a group of the daemon's own is made for this.
+  if (uid !== 0 && gid !== 0 && name !== null) {
+    return `${commandLine('usermod', '-a', '-G', groupName(gid), name)}  # takes effect at the next login`;
+  }
+  const group = groupName(block.groups[0] ?? block.user.gid);
+  if (socketGroup !== group) return setKey(installation, 'server', 'SOCKET_GROUP', group, 'restart');
+  return commandLine('chgrp', group, block.at);
+}
+
+const writeByGroup = 0o020;
+
+/** The accounts besides root that may write one of these repositories as members of its group. */
+export function groupWriters(
+  repositories: readonly string[],
+  { users, groups }: Accounts = systemAccounts(),
+): readonly SystemAccount[] {
+  const writing = new Set(repositories.flatMap(groupOf));
+  const members = new Set(groups.filter(({ gid }) => writing.has(gid)).flatMap(group => group.members));
+  return users.filter(({ name, uid, gid }) => uid !== 0 && (members.has(name) || writing.has(gid)));
+}
+
+/** The group that may write the repository's objects. */
+function groupOf(repository: string): readonly number[] {
+  try {
+    const { mode, gid } = statSync(encodePath(`${repository}/objects`));
+    return (mode & writeByGroup) === 0 ? [] : [gid];
+  } catch {
+    return []; // gone, or not for this user
+  }
 }

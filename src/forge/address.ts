@@ -1,5 +1,7 @@
 /** Addresses of databases: `sqlite:PATH`, `postgres://…`, `mysql://…`. */
 
+import type { Parsed } from '../parsed.ts';
+
 export interface DatabaseServerAddress {
   readonly engine: 'postgres' | 'mysql';
   /** A name or an address, or with a slash at its beginning the place of a Unix socket. */
@@ -18,16 +20,12 @@ export type DatabaseAddress = { readonly engine: 'sqlite'; readonly path: string
 
 type TlsMode = 'disable' | 'require' | 'verify-full';
 
-type ParsedAddress =
-  | { readonly ok: true; readonly address: DatabaseAddress }
-  | { readonly ok: false; readonly problem: string };
-
 export const defaultPorts = { postgres: 5432, mysql: 3306 } as const;
 
 const tlsModes: readonly TlsMode[] = ['disable', 'require', 'verify-full'];
 
 /** Reads what an administrator wrote. A user or password with special characters is percent-encoded. */
-export function parseDatabaseAddress(text: string): ParsedAddress {
+export function parseDatabaseAddress(text: string): Parsed<DatabaseAddress> {
   const sqlite = /^sqlite:(.+)$/s.exec(text);
   if (sqlite?.[1] !== undefined) return sqliteAt(sqlite[1]);
   if (!/^(?:postgres|postgresql|mysql):\/\//i.test(text)) return wrong('not an address of a database');
@@ -35,12 +33,12 @@ export function parseDatabaseAddress(text: string): ParsedAddress {
   return serverAt(new URL(text));
 }
 
-function sqliteAt(path: string): ParsedAddress {
+function sqliteAt(path: string): Parsed<DatabaseAddress> {
   if (!path.startsWith('/') || path.includes('\0')) return wrong('not an absolute path after sqlite:');
-  return { ok: true, address: { engine: 'sqlite', path } };
+  return { ok: true, value: { engine: 'sqlite', path } };
 }
 
-function serverAt(url: URL): ParsedAddress {
+function serverAt(url: URL): Parsed<DatabaseAddress> {
   const engine = url.protocol === 'mysql:' ? 'mysql' : 'postgres';
   const parts = [url.hostname, url.username, url.password, url.pathname.slice(1)].map(decoded);
   const [host, user, password, database] = parts;
@@ -56,7 +54,7 @@ function serverAt(url: URL): ParsedAddress {
   if (tls === null) return wrong(`an address whose sslmode is none of ${tlsModes.join(', ')}`);
   return {
     ok: true,
-    address: {
+    value: {
       engine,
       host: host === '' ? 'localhost' : host.replace(/^\[(.*)\]$/, '$1'),
       port: url.port === '' ? defaultPorts[engine] : Number(url.port),
@@ -97,7 +95,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function wrong(problem: string): ParsedAddress {
+function wrong(problem: string): Parsed<DatabaseAddress> {
   return { ok: false, problem };
 }
 

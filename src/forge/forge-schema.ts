@@ -5,15 +5,14 @@ import type { IdTable } from './id-table.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { OwnerRows } from './owner-rows.ts';
 import type { ForgeMembers, ForgeOwner } from './picture.ts';
-import type { PartSums, RowOwner } from './sums.ts';
+import { nobody, type PartSums } from './sums.ts';
 
 /** Columns by table; `new or old`: a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
 
-/** The tables that say whose a row is. */
+/** Says whose a row is: an owner's row, or `nobody` or `missingOwner`. */
 export interface RowOwners {
-  /** Rows of owners by their ids. */
-  readonly owners: IdTable;
+  readonly owners: OwnerRows;
   /** Ids of owners by the ids of repositories. */
   readonly repositories: IdTable;
 }
@@ -60,9 +59,11 @@ export interface ForgeSchema {
   lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }
 
-export function ownerOfRepository({ owners, repositories }: RowOwners, repositoryId: number): RowOwner {
-  const ownerId = repositories.get(repositoryId);
-  if (ownerId === undefined) return 'no repository';
-  const row = owners.rowOf(ownerId);
-  return row === -1 ? 'no owner' : row;
+/** Undefined: of no repository. */
+export function ownerOfRepository(
+  { owners, repositories }: RowOwners,
+  repositoryId: number | undefined,
+): number {
+  const ownerId = repositoryId === undefined ? undefined : repositories.get(repositoryId);
+  return ownerId === undefined ? nobody : owners.rowOf(ownerId);
 }

@@ -5,13 +5,12 @@
  * database needs many times as long for the same with joins over everything.
  */
 
-import { missingOwner, readBlobs } from './blob-sums.ts';
 import type { ForgeDatabase } from './database.ts';
 import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners } from './forge-schema.ts';
 import { IdTable } from './id-table.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
-import { LfsSums } from './lfs-sums.ts';
 import { addMember, membersById } from './members.ts';
+import { LfsSums, ObjectSums, readObjects } from './object-sums.ts';
 import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
 import type { ForgeMembers, ForgeOwner } from './picture.ts';
 import { PartSums } from './sums.ts';
@@ -115,7 +114,7 @@ async function countAttachments(db: ForgeDatabase, whose: RowOwners): Promise<Pa
   await eachRow(db, 'attachment', tables.attachment, (_, row) => {
     const isOfRelease = numberAt(row, 2) !== 0;
     const owner = ownerOfRepository(whose, numberAt(row, 1));
-    sums.addTo(isOfRelease ? releases : issues, owner, numberAt(row, 3), 'attachments_orphaned');
+    sums.add(isOfRelease ? releases : issues, owner, numberAt(row, 3), 'attachments_orphaned');
   });
   return sums;
 }
@@ -128,7 +127,7 @@ async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<Part
   const sums = new PartSums([leaf], whose.owners.size);
   await eachRow(db, 'action_artifact', tables.action_artifact, (_, row) => {
     if (!storedArtifacts.includes(numberAt(row, 3))) return;
-    sums.addTo(leaf, ownerOfRepository(whose, numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
+    sums.add(leaf, ownerOfRepository(whose, numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
   });
   return sums;
 }
@@ -136,25 +135,21 @@ async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<Part
 /** Counts each blob once for each owner. */
 async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const owners = await ownersByVersion(db, whose);
-  const blobs = await readBlobs(db, 'package_blob', tables.package_blob, {
-    leaf: 'size:assets:packages:all',
-    owners: whose.owners.size,
-    orphaned: 'packages_orphaned',
-  });
+  const sums = new ObjectSums('size:assets:packages:all', whose, 'packages_orphaned');
+  const blobs = await readObjects(db, 'package_blob', tables.package_blob, sums);
   await eachRow(db, 'package_file', tables.package_file, (_, row) => {
-    const owner = owners.get(numberAt(row, 1));
-    if (owner !== undefined) blobs.add(numberAt(row, 2), owner);
+    const [owner, blob] = [owners.get(numberAt(row, 1)), blobs.get(numberAt(row, 2))];
+    if (owner !== undefined && blob !== undefined) sums.addOwner(blob, owner);
   });
-  return blobs.sums();
+  return sums.sums();
 }
 
 /** Rows of owners by the ids of versions. */
 async function ownersByVersion(db: ForgeDatabase, { owners }: RowOwners): Promise<IdTable> {
   const byPackage = new IdTable();
-  await eachRow(db, 'package', tables.package, (id, row) => {
-    const owner = owners.rowOf(numberAt(row, 1));
-    byPackage.add(id, owner === -1 ? missingOwner : owner);
-  });
+  await eachRow(db, 'package', tables.package, (id, row) =>
+    byPackage.add(id, owners.rowOf(numberAt(row, 1))),
+  );
   const byVersion = new IdTable();
   await eachRow(db, 'package_version', tables.package_version, (id, row) => {
     const owner = byPackage.get(numberAt(row, 1));

@@ -10,8 +10,8 @@ import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners
 import { eachGiteaOwner } from './gitea.ts';
 import { IdTable } from './id-table.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
-import { LfsSums } from './lfs-sums.ts';
 import { addMember, membersById } from './members.ts';
+import { LfsSums } from './object-sums.ts';
 import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
 import type { ForgeMembers } from './picture.ts';
 import { PartSums } from './sums.ts';
@@ -48,7 +48,7 @@ export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
     eachRepository: (db, owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) => {
         const ownerId = numberAt(row, 1);
-        const owner = owners.nameAt(owners.ids.rowOf(ownerId)) ?? '';
+        const owner = owners.nameAt(owners.rowOf(ownerId)) ?? '';
         const name = `${owner}/${textAt(row, 2)}`.toLowerCase();
         take({ id, ownerId, name, isPublic: !flagAt(row, 3) });
       }),
@@ -117,8 +117,8 @@ async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: 
     const [issueId, releaseId] = [numberAt(row, 2), numberAt(row, 3)];
     const repository = releaseId === 0 ? byIssue.get(issueId) : byRelease.get(releaseId);
     const bytes = sizeOf(directory, textAt(row, 1));
-    const owner = repository === undefined ? 'no repository' : ownerOfRepository(whose, repository);
-    sums.addTo(releaseId === 0 ? issues : releases, owner, bytes, 'attachments_orphaned');
+    const owner = ownerOfRepository(whose, repository);
+    sums.add(releaseId === 0 ? issues : releases, owner, bytes, 'attachments_orphaned');
   };
   await eachRow(db, 'attachment', tables.attachment, take, attachmentRows);
   return sums;

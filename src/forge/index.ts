@@ -11,13 +11,12 @@ export { ForgeFault } from './fault.ts';
 export { triedSchemaVersion } from './gitea.ts';
 export { readIniText } from './ini-text.ts';
 export type { LfsObject } from './lfs-objects.ts';
-export type { Chunk, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
+export type { Chunk, ReadMode, RepositoryNames } from './messages.ts';
 export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
 export { sqliteFileOf } from './open.ts';
 export {
   type ForgeMembers,
   type ForgeOwner,
-  type ForgeSummary,
   forgeLeaves,
   unownedReasons,
 } from './picture.ts';

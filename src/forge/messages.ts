@@ -3,7 +3,7 @@
 import type { ForgeFault } from './fault.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { PlaceOwnerColumns } from './names.ts';
-import type { ForgeMembers, ForgeOwner, ForgeSummary } from './picture.ts';
+import type { ForgeMembers, ForgeOwner, Unowned } from './picture.ts';
 import type { ForgeSettings } from './settings.ts';
 
 /** The settings that the thread is started with. */
@@ -39,11 +39,13 @@ export type Answer =
   | { readonly id: number; readonly fault: Pick<ForgeFault, 'code' | 'mend' | 'message'> };
 
 export type Found =
-  | { readonly chunk: Chunk }
-  | { readonly result: ReadResult }
-  | { readonly objects: readonly LfsObject[] };
+  /** Null: the reading has ended. */
+  { readonly chunk: Chunk | null } | { readonly objects: readonly LfsObject[] };
 
-/** Some of a reading, in this order; what has not changed since the reading before is left out. */
+/**
+ * Some of a reading, in this order; what has not changed since the reading before is left out. Where nothing
+ * has, there is no chunk.
+ */
 export type Chunk =
   /** The owners who are new, or other than before. */
   | { readonly is: 'owners'; readonly owners: readonly ForgeOwner[] }
@@ -51,6 +53,10 @@ export type Chunk =
   | { readonly is: 'present'; readonly ids: Float64Array }
   | { readonly is: 'members'; readonly members: readonly ForgeMembers[] }
   | { readonly is: 'repositories'; readonly repositories: RepositoryNames }
+  /**
+   * The bytes of nobody, and figures that were other than before although no mark said so, by a full reading.
+   */
+  | { readonly is: 'rest'; readonly unowned: readonly Unowned[]; readonly drift: readonly FigureDrift[] }
   /** Lines of JSON, as sources report them; all of them together are the whole set. */
   | { readonly is: 'lines'; readonly bytes: Uint8Array };
 
@@ -61,14 +67,6 @@ export interface RepositoryNames {
   readonly owners: PlaceOwnerColumns | null;
   /** Names of repositories that have become public, private or another one's; null: too many to name. */
   readonly changed: readonly string[] | null;
-}
-
-/** The end of a reading. */
-export interface ReadResult {
-  /** Null: nothing is new. */
-  readonly summary: ForgeSummary | null;
-  /** Figures that were other than before although no mark said so, by a full reading. */
-  readonly drift: readonly FigureDrift[];
 }
 
 export interface FigureDrift {

@@ -70,7 +70,7 @@ class MysqlDatabase implements ForgeDatabase {
   }
 
   async columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-    const rows = await this.#query(
+    const rows = await this.rows(
       `SELECT table_name, column_name FROM information_schema.columns
        WHERE table_schema = DATABASE() AND table_name IN (${tables.map(() => '?').join(', ')})`,
       tables,
@@ -78,22 +78,26 @@ class MysqlDatabase implements ForgeDatabase {
     return columnsByTable(rows);
   }
 
-  rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
-    return this.#query(sql, values);
+  async rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
+    try {
+      return await rowsOf(this.#connection, sql, values);
+    } catch (error) {
+      throw serverFault(this.#address, error);
+    }
   }
 
   async consistently<T>(act: () => Promise<T>): Promise<T> {
-    await this.#query('START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT', []);
+    await this.rows('START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT', []);
     try {
       return await act();
     } finally {
-      await this.#query('COMMIT', []).catch(() => {});
+      await this.rows('COMMIT', []).catch(() => {});
     }
   }
 
   /** The time of a table's last change has whole seconds: one of this second may be followed by another. */
   async marks(tables: readonly string[]): Promise<ChangeMarks> {
-    const rows = await this.#query(
+    const rows = await this.rows(
       `SELECT table_name, COALESCE(UNIX_TIMESTAMP(update_time), 0), UNIX_TIMESTAMP(NOW())
        FROM information_schema.tables
        WHERE table_schema = DATABASE() AND table_name IN (${tables.map(() => '?').join(', ')})`,
@@ -108,14 +112,6 @@ class MysqlDatabase implements ForgeDatabase {
 
   async close(): Promise<void> {
     this.#connection.destroy();
-  }
-
-  async #query(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
-    try {
-      return await rowsOf(this.#connection, sql, values);
-    } catch (error) {
-      throw serverFault(this.#address, error);
-    }
   }
 }
 

@@ -4,12 +4,31 @@
  */
 
 import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
-import { databaseOfAppIni } from './app-ini.ts';
+import { databaseOfAppIni, gogsAttachments } from './app-ini.ts';
 import type { ForgeDatabase } from './database.ts';
 import { ForgeFault } from './fault.ts';
 import type { ForgeSchema, NeededColumns } from './forge-schema.ts';
+import { giteaSchema } from './gitea.ts';
 import { databaseOfGitlab } from './gitlab/config.ts';
+import { gitlabSchema } from './gitlab/schema.ts';
+import { gogsSchema } from './gogs.ts';
 import type { ForgeKind, ForgeSettings } from './settings.ts';
+
+/** The tables of the kind of forge. */
+export function schemaOf(
+  { kind, configFile, ownerLevel }: ForgeSettings,
+  env: NodeJS.ProcessEnv,
+): ForgeSchema {
+  switch (kind) {
+    case 'gitea':
+    case 'forgejo':
+      return giteaSchema();
+    case 'gogs':
+      return gogsSchema(() => gogsAttachments(configFile, env));
+    case 'gitlab':
+      return gitlabSchema(ownerLevel);
+  }
+}
 
 /**
  * Throws a `ForgeFault` if the settings name no database, it cannot be reached, or it lacks a table or a
@@ -54,7 +73,7 @@ function chosenAddress(
 ): DatabaseAddress {
   if (database !== null) {
     const parsed = parseDatabaseAddress(database);
-    if (parsed.ok) return parsed.address;
+    if (parsed.ok) return parsed.value;
     throw new ForgeFault(
       'configuration',
       `[forge] DATABASE is ${parsed.problem}`,

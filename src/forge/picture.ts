@@ -57,15 +57,3 @@ export interface Unowned {
   readonly count: number;
   readonly bytes: number;
 }
-
-/** The totals of a whole reading. */
-export interface ForgeSummary {
-  /** The name and version of the database. */
-  readonly database: string;
-  readonly owners: number;
-  readonly repositories: number;
-  readonly bytes: Readonly<Record<ForgeLeaf, number>>;
-  /** Bytes that count for more than one owner, beyond the first. */
-  readonly sharedBytes: number;
-  readonly unowned: readonly Unowned[];
-}

@@ -2,8 +2,7 @@
 
 import type { ForgeDatabase } from './database.ts';
 import { forgeFaultOf } from './fault.ts';
-import { openForgeDatabase } from './open.ts';
-import { schemaOf } from './schemas.ts';
+import { openForgeDatabase, schemaOf } from './open.ts';
 import type { ForgeSettings } from './settings.ts';
 
 interface ForgeProbe {

@@ -9,16 +9,7 @@ import { messageOf } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { ForgeFault } from './fault.ts';
 import type { LfsObject } from './lfs-objects.ts';
-import type {
-  Answer,
-  Chunk,
-  Found,
-  Question,
-  ReadMode,
-  ReadResult,
-  Request,
-  ThreadSettings,
-} from './messages.ts';
+import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
 import { repositoryHash } from './names.ts';
 import type { ForgeSettings } from './settings.ts';
 
@@ -42,14 +33,12 @@ export class ForgeReader {
    * Reads what is new, or more by the mode. One reading at a time. Throws a `ForgeFault`; then the next one
    * connects again.
    */
-  async *read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
+  async *read(mode: ReadMode): AsyncGenerator<Chunk, void, void> {
     let found = await this.#ask({ ask: 'read', mode });
-    while ('chunk' in found) {
+    while ('chunk' in found && found.chunk !== null) {
       yield found.chunk;
       found = await this.#ask({ ask: 'more' });
     }
-    if ('result' in found) return found.result;
-    throw new TypeError('a reading is answered with something else');
   }
 
   /**

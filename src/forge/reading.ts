@@ -1,26 +1,27 @@
 /** Reads a forge's database part by part, and keeps the result up to date. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { ForgeDatabase } from './database.ts';
 import type { ForgeSchema, RowOwners } from './forge-schema.ts';
 import { IdTable } from './id-table.ts';
-import type { FigureDrift, RepositoryNames } from './messages.ts';
-import { isAmong, PlaceOwners, repositoryHash } from './names.ts';
+import type { Chunk, FigureDrift, RepositoryNames } from './messages.ts';
+import { isAmong, ownerIdIn, placeOwnerColumns, repositoryHash } from './names.ts';
 import { OwnerRows } from './owner-rows.ts';
-import type { ForgeMembers, ForgeOwner } from './picture.ts';
+import type { ForgeOwner } from './picture.ts';
 import type { PartSums } from './sums.ts';
 
 /** Number of changed names that are handled one by one, at most. */
 const mostChangedNames = 10_000;
+/** Each commit of fewer owners would write the same pages of the store again. */
+const ownersAtOnce = 1000;
 
 /** Changes that a reading found. */
 export interface News {
-  /** The owners who are new, or other than before. */
-  owners: readonly ForgeOwner[];
-  /** Tells whether somebody came or went. */
-  presenceChanged: boolean;
-  members: readonly ForgeMembers[] | null;
-  repositories: RepositoryNames | null;
-  drift: FigureDrift[];
+  /** Those of accounts and repositories. */
+  readonly chunks: Chunk[];
+  /** Tells whether owners came or went, or have another name. */
+  haveNamesChanged: boolean;
+  readonly drift: FigureDrift[];
   /** The parts that were read, and how many milliseconds each took. */
   readonly tookMs: Map<string, number>;
 }
@@ -35,8 +36,7 @@ export class ForgeReading {
   readonly owners = new OwnerRows();
   /** Ids of owners by the ids of repositories. */
   repositories = new IdTable();
-  #publicHashes: Float64Array<ArrayBuffer> | null = null;
-  #placeOwners: PlaceOwners | null = null;
+  #names: Omit<RepositoryNames, 'changed'> | null = null;
   #membersText = '';
   /** By part. */
   readonly sums = new Map<string, PartSums>();
@@ -48,27 +48,21 @@ export class ForgeReading {
 
   /**
    * Reads these parts. `trusted` are those of which no mark said that they changed: what is other there is
-   * drift. Null: owners came back for whom there are no rows, and all has to be read again.
+   * drift.
    */
-  async read(
-    db: ForgeDatabase,
-    parts: ReadonlySet<string>,
-    trusted: ReadonlySet<string>,
-  ): Promise<News | null> {
+  async read(db: ForgeDatabase, parts: ReadonlySet<string>, trusted: ReadonlySet<string>): Promise<News> {
     const tookMs = new Map<string, number>();
-    const nothing = { owners: [], presenceChanged: false, members: null, repositories: null };
-    const news: News = { ...nothing, drift: [], tookMs };
+    const news: News = { chunks: [], haveNamesChanged: false, drift: [], tookMs };
     const timed = async <T>(part: string, act: () => Promise<T>): Promise<T> => {
       const start = performance.now();
       const result = await act();
       tookMs.set(part, performance.now() - start);
       return result;
     };
-    const readAccounts = () => this.#readAccounts(db, news);
-    if (parts.has(accountsPart) && !(await timed(accountsPart, readAccounts))) return null;
+    if (parts.has(accountsPart)) await timed(accountsPart, () => this.#readAccounts(db, news));
     const haveOwnersMoved =
       parts.has(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
-    const whose: RowOwners = { owners: this.owners.ids, repositories: this.repositories };
+    const whose: RowOwners = { owners: this.owners, repositories: this.repositories };
     for (const [part, { isByRepository, count }] of Object.entries(this.#schema.byteParts)) {
       if (!parts.has(part) && !(haveOwnersMoved && isByRepository)) continue;
       const sums = await timed(part, () => count(db, whose));
@@ -81,35 +75,32 @@ export class ForgeReading {
     return news;
   }
 
-  /** False: somebody has no row. */
-  async #readAccounts(db: ForgeDatabase, news: News): Promise<boolean> {
-    const before = this.owners.presentIds();
+  async #readAccounts(db: ForgeDatabase, news: News): Promise<void> {
     const changed: ForgeOwner[] = [];
-    let hasRows = true;
     this.owners.begin();
     await this.#schema.eachOwner(db, owner => {
-      const isNew = this.owners.put(owner);
-      if (isNew === null) hasRows = false;
-      else if (isNew) changed.push(owner);
+      if (this.owners.put(owner)) changed.push(owner);
     });
-    if (!hasRows) return false;
-    const after = this.owners.presentIds();
-    news.owners = changed;
-    news.presenceChanged = before.length !== after.length || after.some((id, index) => before[index] !== id);
+    for (let start = 0; start < changed.length; start += ownersAtOnce) {
+      news.chunks.push({ is: 'owners', owners: changed.slice(start, start + ownersAtOnce) });
+    }
+    const { hasPresenceChanged } = this.owners;
+    if (hasPresenceChanged) news.chunks.push({ is: 'present', ids: this.owners.presentIds() });
+    news.haveNamesChanged = changed.length > 0 || hasPresenceChanged;
     const members = await this.#schema.members(db);
     const text = JSON.stringify(members);
-    if (text !== this.#membersText) news.members = members;
+    if (text !== this.#membersText) news.chunks.push({ is: 'members', members });
     this.#membersText = text;
-    return true;
   }
 
   /** True: a repository went, or belongs to somebody else. */
   async #readRepositories(db: ForgeDatabase, news: News): Promise<boolean> {
     const before = this.repositories;
     const after = new IdTable();
-    const hashes: number[] = [];
-    const known = this.#publicHashes;
-    const places = this.#schema.tellsOwners ? new PlaceOwners() : null;
+    const publicOnes: number[] = [];
+    const [hashes, ownerIds]: [number[], number[]] = [[], []];
+    const known = this.#names;
+    const { tellsOwners } = this.#schema;
     const changed: string[] = [];
     let kept = 0;
     await this.#schema.eachRepository(db, this.owners, ({ id, ownerId, name, isPublic }) => {
@@ -118,27 +109,25 @@ export class ForgeReading {
         if (before.get(id) === ownerId) kept++;
       }
       const hash = repositoryHash(this.#seed, name);
-      if (isPublic) hashes.push(hash);
-      places?.add(hash, ownerId);
+      if (isPublic) publicOnes.push(hash);
+      if (tellsOwners) {
+        hashes.push(hash);
+        ownerIds.push(ownerId);
+      }
       if (known === null || changed.length > mostChangedNames) return;
-      const hasMoved = places !== null && this.#placeOwners?.ownerIdOf(hash) !== ownerId;
-      if (hasMoved || isAmong(known, hash) !== isPublic) changed.push(name);
+      const hasMoved = known.owners !== null && ownerIdIn(known.owners, hash) !== ownerId;
+      if (hasMoved || isAmong(known.publicHashes, hash) !== isPublic) changed.push(name);
     });
-    const publicHashes = Float64Array.from(hashes).sort();
-    places?.sort();
-    const isSame =
-      known?.length === publicHashes.length &&
-      known.every((one, at) => one === publicHashes[at]) &&
-      (places === null || places.equals(this.#placeOwners));
-    if (!isSame) {
-      news.repositories = {
-        publicHashes: publicHashes.slice(),
-        owners: places?.columns() ?? null,
-        changed: known === null || changed.length > mostChangedNames ? null : changed,
-      };
+    const names = {
+      publicHashes: Float64Array.from(publicOnes).sort(),
+      owners: tellsOwners ? placeOwnerColumns(hashes, ownerIds) : null,
+    };
+    if (!isDeepStrictEqual(known, names)) {
+      const areFew = known !== null && changed.length <= mostChangedNames;
+      const repositories = { ...names, changed: areFew ? changed : null };
+      news.chunks.push({ is: 'repositories', repositories });
     }
-    this.#publicHashes = publicHashes;
-    this.#placeOwners = places;
+    this.#names = names;
     this.repositories = after;
     return kept < before.size;
   }

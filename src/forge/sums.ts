@@ -1,9 +1,11 @@
 /** The bytes of every owner by leaf, packed, and those of nobody. */
 
-import { type ForgeLeaf, forgeLeaves, type Unowned, type UnownedReason, unownedReasons } from './picture.ts';
+import { type ForgeLeaf, type Unowned, type UnownedReason, unownedReasons } from './picture.ts';
 
-/** An owner's row, or why there is none. */
-export type RowOwner = number | 'no repository' | 'no owner';
+/** In place of an owner's row: nothing says whose it is. */
+export const nobody = -1;
+/** In place of an owner's row: the database does not have the owner. */
+export const missingOwner = -2;
 
 /** One part of a reading, such as all LFS objects, which is replaced as a whole. */
 export class PartSums {
@@ -11,8 +13,6 @@ export class PartSums {
   readonly #owners: number;
   readonly #bytes: Float64Array;
   readonly unowned = new Map<UnownedReason, { count: number; bytes: number }>();
-  /** Bytes that count for an owner although another one has the same object. */
-  sharedBytes = 0;
 
   /** `owners`: how many there are; they are known by their rows. */
   constructor(leaves: readonly ForgeLeaf[], owners: number) {
@@ -21,18 +21,14 @@ export class PartSums {
     this.#bytes = new Float64Array(leaves.length * owners);
   }
 
-  add(leaf: ForgeLeaf, ownerRow: number, bytes: number): void {
-    const at = this.leaves.indexOf(leaf) * this.#owners + ownerRow;
-    this.#bytes[at] = (this.#bytes[at] ?? 0) + bytes;
-  }
-
   /** Adds to an owner, or to nobody. */
-  addTo(leaf: ForgeLeaf, owner: RowOwner, bytes: number, orphaned: UnownedReason): void {
-    if (typeof owner === 'number') this.add(leaf, owner, bytes);
-    else this.addUnowned(owner === 'no owner' ? 'owner_missing' : orphaned, bytes);
-  }
-
-  addUnowned(reason: UnownedReason, bytes: number): void {
+  add(leaf: ForgeLeaf, ownerRow: number, bytes: number, orphaned: UnownedReason): void {
+    if (ownerRow >= 0) {
+      const at = this.leaves.indexOf(leaf) * this.#owners + ownerRow;
+      this.#bytes[at] = (this.#bytes[at] ?? 0) + bytes;
+      return;
+    }
+    const reason = ownerRow === missingOwner ? 'owner_missing' : orphaned;
     const sum = this.unowned.get(reason) ?? { count: 0, bytes: 0 };
     this.unowned.set(reason, { count: sum.count + 1, bytes: sum.bytes + bytes });
   }
@@ -58,8 +54,4 @@ export function unownedIn(parts: readonly PartSums[]): readonly Unowned[] {
     const count = sums.reduce((sum, one) => sum + one.count, 0);
     return count === 0 ? [] : [{ reason, count, bytes: sums.reduce((sum, one) => sum + one.bytes, 0) }];
   });
-}
-
-export function emptySums(): Record<ForgeLeaf, number> {
-  return Object.fromEntries(forgeLeaves.map(leaf => [leaf, 0])) as Record<ForgeLeaf, number>;
 }

@@ -9,25 +9,13 @@ import { SerialQueue } from '../serial-queue.ts';
 import type { ForgeDatabase } from './database.ts';
 import { DueParts } from './due.ts';
 import { ForgeFault, forgeFaultOf } from './fault.ts';
-import type {
-  Answer,
-  Chunk,
-  Found,
-  Question,
-  ReadMode,
-  ReadResult,
-  Request,
-  ThreadSettings,
-} from './messages.ts';
-import { openForgeDatabase, tableNames } from './open.ts';
-import { type ForgeLeaf, type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
+import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
+import { openForgeDatabase, schemaOf, tableNames } from './open.ts';
+import { type ForgeLeaf, forgeLeaves, unitNames } from './picture.ts';
 import { accountsPart, ForgeReading, type News, repositoriesPart } from './reading.ts';
-import { schemaOf } from './schemas.ts';
-import { emptySums, unownedIn } from './sums.ts';
+import { unownedIn } from './sums.ts';
 
 const chunkCharacters = 64 * 1024;
-/** Each commit of fewer owners would write the same pages of the store again. */
-const ownersAtOnce = 1000;
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
 const port = parentPort;
@@ -43,7 +31,7 @@ let due = newDue();
 /** Digest of the figures that were reported last. */
 let reportedDigest = '';
 /** The reading that is under way. */
-let chunks: AsyncGenerator<Chunk, ReadResult, void> | null = null;
+let chunks: AsyncGenerator<Chunk, void, void> | null = null;
 
 port.on('message', async ({ id, question }: Request) => {
   const answer: Answer = await find(question).then(
@@ -63,7 +51,7 @@ async function find(question: Question): Promise<Found> {
   if (question.ask === 'read') chunks = read(question.mode);
   if (chunks === null) throw new Error('no reading is under way');
   const step = await chunks.next();
-  return step.done ? { result: step.value } : { chunk: step.value };
+  return { chunk: step.done ? null : step.value };
 }
 
 function inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
@@ -86,15 +74,19 @@ async function connect(): Promise<ForgeDatabase> {
   return db;
 }
 
-async function* read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
+async function* read(mode: ReadMode): AsyncGenerator<Chunk, void, void> {
   const isFull = mode !== 'new';
-  const { news, product } = await inTurn(async db => {
+  const news = await inTurn(db => {
     if (mode === 'anew') forget();
-    return { news: await readDue(db, isFull), product: db.product };
+    return readDue(db, isFull);
   });
-  if (news === null) return { summary: null, drift: [] };
-  yield* told(news, isFull);
-  return { summary: summary(product), drift: news.drift };
+  if (news === null) return;
+  yield* news.chunks;
+  yield { is: 'rest', unowned: unownedIn([...reading.sums.values()]), drift: news.drift };
+  const digest = figuresDigest();
+  if (digest === reportedDigest && !news.haveNamesChanged && !isFull) return;
+  yield* lines();
+  reportedDigest = digest;
 }
 
 /** From now on everything is new. */
@@ -119,11 +111,7 @@ async function readDue(db: ForgeDatabase, full: boolean): Promise<News | null> {
   const { parts, unchanged } = due.due(marks, full);
   if (parts.size === 0) return null;
   const news = await db.consistently(() => reading.read(db, parts, unchanged));
-  if (reading.owners.size === 0) throw noOwners();
-  if (news === null) {
-    forget();
-    return readDue(db, true);
-  }
+  if (!reading.owners.isAnybodyPresent) throw noOwners();
   due.read(news.tookMs, marks);
   return news;
 }
@@ -140,31 +128,16 @@ function noOwners(): ForgeFault {
   );
 }
 
-function* told(news: News, full: boolean): Generator<Chunk, void> {
-  for (let start = 0; start < news.owners.length; start += ownersAtOnce) {
-    yield { is: 'owners', owners: news.owners.slice(start, start + ownersAtOnce) };
-  }
-  if (news.presenceChanged) yield { is: 'present', ids: reading.owners.presentIds() };
-  if (news.members !== null) yield { is: 'members', members: news.members };
-  if (news.repositories !== null) yield { is: 'repositories', repositories: news.repositories };
-  const digest = figuresDigest(news);
-  if (digest === reportedDigest && !full) return;
-  yield* lines();
-  reportedDigest = digest;
-}
-
-function figuresDigest(news: News): string {
+function figuresDigest(): string {
   const hash = createHash('sha1');
   for (const sums of reading.sums.values()) hash.update(sums.raw);
-  // Names stand in the lines.
-  if (news.owners.length > 0 || news.presenceChanged) hash.update(String(performance.now()));
   return hash.digest('hex');
 }
 
 function* lines(): Generator<Chunk, void> {
   let text = '';
   const { owners } = reading;
-  for (let row = 0; row < owners.ids.size; row++) {
+  for (let row = 0; row < owners.size; row++) {
     const owner = owners.nameAt(row);
     if (owner === null) continue;
     for (const subject of forgeLeaves) {
@@ -183,21 +156,4 @@ function bytesOf(leaf: ForgeLeaf, row: number): number {
   let bytes = 0;
   for (const sums of reading.sums.values()) bytes += sums.of(leaf, row);
   return bytes;
-}
-
-function summary(database: string): ForgeSummary {
-  const bytes = emptySums();
-  const { owners, repositories } = reading;
-  for (let row = 0; row < owners.ids.size; row++) {
-    for (const leaf of forgeLeaves) bytes[leaf] += bytesOf(leaf, row);
-  }
-  const parts = [...reading.sums.values()];
-  return {
-    database,
-    owners: owners.size,
-    repositories: repositories.size,
-    bytes,
-    sharedBytes: parts.reduce((sum, part) => sum + part.sharedBytes, 0),
-    unowned: unownedIn(parts),
-  };
 }

@@ -5,17 +5,17 @@ import {
   isRepository,
   type QuotaSettings,
   refusal,
+  reportedRefusal,
   type Subject,
   standing,
   warning,
 } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
-import { allowanceField, garbageField, graceField, reportedField } from './allowance-json.ts';
+import { isoTime, printable } from '../text/index.ts';
+import { verdictShown } from '../wire/index.ts';
 import type { Reply } from './answer.ts';
-import { type Decided, decidedFirstByDisk } from './decided.ts';
-import type { LocatedUnit } from './located-unit.ts';
+import { type Decided, decidedFirstByDisk, recordDecision } from './decided.ts';
+import { knownUnitAt, type LocatedUnit } from './located-unit.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
-import { recordDecision } from './record.ts';
 import { refusalText } from './refusal-text.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
@@ -63,7 +63,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
-    const ownerName = askedOwnerIn(parameters, name => ledger.documents.owners.named(name) !== undefined);
+    const ownerName = askedOwnerIn(parameters, ledger);
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
@@ -77,10 +77,8 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     push,
   });
   const path = pathIn(text);
-  const known = ledger.units.unitAt(path);
-  if (known === null) return { question: null, path, about };
-  const { name, owner, leaf, bytes } = known;
-  return { question: about({ path: name, owner, leaf, bytes }) };
+  const known = knownUnitAt(ledger, path);
+  return known === null ? { question: null, path, about } : { question: about(known) };
 }
 
 function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit: LocatedUnit } {
@@ -107,7 +105,7 @@ function decideOn(services: GateServices, question: Question): Decided {
     if (push === null) return ledger.decide(ownerName, subject, bytes);
     const parts = [{ id: pushId(path, push), bytes }];
     const action = { ownerName, subject, parts, isReported: false, unit: path, seconds: pushSeconds };
-    return ledger.admissions.admit(action);
+    return ledger.admit(action);
   });
 }
 
@@ -137,28 +135,29 @@ export function answered(services: GateServices, question: Question, answer: Dec
 
 function asJson({ owner, decision }: Decided, subject: Subject, settings: QuotaSettings): object {
   const { mode } = settings;
-  const { used, limit, group, rule } = decision;
   return {
+    ...verdictWithWords(owner.name, subject, decision),
     allowed: decision.allowed || mode === 'report',
     ...(isOnlyReported(decision, mode) ? { would_refuse: true } : {}),
     owner: owner.name,
     subject,
-    used,
-    limit,
-    group,
-    rule,
     ...onItsWay(decision),
-    ...allowanceField(decision),
-    ...(decision.by === 'disk' ? { disk: decision.disk } : garbageField(decision)),
-    ...graceField(decision),
-    ...reportedField(owner.name, subject, decision),
-    measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    ...(decision.by === 'disk' ? { disk: decision.disk } : {}),
+    measured_at: isoTime(owner.measuredAt),
     partial: owner.partial,
     stale: owner.stale,
     mode,
     message: decision.allowed ? standing(owner.name, decision) : refusal(owner.name, subject, decision),
     warning: warning(settings, owner.name, decision),
   };
+}
+
+/** A decision in short; the refusal by a rule in report mode has its words as well. */
+export function verdictWithWords(ownerName: string, subject: Subject, decision: Decided['decision']): object {
+  const { reported, ...verdict } = verdictShown(decision);
+  if (reported === undefined) return verdict;
+  const message = reportedRefusal(ownerName, subject, decision);
+  return { ...verdict, reported: { ...reported, message } };
 }
 
 /** Tells whether it is let through although it, or a rule in report mode, refuses. */

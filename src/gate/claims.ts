@@ -1,7 +1,7 @@
 /** `/v1/claims`: what a provider says of a user, told by a forge's own login, an SSO proxy or a job. */
 
 import { JsonFault, readJson } from '../bounded/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { badParameter } from '../errors.ts';
 import type { Claims } from '../oauth/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
@@ -21,7 +21,7 @@ export const longestClaimsBytes = 1024 * 1024;
 export async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
   const user = required(parameters, 'user');
   const fault = nameFault(user);
-  if (fault !== null) throw bad(`user is not a valid name: ${fault}`);
+  if (fault !== null) throw badParameter(`user is not a valid name: ${fault}`);
   const source = required(parameters, 'source');
   const isTrial = trialIn(parameters.get('try') ?? '');
   const done = await services.synchronize({ user, source, claims: claimsIn(parameters), isTrial });
@@ -42,10 +42,10 @@ function claimsIn(parameters: Parameters): Claims {
     found = readJson(text, mostValues);
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw bad(`claims is not valid JSON: ${error.message}, ${expected}`);
+    throw badParameter(`claims is not valid JSON: ${error.message}, ${expected}`);
   }
   if (typeof found !== 'object' || found === null || Array.isArray(found)) {
-    throw bad(`claims is something else, ${expected}`);
+    throw badParameter(`claims is something else, ${expected}`);
   }
   // Its names and values are looked at where they are read, and may be anything.
   return found as Claims;
@@ -54,9 +54,5 @@ function claimsIn(parameters: Parameters): Claims {
 function trialIn(text: string): boolean {
   if (text === 'true') return true;
   if (text === 'false' || text === '') return false;
-  throw bad('try is not true or false');
-}
-
-function bad(message: string): SoftquotaError {
-  return new SoftquotaError('bad_parameter', message);
+  throw badParameter('try is not true or false');
 }

@@ -13,12 +13,12 @@ import { SoftquotaError } from '../errors.ts';
 import {
   type AddressPlace,
   Connections,
-  closeServer,
   comesFrom,
   hasBody,
   type Listening,
   listen,
   listenAt,
+  rejectConnection,
   type SocketPlace,
   usualShares,
 } from '../service/index.ts';
@@ -30,43 +30,28 @@ import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
 import { BodyRoom } from './push/body-room.ts';
 import { answerPush, pushAddress } from './push/request.ts';
 import { ownerQuota } from './quota.ts';
-import { OverdueError, rejectClient } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
-import {
-  bodyOf,
-  type Nested,
-  nestedParametersOf,
-  type Parameters,
-  parametersOf,
-  requestAddress,
-} from './request.ts';
-import {
-  changeReservation,
-  isReservation,
-  reservationMethods,
-  reservationsAddress,
-  reserve,
-} from './reservations.ts';
+import { bodyOf, type Nested, type Parameters, parametersOf, requestAddress } from './request.ts';
+import { changeReservation, reservationsAddress, reserve } from './reservations.ts';
 import type { GateServices, Health } from './services.ts';
-import {
-  answerSource,
-  isSource,
-  longestSetMs,
-  sourceMethods,
-  sources,
-  sourcesAddress,
-} from './unit-sources.ts';
+import { answerSource, longestSetMs, sources, sourcesAddress } from './unit-sources.ts';
 import { asksForWorker, noUpgrade, serveWorker, workerAddress } from './worker.ts';
-
-type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
 
 interface Route {
   readonly methods: readonly string[];
-  readonly handle: Handler;
+  readonly handle: (
+    services: GateServices,
+    parameters: Parameters,
+    request: IncomingMessage,
+  ) => Reply | Promise<Reply>;
   /** Parameters that may be whole JSON values, where there are such. */
   readonly nested?: Nested;
   /** Length of a body, at most; set where it is more than usual. */
   readonly mostBodyBytes?: number;
+  /** The handler reads the body of a PUT, which may be long and slow. */
+  readonly isStreamed?: true;
+  /** The address, as messages show it. */
+  readonly shown?: string;
 }
 
 const asking = ['GET', 'HEAD', 'POST'];
@@ -76,11 +61,13 @@ const healthz: Route = {
   handle: () => healthReply({ reasons: [], notes: [] }),
 };
 
+/** By address; one that ends in a slash has all below it. */
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/check', { methods: asking, handle: answerCheck }],
   ['/v1/quota', { methods: ['GET', 'HEAD'], handle: ownerQuota }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
   [reservationsAddress, { methods: ['POST'], handle: reserve }],
+  [`${reservationsAddress}/`, { methods: ['DELETE', 'PUT'], handle: changeReservation }],
   ['/healthz', healthz],
   ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health()) }],
 ]);
@@ -95,6 +82,15 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
   [workerAddress, { methods: ['GET', 'POST'], handle: noUpgrade }],
   [sourcesAddress, { methods: ['GET', 'HEAD'], handle: sources }],
+  [
+    `${sourcesAddress}/`,
+    {
+      methods: ['GET', 'HEAD', 'PUT', 'DELETE'],
+      handle: answerSource,
+      isStreamed: true,
+      shown: `${sourcesAddress}/NAME`,
+    },
+  ],
   [
     '/v1/claims',
     { methods: ['POST'], handle: claims, nested: claimsNested, mostBodyBytes: longestClaimsBytes },
@@ -127,7 +123,6 @@ const longestHeaderBytes = 64 * 1024;
 const checkEveryMs = 1000;
 
 interface GateParts {
-  readonly server: Server;
   readonly connections: Connections;
   readonly listening: Listening;
   readonly drainMs: number;
@@ -214,11 +209,8 @@ export class Gate {
         void answerLfsBatch(services, request, response);
         return;
       }
-      if (isTrusted && isSource(address)) {
-        serveSource(services, request, response);
-        return;
-      }
-      if (isTrusted && hasBody(request)) endAfter(requestMs, request);
+      const route = routeAt(routes, address);
+      if (isTrusted && hasBody(request) && route?.isStreamed !== true) endAfter(requestMs, request);
       if (address === pushAddress && routes !== addressRoutes) {
         void answerPush(services, room, request, response);
         return;
@@ -233,12 +225,12 @@ export class Gate {
     });
     // Requests that came before a fault are answered before it.
     server.on('clientError', (error, socket) =>
-      connections.whenAnswered(socket, () => rejectClient(error, socket)),
+      connections.whenAnswered(socket, () => rejectConnection(error, socket)),
     );
     const listening = await begin(server);
     // An error of accepting, such as no free descriptor, loses one connection and must not end the gate.
     server.on('error', services.unforeseen);
-    return new Gate({ server, connections, listening, drainMs });
+    return new Gate({ connections, listening, drainMs });
   }
 
   /** Ends some connections on which nothing is asked. */
@@ -248,8 +240,8 @@ export class Gate {
 
   /** Answers whoever has connected, and ends. */
   close(): Promise<void> {
-    const { listening, ...parts } = this.#parts;
-    return closeServer({ ...parts, withdraw: () => listening.withdraw() });
+    const { connections, listening, drainMs } = this.#parts;
+    return connections.close(listening, drainMs);
   }
 }
 
@@ -263,8 +255,14 @@ function refuseStranger(services: GateServices, request: IncomingMessage, respon
 
 /** Ends a request whose body has not come whole by then. */
 function endAfter(milliseconds: number, request: IncomingMessage): void {
-  const overdue = setTimeout(() => rejectClient(new OverdueError(), request.socket), milliseconds);
+  // Node tells of requests that it finds overdue by this code.
+  const error = Object.assign(new Error('it did not come whole'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+  const overdue = setTimeout(() => rejectConnection(error, request.socket), milliseconds);
   request.once('close', () => clearTimeout(overdue));
+}
+
+function routeAt(routes: ReadonlyMap<string, Route>, address: string): Route | undefined {
+  return routes.get(address) ?? routes.get(/^\/v1\/[^/]+\//.exec(address)?.[0] ?? '');
 }
 
 function serve(
@@ -274,33 +272,20 @@ function serve(
   response: ServerResponse,
 ): void {
   const fail = (error: unknown) => sendAnswer(request, response, faultReply(error, services.unforeseen));
-  // A body is read to its end before anything is said, so that whoever sends it gets to hear the answer.
-  if (hasBody(request)) {
-    bodyOf(request, routes.get(requestAddress(request))?.mostBodyBytes)
-      .then(body => answer(services, routes, request, response, body))
-      .then(reply => sendAnswer(request, response, reply))
-      .catch(fail);
-    return;
-  }
+  const route = routeAt(routes, requestAddress(request));
+  const answered = (body: Buffer | null) => answer(services, routes, request, response, body);
+  if (route?.isStreamed && request.method !== 'PUT') request.resume();
   try {
-    const reply = answer(services, routes, request, response, null);
+    // A body is read to its end before anything is said, so that whoever sends it gets to hear the answer.
+    const reply =
+      hasBody(request) && route?.isStreamed !== true
+        ? bodyOf(request, route?.mostBodyBytes).then(answered)
+        : answered(null);
     if (reply instanceof Promise) reply.then(found => sendAnswer(request, response, found)).catch(fail);
     else sendAnswer(request, response, reply);
   } catch (error) {
     fail(error);
   }
-}
-
-/** Its body is read while it is served, and may be long and slow. */
-function serveSource(services: GateServices, request: IncomingMessage, response: ServerResponse): void {
-  const method = request.method ?? '';
-  if (method !== 'PUT') request.resume();
-  const served = sourceMethods.includes(method)
-    ? answerSource(services, request)
-    : Promise.reject(wrongMethod(response, `${sourcesAddress}/NAME`, sourceMethods));
-  served
-    .then(reply => sendAnswer(request, response, reply))
-    .catch(error => sendAnswer(request, response, faultReply(error, services.unforeseen)));
 }
 
 function answer(
@@ -310,51 +295,27 @@ function answer(
   response: ServerResponse,
   body: Buffer | null,
 ): Reply | Promise<Reply> {
-  const route = routeOf(routes, request, response);
-  const { nested } = route;
-  return route.handle(
-    services,
-    nested === undefined ? parametersOf(request, body) : nestedParametersOf(request, body, nested),
-  );
+  const { methods, shown = requestAddress(request), nested, handle } = routeOf(routes, request);
+  if (!methods.includes(request.method ?? '')) {
+    response.setHeader('Allow', methods.join(', '));
+    throw new SoftquotaError('wrong_method', `${shown} takes ${methods.join(', ')}`);
+  }
+  return handle(services, parametersOf(request, body, nested), request);
 }
 
-function routeOf(
-  routes: ReadonlyMap<string, Route>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Route {
+function routeOf(routes: ReadonlyMap<string, Route>, request: IncomingMessage): Route {
   const address = requestAddress(request);
-  const route = isReservation(address) ? reservationRoute(request) : routes.get(address);
-  if (route === undefined) {
-    if (trustedRoutes.has(address) || isSource(address)) {
-      const where =
-        routes === openRoutes
-          ? 'the trusted socket only ([server] TRUSTED_SOCKET)'
-          : "the gate's sockets only";
-      throw new SoftquotaError('not_trusted', `${address} is served on ${where}`);
-    }
+  const route = routeAt(routes, address);
+  if (route !== undefined) return route;
+  if (routeAt(trustedRoutes, address) === undefined) {
     throw new SoftquotaError(
       'not_found',
       'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz',
     );
   }
-  const method = request.method ?? '';
-  if (!route.methods.includes(method)) throw wrongMethod(response, address, route.methods);
-  return route;
-}
-
-function reservationRoute(request: IncomingMessage): Route {
-  const method = request.method ?? '';
-  return {
-    methods: reservationMethods,
-    handle: (services, parameters) =>
-      changeReservation(services, method, requestAddress(request), parameters),
-  };
-}
-
-function wrongMethod(response: ServerResponse, address: string, methods: readonly string[]): SoftquotaError {
-  response.setHeader('Allow', methods.join(', '));
-  return new SoftquotaError('wrong_method', `${address} takes ${methods.join(', ')}`);
+  const where =
+    routes === openRoutes ? 'the trusted socket only ([server] TRUSTED_SOCKET)' : "the gate's sockets only";
+  throw new SoftquotaError('not_trusted', `${address} is served on ${where}`);
 }
 
 function healthReply({ reasons, notes }: Health): Reply {

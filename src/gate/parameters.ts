@@ -3,7 +3,8 @@
  */
 
 import { posix } from 'node:path';
-import { SoftquotaError } from '../errors.ts';
+import { badParameter } from '../errors.ts';
+import type { Ledger } from '../ledger/index.ts';
 import { isLeaf, isSubject, type Leaf, leaves, nameFault, type Subject, subjects } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import type { Parameters } from './request.ts';
@@ -18,7 +19,7 @@ const longestPathBytes = 4095;
 
 export function required(parameters: Parameters, name: string): string {
   const value = parameters.get(name);
-  if (value === undefined || value === '') throw bad(`${name} is missing`);
+  if (value === undefined || value === '') throw badParameter(`${name} is missing`);
   return value;
 }
 
@@ -26,21 +27,22 @@ export function required(parameters: Parameters, name: string): string {
 export function ownerParameter(parameters: Parameters): string {
   const owner = required(parameters, 'owner');
   const why = nameFault(owner);
-  if (why !== null) throw bad(`owner is ${shown(owner)}, which is no name: ${why}`);
+  if (why !== null) throw badParameter(`owner is ${shown(owner)}, which is no name: ${why}`);
   return owner;
 }
 
 /** The name of an owner who may be known: a directory can have given a name that nobody could choose here. */
-export function askedOwnerIn(parameters: Parameters, isKnown: (name: string) => boolean): string {
+export function askedOwnerIn(parameters: Parameters, { documents }: Pick<Ledger, 'documents'>): string {
   const owner = required(parameters, 'owner');
-  return isKnown(owner) ? owner : ownerParameter(parameters);
+  return documents.owners.named(owner) === undefined ? ownerParameter(parameters) : owner;
 }
 
 /** An absolute path with single slashes, without `.` and `..`. */
 export function pathIn(text: string): string {
-  if (!text.startsWith('/')) throw bad(`path is ${shown(text)}, where an absolute path is expected`);
-  if (text.includes('\0')) throw bad('path holds a NUL');
-  if (Buffer.byteLength(text) > longestPathBytes) throw bad(`path has more than ${longestPathBytes} bytes`);
+  if (!text.startsWith('/')) throw badParameter(`path is ${shown(text)}, where an absolute path is expected`);
+  if (text.includes('\0')) throw badParameter('path holds a NUL');
+  if (Buffer.byteLength(text) > longestPathBytes)
+    throw badParameter(`path has more than ${longestPathBytes} bytes`);
   const path = posix.normalize(text);
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
@@ -50,13 +52,13 @@ export function subjectIn(parameters: Parameters): Subject | null {
   const subject = parameters.get('subject');
   if (subject === undefined || subject === '') return null;
   if (isSubject(subject)) return subject;
-  throw bad(`subject is ${shown(subject)}, where one of these is expected: ${subjects.join(', ')}`);
+  throw badParameter(`subject is ${shown(subject)}, where one of these is expected: ${subjects.join(', ')}`);
 }
 
 export function leafIn(parameters: Parameters): Leaf {
   const subject = required(parameters, 'subject');
   if (isLeaf(subject)) return subject;
-  throw bad(`subject is ${shown(subject)}, where a leaf is expected: ${leaves.join(', ')}`);
+  throw badParameter(`subject is ${shown(subject)}, where a leaf is expected: ${leaves.join(', ')}`);
 }
 
 /** A size in bytes, from 0 to 2^53 - 1. */
@@ -69,7 +71,9 @@ export function secondsIn(parameters: Parameters, name: string, usual: number, m
   const text = parameters.get(name) ?? '';
   const seconds = text === '' ? usual : /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (seconds >= 1 && seconds <= most) return seconds;
-  throw bad(`${name} is ${shown(text)}, where a whole number of seconds from 1 to ${most} is expected`);
+  throw badParameter(
+    `${name} is ${shown(text)}, where a whole number of seconds from 1 to ${most} is expected`,
+  );
 }
 
 /** A difference in bytes. */
@@ -82,7 +86,7 @@ export function deltaIn(parameters: Parameters): number {
 export function actorIn(parameters: Parameters): string {
   const actor = parameters.get('actor') ?? '';
   const why = actor === '' ? null : nameFault(actor);
-  if (why !== null) throw bad(`actor is ${shown(actor)}, which is no name: ${why}`);
+  if (why !== null) throw badParameter(`actor is ${shown(actor)}, which is no name: ${why}`);
   return actor;
 }
 
@@ -91,28 +95,25 @@ export function pushIn(parameters: Parameters): string | null {
   const push = parameters.get('push') ?? '';
   if (push === '') return null;
   if (/^[!-~]{1,255}$/.test(push)) return push;
-  throw bad(`push is ${shown(push)}, where at most 255 printable ASCII characters are expected`);
+  throw badParameter(`push is ${shown(push)}, where at most 255 printable ASCII characters are expected`);
 }
 
 /** The name of a reported unit: any text that a name may be. */
 export function unitNameIn(parameters: Parameters): string {
   const name = required(parameters, 'unit');
   const why = nameFault(name);
-  if (why !== null) throw bad(`unit is ${shown(name)}, which is no name: ${why}`);
+  if (why !== null) throw badParameter(`unit is ${shown(name)}, which is no name: ${why}`);
   return name;
 }
 
 function wholeNumber(name: string, text: string, form: RegExp, expected: string): number {
   const number = form.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(number)) throw bad(`${name} is ${shown(text)}, where ${expected} is expected`);
+  if (!Number.isSafeInteger(number))
+    throw badParameter(`${name} is ${shown(text)}, where ${expected} is expected`);
   // -0 is 0.
   return number + 0;
 }
 
 function shown(text: string): string {
   return `"${printable(text.length > longestShown ? `${text.slice(0, longestShown)}…` : text)}"`;
-}
-
-function bad(message: string): SoftquotaError {
-  return new SoftquotaError('bad_parameter', message);
 }

@@ -10,9 +10,10 @@ import type { GateServices } from './services.ts';
 
 /** Throws `not_found` where nobody has the name. */
 export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
-  const isKnown = (name: string): boolean => ledger.documents.owners.named(name) !== undefined;
-  const asked = askedOwnerIn(parameters, isKnown);
-  if (!isKnown(asked)) throw new SoftquotaError('not_found', `no such owner: ${printable(asked)}`);
+  const asked = askedOwnerIn(parameters, ledger);
+  if (ledger.documents.owners.named(asked) === undefined) {
+    throw new SoftquotaError('not_found', `no such owner: ${printable(asked)}`);
+  }
   const { name, usage } = ledger.ownerUsage(asked);
   const { decision } = ledger.decide(name, 'size:all');
   const { allowed, used, limit } = decision;

@@ -11,7 +11,7 @@ import { formatBytes } from '../text/index.ts';
 /** The width of a terminal without git's `remote: `. */
 const lineWidth = 76;
 
-interface RefusalWords {
+export interface RefusalWords {
   readonly ownerName: string;
   readonly subject: Subject;
   readonly decision: Refusal;

@@ -6,10 +6,9 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
-import { allowanceField, garbageField, graceField, reportedField } from './allowance-json.ts';
+import { isoTime, printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
-import { pushId } from './check.ts';
+import { pushId, verdictWithWords } from './check.ts';
 import {
   askedOwnerIn,
   bytesIn,
@@ -91,32 +90,16 @@ export async function units(services: GateServices, parameters: Parameters): Pro
  */
 export function usage(services: GateServices, parameters: Parameters): Reply {
   const { ledger } = services;
-  const owner = ledger.ownerUsage(
-    askedOwnerIn(parameters, name => ledger.documents.owners.named(name) !== undefined),
-  );
+  const owner = ledger.ownerUsage(askedOwnerIn(parameters, ledger));
   const decisions = subjects.map(subject => {
     const { decision } = ledger.decide(owner.name, subject);
-    const { allowed, used, limit, group, rule } = decision;
-    return [
-      subject,
-      {
-        allowed,
-        used,
-        limit,
-        group,
-        rule,
-        ...allowanceField(decision),
-        ...garbageField(decision),
-        ...graceField(decision),
-        ...reportedField(owner.name, subject, decision),
-      },
-    ];
+    return [subject, verdictWithWords(owner.name, subject, decision)];
   });
   const json = {
     owner: owner.name,
     used: asTree(owner.usage),
     ...(owner.unreachable === null ? {} : { unreachable: asTree(owner.unreachable) }),
-    measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    measured_at: isoTime(owner.measuredAt),
     partial: owner.partial,
     stale: owner.stale,
     groups: ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups).map(groupShown),

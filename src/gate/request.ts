@@ -8,7 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { JsonFault, readJson } from '../bounded/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { badParameter, SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
@@ -59,31 +59,16 @@ export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): 
   });
 }
 
-/** The parameters of query and body; throws `bad_parameter`. */
-export function parametersOf(request: IncomingMessage, body: Buffer | null): Parameters {
+/**
+ * The parameters of query and body. Where a body is JSON, those in `nested` may be anything, and stand as
+ * their JSON text. Throws `bad_parameter`.
+ */
+export function parametersOf(request: IncomingMessage, body: Buffer | null, nested?: Nested): Parameters {
   const query = queryOf(request);
   if (body === null || body.length === 0) return query;
   const type = typeOf(request);
-  return new Map([...query, ...(type === 'form' ? parseForm(body.toString('latin1')) : parseJson(body))]);
-}
-
-/**
- * Does the same as `parametersOf` for a body that may be long: where it is JSON, those in `nested` may be
- * anything, and stand as their JSON text. Throws `bad_parameter`.
- */
-export function nestedParametersOf(
-  request: IncomingMessage,
-  body: Buffer | null,
-  { names, mostValues }: Nested,
-): Parameters {
-  if (body === null || body.length === 0 || typeOf(request) === 'form') return parametersOf(request, body);
-  const text = textOf(body);
-  try {
-    const whole = readJson(text, mostValues);
-    return new Map([...queryOf(request), ...flat(mustBeObject(whole), names)]);
-  } catch (error) {
-    throw error instanceof JsonFault ? bad(`the body is not JSON: ${error.message}`) : error;
-  }
+  if (type === 'form') return new Map([...query, ...parseForm(body.toString('latin1'))]);
+  return new Map([...query, ...(nested === undefined ? parseJson(body) : parseNested(body, nested))]);
 }
 
 /** Parameters that may be whole JSON values, and how many values all of them may have together. */
@@ -102,7 +87,7 @@ function typeOf({ headers }: IncomingMessage): 'form' | 'json' {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase();
   if (type === 'application/x-www-form-urlencoded') return 'form';
   if (type === 'application/json') return 'json';
-  throw bad(
+  throw badParameter(
     `Content-Type is "${contentType}", where application/x-www-form-urlencoded or application/json is expected`,
   );
 }
@@ -129,6 +114,15 @@ function parseJson(body: Buffer): Parameters {
   return Object.values(whole).some(value => typeof value === 'number') ? asWritten(text, found) : found;
 }
 
+function parseNested(body: Buffer, { names, mostValues }: Nested): Parameters {
+  const text = textOf(body);
+  try {
+    return flat(mustBeObject(readJson(text, mostValues)), names);
+  } catch (error) {
+    throw error instanceof JsonFault ? badParameter(`the body is not JSON: ${error.message}`) : error;
+  }
+}
+
 function flat(whole: object, nested: ReadonlySet<string>): Parameters {
   const found = new Map<string, string>();
   for (const [name, value] of Object.entries(whole)) {
@@ -136,13 +130,13 @@ function flat(whole: object, nested: ReadonlySet<string>): Parameters {
     if (typeof value === 'string') add(found, name, value);
     else if (typeof value === 'number') add(found, name, String(value));
     else if (nested.has(name)) add(found, name, JSON.stringify(value));
-    else throw bad(`${name} is not a text and not a number`);
+    else throw badParameter(`${name} is not a text and not a number`);
   }
   return found;
 }
 
 function textOf(body: Buffer): string {
-  if (!isUtf8(body)) throw bad('the body is not UTF-8');
+  if (!isUtf8(body)) throw badParameter('the body is not UTF-8');
   return body.toString();
 }
 
@@ -151,14 +145,14 @@ function objectIn(text: string): object {
   try {
     whole = JSON.parse(text);
   } catch {
-    throw bad('the body is not JSON');
+    throw badParameter('the body is not JSON');
   }
   return mustBeObject(whole);
 }
 
 function mustBeObject(whole: unknown): object {
   if (typeof whole === 'object' && whole !== null && !Array.isArray(whole)) return whole;
-  throw bad('the body is not a JSON object');
+  throw badParameter('the body is not a JSON object');
 }
 
 function asWritten(text: string, parameters: Parameters): Parameters {
@@ -171,8 +165,8 @@ function asWritten(text: string, parameters: Parameters): Parameters {
 }
 
 function add(found: Map<string, string>, name: string, value: string): void {
-  if (found.has(name)) throw bad(`${name} is given more than once`);
-  if (found.size === mostParameters) throw bad(`there are more than ${mostParameters} parameters`);
+  if (found.has(name)) throw badParameter(`${name} is given more than once`);
+  if (found.size === mostParameters) throw badParameter(`there are more than ${mostParameters} parameters`);
   found.set(name, value);
 }
 
@@ -206,9 +200,5 @@ function digitAt(bytes: Buffer, at: number): number {
   // Letters differ by this bit from capital ones.
   const letter = byte | 0x20;
   if (letter >= 0x61 && letter <= 0x66) return letter - 0x61 + 10;
-  throw bad('a "%" is not followed by two hexadecimal digits');
-}
-
-function bad(message: string): SoftquotaError {
-  return new SoftquotaError('bad_parameter', message);
+  throw badParameter('a "%" is not followed by two hexadecimal digits');
 }

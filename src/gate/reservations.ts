@@ -7,6 +7,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { printable } from '../text/index.ts';
@@ -14,22 +15,16 @@ import type { Reply } from './answer.ts';
 import { answered, askedQuestion } from './check.ts';
 import { decidedFirstByDisk } from './decided.ts';
 import { bytesIn, secondsIn } from './parameters.ts';
-import type { Parameters } from './request.ts';
+import { type Parameters, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 
 export const reservationsAddress = '/v1/reservations';
-export const reservationMethods = ['DELETE', 'PUT'] as const;
 
 const beginning = `${reservationsAddress}/`;
 const idBytes = 18;
 const longestShown = 80;
 const usualSeconds = 600;
 const mostSeconds = 3600;
-
-/** Tells whether the address is that of one reservation. */
-export function isReservation(address: string): boolean {
-  return address.startsWith(beginning);
-}
 
 /** `POST /v1/reservations`. */
 export async function reserve(services: GateServices, parameters: Parameters): Promise<Reply> {
@@ -39,7 +34,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   const { ownerName, subject, unit, sizeBytes } = question;
   const path = unit?.path ?? null;
   const admission = decidedFirstByDisk(services, { ownerName, subject, path }, () =>
-    services.ledger.admissions.admit({
+    services.ledger.admit({
       ownerName,
       subject,
       parts: [{ id: randomBytes(idBytes).toString('base64url'), bytes: sizeBytes }],
@@ -65,12 +60,11 @@ export function reportedReservation(
 /** `DELETE` and `PUT /v1/reservations/ID`: releases it, or gives it another end of its time. */
 export async function changeReservation(
   services: GateServices,
-  method: string,
-  address: string,
   parameters: Parameters,
+  request: IncomingMessage,
 ): Promise<Reply> {
-  const { admissions, reservations } = services.ledger;
-  const id = address.slice(beginning.length);
+  const { reservations } = services.ledger;
+  const id = requestAddress(request).slice(beginning.length);
   const reservation = reportedReservation(services.ledger, id);
   if (reservation === null) {
     const name = printable(id.slice(0, longestShown));
@@ -79,9 +73,9 @@ export async function changeReservation(
       `there is no reservation "${name}", or its time has ended`,
     );
   }
-  if (method === 'PUT') {
+  if (request.method === 'PUT') {
     const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
-    return shown(services, admissions.renew(reservation, seconds), 200);
+    return shown(services, reservations.renew(reservation, seconds), 200);
   }
   reservations.release(reservation);
   return { status: 204, json: () => ({}), text: () => '' };

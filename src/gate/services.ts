@@ -78,7 +78,7 @@ export interface GateServices {
   readonly metrics: DecisionCounts | null;
   readonly ledger: Pick<
     Ledger,
-    | 'admissions'
+    | 'admit'
     | 'decide'
     | 'documents'
     | 'ownerUsage'

@@ -10,14 +10,13 @@ import { finished } from 'node:stream/promises';
 import { SoftquotaError } from '../errors.ts';
 import { forgeSource, type SourceReport } from '../ledger/index.ts';
 import { nameFault } from '../quota/index.ts';
-import { counted, formatBytes, printable } from '../text/index.ts';
+import { counted, formatBytes, isoTime, printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { secondsIn } from './parameters.ts';
-import { parametersOf, requestAddress } from './request.ts';
+import { type Parameters, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 
 export const sourcesAddress = '/v1/sources';
-export const sourceMethods: readonly string[] = ['GET', 'HEAD', 'PUT', 'DELETE'];
 
 /** Milliseconds that a whole set may take to arrive. */
 export const longestSetMs = 3_600_000;
@@ -25,10 +24,6 @@ export const longestSetMs = 3_600_000;
 /** A source that does not say how long its figures are good has to report once a day. */
 const usualStaleAfter = 86_400;
 const longestStaleAfter = 366 * 86_400;
-
-export function isSource(address: string): boolean {
-  return address.startsWith(`${sourcesAddress}/`);
-}
 
 /** `GET /v1/sources`. */
 export function sources({ ledger }: GateServices): Reply {
@@ -40,13 +35,17 @@ export function sources({ ledger }: GateServices): Reply {
   };
 }
 
-/** `/v1/sources/NAME`, by its method, which is one of `sourceMethods`. */
-export async function answerSource(services: GateServices, request: IncomingMessage): Promise<Reply> {
+/** `/v1/sources/NAME`, by its method. */
+export async function answerSource(
+  services: GateServices,
+  parameters: Parameters,
+  request: IncomingMessage,
+): Promise<Reply> {
   const name = nameIn(requestAddress(request));
   switch (request.method) {
     case 'PUT':
       mustBeFree(name);
-      return put(services, name, request);
+      return put(services, name, parameters, request);
     case 'DELETE':
       mustBeFree(name);
       await services.ledger.sources.remove(name);
@@ -62,9 +61,14 @@ function one({ ledger }: GateServices, name: string): Reply {
   return { status: 200, json: () => shown(report), text: () => `${lineOf(report)}\n` };
 }
 
-async function put({ ledger }: GateServices, name: string, request: IncomingMessage): Promise<Reply> {
+async function put(
+  { ledger }: GateServices,
+  name: string,
+  parameters: Parameters,
+  request: IncomingMessage,
+): Promise<Reply> {
   try {
-    const seconds = secondsIn(parametersOf(request, null), 'stale_after', usualStaleAfter, longestStaleAfter);
+    const seconds = secondsIn(parameters, 'stale_after', usualStaleAfter, longestStaleAfter);
     const { units, owners } = await ledger.sources.put(name, seconds * 1000, piecesOf(request));
     return {
       status: 200,
@@ -120,13 +124,13 @@ function shown({ name, units, owners, bytes, reportedAt, staleAfterMs, isStale }
     units,
     owners,
     bytes,
-    reported_at: new Date(reportedAt).toISOString(),
+    reported_at: isoTime(reportedAt),
     stale_after: staleAfterMs / 1000,
     stale: isStale,
   };
 }
 
 function lineOf({ name, units, owners, bytes, reportedAt, isStale }: SourceReport): string {
-  const when = `${new Date(reportedAt).toISOString()}${isStale ? ', stale' : ''}`;
+  const when = `${isoTime(reportedAt)}${isStale ? ', stale' : ''}`;
   return `${printable(name)}: ${counted(units, 'unit', 'units')} of ${counted(owners, 'owner', 'owners')}, ${formatBytes(bytes)}, reported at ${when}`;
 }

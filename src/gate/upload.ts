@@ -25,7 +25,7 @@ export function startUpload(
     const ownParts = parts.map(({ id, bytes }) => ({ id: `upload ${ownerName} ${id}`, bytes }));
     const upload = { ownerName, subject, parts: ownParts, isReported: false, unit: null };
     const decided = ledger.settings.precise
-      ? ledger.admissions.admit({ ...upload, seconds: uploadSeconds })
+      ? ledger.admit({ ...upload, seconds: uploadSeconds })
       : ledger.decide(ownerName, subject);
     const paths = decided.decision.allowed
       ? ledger.units.walkedOf(ownerName, subject, mostMeasured, mostLookedAt)

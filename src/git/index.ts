@@ -16,7 +16,7 @@
  */
 
 export { asks, findClient, findProgram, programFolders } from './hooks/client.ts';
-export { configAsksForSignedPushes } from './hooks/config.ts';
+export { configSetting } from './hooks/config.ts';
 export {
   type CommonStatus,
   commonStatus,

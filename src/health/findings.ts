@@ -6,8 +6,7 @@ import type { FindingCode } from '../quota/index.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { daemonFindings } from './catalog.ts';
-import { listed, makeFinding } from './make-finding.ts';
-import { commandLine, quoted } from './mend.ts';
+import { commandLine, listed, makeFinding, quoted } from './make-finding.ts';
 import {
   deadNotices,
   doesNotAnswer,

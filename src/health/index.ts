@@ -4,11 +4,9 @@
  * `notReady` and `notes` are the answer of /readyz; `findings` is what doctor shows in addition.
  */
 
-export { daemonFindings, type FindingEntry } from './catalog.ts';
-export { doctorFindings } from './doctor-catalog.ts';
+export { daemonFindings, doctorFindings, type FindingEntry } from './catalog.ts';
 export { findings } from './findings.ts';
-export { listed, makeFinding } from './make-finding.ts';
-export { commandLine, quoted } from './mend.ts';
+export { commandLine, listed, makeFinding, quoted } from './make-finding.ts';
 export {
   hungDisks,
   longWalks,

@@ -15,51 +15,36 @@ interface UnownedBytes extends Words {
   readonly bytes: number;
 }
 
-const seeDocs = (kind: string): string => `see "What belongs to nobody" in docs/forges/${docsOf(kind)}.md`;
-
-function docsOf(kind: string): string {
-  return kind === 'gogs' || kind === 'gitlab' ? kind : 'gitea';
-}
-
 /** By the reason for which the forge's database has no owner of them. */
 function wordsOf(kind: string, reason: string): Words {
+  const isGitlab = kind === 'gitlab';
+  const page = isGitlab || kind === 'gogs' ? kind : 'gitea';
+  const seeDocs = `see "What belongs to nobody" in docs/forges/${page}.md`;
   const program = kind === 'forgejo' ? 'forgejo' : 'gitea';
   switch (reason) {
-    case 'lfs_orphaned':
-      return { what: 'LFS objects of repositories that no longer exist', mend: lfsMend(kind, program) };
+    case 'lfs_orphaned': {
+      const what = 'LFS objects of repositories that no longer exist';
+      if (isGitlab)
+        return { what, mend: 'nothing: GitLab removes those that no project refers to every night' };
+      return { what, mend: kind === 'gogs' ? seeDocs : `${program} doctor check --run gc-lfs --fix` };
+    }
     case 'attachments_orphaned':
-      return { what: 'attachments of repositories that no longer exist, or of none', mend: seeDocs(kind) };
-    case 'artifacts_orphaned':
-      return {
-        what: 'artifacts of repositories that no longer exist',
-        mend:
-          kind === 'gitlab'
-            ? 'nothing: GitLab removes their rows some time after the project'
-            : seeDocs(kind),
-      };
+      return { what: 'attachments of repositories that no longer exist, or of none', mend: seeDocs };
+    case 'artifacts_orphaned': {
+      const mend = isGitlab ? 'nothing: GitLab removes their rows some time after the project' : seeDocs;
+      return { what: 'artifacts of repositories that no longer exist', mend };
+    }
     case 'packages_orphaned':
-      return {
-        what:
-          kind === 'gitlab'
-            ? 'files of packages that no longer exist'
-            : 'blobs of packages that no file refers to',
-        mend: kind === 'gitlab' ? seeDocs(kind) : 'nothing: the forge removes them after a day',
-      };
+      return isGitlab
+        ? { what: 'files of packages that no longer exist', mend: seeDocs }
+        : {
+            what: 'blobs of packages that no file refers to',
+            mend: 'nothing: the forge removes them after a day',
+          };
     case 'owner_missing':
-      return { what: 'data of owners whom the database does not have', mend: seeDocs(kind) };
+      return { what: 'data of owners whom the database does not have', mend: seeDocs };
     default:
-      return { what: reason, mend: seeDocs(kind) };
-  }
-}
-
-function lfsMend(kind: string, program: string): string {
-  switch (kind) {
-    case 'gitlab':
-      return 'nothing: GitLab removes those that no project refers to every night';
-    case 'gogs':
-      return seeDocs(kind);
-    default:
-      return `${program} doctor check --run gc-lfs --fix`;
+      return { what: reason, mend: seeDocs };
   }
 }
 

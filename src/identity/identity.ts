@@ -30,6 +30,8 @@ type NotAuthenticated =
    */
   { readonly is: 'refused' } | { readonly is: 'slowed'; readonly retryAfterSeconds: number };
 
+type UsedToken = TokenDocument & { readonly lastUsedAt: number | null };
+
 /** The credentials of a sign-in: a token, or the code in a link. */
 export type SignIn = { readonly token: string } | { readonly code: string };
 
@@ -128,20 +130,22 @@ export class Identity {
   }
 
   /** A user's tokens as they were made, with their last use up to now. */
-  tokensOf(ownerId: number): readonly (TokenDocument & { readonly lastUsedAt: number | null })[] {
+  tokensOf(ownerId: number): readonly UsedToken[] {
     const { snapshot } = this.#options.documents;
-    return entriesOf(snapshot, ownerId).map(([key, token]) => {
-      const lastUsedAt = this.#uses.lastOf(key) ?? keptUseOf(snapshot, key);
-      return { ...token, lastUsedAt };
-    });
+    return entriesOf(snapshot, ownerId).map(entry => this.#withUse(entry));
   }
 
   /** The tokens of all users, in no order. */
-  *everyToken(): Generator<TokenDocument & { readonly lastUsedAt: number | null }> {
+  *everyToken(): Generator<UsedToken> {
     const { snapshot } = this.#options.documents;
-    for (const [key, token] of snapshot.all(tokenKind)) {
-      yield { ...token, lastUsedAt: this.#uses.lastOf(key) ?? keptUseOf(snapshot, key) };
-    }
+    for (const entry of snapshot.all(tokenKind)) yield this.#withUse(entry);
+  }
+
+  #withUse([key, token]: readonly [string, TokenDocument]): UsedToken {
+    return {
+      ...token,
+      lastUsedAt: this.#uses.lastOf(key) ?? keptUseOf(this.#options.documents.snapshot, key),
+    };
   }
 
   /** Writes when tokens and sessions were last used. */

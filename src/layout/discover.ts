@@ -12,7 +12,7 @@ import { isUnchanged, type Layout, type Root, walkedRoots } from './layout.ts';
 import { advance, isComplete, onlyNext, type State, statesAt } from './match.ts';
 import { below, isWithin, namesOf } from './path.ts';
 import type { Unit } from './unit.ts';
-import { type PlacedUnit, type Units, type Unread, unitIfRepository, unitsAt, unreadAt } from './units.ts';
+import { type PlacedUnit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
 
 /** A directory, as its path alone says what it may be. */
 export function directoryAt(layout: Layout, path: string): Directory {
@@ -20,10 +20,7 @@ export function directoryAt(layout: Layout, path: string): Directory {
 }
 
 export type Discovered =
-  | ({ readonly type: 'unit' } & PlacedUnit & {
-        /** It is one only if it holds a repository, for which nobody has looked yet. */
-        readonly isAssumed?: boolean;
-      })
+  | ({ readonly type: 'unit' } & PlacedUnit)
   /** Units known at this path or below it must be kept: whether they are there is not known. */
   | ({ readonly type: 'unread' } & Unread)
   /** Something there is not as it should be; `what` says it for a person. */
@@ -31,13 +28,8 @@ export type Discovered =
   /** A directory above the units was looked through. */
   | { readonly type: 'listed'; readonly path: string };
 
-interface DiscoverOptions {
-  /** Leaves the look for a repository to the walker, where nothing else depends on it. */
-  readonly assumes?: boolean;
-}
-
 /** Every unit exactly once, and what could not be told. */
-export function* discover(layout: Layout, options: DiscoverOptions = {}): Generator<Discovered, void> {
+export function* discover(layout: Layout): Generator<Discovered, void> {
   const roots = walkedRoots(layout);
   const present = roots.filter(root => root.state === 'present');
   for (const { state, path, error } of roots) {
@@ -45,7 +37,7 @@ export function* discover(layout: Layout, options: DiscoverOptions = {}): Genera
   }
   const told = new Set<string>();
   for (const root of outermost(present)) {
-    for (const found of walk(layout, root.path, options)) {
+    for (const found of walk(layout, root.path)) {
       if (found.type === 'fault') {
         // One owner's directory is at fault once, not once for each unit in it.
         const fault = `${found.path}\0${found.what}`;
@@ -73,20 +65,15 @@ export interface Directory {
   readonly states: readonly State[];
 }
 
-/** Gives the same for these directories, and for all below them. */
-export function* discoverAt(layout: Layout, paths: readonly string[]): Generator<Discovered, void> {
-  for (const path of paths) yield* walk(layout, path, {});
-}
-
-function* walk(layout: Layout, root: string, options: DiscoverOptions): Generator<Discovered, void> {
+function* walk(layout: Layout, root: string): Generator<Discovered, void> {
   const pending: Directory[] = [];
-  yield* look(layout, directoryAt(layout, root), pending, options);
+  yield* look(layout, directoryAt(layout, root), pending);
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
     const { names, unread } = namesInTemplate(directory);
     for (const place of unread) yield { type: 'unread', ...place };
     for (const name of names) {
       const child = childOf(layout, directory, name);
-      if (child !== null) yield* look(layout, child, pending, options);
+      if (child !== null) yield* look(layout, child, pending);
     }
     yield { type: 'listed', path: directory.path };
   }
@@ -106,17 +93,10 @@ export function* look(
   layout: Layout,
   { path, states }: Directory,
   pending: Directory[],
-  { assumes = false }: DiscoverOptions = {},
 ): Generator<Discovered, void> {
   if (states.some(isComplete)) {
     let here: Units | null;
     try {
-      const assumed = assumes ? unitIfRepository(layout, path, states) : null;
-      // This host does not inspect directories that another host walks.
-      if (assumed !== null && isWalked(layout, assumed)) {
-        yield { type: 'unit', unit: assumed, inner: [], isAssumed: true };
-        return;
-      }
       here = unitsAt(layout, path, states);
     } catch (error) {
       yield { type: 'unread', ...unreadAt(path, error) };

@@ -5,7 +5,7 @@
  * nobody may take it for an absence.
  */
 
-import { lstatSync, readlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { list } from './listing.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
@@ -28,6 +28,18 @@ export function entryAt(path: string): EntryType | null {
   } catch (error) {
     if (absences.has(systemCode(error))) return null;
     throw error;
+  }
+}
+
+/** The status of the directory at `path`; null: there is none, or the system does not say. */
+export function directoryStatus(path: string): Stats | null {
+  try {
+    beforeLook(path);
+    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
+    return stats?.isDirectory() === true ? stats : null;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return null;
   }
 }
 

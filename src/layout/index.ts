@@ -12,12 +12,11 @@ export {
   type Discovered,
   directoryAt,
   discover,
-  discoverAt,
   look,
   namesInTemplate,
   outermost,
 } from './discover.ts';
-export { beforeFollow } from './disk.ts';
+export { beforeFollow, directoryStatus } from './disk.ts';
 export { configEntries, configValue } from './gitconfig.ts';
 export { hangWords, hungMounts } from './hung-mounts.ts';
 export { isUnchanged, type Layout, type Root, resolveLayout, walkedRoots } from './layout.ts';
@@ -35,7 +34,7 @@ export {
   type Unit,
   type Visibility,
 } from './unit.ts';
-export { holdsRepositories, holdsRepository, leavesOf, type PlacedUnit, type Unread } from './units.ts';
+export { holdsRepositories, leavesOf, type PlacedUnit, type Unread } from './units.ts';
 export { withoutBase } from './uploads/address.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
 export { repositoryPaths } from './uploads/repository.ts';

@@ -100,26 +100,8 @@ export function unreadAt(path: string, error: unknown): Unread {
   return { path, error: code };
 }
 
-/**
- * The unit that a directory is if it holds a repository; null where something else depends on whether it
- * does. Throws the system's error where what it is could not be read.
- */
-export function unitIfRepository(layout: Layout, path: string, states: readonly State[]): Unit | null {
-  const complete = states.filter(isComplete);
-  const [winner] = complete;
-  const isPlain = complete.every(
-    ({ track }) => holdsRepositories(track.kind) && track.continuations.length === 0,
-  );
-  if (winner === undefined || !isPlain) return null;
-  const { by } = winner.track.owner;
-  if (by === 'file' || by === 'git-config') return null;
-  if (layout.roots.some(root => isWithin(root.path, path))) return null;
-  const unit = unitOf(path, winner);
-  return unit.ownerFault === undefined ? unit : null;
-}
-
 /** Tells whether a directory holds a repository; throws the system's error where that could not be told. */
-export function holdsRepository(path: string): boolean {
+function holdsRepository(path: string): boolean {
   return ['HEAD', 'objects', 'refs'].every(name => entryAt(below(path, name)) !== null);
 }
 

@@ -6,12 +6,11 @@
 import { grown } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
 import { PackedNumbers } from '../packed-numbers.ts';
-import { type Leaf, leafMask, leaves, type Usage } from '../quota/index.ts';
+import { type Leaf, leafMask, leaves, noUsage, type Usage } from '../quota/index.ts';
 import type { ShareRecord } from '../store/index.ts';
 import type { LeafDeltas } from './deltas.ts';
 import type { SourceShare } from './source-share.ts';
 import type { UnitTable } from './unit-table.ts';
-import { UnreachableSum } from './unreachable.ts';
 
 /** Stand for what an account has none of. */
 export const noShares: ReadonlyMap<string, ShareRecord> = new Map();
@@ -19,14 +18,15 @@ export const noSources: readonly SourceShare[] = [];
 export const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 
 /** The data that few accounts have. */
-class AccountExtras {
+export class AccountExtras {
   /** The sets of sources. */
   sources = noSources;
   /** The shares of other hosts, by host. */
   shares = noShares;
   /** Only leaves that have any. */
   deltas = noDeltas;
-  readonly unreachable = new UnreachableSum();
+  /** The bytes of this host's units that no ref reaches. */
+  unreachable = noUsage;
   /** The sums with all of these; null: they have to be added up again. */
   usage: Usage | null = null;
   ownUsage: Usage | null = null;
@@ -194,7 +194,8 @@ export class AccountTable {
     const extras = this.#extras.get(row);
     if (extras === undefined) return;
     const { sources, shares, deltas, unreachable } = extras;
-    if (sources.length === 0 && shares.size === 0 && deltas.size === 0 && unreachable.isNothing)
+    const isReachable = unreachable.every(bytes => bytes === 0);
+    if (sources.length === 0 && shares.size === 0 && deltas.size === 0 && isReachable)
       this.#extras.delete(row);
   }
 

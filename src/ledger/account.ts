@@ -9,14 +9,21 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { addBytes, type Leaf, leaves, noUsage, type Usage } from '../quota/index.ts';
+import {
+  addBytes,
+  bytesUnder,
+  type Leaf,
+  leafIndex,
+  leafMask,
+  leaves,
+  noUsage,
+  type Usage,
+} from '../quota/index.ts';
 import type { DeltaRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import { type AccountTable, noDeltas, noShares, noSources } from './account-table.ts';
+import { type AccountExtras, type AccountTable, noDeltas, noShares, noSources } from './account-table.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
-import { fitsExactly } from './must-fit.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
-import { addTo, unreachableIn } from './unreachable.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -89,7 +96,12 @@ export class Account {
 
   /** Tells whether all of `usage` can be added up exactly. */
   get fits(): boolean {
-    return fitsExactly(() => this.usage);
+    try {
+      bytesUnder(this.usage, leafMask('size:all'));
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Bytes per leaf; throws `sum_too_large`. */
@@ -110,12 +122,18 @@ export class Account {
 
   /** Those of `usage` that no ref reaches; null: none. */
   get unreachable(): Usage | null {
-    return this.#table.extras(this.#row)?.unreachable.with(this.#shares) ?? null;
+    if (this.#table.extras(this.#row) === undefined) return null;
+    const own = this.ownUnreachable;
+    const others = [...this.#shares.values()].flatMap(({ unreachable }) => unreachable ?? []);
+    const sum = leaves.map((leaf, index) =>
+      others.reduce((bytes, other) => bytes + (other[leaf] ?? 0), own[index] ?? 0),
+    );
+    return sum.some(bytes => bytes > 0) ? sum : null;
   }
 
   /** Unreachable bytes without those that other hosts report. */
   get ownUnreachable(): Usage {
-    return this.#table.extras(this.#row)?.unreachable.own ?? noUsage;
+    return this.#table.extras(this.#row)?.unreachable ?? noUsage;
   }
 
   /**
@@ -140,22 +158,16 @@ export class Account {
 
   /** Takes what the owner has in a source's set in place of what there was in the one before. */
   putSource(share: SourceShare): void {
-    const extras = this.#table.openExtras(this.#row);
     const before = this.sourceShare(share.source.name);
-    extras.sources = [...extras.sources.filter(one => one !== before), share];
-    if (before !== undefined && hasSameFigures(before, share)) return;
-    this.#recount();
-    this.#table.tell(this.#row);
+    const sources = [...this.sources.filter(one => one !== before), share];
+    const isSame = before !== undefined && hasSameFigures(before, share);
+    if (isSame) this.#table.openExtras(this.#row).sources = sources;
+    else this.#change({ sources });
   }
 
   /** Nothing of the owner's is in that source's set any more. */
   takeSource(share: SourceShare): void {
-    if (!this.sources.includes(share)) return;
-    const extras = this.#table.openExtras(this.#row);
-    extras.sources = extras.sources.filter(one => one !== share);
-    this.#recount();
-    this.#table.closeExtras(this.#row);
-    this.#table.tell(this.#row);
+    if (this.sources.includes(share)) this.#change({ sources: this.sources.filter(one => one !== share) });
   }
 
   sourceShare(source: string): SourceShare | undefined {
@@ -164,19 +176,11 @@ export class Account {
 
   /** Takes what another host says in place of what it said before. */
   putShare(share: ShareRecord): void {
-    const extras = this.#table.openExtras(this.#row);
-    extras.shares = new Map(extras.shares).set(share.host, share);
-    this.#recount();
-    this.#table.tell(this.#row);
+    this.#change({ shares: new Map(this.#shares).set(share.host, share) });
   }
 
   takeShare(host: string): void {
-    const extras = this.#table.extras(this.#row);
-    if (!extras?.shares.has(host)) return;
-    extras.shares = without(extras.shares, host, noShares);
-    this.#recount();
-    this.#table.closeExtras(this.#row);
-    this.#table.tell(this.#row);
+    if (this.#shares.has(host)) this.#change({ shares: without(this.#shares, host) });
   }
 
   /** Takes a unit in, which is in no account. */
@@ -209,28 +213,20 @@ export class Account {
   /** Takes a delta that is later than all that are here. */
   addDelta(delta: Delta): void {
     const { leaf } = delta.record;
-    const extras = this.#table.openExtras(this.#row);
-    const deltas = extras.deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
-    if (!extras.deltas.has(leaf)) extras.deltas = new Map(extras.deltas).set(leaf, deltas);
-    deltas.add(delta, this.units);
-    this.#recount();
-    this.#table.tell(this.#row);
+    const known = this.#deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
+    known.add(delta, this.units);
+    this.#change({ deltas: new Map(this.#deltas).set(leaf, known) });
   }
 
   /** Drops the deltas that walks have overtaken, or that have lapsed; gives the dropped. */
   settleDeltas(monotonicNow: number): readonly DeltaRecord[] {
-    const extras = this.#table.extras(this.#row);
-    if (extras === undefined) return [];
+    let left = this.#deltas;
     const dropped: DeltaRecord[] = [];
-    for (const [leaf, deltas] of extras.deltas) {
-      const over = deltas.settle(this.units, monotonicNow);
-      if (over.length === 0) continue;
-      dropped.push(...over);
-      if (deltas.isEmpty) extras.deltas = without(extras.deltas, leaf, noDeltas);
-      this.#recount();
+    for (const [leaf, deltas] of this.#deltas) {
+      dropped.push(...deltas.settle(this.units, monotonicNow));
+      if (deltas.isEmpty) left = without(left, leaf);
     }
-    this.#table.closeExtras(this.#row);
-    if (dropped.length > 0) this.#table.tell(this.#row);
+    if (dropped.length > 0) this.#change({ deltas: left });
     return dropped;
   }
 
@@ -280,11 +276,24 @@ export class Account {
     table.tell(this.#row);
   }
 
+  /** Tells whether the sum of unreachable bytes is another by it. */
   #changeUnreachable(before: UnitRecord | undefined, after: UnitRecord | undefined): boolean {
-    if (this.#table.extras(this.#row) === undefined && unreachableIn(after) === 0) return false;
-    const isOtherwise = this.#table.openExtras(this.#row).unreachable.unitChanged(before, after);
+    const [was, is] = [unreachableIn(before), unreachableIn(after)];
+    if (was === is && (is === 0 || before?.leaf === after?.leaf)) return false;
+    const unreachable = [...this.ownUnreachable];
+    if (before !== undefined) addTo(unreachable, before.leaf, -was);
+    if (after !== undefined) addTo(unreachable, after.leaf, is);
+    this.#table.openExtras(this.#row).unreachable = unreachable;
     this.#table.closeExtras(this.#row);
-    return isOtherwise;
+    return true;
+  }
+
+  /** Changes what the account has besides its units. */
+  #change(changes: Partial<Pick<AccountExtras, 'deltas' | 'shares' | 'sources'>>): void {
+    Object.assign(this.#table.openExtras(this.#row), changes);
+    this.#recount();
+    this.#table.closeExtras(this.#row);
+    this.#table.tell(this.#row);
   }
 
   #recount(): void {
@@ -349,18 +358,29 @@ export class Account {
   }
 }
 
-/** A map without a key; `none` where nothing is left. */
-function without<Key, Value>(
-  map: ReadonlyMap<Key, Value>,
-  key: Key,
-  none: ReadonlyMap<Key, Value>,
-): ReadonlyMap<Key, Value> {
+function without<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): ReadonlyMap<Key, Value> {
   const left = new Map(map);
   left.delete(key);
-  return left.size === 0 ? none : left;
+  return left;
 }
 
 function older(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b;
   return Math.min(a, b);
+}
+
+/** Adds to the bytes of one leaf. */
+function addTo(sums: number[], leaf: Leaf, bytes: number): void {
+  const index = leafIndex(leaf);
+  sums[index] = (sums[index] ?? 0) + bytes;
+}
+
+/**
+ * The bytes of a unit that no ref reaches. A unit that has become smaller since they were measured has lost
+ * some of them; what came since is not among them.
+ */
+export function unreachableIn(unit: UnitRecord | undefined): number {
+  if (unit?.reach === undefined) return 0;
+  const { reachableBytes, unreachableBytes } = unit.reach;
+  return Math.min(unreachableBytes, Math.max(unit.bytes - reachableBytes, 0));
 }

@@ -8,7 +8,6 @@
 
 import type { Documents } from '../documents/index.ts';
 import { messageOf } from '../errors.ts';
-import type { Log } from '../log.ts';
 import {
   type AllowanceDocument,
   allowanceIn,
@@ -16,14 +15,10 @@ import {
   endAllowance,
   everyAllowance,
 } from '../policy/index.ts';
+import type { LedgerParts } from './options.ts';
 
-interface AllowanceEndsOptions {
+interface AllowanceEndsOptions extends LedgerParts {
   readonly documents: Documents;
-  readonly log: Pick<Log, 'warn'>;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Decisions about the owner of this key have become others. */
-  tell(ownerKey: string): void;
 }
 
 /** The clock may be set, so it is read again from time to time. */
@@ -68,7 +63,7 @@ export class AllowanceEnds {
     this.#timer = null;
     const next = this.#nextEnd();
     if (!this.#isOpen || next === null) return;
-    const waitMs = Math.min(Math.max(next - this.#options.now(), leastMs), longestWaitMs);
+    const waitMs = Math.min(Math.max(next - this.#options.clock.wall(), leastMs), longestWaitMs);
     this.#timer = setTimeout(() => {
       this.#round = this.#endAll().then(failed => {
         this.#round = null;
@@ -87,8 +82,8 @@ export class AllowanceEnds {
 
   /** Resolves with whether something could not be written. */
   async #endAll(): Promise<boolean> {
-    const { documents, log, now, tell } = this.#options;
-    const time = now();
+    const { documents, log, clock, tell } = this.#options;
+    const time = clock.wall();
     const ended = [...everyAllowance(documents.snapshot)].filter(([, { until }]) => until <= time);
     for (const ownerId of new Set(ended.map(([id]) => id))) {
       const owner = documents.owners.byId(ownerId);

@@ -9,7 +9,6 @@
 
 import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Log } from '../log.ts';
 import { type GraceDocument, graceKind, type Policy } from '../policy/index.ts';
 import {
   type Graces,
@@ -19,8 +18,7 @@ import {
   type Standing,
 } from '../quota/index.ts';
 import type { SweepRecord } from '../store/index.ts';
-import type { OwnerUsage } from './answer.ts';
-import type { LedgerSettings } from './options.ts';
+import type { LedgerParts, LedgerSettings, OwnerUsage } from './options.ts';
 import { ReconcileLoop, type Watcher } from './reconcile-loop.ts';
 
 interface GracesLedger {
@@ -33,13 +31,8 @@ interface GracesLedger {
   watch(watcher: Watcher): () => void;
 }
 
-interface OwnerGracesOptions {
+interface OwnerGracesOptions extends LedgerParts {
   readonly ledger: GracesLedger;
-  readonly log: Pick<Log, 'warn'>;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Decisions about the owner of this key have become others. */
-  tell(ownerKey: string): void;
 }
 
 interface GraceStart {
@@ -83,7 +76,7 @@ export class OwnerGraces {
   now(ownerId: number | null): Graces {
     const document = ownerId === null ? undefined : this.#documentOf(ownerId);
     return {
-      now: this.#options.now(),
+      now: this.#options.clock.wall(),
       begun: document === undefined ? nothingBegun : this.#begunIn(document),
     };
   }
@@ -91,7 +84,7 @@ export class OwnerGraces {
   /** From now on graces begin and end. */
   start({ pauseMs, isTurn }: GraceStart = {}): void {
     if (isTurn !== undefined) this.#isTurn = isTurn;
-    this.#endedUntil = this.#options.now();
+    this.#endedUntil = this.#options.clock.wall();
     this.#loop = new ReconcileLoop({
       ledger: this.#options.ledger,
       pauseMs,
@@ -110,7 +103,7 @@ export class OwnerGraces {
   /** Tells of graces that have ended by now, whatever moved the clock. */
   reconsider(): void {
     const { documents } = this.#options.ledger;
-    const now = this.#options.now();
+    const now = this.#options.clock.wall();
     for (const [ownerId, until] of this.#ends()) {
       const owner = until > this.#endedUntil && until <= now ? documents.owners.byId(ownerId) : undefined;
       if (owner !== undefined) this.#options.tell(owner.key);
@@ -151,14 +144,14 @@ export class OwnerGraces {
   }
 
   #reconcile(ownerKey: string): void {
-    const { ledger, now } = this.#options;
+    const { ledger, clock } = this.#options;
     const owner = ledger.documents.owners.named(ownerKey);
     if (owner === undefined || !this.#isTurn()) return;
     const before = this.#documentOf(owner.id) ?? [];
     if (!this.#isSet && before.length === 0) return;
     const seen = this.#passedBy(ownerKey);
     if (seen === null) return;
-    const after = documentAfter(before, seen.passed, now(), seen.isStale);
+    const after = documentAfter(before, seen.passed, clock.wall(), seen.isStale);
     if (JSON.stringify(after) !== JSON.stringify(before)) this.#pending.set(owner.id, after);
   }
 
@@ -211,7 +204,7 @@ export class OwnerGraces {
   #wait(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const now = this.#options.now();
+    const now = this.#options.clock.wall();
     let next = Number.POSITIVE_INFINITY;
     for (const [, until] of this.#ends()) if (until > now) next = Math.min(next, until);
     if (this.#loop === null || next === Number.POSITIVE_INFINITY) return;

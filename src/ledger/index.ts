@@ -6,18 +6,14 @@
  * counting, keeps the unwritten data, and reports it.
  */
 
-export type { Action } from './admissions.ts';
-export type { OwnerDecision, OwnerUsage } from './answer.ts';
-export type { Clock } from './clock.ts';
 export { Ledger } from './ledger.ts';
-export type { LedgerSettings } from './options.ts';
-export type { Origins } from './origins.ts';
+export type { Clock, LedgerSettings, OwnerDecision, OwnerUsage } from './options.ts';
 export type { Reach } from './reach.ts';
 export { ReconcileLoop } from './reconcile-loop.ts';
 export { renamedOwners } from './renamed-owners.ts';
-export type { Reservation } from './reservations.ts';
+export type { Action, Reservation } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
 export { forgeSource } from './source-share.ts';
 export type { SourceReport } from './unit-sources.ts';
-export type { OwnerSize } from './usage-index.ts';
+export type { Origins, OwnerSize } from './usage-index.ts';
 export type { WalkedRecord } from './walks.ts';

@@ -13,6 +13,7 @@ import {
   decide,
   type Explanation,
   explain,
+  leafMask,
   noUsage,
   type ReservedBytes,
   type Standing,
@@ -20,24 +21,28 @@ import {
 } from '../quota/index.ts';
 import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
-import { Admissions } from './admissions.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
-import type { OwnerDecision, OwnerUsage } from './answer.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { OwnerGraces } from './graces.ts';
 import { Loading } from './loading.ts';
-import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
+import {
+  type Clock,
+  type LedgerOptions,
+  type LedgerParts,
+  type LedgerSettings,
+  type OwnerDecision,
+  type OwnerUsage,
+  type ReadableUnits,
+  systemClock,
+} from './options.ts';
 import { affectedBy } from './policy-changes.ts';
 import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
-import { Reservations } from './reservations.ts';
+import { type Action, type Admission, Reservations } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
 import { type OwnerSize, UsageIndex } from './usage-index.ts';
 import { Walks } from './walks.ts';
-
-type AccountFigures = Pick<OwnerUsage, 'usage' | 'unreachable' | 'measuredAt' | 'partial'>;
 
 export class Ledger {
   /** The documents, the policy among them. */
@@ -62,11 +67,8 @@ export class Ledger {
   readonly reach: Reach;
   /** The bytes that are promised to uploads. */
   readonly reservations: Reservations;
-  /** Lets uploads start, and reserves what they bring. */
-  readonly admissions: Admissions;
   readonly #store: Store;
-  readonly #writeBehind: WriteBehind;
-  readonly #usage: UsageIndex;
+  readonly #parts: LedgerParts;
   readonly #watchers = new Set<Watcher>();
   readonly #now: () => number;
   #policy: Policy;
@@ -77,52 +79,36 @@ export class Ledger {
     const clock: Clock = options.clock ?? systemClock;
     const { host, log, store } = options;
     const owners = new OwnerRegistry(options.foldCase);
-    const usage = new UsageIndex(owners, host, ownerKey => this.#tell(ownerKey));
+    const tell = (ownerKey: string | null) => this.#tell(ownerKey);
+    const usage = new UsageIndex(owners, host, tell);
     const now = () => clock.wall();
     const nextSeq = () => ++this.#seq;
     const writeBehindTo = (to: Pick<Store, 'write'>, probe: () => Changes) =>
       new WriteBehind({ store: to, log, now, probe });
     const writeBehind = writeBehindTo(store, () => this.walks.somethingKept());
-    this.#now = () => clock.wall();
+    this.#now = now;
     this.#store = store;
     this.#settings = options.settings;
-    this.#usage = usage;
-    this.#writeBehind = writeBehind;
     const onApplied = (applied: Applied) => this.#onApplied(applied);
     this.eventLog = new EventLog({ store, writeBehind, writeBehindTo });
     const { eventLog } = this;
     this.documents = new Documents({ owners, writeBehind, usage, eventLog, now, onApplied });
     this.#policy = new Policy(this.documents.snapshot);
-    this.allowanceEnds = new AllowanceEnds({
-      documents: this.documents,
-      log,
-      now,
-      tell: ownerKey => this.#tell(ownerKey),
-    });
-    this.graces = new OwnerGraces({
-      ledger: this,
-      log,
-      now,
-      tell: ownerKey => this.#tell(ownerKey),
-    });
+    const parts: LedgerParts = { usage, writeBehind, clock, log, host, nextSeq, tell };
+    this.#parts = parts;
+    this.allowanceEnds = new AllowanceEnds({ ...parts, documents: this.documents });
+    this.graces = new OwnerGraces({ ...parts, ledger: this });
     this.replica = new DocumentReplica({ documents: this.documents, owners, writeBehind });
-    this.reports = new Reports({ usage, writeBehind, clock, host, nextSeq });
-    this.reservations = new Reservations({ clock, onChange: ownerKey => this.#tell(ownerKey) });
-    this.reach = new Reach({ usage, writeBehind, clock });
+    this.reports = new Reports(parts);
+    this.reservations = new Reservations({ clock, onChange: tell });
+    this.reach = new Reach(parts);
     const { reports, reservations } = this;
-    const onSwept = () => this.#tell(null);
-    this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq, onSwept });
-    this.admissions = new Admissions({ ledger: this, owners, reservations, clock });
+    this.walks = new Walks({ ...parts, reports, reservations });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
     const { unitSources, foldCase } = options;
-    this.sources = new UnitSources({ usage, store: unitSources, foldCase, clock, log, accountFor });
-    this.shares = new UsageShares({
-      usage,
-      writeBehind,
-      host,
-      now,
-      sourceUnits: (account, leaves, most) => this.sources.unitsOf(account, leaves, most),
-    });
+    this.sources = new UnitSources({ ...parts, store: unitSources, foldCase, accountFor });
+    const sourceUnits: UnitSources['unitsOf'] = (...asked) => this.sources.unitsOf(...asked);
+    this.shares = new UsageShares({ ...parts, sourceUnits });
   }
 
   /** Opens the ledger with all that the store holds; rejects with `store_refused`. */
@@ -162,17 +148,17 @@ export class Ledger {
 
   /** Null while the store takes what is measured. */
   get storeAway(): Away | null {
-    return this.#writeBehind.away;
+    return this.#parts.writeBehind.away;
   }
 
   /** Number of records that wait to be written. */
   get waitingWrites(): number {
-    return this.#writeBehind.waiting;
+    return this.#parts.writeBehind.waiting;
   }
 
   /** The units of this host. */
   get units(): ReadableUnits {
-    return this.#usage;
+    return this.#parts.usage;
   }
 
   /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
@@ -189,6 +175,34 @@ export class Ledger {
     return (subject, addingBytes = 0) => decide({ ...question, subject, addingBytes });
   }
 
+  /**
+   * Lets an upload start: decides, and reserves what is let through until it is measured. Both are one turn, so
+   * that many at once cannot together pass a limit; each host decides by its own reservations. Throws
+   * `too_many_reservations`.
+   */
+  admit({ ownerName, subject, parts, isReported, unit, seconds }: Action): Admission {
+    const { reservations } = this;
+    const ownerKey = this.documents.owners.keyOf(ownerName);
+    const found = this.ownerUsage(ownerName);
+    const owner = { ...found, reserved: reservations.besides(ownerKey, new Set(parts.map(({ id }) => id))) };
+    const adding = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const decision = this.deciderFor(owner)(subject, Math.min(adding, Number.MAX_SAFE_INTEGER));
+    const { mode, enabled } = this.#settings;
+    const isLetThrough = decision.allowed || mode === 'report';
+    if (!isLetThrough || !(isReported || enabled)) return { owner, decision, reservations: [] };
+    const common = {
+      ownerKey,
+      mask: leafMask(subject),
+      isReported,
+      unit,
+      expiresAt: reservations.endIn(seconds),
+    };
+    const held = parts
+      .filter(({ bytes }) => bytes > 0 || isReported)
+      .map(part => reservations.hold({ ...part, ...common }, owner.usage));
+    return { owner, decision, reservations: held };
+  }
+
   /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
     return explain({ ...this.#questionOf(this.ownerUsage(ownerName)), subject, addingBytes });
@@ -203,7 +217,7 @@ export class Ledger {
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
   ownerUsage(ownerName: string): OwnerUsage {
     const owner = this.documents.owners.named(ownerName);
-    const account = owner && this.#usage.accountByKey(owner.key);
+    const account = owner && this.#parts.usage.accountByKey(owner.key);
     const ownerKey = owner?.key ?? this.documents.owners.keyOf(ownerName);
     const usage = account?.usage ?? noUsage;
     return this.#usageOf(owner, ownerName, account, this.reservations.of(ownerKey, usage));
@@ -213,7 +227,7 @@ export class Ledger {
    * Every owner, in no order, but for those whose bytes cannot be added up exactly; without what is reserved.
    */
   *owners(): Generator<OwnerUsage> {
-    for (const owner of this.#usage.owners.all) {
+    for (const owner of this.#parts.usage.owners.all) {
       const found = this.#listed(owner);
       if (found !== undefined) yield found;
     }
@@ -221,18 +235,18 @@ export class Ledger {
 
   /** One of `owners`, whatever the name is now; undefined: gone. */
   ownerById(id: number): OwnerUsage | undefined {
-    const owner = this.#usage.owners.byId(id);
+    const owner = this.#parts.usage.owners.byId(id);
     return owner && this.#listed(owner);
   }
 
   /** Only the bytes of owners, as `UsageIndex` gives them: `ownerById` tells the rest. */
   ownerSizes(mask: number, keyPart: string): Iterable<OwnerSize | null> {
-    return this.#usage.ownerSizes(mask, keyPart);
+    return this.#parts.usage.ownerSizes(mask, keyPart);
   }
 
   /** Resolves with whether all that was recorded by now is in the store; false: the store is away. */
   async kept(): Promise<boolean> {
-    const kept = await Promise.all([this.#writeBehind.kept(), this.eventLog.kept()]);
+    const kept = await Promise.all([this.#parts.writeBehind.kept(), this.eventLog.kept()]);
     return kept.every(isKept => isKept);
   }
 
@@ -245,14 +259,14 @@ export class Ledger {
     await this.allowanceEnds.close();
     await this.sources.close();
     await this.eventLog.close();
-    await this.#writeBehind.close();
+    await this.#parts.writeBehind.close();
     await this.#store.close();
   }
 
   async #load({ kinds = [] }: LedgerOptions): Promise<void> {
-    const loading = new Loading({ usage: this.#usage, walks: this.walks, writeBehind: this.#writeBehind });
+    const loading = new Loading({ ...this.#parts, walks: this.walks });
     const kept = await this.#store.load(loading);
-    const { owners } = this.#usage;
+    const { owners } = this.#parts.usage;
     this.documents.load([...policyKinds, graceKind, ...kinds], kept.documents, kept.replicated);
     this.#policy = new Policy(this.documents.snapshot);
     loading.takeOwners(kept.owners);
@@ -263,7 +277,7 @@ export class Ledger {
     this.#seq = Math.max(this.#seq, loading.seq);
     for (const share of kept.shares) {
       const owner = owners.byKey(share.ownerKey);
-      if (owner !== undefined) this.#usage.open(owner).putShare(share);
+      if (owner !== undefined) this.#parts.usage.open(owner).putShare(share);
     }
     for (const record of kept.deltas) {
       this.#seq = Math.max(this.#seq, record.seq);
@@ -283,7 +297,7 @@ export class Ledger {
       this.#policy = new Policy(this.documents.snapshot);
       this.allowanceEnds.reconsider();
     }
-    for (const key of applied.goneOwners) this.#usage.close(key);
+    for (const key of applied.goneOwners) this.#parts.usage.close(key);
     for (const ownerKey of owners) this.#tell(ownerKey);
   }
 
@@ -293,11 +307,15 @@ export class Ledger {
     account: Account | undefined,
     reserved: readonly ReservedBytes[] | null,
   ): OwnerUsage {
+    const { lastSweep } = this.walks;
     return {
       id: owner?.id ?? null,
       name: owner?.name ?? askedName,
       type: owner?.type ?? 'user',
-      ...this.#figuresOf(account),
+      usage: account?.usage ?? noUsage,
+      unreachable: this.#settings.garbage === 'forgive' ? (account?.unreachable ?? null) : null,
+      measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
+      partial: lastSweep === null || (account?.partial ?? false),
       reserved,
       stale: this.shares.isStale || (account !== undefined && this.sources.makesStale(account)),
       allowance: this.#policy.allowanceOf(owner?.id ?? null, this.#now),
@@ -305,19 +323,8 @@ export class Ledger {
   }
 
   #listed(owner: OwnerRecord): OwnerUsage | undefined {
-    const account = this.#usage.accountByKey(owner.key);
+    const account = this.#parts.usage.accountByKey(owner.key);
     return account?.fits === false ? undefined : this.#usageOf(owner, owner.name, account, null);
-  }
-
-  /** The figures that an account and the last sweep give. */
-  #figuresOf(account: Account | undefined): AccountFigures {
-    const { lastSweep } = this.walks;
-    return {
-      usage: account?.usage ?? noUsage,
-      unreachable: this.#settings.garbage === 'forgive' ? (account?.unreachable ?? null) : null,
-      measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
-      partial: lastSweep === null || (account?.partial ?? false),
-    };
   }
 
   /** The groups that bear on an owner, the allowance on top of their limits, and the graces that run. */

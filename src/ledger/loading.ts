@@ -1,14 +1,18 @@
-/** Takes the owners and units of an earlier process from the store, some at a time. */
+/**
+ * Takes the owners and units of an earlier process from the store, some at a time, with the keys by which names of
+ * owners compare now.
+ *
+ * `[users] CASE` may have changed since they were written. Owners whose names are the same now become one:
+ * the one known longest. Of two reported units that are the same now, the later report counts.
+ */
 
-import type { Loader, OwnerRecord, PackedUnits, UnitRecord, WriteBehind } from '../store/index.ts';
-import { rekeyedOwners, rekeyedUnit } from './rekeyed.ts';
-import type { UsageIndex } from './usage-index.ts';
+import type { Loader, OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
+import type { LedgerParts } from './options.ts';
+import { reportedId } from './reports.ts';
 import type { Walks } from './walks.ts';
 
-interface LoadingOptions {
-  readonly usage: UsageIndex;
+interface LoadingOptions extends LedgerParts {
   readonly walks: Walks;
-  readonly writeBehind: WriteBehind;
 }
 
 /** Room for some more than there are, so that the first who comes need not wait until all are moved. */
@@ -47,20 +51,28 @@ export class Loading implements Loader {
   endOwners(): void {
     if (this.#rekeyed.length === 0) return;
     const { usage, writeBehind } = this.#options;
-    const { owners, gone, changed } = rekeyedOwners([...usage.owners.all, ...this.#rekeyed], name =>
-      usage.owners.keyOf(name),
-    );
-    writeBehind.note({ goneOwners: gone, owners: changed });
+    const kept = [...usage.owners.all, ...this.#rekeyed];
+    const byKey = new Map<string, OwnerRecord>();
+    for (const owner of kept) {
+      const key = usage.owners.keyOf(owner.name);
+      const other = byKey.get(key);
+      if (other === undefined || isKnownLonger(owner, other)) byKey.set(key, owner);
+    }
+    const gone = kept.map(({ key }) => key).filter(key => !byKey.has(key));
+    const owners = [...byKey].map(([key, owner]) => (owner.key === key ? owner : { ...owner, key }));
+    const before = new Set(kept);
+    writeBehind.note({ goneOwners: gone, owners: owners.filter(owner => !before.has(owner)) });
     for (const owner of owners) usage.owners.set(owner);
     this.#rekeyed = [];
   }
 
   /** Takes units as they lie; one by one where one of them may have another id by now. */
-  take(units: PackedUnits): void {
+  take(packed: PackedUnits): void {
     const { usage, walks } = this.#options;
+    const units = walks.loadedColumns(packed);
     if (this.#renamed.size === 0 && this.#haveTheirIds(units)) {
       for (const seq of units.columns.seq) this.#seq = Math.max(this.#seq, seq);
-      usage.append(walks.loadedColumns(units), name => walks.accountFor(name));
+      usage.append(units, name => walks.accountFor(name));
       return;
     }
     for (const unit of units) this.#takeUnit(unit);
@@ -93,6 +105,17 @@ export class Loading implements Loader {
     if (unit.id !== kept.id) this.#renamed.set(kept.id, unit.id);
     const other = unit.kind === 'reported' ? usage.unit(unit.id) : undefined;
     if (other !== undefined && other.seq >= unit.seq) return;
-    walks.put(walks.loaded(unit));
+    walks.put(unit);
   }
+}
+
+/** Gives the unit with the id that it has by now: the same one if names compare as before. */
+function rekeyedUnit(unit: UnitRecord, keyOf: (ownerName: string) => string): UnitRecord {
+  if (unit.kind === 'walked' || unit.owner === null) return unit;
+  const id = reportedId(keyOf(unit.owner), unit.leaf, unit.name);
+  return id === unit.id ? unit : { ...unit, id };
+}
+
+function isKnownLonger(a: OwnerRecord, b: OwnerRecord): boolean {
+  return a.since < b.since || (a.since === b.since && a.name < b.name);
 }

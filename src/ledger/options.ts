@@ -1,10 +1,9 @@
-/** The options of a ledger, and the part of its units that others may read. */
+/** The options of a ledger, its clocks and answers, and the part of its units that others may read. */
 
 import type { Kind } from '../documents/index.ts';
 import type { Log } from '../log.ts';
-import type { QuotaSettings } from '../quota/index.ts';
-import type { Store, UnitSourceStore } from '../store/index.ts';
-import type { Clock } from './clock.ts';
+import type { ActiveAllowance, Decision, QuotaSettings, ReservedBytes, Usage } from '../quota/index.ts';
+import type { OwnerRecord, Store, UnitSourceStore, WriteBehind } from '../store/index.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 /** With the names in DEFAULT_GROUPS. */
@@ -26,6 +25,20 @@ export interface LedgerOptions {
   readonly clock?: Clock;
 }
 
+/** The parts of a ledger that its other parts work on. */
+export interface LedgerParts {
+  readonly usage: UsageIndex;
+  readonly writeBehind: WriteBehind;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Names this host's part of the usage. */
+  readonly host: string;
+  /** The next place in the order of walks and reports. */
+  nextSeq(): number;
+  /** Decisions about the owner of this key have become others; null: about anybody. */
+  tell(ownerKey: string | null): void;
+}
+
 /** The units of this host, to read. */
 export type ReadableUnits = Pick<
   UsageIndex,
@@ -44,3 +57,49 @@ export type ReadableUnits = Pick<
   | 'walkedBefore'
   | 'walkedOf'
 >;
+
+/** The two clocks of the ledger, both in milliseconds. */
+export interface Clock {
+  /** Since 1970, for people and for the store. It may be set, back and forward. */
+  wall(): number;
+  /** Since any moment. Nobody sets it, and so nothing but it measures how long something took. */
+  monotonic(): number;
+}
+
+export const systemClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+};
+
+/** The usage of one owner. */
+export interface OwnerUsage {
+  /** Null: never heard of. */
+  readonly id: number | null;
+  /** Name as first seen; as asked if the owner was never heard of. */
+  readonly name: string;
+  readonly type: OwnerRecord['type'];
+  /** The measured and reported bytes. */
+  readonly usage: Usage;
+  /**
+   * Those of `usage` that no ref reaches, where they are forgiven; another list after each change. Null: none.
+   */
+  readonly unreachable: Usage | null;
+  /** The bytes that are reserved besides; null: none, or nobody asked for them. */
+  readonly reserved: readonly ReservedBytes[] | null;
+  /**
+   * When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was
+   * measured.
+   */
+  readonly measuredAt: number | null;
+  /** Some bytes are last known ones, or no sweep has ended yet. */
+  readonly partial: boolean;
+  /** True if usage on other hosts may be unknown here, or if a source has not reported in time. */
+  readonly stale: boolean;
+  /** The allowances that have not ended; the same object until they are others. Null: none. */
+  readonly allowance: ActiveAllowance | null;
+}
+
+export interface OwnerDecision {
+  readonly owner: OwnerUsage;
+  readonly decision: Decision;
+}

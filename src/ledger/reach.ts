@@ -8,16 +8,9 @@
  */
 
 import { isRepository } from '../quota/index.ts';
-import { type ReachRecord, reachOf, type UnitRecord, type WriteBehind } from '../store/index.ts';
-import type { Clock } from './clock.ts';
-import { unreachableIn } from './unreachable.ts';
-import type { UsageIndex } from './usage-index.ts';
-
-interface ReachOptions {
-  readonly usage: Pick<UsageIndex, 'put' | 'unit' | 'units'>;
-  readonly writeBehind: Pick<WriteBehind, 'note'>;
-  readonly clock: Clock;
-}
+import { type ReachRecord, reachOf, type UnitRecord } from '../store/index.ts';
+import { unreachableIn } from './account.ts';
+import type { LedgerParts } from './options.ts';
 
 /** Milliseconds that the worker's figures count after an event that may have changed them. */
 export const answerMs = 600_000;
@@ -33,14 +26,14 @@ interface Doubt {
 }
 
 export class Reach {
-  readonly #options: ReachOptions;
+  readonly #options: LedgerParts;
   /** By path, the oldest first. */
   readonly #doubts = new Map<string, Doubt>();
   readonly #looking: NodeJS.Timeout;
   #number = 0;
   #onLapse: (path: string) => void = () => {};
 
-  constructor(options: ReachOptions) {
+  constructor(options: LedgerParts) {
     this.#options = options;
     this.#looking = setInterval(() => this.lapse(), lookEveryMs).unref();
   }

@@ -5,33 +5,24 @@
  * A report is written before it counts, because its acknowledgement promises that it survives a restart.
  */
 
-import type { Leaf } from '../quota/index.ts';
-import type { DeltaRecord, OwnerRecord, UnitRecord, WriteBehind } from '../store/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import { addBytes, bytesUnder, type Leaf, leafMask, noUsage } from '../quota/index.ts';
+import type { DeltaRecord, OwnerRecord, UnitRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
-import type { Clock } from './clock.ts';
-import { mustFit } from './must-fit.ts';
-import { reportedId } from './rekeyed.ts';
-import type { UsageIndex } from './usage-index.ts';
+import type { LedgerParts } from './options.ts';
 
 /** Milliseconds that a delta counts if its owner has no walked units to overtake it. */
 const deltaLapseMs = 3_600_000;
 const lapseCheckMs = 60_000;
 
-interface ReportsOptions {
-  readonly usage: UsageIndex;
-  readonly writeBehind: WriteBehind;
-  readonly clock: Clock;
-  readonly host: string;
-  nextSeq(): number;
-}
-
 export class Reports {
-  readonly #options: ReportsOptions;
+  readonly #options: LedgerParts;
   /** The keys of owners with deltas. */
   readonly #unsettled = new Set<string>();
   readonly #lapse: NodeJS.Timeout;
 
-  constructor(options: ReportsOptions) {
+  constructor(options: LedgerParts) {
     this.#options = options;
     this.#lapse = setInterval(() => this.#settle(this.#unsettled), lapseCheckMs).unref();
   }
@@ -45,7 +36,7 @@ export class Reports {
     const { usage, writeBehind, clock, nextSeq } = this.#options;
     const at = clock.wall();
     const owner = this.#ownerFor(ownerName, at);
-    mustFit(usage.account(owner.name), owner, leaf, bytes);
+    this.#mustFit(owner, leaf, bytes);
     const record: DeltaRecord = { seq: nextSeq(), owner: owner.name, leaf, bytes, at };
     await writeBehind.writeFirst({ deltas: [record], owners: [owner] });
     const account = usage.open(owner);
@@ -59,7 +50,7 @@ export class Reports {
    * `store_away` or `sum_too_large`, and then nothing is changed.
    */
   async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
-    const { usage, writeBehind, clock, host, nextSeq } = this.#options;
+    const { usage, writeBehind, clock, host, nextSeq, tell } = this.#options;
     const measuredAt = clock.wall();
     const owner = this.#ownerFor(ownerName, measuredAt);
     const id = reportedId(owner.key, leaf, name);
@@ -76,7 +67,7 @@ export class Reports {
       measuredAt,
       seq: nextSeq(),
     };
-    mustFit(usage.account(owner.name), owner, leaf, bytes - (usage.unit(id)?.bytes ?? 0));
+    this.#mustFit(owner, leaf, bytes - (usage.unit(id)?.bytes ?? 0));
     await writeBehind.writeFirst({
       owners: [owner],
       ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }),
@@ -86,7 +77,7 @@ export class Reports {
     const known = usage.unit(id);
     if (bytes > 0) usage.put(unit);
     else if (known !== undefined) usage.remove(known);
-    else usage.announce(owner.key);
+    else tell(owner.key);
   }
 
   /** Takes a delta that the store kept; `settle` follows once all of them are here. */
@@ -109,6 +100,14 @@ export class Reports {
 
   close(): void {
     clearInterval(this.#lapse);
+  }
+
+  #mustFit({ name }: OwnerRecord, leaf: Leaf, growthBytes: number): void {
+    mustFit(
+      this.#options.usage.account(name),
+      growthBytes,
+      `${growthBytes} more bytes of ${leaf} would bring ${printable(name)}'s usage past 2^53 - 1 bytes`,
+    );
   }
 
   #ownerFor(name: string, now: number): OwnerRecord {
@@ -134,5 +133,23 @@ export class Reports {
       for (const { seq } of account?.settleDeltas(now) ?? []) writeBehind.note({ goneDeltas: [seq] });
       if (!account?.hasDeltas) this.#unsettled.delete(key);
     }
+  }
+}
+
+/** The identity of a reported unit. */
+export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
+  return `${ownerKey}\0${leaf}\0${name}`;
+}
+
+/**
+ * Throws `sum_too_large` with these words where so many more bytes cannot be counted, so that they are not
+ * acknowledged; `account` is missing for an owner who has none.
+ */
+export function mustFit(account: Account | undefined, growthBytes: number, words: string): void {
+  if (growthBytes <= 0) return;
+  try {
+    addBytes(bytesUnder(account?.usage ?? noUsage, leafMask('size:all')), growthBytes);
+  } catch (cause) {
+    throw new SoftquotaError('sum_too_large', words, { cause });
   }
 }

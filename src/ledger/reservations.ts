@@ -11,9 +11,9 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { bytesUnder, type ReservedBytes, type Usage } from '../quota/index.ts';
+import { bytesUnder, type ReservedBytes, type Subject, type Usage } from '../quota/index.ts';
 import type { Account } from './account.ts';
-import type { Clock } from './clock.ts';
+import type { Clock, OwnerDecision } from './options.ts';
 
 export interface Reservation {
   /** No other has it. */
@@ -30,6 +30,23 @@ export interface Reservation {
   readonly expiresAt: number;
   /** The place in the order of walks at which the bytes were in place; absent: that is not known. */
   readonly landedSeq?: number;
+}
+
+/** An upload that is about to start. */
+export interface Action extends Pick<Reservation, 'isReported' | 'unit'> {
+  readonly ownerName: string;
+  readonly subject: Subject;
+  /**
+   * The parts that it brings. The owner's earlier parts with the same ids are those of an earlier try, and
+   * go.
+   */
+  readonly parts: readonly { readonly id: string; readonly bytes: number }[];
+  readonly seconds: number;
+}
+
+export interface Admission extends OwnerDecision {
+  /** Empty where nothing is reserved: it is refused, or quotas are off and nobody would report it. */
+  readonly reservations: readonly Reservation[];
 }
 
 export interface ReservationsOptions {
@@ -134,7 +151,7 @@ export class Reservations {
     return this.#put(book, { ...asked, id: restId, bytes, expiresAt, unit: null });
   }
 
-  /** Gives one another end of its time, or the unit that has its bytes. */
+  /** Gives one other fields, such as the unit that has its bytes. */
   replace(reservation: Reservation, changes: Partial<Reservation>): Reservation {
     const changed = { ...reservation, ...changes };
     const book = this.#books.get(reservation.ownerKey);
@@ -159,6 +176,16 @@ export class Reservations {
     for (const each of [...book.byId.values()]) {
       if (each.unit === unit && each.landedSeq !== undefined && each.landedSeq < seq) this.release(each);
     }
+  }
+
+  /** Gives one another end of its time. */
+  renew(reservation: Reservation, seconds: number): Reservation {
+    return this.replace(reservation, { expiresAt: this.endIn(seconds) });
+  }
+
+  /** The end of a time that begins now, on the monotonic clock. */
+  endIn(seconds: number): number {
+    return this.#options.clock.monotonic() + seconds * 1000;
   }
 
   /** A moment of the monotonic clock as a time for people. */

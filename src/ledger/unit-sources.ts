@@ -7,16 +7,15 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { addBytes, bytesUnder, type Leaf, leafIndex, leafMask, noUsage, type Usage } from '../quota/index.ts';
+import { type Leaf, leafIndex, noUsage, type Usage } from '../quota/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
 import type { LargeUnit, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
-import type { Clock } from './clock.ts';
+import type { LedgerParts } from './options.ts';
+import { mustFit } from './reports.ts';
 import { forgeSource, type SourceShare, type UnitSource, unitCountIn } from './source-share.ts';
-import type { UsageIndex } from './usage-index.ts';
 
 /** One of the units of a set. */
 export interface SourceUnit extends LargeUnit {
@@ -33,13 +32,10 @@ export interface SourceReport extends UnitSource {
   readonly isStale: boolean;
 }
 
-interface UnitSourcesOptions {
-  readonly usage: UsageIndex;
+interface UnitSourcesOptions extends LedgerParts {
   /** Undefined: no program can put anything. */
   readonly store: UnitSourceStore | undefined;
   readonly foldCase: boolean;
-  readonly clock: Clock;
-  readonly log: Log;
   /** The owner's account; where there is none it is opened, and kept. */
   accountFor(ownerName: string): Account;
 }
@@ -157,7 +153,8 @@ export class UnitSources {
   /** Takes a source out with all that it reported. Rejects with `not_found`, `conflict` or `store_away`. */
   remove(name: string): Promise<void> {
     return this.#alone(name, async store => {
-      if (!this.#held.has(name)) throw noSource(name);
+      if (!this.#held.has(name))
+        throw new SoftquotaError('not_found', `there is no source ${printable(name)}`);
       await this.#changes.run(async () => {
         await store.remove(name);
         this.#held.delete(name);
@@ -213,13 +210,11 @@ export class UnitSources {
     await inSlices(shares.values(), ({ owner, bytes }) => {
       const account = this.#options.usage.account(owner);
       const growth = totalOf(bytes) - totalOf(account?.sourceShare(name)?.bytes ?? noUsage);
-      if (growth <= 0) return;
-      try {
-        addBytes(bytesUnder(account?.usage ?? noUsage, leafMask('size:all')), growth);
-      } catch (cause) {
-        const message = `with what is reported of ${printable(owner)} the usage would pass 2^53 - 1 bytes`;
-        throw new SoftquotaError('sum_too_large', message, { cause });
-      }
+      mustFit(
+        account,
+        growth,
+        `with what is reported of ${printable(owner)} the usage would pass 2^53 - 1 bytes`,
+      );
     });
   }
 
@@ -275,8 +270,4 @@ interface NewShares {
 
 function totalOf(bytes: Usage): number {
   return bytes.reduce((sum, each) => sum + each, 0);
-}
-
-function noSource(name: string): SoftquotaError {
-  return new SoftquotaError('not_found', `there is no source ${printable(name)}`);
 }

@@ -6,12 +6,12 @@
 
 import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
-import { bytesUnder, type Subject } from '../quota/index.ts';
-import { filterMapInSlices } from '../slices.ts';
+import { bytesUnder, leaves, noUsage, type Subject, type Usage } from '../quota/index.ts';
+import { filterMapInSlices, inSlices } from '../slices.ts';
 import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 import { AccountTable } from './account-table.ts';
-import { type Origins, originsOf } from './origins.ts';
+import { forgeSource } from './source-share.ts';
 import { UnitTable } from './unit-table.ts';
 
 /** The place of a unit in the table, and its bytes. */
@@ -27,12 +27,21 @@ export interface OwnerSize {
   readonly bytes: number;
 }
 
+/** Bytes by leaf. What walks found is all the rest, with what programs said of it since. */
+export interface Origins {
+  /** By programs: units with their bytes, and whole sets. */
+  readonly reported: Usage;
+  /** By the forge's database. */
+  readonly forge: Usage;
+  /** Stored on other hosts, however these know it. */
+  readonly otherHosts: Usage;
+}
+
 export class UsageIndex {
   readonly owners: OwnerRegistry;
   /** By the rows of the owners' keys; an owner without one has no usage. */
   readonly #accounts: AccountTable;
   readonly #units: UnitTable;
-  readonly #onChange: (ownerKey: string) => void;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
@@ -44,7 +53,6 @@ export class UsageIndex {
     this.owners = owners;
     this.#units = new UnitTable(host, row => owners.keys.key(row));
     this.#accounts = new AccountTable(owners, this.#units, onChange);
-    this.#onChange = onChange;
   }
 
   /** Prepares for about so many of them. */
@@ -72,8 +80,23 @@ export class UsageIndex {
   }
 
   /** Goes through all units and accounts, in slices. */
-  origins(): Promise<Origins> {
-    return originsOf(this.#units, this.accountsWithMore);
+  async origins(): Promise<Origins> {
+    const [reported, forge, otherHosts] = [[...noUsage], [...noUsage], [...noUsage]];
+    const units = this.#units;
+    await inSlices(units.rows(), row => {
+      if (units.isWalked(row) || units.accountOf(row) === noRow) return;
+      addAt(reported, units.leafIndex(row), units.bytes(row));
+    });
+    await inSlices(this.accountsWithMore, ({ sources, shares }) => {
+      for (const { source, bytes } of sources) {
+        const sums = source.name === forgeSource ? forge : reported;
+        for (const [index, each] of bytes.entries()) addAt(sums, index, each);
+      }
+      for (const { bytes } of shares) {
+        for (const [index, leaf] of leaves.entries()) addAt(otherHosts, index, bytes[leaf] ?? 0);
+      }
+    });
+    return { reported, forge, otherHosts };
   }
 
   /**
@@ -108,7 +131,7 @@ export class UsageIndex {
   }
 
   unit(id: string): UnitRecord | undefined {
-    return this.#recordAt(this.#units.find(id));
+    return this.unitAtRow(this.#units.find(id));
   }
 
   /** An owner's units, largest first. */
@@ -140,7 +163,7 @@ export class UsageIndex {
   }
 
   unitAtRow(row: number): UnitRecord | undefined {
-    return this.#recordAt(row);
+    return row === noRow ? undefined : this.#units.record(row);
   }
 
   /** Walked units whose last walk began before `seq`; what is changed meanwhile may be among them. */
@@ -171,11 +194,6 @@ export class UsageIndex {
     return new Account(this.#accounts, this.#accounts.open(ownerKey));
   }
 
-  /** Tells that an owner has come of whom there is nothing else to tell. */
-  announce(ownerKey: string): void {
-    this.#onChange(ownerKey);
-  }
-
   /** The units that have no owner. */
   get unowned(): { readonly count: number; readonly bytes: number } {
     return { ...this.#unowned };
@@ -193,7 +211,7 @@ export class UsageIndex {
     const account = this.#accountOf(unit);
     const ownerKey = unit.owner === null ? null : this.owners.keyOf(unit.owner);
     const row = this.#units.find(unit.id);
-    const before = this.#recordAt(row);
+    const before = this.unitAtRow(row);
     if (before !== undefined && before.owner === unit.owner) {
       this.#units.set(row, unit, ownerKey);
       account?.replaced(before, unit);
@@ -221,13 +239,13 @@ export class UsageIndex {
 
   remove(unit: UnitRecord): void {
     const row = this.#units.find(unit.id);
-    const before = this.#recordAt(row);
+    const before = this.unitAtRow(row);
     if (before !== undefined) this.#remove(row, before);
   }
 
   /** The walked unit that this path is, or lies in; the innermost where units continue one another. */
   unitAt(path: string): UnitRecord | null {
-    return this.#recordAt(this.#units.findWalkedAt(path)) ?? null;
+    return this.unitAtRow(this.#units.findWalkedAt(path)) ?? null;
   }
 
   /** The paths of the walked units at or below a directory. */
@@ -261,10 +279,6 @@ export class UsageIndex {
     for (const row of this.#units.rows()) yield this.#units.record(row);
   }
 
-  #recordAt(row: number): UnitRecord | undefined {
-    return row === noRow ? undefined : this.#units.record(row);
-  }
-
   #remove(row: number, unit: UnitRecord): void {
     this.#accountOf(unit)?.take(row, unit);
     this.#units.remove(row);
@@ -279,4 +293,8 @@ export class UsageIndex {
   #accountOf(unit: UnitRecord): Account | undefined {
     return unit.owner === null ? undefined : this.account(unit.owner);
   }
+}
+
+function addAt(sums: number[], index: number, bytes: number): void {
+  sums[index] = Math.min((sums[index] ?? 0) + bytes, Number.MAX_SAFE_INTEGER);
 }

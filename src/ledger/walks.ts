@@ -14,33 +14,29 @@ import {
   type RootRecord,
   type SweepRecord,
   type UnitRecord,
-  type WriteBehind,
 } from '../store/index.ts';
 import type { Account } from './account.ts';
+import type { LedgerParts } from './options.ts';
 import type { Reports } from './reports.ts';
 import type { Reservations } from './reservations.ts';
-import type { UsageIndex } from './usage-index.ts';
 
 /** The result of walking a unit; see `UnitRecord`. */
 export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
 
-interface WalksOptions {
-  readonly usage: UsageIndex;
-  readonly writeBehind: WriteBehind;
-  readonly reports: Pick<Reports, 'settleOwnersOf'>;
-  readonly reservations: Pick<Reservations, 'measured'>;
-  readonly host: string;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** The next place in the order of walks and reports. */
-  nextSeq(): number;
-  /** The first sweep of all has ended: what it did not find is not there. */
-  onSwept(): void;
+interface WalksOptions extends LedgerParts {
+  readonly reports: Reports;
+  readonly reservations: Reservations;
 }
 
 export class Walks {
   readonly #options: WalksOptions;
-  readonly #tombstones = new Tombstones();
+  /**
+   * Paths where walks found no unit any more, and where in the order those walks began: the result of an earlier
+   * walk that comes late must not bring a unit back. No walk lasts over two ends of sweeps; what is older than
+   * that is forgotten.
+   */
+  #goneLately = new Map<string, number>();
+  #goneBefore = new Map<string, number>();
   readonly #roots = new Map<string, RootRecord>();
   /** By key. */
   readonly #emptied = new Map<string, number>();
@@ -77,13 +73,13 @@ export class Walks {
 
   /**
    * Takes a walk's result, unless what a later walk found was taken already. Where it is what was known, the
-   * store keeps the record that it has; see `loaded`.
+   * store keeps the record that it has; see `loadedColumns`.
    */
   record(walked: WalkedRecord): void {
     const { usage, writeBehind, reports, reservations, host } = this.#options;
     const before = usage.unit(walked.path);
     if (before !== undefined && before.seq > walked.seq) return;
-    if (this.#tombstones.after(walked.path, walked.seq)) return;
+    if (this.#isGoneAfter(walked.path, walked.seq)) return;
     const { path, ...measured } = walked;
     // The worker's figures still count; see `Reach`.
     const reach = before?.reach === undefined ? {} : { reach: before.reach };
@@ -101,27 +97,19 @@ export class Walks {
    * A unit that is not known yet is known from now on, if `located` says whose it is.
    */
   adjustBytes(path: string, bytes: number, located: Pick<UnitRecord, 'leaf' | 'owner'> | null): void {
-    const { usage, writeBehind, host, now } = this.#options;
+    const { usage, writeBehind, host, clock } = this.#options;
     const before = usage.unit(path) ?? (located && { ...located, ...newUnit, id: path, host, name: path });
     if (before === null) return;
     const sum = Math.min(Math.max(0, before.bytes + bytes), Number.MAX_SAFE_INTEGER);
-    const unit: UnitRecord = { ...before, measuredAt: before.measuredAt || now(), bytes: sum };
+    const unit: UnitRecord = { ...before, measuredAt: before.measuredAt || clock.wall(), bytes: sum };
     this.put(unit);
     writeBehind.note({ units: [unit] });
   }
 
   /**
-   * A unit as it is known after a start: what the last whole sweep found as it was is not written again, and
-   * so was measured when that sweep began, at the earliest. What it could not read is marked as partial.
+   * Brings units from the store up to the last sweep: what that found as it was is not written again, and so was
+   * measured when it began, at the earliest. What it could not read is marked as partial.
    */
-  loaded(unit: UnitRecord): UnitRecord {
-    const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
-    return unit.kind === 'walked' && !unit.partial && unit.measuredAt < sweptAt
-      ? { ...unit, measuredAt: sweptAt }
-      : unit;
-  }
-
-  /** Brings the times of units from the store up to the last sweep. */
   loadedColumns(units: PackedUnits): PackedUnits {
     const { kinds, measuredAt } = units.columns;
     const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
@@ -134,16 +122,16 @@ export class Walks {
 
   /** A walk that began at `seq` found no unit there any more. */
   recordGone(path: string, seq: number): void {
-    const { usage, writeBehind, reports, now } = this.#options;
+    const { usage, writeBehind, reports, clock } = this.#options;
     const unit = usage.unit(path);
     if (unit !== undefined && unit.seq > seq) return;
-    this.#tombstones.add(path, seq);
+    if (!this.#isGoneAfter(path, seq)) this.#goneLately.set(path, seq);
     if (unit === undefined) return;
     usage.remove(unit);
     writeBehind.note({ goneUnits: [unit.id] });
     reports.settleOwnersOf(unit);
     const ownerKey = unit.owner === null ? null : usage.owners.keyOf(unit.owner);
-    if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.#emptied.set(ownerKey, now());
+    if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.#emptied.set(ownerKey, clock.wall());
   }
 
   /**
@@ -179,9 +167,11 @@ export class Walks {
     for (const root of present) this.#roots.set(root.path, root);
     const isFirst = this.#sweep === null;
     this.#sweep = sweep;
-    this.#tombstones.swept();
+    this.#goneBefore = this.#goneLately;
+    this.#goneLately = new Map();
     this.#options.writeBehind.note({ sweep, roots: present, goneRoots: gone });
-    if (isFirst) this.#options.onSwept();
+    // The first sweep of all: what it did not find is not there.
+    if (isFirst) this.#options.tell(null);
   }
 
   /** Puts a unit in, and opens its owner's account where there is none yet. */
@@ -195,14 +185,19 @@ export class Walks {
    * record.
    */
   accountFor(ownerName: string): Account {
-    const { usage, writeBehind, now } = this.#options;
+    const { usage, writeBehind, clock } = this.#options;
     const key = usage.owners.keyOf(ownerName);
     const known = usage.accountByKey(key);
     if (known !== undefined) return known;
     if (usage.owners.has(key)) return usage.openFirst(key);
-    const added = usage.owners.expect(ownerName, now());
+    const added = usage.owners.expect(ownerName, clock.wall());
     writeBehind.note({ owners: [added] });
     return usage.open(added);
+  }
+
+  /** Tells whether a walk that began after `seq` found nothing there. */
+  #isGoneAfter(path: string, seq: number): boolean {
+    return (this.#goneLately.get(path) ?? this.#goneBefore.get(path) ?? 0) > seq;
   }
 
   /** Something that is in the store already: writing it again changes nothing. */
@@ -225,31 +220,4 @@ function foundTheSame(a: UnitRecord, b: UnitRecord): boolean {
     a.partial === b.partial &&
     a.host === b.host
   );
-}
-
-/**
- * Paths where walks found no unit any more, and where in the order those walks began: the result of an
- * earlier walk that comes late must not bring a unit back.
- *
- * No walk lasts over two ends of sweeps; what is older than that is forgotten.
- */
-class Tombstones {
-  #lately = new Map<string, number>();
-  #before = new Map<string, number>();
-
-  add(path: string, seq: number): void {
-    if (!this.after(path, seq)) this.#lately.set(path, seq);
-  }
-
-  /** Tells whether a walk that began after `seq` found nothing there. */
-  after(path: string, seq: number): boolean {
-    const departedAt = this.#lately.get(path) ?? this.#before.get(path);
-    return departedAt !== undefined && departedAt > seq;
-  }
-
-  /** A sweep has ended. */
-  swept(): void {
-    this.#before = this.#lately;
-    this.#lately = new Map();
-  }
 }

@@ -9,7 +9,7 @@
  *
  * Anybody may ask. So a further check of a path costs a look-up, measurements begin one after the other with
  * a rest between them, a longer one where many wait, and a long one while walkers have no time. Of more paths
- * than are remembered, the one that is remembered longest is measured once more at its turn and forgotten.
+ * than are remembered, the one that is remembered longest is measured once more soon and forgotten.
  */
 
 /** A clock that nobody sets, in milliseconds, and its alarm. */
@@ -27,19 +27,12 @@ interface FollowUpsOptions {
   readonly clock?: FollowUpClock;
 }
 
-interface FollowUp {
-  checkedAt: number;
-  dueAt: number;
-  /** Calls the alarm off; null where it has gone off and the measurement waits for its turn. */
-  cancel: (() => void) | null;
-}
-
 /** From the check to its measurements. */
 export const distancesMs = [1000, 30_000] as const;
-const [shortestMs] = distancesMs;
+const [shortMs, longMs] = distancesMs;
 const restMs = 5;
-/** While more than so many wait: checks come in a flood, and most of them let nothing grow. */
-const manyDue = 256;
+/** While there are more than so many: checks come in a flood, and most of them let nothing grow. */
+const manySoon = 256;
 const floodRestMs = 20;
 const busyRestMs = 250;
 
@@ -55,11 +48,13 @@ export class FollowUps {
   readonly #options: FollowUpsOptions;
   readonly #clock: FollowUpClock;
   readonly #mostPaths: number;
-  /** The one that is remembered longest first. */
-  readonly #followUps = new Map<string, FollowUp>();
-  /** Paths whose measurement waits for its turn. */
-  readonly #due = new Set<string>();
-  #endRest: (() => void) | null = null;
+  /** Paths and when they are measured, after each distance from the check; the next one comes first. */
+  readonly #soon = new Map<string, number>();
+  readonly #later = new Map<string, number>();
+  /** When the next measurement may begin. */
+  #restsUntil = 0;
+  /** Calls the alarm off; null: there is none. */
+  #cancel: (() => void) | null = null;
 
   constructor(options: FollowUpsOptions) {
     this.#options = options;
@@ -70,74 +65,59 @@ export class FollowUps {
   /** A check by this path let something through. */
   checked(path: string): void {
     const now = this.#clock.now();
-    const known = this.#followUps.get(path);
-    if (known !== undefined) {
-      known.checkedAt = now;
-      if (known.cancel !== null && known.dueAt > now + shortestMs)
-        this.#schedule(path, known, now + shortestMs);
-      return;
+    const isNextLater = this.#soon.size === 0;
+    this.#later.delete(path);
+    this.#later.set(path, now + longMs);
+    this.#addSoon(path, now);
+    const [oldest] = this.#later.keys();
+    if (oldest !== undefined && this.#later.size > this.#mostPaths) {
+      this.#later.delete(oldest);
+      this.#addSoon(oldest, now);
     }
-    if (this.#followUps.size >= this.#mostPaths) this.#forgetOne();
-    const followUp: FollowUp = { checkedAt: now, dueAt: now, cancel: null };
-    this.#followUps.set(path, followUp);
-    this.#schedule(path, followUp, now + shortestMs);
+    if (isNextLater) this.#schedule();
   }
 
   close(): void {
-    for (const { cancel } of this.#followUps.values()) cancel?.();
-    this.#followUps.clear();
-    this.#due.clear();
-    this.#endRest?.();
+    this.#cancel?.();
+    this.#soon.clear();
+    this.#later.clear();
   }
 
-  #schedule(path: string, followUp: FollowUp, dueAt: number): void {
-    followUp.cancel?.();
-    followUp.dueAt = dueAt;
-    followUp.cancel = this.#clock.after(dueAt - this.#clock.now(), () => {
-      followUp.cancel = null;
-      this.#add(path);
-    });
+  #addSoon(path: string, now: number): void {
+    if (!this.#soon.has(path) && this.#soon.size < this.#mostPaths) this.#soon.set(path, now + shortMs);
   }
 
-  #forgetOne(): void {
-    for (const [path, { cancel }] of this.#followUps) {
-      cancel?.();
-      this.#followUps.delete(path);
-      // No more wait for a turn than are remembered: those that are forgotten once more than that find no
-      // place.
-      if (this.#due.size < this.#mostPaths) this.#add(path);
-      return;
+  #schedule(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    const next = this.#next();
+    if (next === null) return;
+    const afterMs = Math.max(next.dueAt, this.#restsUntil) - this.#clock.now();
+    this.#cancel = this.#clock.after(Math.max(0, afterMs), () => this.#measure());
+  }
+
+  #measure(): void {
+    const now = this.#clock.now();
+    const next = this.#next();
+    // An alarm may be early by a part of a millisecond.
+    if (next !== null && next.dueAt <= now) {
+      next.from.delete(next.path);
+      this.#options.measure(next.path);
+      this.#restsUntil = now + this.#restMs();
     }
+    this.#schedule();
   }
 
-  #add(path: string): void {
-    this.#due.add(path);
-    if (this.#endRest === null) this.#measureNext();
-  }
-
-  #measureNext(): void {
-    this.#endRest = null;
-    const [path] = this.#due;
-    if (path === undefined) return;
-    this.#due.delete(path);
-    this.#options.measure(path);
-    this.#scheduleNext(path);
-    this.#endRest = this.#clock.after(this.#restMs(), () => this.#measureNext());
+  #next(): { readonly path: string; readonly dueAt: number; readonly from: Map<string, number> } | null {
+    const heads = [this.#soon, this.#later].flatMap(from => {
+      const [head] = from;
+      return head === undefined ? [] : [{ path: head[0], dueAt: head[1], from }];
+    });
+    return heads.sort((a, b) => a.dueAt - b.dueAt)[0] ?? null;
   }
 
   #restMs(): number {
     if (this.#options.isBusy()) return busyRestMs;
-    return this.#due.size > manyDue ? floodRestMs : restMs;
-  }
-
-  /** The next distance from the last check that has not gone by. */
-  #scheduleNext(path: string): void {
-    const followUp = this.#followUps.get(path);
-    if (followUp === undefined) return;
-    const { checkedAt } = followUp;
-    const now = this.#clock.now();
-    const distanceMs = distancesMs.find(distance => checkedAt + distance > now);
-    if (distanceMs === undefined) this.#followUps.delete(path);
-    else this.#schedule(path, followUp, checkedAt + distanceMs);
+    return this.#soon.size > manySoon ? floodRestMs : restMs;
   }
 }

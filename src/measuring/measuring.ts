@@ -59,6 +59,7 @@ interface MeasuringParts {
   readonly config: Config;
   readonly ledger: Pick<Ledger, 'documents' | 'kept' | 'units' | 'walks'>;
   readonly log: Logger;
+  /** Null: this host walks all that it has. */
   readonly fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
   /** Tells what is public if a forge's database is read; null if none is. */
   readonly visibility: Pick<ForgeVisibility, 'leafOf' | 'ownerOf'> | null;
@@ -76,10 +77,7 @@ export class Measuring {
   readonly pushes: Pushes;
   /** Resolves once a sweep of all there is has ended, in this life. */
   readonly isMeasured: Promise<void>;
-  readonly #ledger: MeasuringParts['ledger'];
-  readonly #log: Logger;
-  /** Null: this host walks all that it has. */
-  readonly #fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
+  readonly #parts: MeasuringParts;
   #config: Config;
   /** All that is configured, and what of it is walked here. */
   #storages: readonly StorageSettings[] = [];
@@ -93,7 +91,7 @@ export class Measuring {
   readonly #followUps = new FollowUps({
     measure: path => {
       this.measureSoon(path);
-      this.#repositories.mayHaveChanged(path);
+      this.#parts.repositories.mayHaveChanged(path);
     },
     isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
   });
@@ -101,15 +99,12 @@ export class Measuring {
   readonly #measured = Promise.withResolvers<void>();
   readonly #freeSpace: FreeSpace;
   readonly #ownership: ForgeOwnership;
-  readonly #repositories: RepositoryWatch;
 
   constructor(parts: MeasuringParts) {
-    const { config, ledger, log, fleet, visibility, repositories, onFullChanged } = parts;
+    const { config, ledger, log, visibility, onFullChanged } = parts;
+    this.#parts = parts;
     this.#config = config;
-    this.#ledger = ledger;
-    this.#log = log;
     this.isMeasured = this.#measured.promise;
-    this.#fleet = fleet;
     this.#ownership = new ForgeOwnership({ storages: () => this.#config.storages, ledger, visibility });
     this.#freeSpace = new FreeSpace({
       settings: config.disk,
@@ -117,7 +112,6 @@ export class Measuring {
       log,
       onFullChanged,
     });
-    this.#repositories = repositories;
     this.#divide();
     this.pushes = new Pushes({
       scanner: () => this.scanner,
@@ -126,7 +120,7 @@ export class Measuring {
       measure: () => this.#config.scan.measure,
       measureSoon: path => this.measureSoon(path),
       letThrough: path => this.letThrough(path),
-      ended: path => this.#repositories.mayHaveChanged(path),
+      ended: path => this.#parts.repositories.mayHaveChanged(path),
       ...(parts.clock === undefined ? {} : { clock: parts.clock }),
     });
     this.scanner = createScanner({
@@ -139,7 +133,6 @@ export class Measuring {
       ownerAt: path => ledger.units.unit(path)?.owner ?? null,
       knownBytes: path => this.pushes.withoutThem(path),
       pushes: this.pushes,
-      knownFiles: path => ledger.units.unit(path)?.files,
       knownBelow: path => ledger.units.pathsBelow(path),
       rootRecord: path => ledger.walks.root(path),
       nextSeq: () => ledger.walks.nextSeq(),
@@ -152,7 +145,7 @@ export class Measuring {
 
   /** Measures everything now, and from now on as scheduled. */
   start(): void {
-    this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#log });
+    this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#parts.log });
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
     this.#freeSpace.start();
@@ -180,8 +173,8 @@ export class Measuring {
   /** Measures the unit at this path, or has it measured by the host that walks it. */
   measureSoon(path: string): void {
     const places = pathsOf(path, this.scanner.places(), this.#storages);
-    for (const { shared, below } of places.elsewhere) this.#fleet?.walkers.passOn(shared, below);
-    if (places.isHere || places.elsewhere.length === 0) this.#measureHere(path);
+    for (const { shared, below } of places.elsewhere) this.#parts.fleet?.walkers.passOn(shared, below);
+    if (places.isHere || places.elsewhere.length === 0) void this.scanner.measureSoon(path);
   }
 
   /** A check let something through into the unit at this path: it is measured when that may have come. */
@@ -195,22 +188,16 @@ export class Measuring {
   async heard(shared: string, below: string): Promise<void> {
     for (const path of pathsIn(shared, below, this.scanner.places(), this.#storages)) {
       try {
-        const known = this.#ledger.units.unitAt(path);
+        const known = this.#parts.ledger.units.unitAt(path);
         const unit =
           known === null ? await this.locate(path, heardDeadlineMs) : { path: known.name, exists: true };
         if (!unit.exists) continue;
-        this.#measureHere(unit.path);
-        this.#repositories.changed(unit.path);
+        void this.scanner.measureSoon(unit.path);
+        this.#parts.repositories.changed(unit.path);
       } catch {
         // There may be none, or the disk does not answer: the next sweep finds what there is.
       }
     }
-  }
-
-  #measureHere(path: string): void {
-    this.scanner
-      .measureSoon(path)
-      .catch(error => this.#log.error({ err: error, path }, 'a unit could not be measured'));
   }
 
   /** Implements `GateServices.fullDisk`. */
@@ -241,7 +228,7 @@ export class Measuring {
         const { path: unitPath } = located.unit;
         const leaf = this.#ownership.leafOf(unitPath, located.unit.leaf);
         const owner = this.#ownership.ownerOf(unitPath, leaf, located.unit.owner);
-        const bytes = this.#ledger.units.unit(unitPath)?.bytes ?? null;
+        const bytes = this.#parts.ledger.units.unit(unitPath)?.bytes ?? null;
         const isElsewhere = this.#leavesElsewhere.has(leaf);
         const exists = located.exists || isElsewhere;
         return { path: unitPath, owner, leaf, bytes, exists, isElsewhere };
@@ -257,19 +244,7 @@ export class Measuring {
     return this.#rootsAway;
   }
 
-  observed(): Pick<
-    Observed,
-    | 'rootsAway'
-    | 'hangs'
-    | 'walking'
-    | 'sweptAgoMs'
-    | 'sweepEveryMs'
-    | 'sweepError'
-    | 'unread'
-    | 'faults'
-    | 'leftovers'
-    | 'shortDisks'
-  > {
+  observed() {
     const whole = this.scanner.runs().filter(({ owners }) => owners === null);
     const last = whole.find(({ state }) => state === 'done');
     const ended = whole.find(({ state }) => state === 'done' || state === 'failed');
@@ -286,7 +261,7 @@ export class Measuring {
       faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
       shortDisks: this.shortDisks,
-    };
+    } satisfies Partial<Observed>;
   }
 
   /** Roots on file systems that other hosts may mount, for which no name is given. */
@@ -313,20 +288,30 @@ export class Measuring {
    * otherwise at once, and are not walked for it.
    */
   async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
-    await inSlices(this.#ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
+    await inSlices(this.#parts.ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
       if (!mayHave(unit.name)) return;
       const leaf = this.#ownership.leafOf(unit.name, unit.leaf);
       const owner = this.#ownership.ownerOf(unit.name, leaf, unit.owner);
       if (leaf === unit.leaf && owner === unit.owner) return;
       const { bytes, files, partial, measuredAt, seq } = unit;
-      this.#ledger.walks.record({ path: unit.name, owner, leaf, bytes, files, partial, measuredAt, seq });
+      this.#parts.ledger.walks.record({
+        path: unit.name,
+        owner,
+        leaf,
+        bytes,
+        files,
+        partial,
+        measuredAt,
+        seq,
+      });
     });
   }
 
   /** Finds out what of all that is configured this host walks. */
   #divide(): void {
     this.#storages = this.#config.storages.map(storage => {
-      const isWalked = storage.shared === undefined || (this.#fleet?.walkers.isOwn(storage.shared) ?? true);
+      const isWalked =
+        storage.shared === undefined || (this.#parts.fleet?.walkers.isOwn(storage.shared) ?? true);
       return { ...storage, isWalked };
     });
     const elsewhere = this.#storages.filter(({ isWalked }) => isWalked === false);
@@ -342,7 +327,7 @@ export class Measuring {
 
   #record(measurement: Measurement): void {
     if ('gone' in measurement) {
-      this.#ledger.walks.recordGone(measurement.gone, measurement.seq);
+      this.#parts.ledger.walks.recordGone(measurement.gone, measurement.seq);
       this.pushes.forget(measurement.gone);
       return;
     }
@@ -353,33 +338,33 @@ export class Measuring {
     const owner = this.#ownership.ownerOf(path, leaf, unit.owner);
     // A walk may end when it is another host's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
-    const before = this.#ledger.units.unit(path);
-    this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+    const before = this.#parts.ledger.units.unit(path);
+    this.#parts.ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
     if (isRepository(leaf)) {
-      if (before === undefined) this.#repositories.appeared(path);
-      else if (before.bytes !== bytes) this.#repositories.resized(path);
+      if (before === undefined) this.#parts.repositories.appeared(path);
+      else if (before.bytes !== bytes) this.#parts.repositories.resized(path);
     }
   }
 
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
   async #swept(sweep: Sweep): Promise<void> {
-    await inSlices(this.#ledger.units.walkedBefore(sweep.startSeq), ({ name, leaf }) => {
+    await inSlices(this.#parts.ledger.units.walkedBefore(sweep.startSeq), ({ name, leaf }) => {
       if (this.#leavesElsewhere.has(leaf)) return;
       const standing = sweep.standing(name);
       // A repository into which somebody pushes now came after the sweep had passed by.
       if (standing === 'gone' && this.pushes.listed(name).length > 0) return;
       if (standing === 'gone') {
-        this.#ledger.walks.recordGone(name, sweep.startSeq);
+        this.#parts.ledger.walks.recordGone(name, sweep.startSeq);
         this.pushes.forget(name);
-      } else if (standing !== 'seen') this.#ledger.walks.recordUnread(name);
+      } else if (standing !== 'seen') this.#parts.ledger.walks.recordUnread(name);
     });
     this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
     for (const root of this.#rootsAway) {
-      this.#log.error(root, 'a storage root is missing; its units keep their last known bytes');
+      this.#parts.log.error(root, 'a storage root is missing; its units keep their last known bytes');
     }
     if (sweep.whole) this.#recordWhole(sweep);
-    await this.#ledger.kept();
-    if (sweep.whole && this.#rootsAway.length === 0) void this.#fleet?.swept();
+    await this.#parts.ledger.kept();
+    if (sweep.whole && this.#rootsAway.length === 0) void this.#parts.fleet?.swept();
   }
 
   #recordWhole({ startedAt, finishedAt, units, roots }: Sweep): void {
@@ -388,7 +373,9 @@ export class Measuring {
       away === null ? [{ path, device, inode, fileSystem }] : [],
     );
     const configured = new Set(roots.map(({ path }) => path));
-    this.#ledger.walks.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));
+    this.#parts.ledger.walks.recordSweep({ startedAt, finishedAt, units }, present, path =>
+      configured.has(path),
+    );
     this.#measured.resolve();
   }
 }

@@ -15,7 +15,7 @@ import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
 import { minuteMs, PushBook } from './push-book.ts';
-import { SameDirectories } from './same-directories.ts';
+import { sameDirectories } from './same-directories.ts';
 import { UnsureUnits } from './unsure-units.ts';
 
 export interface PushClock extends FollowUpClock {
@@ -71,7 +71,8 @@ export class Pushes implements PushServices, UnitPushes {
   readonly #options: PushesOptions;
   readonly #clock: PushClock;
   readonly #watched = new Map<string, Watched>();
-  readonly #sameDirectories: SameDirectories;
+  /** Finds the unit that is the same directory as another path; null: there is none. */
+  readonly sameDirectory: PushServices['sameDirectory'];
   readonly #unsure = new UnsureUnits();
   #passedAt: number;
   #endPass = () => {};
@@ -80,7 +81,7 @@ export class Pushes implements PushServices, UnitPushes {
   constructor(options: PushesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#sameDirectories = new SameDirectories({ ...options, now: () => this.#clock.now() });
+    this.sameDirectory = sameDirectories({ ...options, now: () => this.#clock.now() });
     this.#passedAt = this.#clock.now();
   }
 
@@ -145,10 +146,6 @@ export class Pushes implements PushServices, UnitPushes {
   measure(unit: string): void {
     this.#isUnsureOf(unit);
     this.#options.measureSoon(unit);
-  }
-
-  sameDirectory(path: string): Promise<string | null> {
-    return this.#sameDirectories.find(path);
   }
 
   async existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]> {

@@ -19,23 +19,28 @@ const mostUnmanaged = 1000;
 /** Milliseconds for which a repository that is no unit is not searched for again. */
 const unmanagedMs = 10_000;
 
-export class SameDirectories {
-  readonly #options: SameDirectoriesOptions;
+/**
+ * Returns a function that compares device and inode; units with the same last name come first. Null: no unit is
+ * this directory.
+ */
+export function sameDirectories({
+  scanner,
+  ledger: { units },
+  now,
+}: SameDirectoriesOptions): (path: string) => Promise<string | null> {
   /** Repositories that are no units, and until when they are not searched for. */
-  readonly #unmanaged = new Map<string, number>();
+  const unmanaged = new Map<string, number>();
 
-  constructor(options: SameDirectoriesOptions) {
-    this.#options = options;
-  }
+  const repositories = (paths: readonly string[], path: string) =>
+    scanner()
+      .ask({ ask: 'repositories', paths }, path, lookDeadlineMs)
+      .catch(() => []);
 
-  /** Compares device and inode; units with the same last name come first. Null: no unit is this directory. */
-  async find(path: string): Promise<string | null> {
-    const { ledger, now } = this.#options;
-    const { units } = ledger;
-    const [there = null] = await this.#repositories([path], path);
+  return async path => {
+    const [there = null] = await repositories([path], path);
     if (there === null) return null;
     if (units.unit(there.path)?.kind === 'walked') return there.path;
-    if ((this.#unmanaged.get(there.path) ?? 0) > now()) return null;
+    if ((unmanaged.get(there.path) ?? 0) > now()) return null;
     const ending = there.path.slice(there.path.lastIndexOf('/'));
     const alike: string[] = [];
     const others: string[] = [];
@@ -45,20 +50,12 @@ export class SameDirectories {
     const candidates = [...alike, ...others].slice(0, mostCandidates);
     for (let at = 0; at < candidates.length; at += unitsPerQuestion) {
       const some = candidates.slice(at, at + unitsPerQuestion);
-      const found = await this.#repositories(some, path);
+      const found = await repositories(some, path);
       const same = some.find((_, index) => found[index]?.id === there.id);
       if (same !== undefined) return same;
     }
-    if (this.#unmanaged.size >= mostUnmanaged) this.#unmanaged.clear();
-    this.#unmanaged.set(there.path, now() + unmanagedMs);
+    if (unmanaged.size >= mostUnmanaged) unmanaged.clear();
+    unmanaged.set(there.path, now() + unmanagedMs);
     return null;
-  }
-
-  #repositories(paths: readonly string[], path: string) {
-    const question = { ask: 'repositories', paths } as const;
-    return this.#options
-      .scanner()
-      .ask(question, path, lookDeadlineMs)
-      .catch(() => []);
-  }
+  };
 }

@@ -3,6 +3,7 @@
  * when it has lasted for some seconds, so that a server that changes its place is none.
  */
 
+import { z } from 'zod';
 import { EventIds } from '../documents/index.ts';
 import { isoTime, printable } from '../text/index.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
@@ -72,7 +73,7 @@ export class FaultWatch {
     }
     for (const [key, { id, since, reason }] of open) {
       const { what, where } = placeIn(key);
-      if (found.has(key) || unknown.some(kind => kind === what)) continue;
+      if (found.has(key) || unknown.includes(what)) continue;
       if (!this.#hasLasted(key, now)) continue;
       const endedAt = this.#changedAt.get(key) ?? now;
       this.#changedAt.delete(key);
@@ -93,15 +94,15 @@ function keyOf(host: string, { what, where }: Pick<PresentFault, 'what' | 'where
   return JSON.stringify([host, what, where]);
 }
 
-function placeIn(key: string): { readonly host: string; readonly what: FaultKind; readonly where: string } {
-  const parts: unknown = JSON.parse(key);
-  const [host, what, where] = Array.isArray(parts) ? parts : [];
-  const kind = faultKinds.find(known => known === what);
-  return { host: String(host), what: kind ?? 'store', where: String(where) };
+/** A newer host may know other kinds. */
+const place = z.tuple([z.string(), z.enum(faultKinds).catch('store'), z.string()]);
+
+function placeIn(key: string): Pick<ToldFault, 'host' | 'what' | 'where'> {
+  const [host, what, where] = place.parse(JSON.parse(key));
+  return { host, what, where };
 }
 
-interface ToldFault extends Pick<PresentFault, 'reason' | 'where'> {
-  readonly what: FaultKind;
+interface ToldFault extends PresentFault {
   readonly host: string;
   readonly id: string;
   readonly since: number;

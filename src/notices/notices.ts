@@ -5,6 +5,7 @@ import { Cron } from 'croner';
 import { type Documents, EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Events } from '../overview/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text/index.ts';
 import { Deliverer, type DeliverOptions } from './deliver.ts';
@@ -18,7 +19,7 @@ import {
   type ReadPosition,
   type Target,
 } from './kinds.ts';
-import { beginningAt, type EventPages, readNotices } from './reader.ts';
+import { beginningAt, readNotices } from './reader.ts';
 import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.ts';
 import { placeNameOf, Sender } from './sender.ts';
 import { type Summary, summaryValues } from './summary.ts';
@@ -28,7 +29,7 @@ interface NoticesOptions
     Pick<FaultWatchOptions, 'present'> {
   readonly settings: NoticeSettings;
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
-  readonly events: EventPages;
+  readonly events: Pick<Events, 'list'>;
   /** Summary of the time since then. */
   summary(since: number): Promise<Summary>;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
@@ -48,13 +49,6 @@ interface PlaceStatus {
   /** Why the newest notice that waits after an attempt, or is dead, was not taken; null: there is none. */
   readonly lastFault: string | null;
 }
-
-interface Waiting extends Pick<PlaceStatus, 'dead' | 'lastFault' | 'pending'> {
-  /** When the notice with the last fault was made. */
-  readonly faultOf: number;
-}
-
-const nothingWaits: Waiting = { pending: 0, dead: 0, lastFault: null, faultOf: Number.NEGATIVE_INFINITY };
 
 /** Milliseconds between two looks at what happened. */
 const everyMs = 1000;
@@ -143,19 +137,12 @@ export class Notices {
             },
           ]),
     ];
-    const waiting = new Map<string, Waiting>();
-    for (const [, { to, state, fault, createdAt }] of this.#queue.all(deliveryKind)) {
-      const name = placeNameOf(to);
-      const before = waiting.get(name) ?? nothingWaits;
-      const isNewer = fault !== null && createdAt >= before.faultOf;
-      waiting.set(name, {
-        ...before,
-        [state]: before[state] + 1,
-        ...(isNewer ? { lastFault: fault, faultOf: createdAt } : {}),
-      });
-    }
+    const deliveries = Map.groupBy(this.deliveries(), ([, { to }]) => placeNameOf(to));
     return known.map(place => {
-      const { faultOf: _, ...counts } = waiting.get(place.name) ?? nothingWaits;
+      const theirs = (deliveries.get(place.name) ?? []).map(([, delivery]) => delivery);
+      const dead = theirs.filter(({ state }) => state === 'dead').length;
+      const lastFault = theirs.find(({ fault }) => fault !== null)?.fault ?? null;
+      const counts = { pending: theirs.length - dead, dead, lastFault };
       return { ...place, ...counts, ...this.#sender.sentTo(place.name) };
     });
   }
@@ -307,14 +294,11 @@ export class Notices {
     const since = Math.max(digestAt, now - mostDigestMs);
     const due = new Cron(mail.digest, { mode: '5-part', paused: true }).nextRun(new Date(since));
     if (due === null || due.getTime() > now) return digestAt;
-    const data = summaryValues(await this.#options.summary(since), this.#deadCount());
+    const dead = this.deliveries().filter(([, { state }]) => state === 'dead').length;
+    const data = summaryValues(await this.#options.summary(since), dead);
     const id = `digest-${due.toISOString().replaceAll(/\W/g, '')}`;
     this.#add({ id, type: 'digest', at: now, owner: null, message: 'Summary', data }, null);
     return now;
-  }
-
-  #deadCount(): number {
-    return this.deliveries().filter(([, { state }]) => state === 'dead').length;
   }
 
   #add(notice: NoticeDocument, host: string | null): void {

@@ -6,13 +6,9 @@
  * between, reading ends at the first page on which nothing is new.
  */
 
-import type { Event, EventsPage, EventsQuery } from '../overview/index.ts';
+import type { Event, Events } from '../overview/index.ts';
 import type { NoticeDocument, ReadPosition } from './kinds.ts';
 import { noticeOf, policyNotice } from './wording.ts';
-
-export interface EventPages {
-  list(query: EventsQuery): Promise<EventsPage>;
-}
 
 const hourMs = 3_600_000;
 /** Refusals of an hour may be written so much after its end. */
@@ -32,7 +28,7 @@ export function beginningAt(now: number): ReadPosition {
 
 /** `isWhole`: reads the whole last day. Rejects as reading the store does. */
 export async function readNotices(
-  record: EventPages,
+  record: Pick<Events, 'list'>,
   before: ReadPosition,
   { now, isWhole }: { readonly now: number; readonly isWhole: boolean },
 ): Promise<{ readonly notices: readonly NoticeDocument[]; readonly position: ReadPosition }> {

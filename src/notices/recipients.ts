@@ -3,7 +3,7 @@
 import type { MailSettings, NoticeType, WebhookSettings } from '../config/index.ts';
 import type { Documents } from '../documents/index.ts';
 import { administratorAddresses, membersOf, profileOf, wantsMail } from '../identity/index.ts';
-import type { OwnerRecord } from '../store/index.ts';
+
 import type { NoticeDocument, Target } from './kinds.ts';
 
 export interface NoticeSettings {
@@ -48,10 +48,10 @@ function mailRecipients(
   const known = new Set(owners.map(({ address }) => address));
   const admins = isForAdmins ? adminAddresses(mail, documents) : [];
   return [
-    ...owners.map(({ address, ownerId }): Target => ({ via: 'mail', address, ownerId })),
+    ...owners,
     ...admins
       .filter(address => !known.has(address))
-      .map((address): Target => ({ via: 'mail', address, ownerId: null })),
+      .map(address => ({ via: 'mail' as const, address, ownerId: null })),
   ];
 }
 
@@ -72,8 +72,8 @@ function isForAdministrators({ type, data }: NoticeDocument): boolean {
 function ownersAddresses(
   name: string | null,
   { owners, snapshot }: OwnersAndSnapshot,
-): readonly { readonly address: string; readonly ownerId: number }[] {
-  const owner: OwnerRecord | undefined = name === null ? undefined : owners.named(name);
+): readonly Extract<Target, { readonly via: 'mail' }>[] {
+  const owner = name === null ? undefined : owners.named(name);
   if (owner === undefined) return [];
   const own = profileOf(snapshot, owner.id).email;
   const people =
@@ -81,6 +81,6 @@ function ownersAddresses(
       ? membersOf(snapshot, owner.id).flatMap(({ user, role }) => (role === 'owner' ? [user] : []))
       : [owner.id];
   return people
-    .map(ownerId => ({ address: profileOf(snapshot, ownerId).email, ownerId }))
+    .map(ownerId => ({ via: 'mail' as const, address: profileOf(snapshot, ownerId).email, ownerId }))
     .filter(({ address, ownerId }) => address !== '' && wantsMail(snapshot, ownerId));
 }

@@ -1,5 +1,6 @@
 /** The values that mails are made of: sizes, names and links as people read them. */
 
+import { z } from 'zod';
 import type { Ledger } from '../ledger/index.ts';
 import { worstKind } from '../overview/index.ts';
 import { leafIndex, leaves, subjectWords } from '../quota/index.ts';
@@ -73,9 +74,12 @@ export function adminView(options: ViewOptions, notice: NoticeDocument): View {
   };
 }
 
+const texts = z.record(z.string(), z.string());
+/** Texts, and lists of named texts; a newer host may have put in something else. */
+const digestValues = z.record(z.string(), z.union([z.string(), z.array(texts)]).catch(''));
+
 export function digestView(options: ViewOptions, notice: NoticeDocument): View {
-  const values: Record<string, View[string]> = {};
-  for (const [name, value] of Object.entries(notice.data)) values[name] = shownValue(value);
+  const values = digestValues.parse(notice.data);
   return { ...common(options, notice), ...values, page: linkTo(options, addressOf('overview')) };
 }
 
@@ -100,17 +104,4 @@ function detailOf(name: string, value: unknown): string {
   if (typeof value === 'number' && sizes.has(name)) return value === -1 ? 'unlimited' : formatBytes(value);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return printable(text.slice(0, mostDetail));
-}
-
-/** Lists of named texts, or a text. */
-function shownValue(value: unknown): View[string] {
-  if (Array.isArray(value)) return value.map(entry => entryOf(entry));
-  return typeof value === 'string' ? value : '';
-}
-
-function entryOf(value: unknown): View {
-  if (typeof value !== 'object' || value === null) return {};
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, field]) => (typeof field === 'string' ? [[name, field]] : [])),
-  );
 }

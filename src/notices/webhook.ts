@@ -19,6 +19,7 @@ import { certificateFault } from './certificate-fault.ts';
 import { isInNetworks, isPrivateAddress } from './private-networks.ts';
 
 interface Post {
+  /** Stays the same in every attempt. */
   readonly id: string;
   /** JSON. */
   readonly body: string;
@@ -125,10 +126,10 @@ function answerOf(
   url: URL,
   addresses: readonly Address[],
   { secrets }: WebhookSettings,
-  { id, body, now, signal }: Post,
+  post: Post,
 ): Promise<IncomingMessage> {
+  const { body, signal } = post;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const timestamp = Math.floor(now / 1000);
   const sent = url.protocol === 'https:' ? tlsRequest : plainRequest;
   const outgoing = sent(
     url,
@@ -140,7 +141,7 @@ function answerOf(
         'content-type': 'application/json; charset=utf-8',
         'content-length': Buffer.byteLength(body),
         'user-agent': 'softquota',
-        ...signedHeaders({ id, timestamp, body }, secrets),
+        ...signedHeaders(post, secrets),
       },
       // Those that were checked: a second look-up could have another answer.
       lookup: (_host, { all }, found) => {
@@ -169,19 +170,9 @@ async function drained(answer: IncomingMessage): Promise<void> {
   answer.destroy();
 }
 
-interface Signed {
-  /** Stays the same in every attempt. */
-  readonly id: string;
-  /** Whole seconds since 1970. */
-  readonly timestamp: number;
-  readonly body: string;
-}
-
-/** The headers; one signature for each secret. */
-function signedHeaders(
-  { id, timestamp, body }: Signed,
-  secrets: readonly string[],
-): Readonly<Record<'webhook-id' | 'webhook-signature' | 'webhook-timestamp', string>> {
+/** Headers in the form of Standard Webhooks, with one signature for each secret. */
+function signedHeaders({ id, body, now }: Post, secrets: readonly string[]) {
+  const timestamp = Math.floor(now / 1000);
   const signatures = secrets.map(secret => {
     const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;

@@ -20,7 +20,7 @@ export function noticeOf(event: ToldEvent, { isSum, isFinal }: Told): NoticeDocu
   const { kind, id, ...fields } = event;
   const at = Date.parse(kind === 'refusal' && isFinal ? event.last_at : event.at);
   const common = { id: isSum ? `${id}-sum` : id, type: kind, at, owner: event.owner } as const;
-  const message = sentenceOf(event);
+  const message = printable(sentenceOf(event));
   if (kind === 'refusal') {
     return { ...common, message, data: { event: id, ...fields, is_final: isFinal, message } };
   }
@@ -63,15 +63,15 @@ const things: Readonly<Record<string, string>> = {
 function sentenceOf(event: ToldEvent): string {
   switch (event.kind) {
     case 'threshold':
-      return printable(thresholdSentence(event));
+      return thresholdSentence(event);
     case 'grace':
-      return printable(graceSentence(event));
+      return graceSentence(event);
     case 'refusal':
-      return printable(refusalSentence(event));
+      return refusalSentence(event);
     case 'request':
-      return printable(requestSentence(event));
+      return requestSentence(event);
     case 'allowance':
-      return printable(allowanceSentence(event));
+      return allowanceSentence(event);
   }
 }
 

@@ -3,8 +3,8 @@
  * that (pushed authorization requests, RFC 9126): the browser then brings a reference alone.
  */
 
-import { buildAuthorizationUrl, buildAuthorizationUrlWithPAR, ResponseBodyError } from 'openid-client';
-import { byFirstWay, isUnknownClient, unknownClient } from './exchange.ts';
+import { buildAuthorizationUrl, buildAuthorizationUrlWithPAR } from 'openid-client';
+import { byFirstWay, refusalIn } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { causesOf, type Provider } from './providers.ts';
 
@@ -28,8 +28,11 @@ export class Authorizations {
     try {
       return await this.#pushed(provider, parameters);
     } catch (error) {
-      if (isRequired === true) throw faultOf(error);
-      return buildAuthorizationUrl(configuration, parameters);
+      if (isRequired !== true) return buildAuthorizationUrl(configuration, parameters);
+      throw (
+        refusalIn(error, 'provider_refused', 'the provider refuses the pushed request') ??
+        new SignInFault('provider_away', `the request could not be pushed: ${causesOf(error)}`)
+      );
     }
   }
 
@@ -44,17 +47,4 @@ export class Authorizations {
       this.#underWay -= 1;
     }
   }
-}
-
-/** Gives the fault; of what the provider sent only the name of its error goes on. */
-function faultOf(error: unknown): SignInFault {
-  if (error instanceof SignInFault) return error;
-  if (isUnknownClient(error)) {
-    return new SignInFault('misconfigured', unknownClient);
-  }
-  if (error instanceof ResponseBodyError) {
-    const reason = `the provider refuses the pushed request: ${JSON.stringify(error.error)}`;
-    return new SignInFault('provider_refused', reason);
-  }
-  return new SignInFault('provider_away', `the request could not be pushed: ${causesOf(error)}`);
 }

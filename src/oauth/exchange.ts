@@ -8,6 +8,7 @@ import {
   ResponseBodyError,
 } from 'openid-client';
 import { systemCode } from '../errors.ts';
+import type { SignInFaultCode } from '../wire/index.ts';
 import type { Claims } from './claim-names.ts';
 import { SignInFault } from './fault.ts';
 import type { LoginResult } from './login.ts';
@@ -30,7 +31,14 @@ export async function arrivalBy(provider: Provider, address: URL, begun: Pending
     const userinfo = more === undefined ? {} : await fetchUserInfo(by, tokens.access_token, subject);
     return { subject, claims: mergedClaims(idToken, userinfo) };
   } catch (error) {
-    throw error instanceof SignInFault ? error : faultOf(error);
+    if (error instanceof AuthorizationResponseError) {
+      throw new SignInFault('provider_refused', `the provider says ${JSON.stringify(error.error)}`);
+    }
+    const isAway = error instanceof TypeError || systemCode(error) === 'OAUTH_TIMEOUT';
+    throw (
+      refusalIn(error, 'not_believed', 'the provider refuses the code') ??
+      new SignInFault(isAway ? 'provider_away' : 'not_believed', causesOf(error))
+    );
   }
 }
 
@@ -49,25 +57,22 @@ export async function byFirstWay<T>(
   }
 }
 
-export const unknownClient = 'the provider does not know this client id with this secret';
-
-export function isUnknownClient(error: unknown): boolean {
-  return error instanceof ResponseBodyError && error.error === 'invalid_client';
+/**
+ * Fault of what the provider refused; null: it refused nothing. Its answer goes nowhere, not even to the log,
+ * except the name of its error.
+ */
+export function refusalIn(error: unknown, code: SignInFaultCode, words: string): SignInFault | null {
+  if (error instanceof SignInFault) return error;
+  if (isUnknownClient(error)) {
+    return new SignInFault('misconfigured', 'the provider does not know this client id with this secret');
+  }
+  return error instanceof ResponseBodyError
+    ? new SignInFault(code, `${words}: ${JSON.stringify(error.error)}`)
+    : null;
 }
 
-/** The answer of the provider goes nowhere, not even to the log, except the name of its error. */
-function faultOf(error: unknown): SignInFault {
-  if (error instanceof AuthorizationResponseError) {
-    return new SignInFault('provider_refused', `the provider says ${JSON.stringify(error.error)}`);
-  }
-  if (isUnknownClient(error)) {
-    return new SignInFault('misconfigured', unknownClient);
-  }
-  if (error instanceof ResponseBodyError) {
-    return new SignInFault('not_believed', `the provider refuses the code: ${JSON.stringify(error.error)}`);
-  }
-  const isAway = error instanceof TypeError || systemCode(error) === 'OAUTH_TIMEOUT';
-  return new SignInFault(isAway ? 'provider_away' : 'not_believed', causesOf(error));
+function isUnknownClient(error: unknown): boolean {
+  return error instanceof ResponseBodyError && error.error === 'invalid_client';
 }
 
 /** Userinfo goes before; that a claim is elsewhere (`_claim_names`) holds if either says so. */

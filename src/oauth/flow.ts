@@ -23,7 +23,7 @@ import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
-import { type LoginOutcome, type LoginResult, logIn } from './login.ts';
+import { type LoginResult, logIn } from './login.ts';
 import { begunSeconds, type PendingLogin, PendingSignIns, UsedOnce } from './pending-sign-ins.ts';
 import { causesOf, lostSecret, Providers } from './providers.ts';
 import { endSessionAddress, isSignOutOf } from './sign-out.ts';
@@ -256,8 +256,6 @@ export class SignInFlow {
         // It may have been changed while the provider was asked.
         const current = this.#activeSource(String(source.id), transaction.changes);
         const arrived = logIn(transaction, current, arrival, at);
-        if (arrived.is === 'refused')
-          throw new SignInFault(arrived.why, refusedText(current, arrived, arrival));
         const { changes } = transaction;
         if (held !== null) endBrought(changes, held, at);
         const wanted = { via, scopes: ['all'], endsAt: null };
@@ -276,20 +274,3 @@ const unusable =
   'at the moment nobody can sign in with this source: the provider cannot be used with these settings; the log of the daemon has the reason';
 const onlyHere =
   'a sign-out ends only the session on this server: the provider has no usable end_session_endpoint';
-
-/** For the log: also what an administrator does about it. */
-function refusedText(
-  source: SourceDocument,
-  { why, name }: Extract<LoginOutcome, { readonly is: 'refused' }>,
-  { subject }: LoginResult,
-): string {
-  const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links this account to a user`;
-  switch (why) {
-    case 'nameless':
-      return `the claim ${source.usernameClaim} has no name; ${link}`;
-    case 'name_unusable':
-      return `${JSON.stringify(name)} or the subject cannot be a name here; ${link}`;
-    case 'name_taken':
-      return `there is an owner ${JSON.stringify(name)} already; ${link}`;
-  }
-}

@@ -22,6 +22,7 @@ import type { OwnerRecord } from '../store/index.ts';
 import { isEmail } from '../text/index.ts';
 import { applyAdministration } from './administration.ts';
 import { type Claims, textClaim } from './claim-names.ts';
+import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
 import { applyClaims, factsOf, type SignInFacts, signInKind } from './synchronization.ts';
@@ -33,40 +34,39 @@ export interface LoginResult {
   readonly claims: Claims;
 }
 
-export type LoginOutcome =
-  | {
-      readonly is: 'known';
-      readonly owner: OwnerRecord;
-      readonly told: SignInFacts;
-    }
-  | { readonly is: 'refused'; readonly why: RefusedArrival; readonly name: string | null };
+interface LoggedIn {
+  readonly owner: OwnerRecord;
+  readonly told: SignInFacts;
+}
 
 /**
- * `nameless`: no claim tells a name; `name_unusable`: nobody could have it here; `name_taken`: it is
- * another's.
+ * With one event, also where nothing becomes another. `now`: milliseconds since 1970. Throws a `SignInFault`:
+ * `nameless` where no claim tells a name, `name_unusable` where nobody could have it here, `name_taken` where
+ * it is another's. For the log, it says also what an administrator does about it.
  */
-type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
-
-/** With one event, also where nothing becomes another. `now`: milliseconds since 1970. */
 export function logIn(
   transaction: Transaction,
   source: SourceDocument,
   { subject, claims }: LoginResult,
   now: number,
-): LoginOutcome {
+): LoggedIn {
   const who = { issuer: issuerOf(source.discoveryUrl), subject };
   const known = linkOf(transaction.changes, who);
   const knownOwner = known === null ? undefined : transaction.ownerById(known.owner);
   if (known !== null && knownOwner !== undefined)
     return settled(transaction, source, knownOwner, known, claims);
   const name = textClaim(claims, source.usernameClaim);
-  if (name === null) return { is: 'refused', why: 'nameless', name };
+  const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links this account to a user`;
+  if (name === null) {
+    throw new SignInFault('nameless', `the claim ${source.usernameClaim} has no name; ${link}`);
+  }
+  const shown = JSON.stringify(name);
   if (nameFault(name) !== null || nameFault(subject) !== null) {
-    return { is: 'refused', why: 'name_unusable', name };
+    throw new SignInFault('name_unusable', `${shown} or the subject cannot be a name here; ${link}`);
   }
   const there = transaction.owner(name);
   if (there !== undefined && !mayBeTaken(transaction, source, there)) {
-    return { is: 'refused', why: 'name_taken', name };
+    throw new SignInFault('name_taken', `there is an owner ${shown} already; ${link}`);
   }
   const owner = there ?? createUser(transaction, { name, ...profileIn(claims) });
   return settled(transaction, source, owner, putLink(transaction.changes, owner, who, now), claims);
@@ -89,12 +89,12 @@ function settled(
   owner: OwnerRecord,
   link: LinkDocument,
   claims: Claims,
-): LoginOutcome {
+): LoggedIn {
   const done = applyClaims(transaction, source, owner, claims);
   const administration = applyAdministration(transaction, source, link, claims);
   const told = factsOf(source, owner, done, { via: 'sign-in', administration });
   transaction.auditAs({ kind: signInKind, owner, facts: told });
-  return { is: 'known', owner, told };
+  return { owner, told };
 }
 
 /** A claim that cannot be used is left out: it must not prevent a sign-in. */

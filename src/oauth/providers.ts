@@ -73,13 +73,8 @@ export const lostSecret =
 export type Provider = readonly [Configuration, ...Configuration[]];
 
 interface Remembered {
-  readonly found: Promise<Found>;
+  readonly found: Promise<() => Provider>;
   until: number;
-}
-
-/** Maker of configurations: the library remembers the provider's keys with each of them, for minutes. */
-interface Found {
-  configured(): Provider;
 }
 
 export class Providers {
@@ -103,29 +98,23 @@ export class Providers {
     const now = this.#now();
     for (const [other, { until }] of this.#remembered) if (until <= now) this.#remembered.delete(other);
     const known = this.#remembered.get(key);
-    if (known !== undefined) return (await known.found).configured();
+    if (known !== undefined) return (await known.found)();
     const found = this.#found(source);
     const remembered = { found, until: now + rememberedMs };
     this.#remembered.set(key, remembered);
     found.catch(() => {
       remembered.until = this.#now() + awayMs;
     });
-    return (await found).configured();
+    return (await found)();
   }
 
-  async #found(source: SourceDocument): Promise<Found> {
+  /** Maker of configurations: the library remembers the provider's keys with each of them, for minutes. */
+  async #found(source: SourceDocument): Promise<() => Provider> {
     const secret = clientSecretOf(source, this.#keys);
-    if (secret.is === 'lost') {
-      throw new SignInFault('misconfigured', lostSecret);
-    }
+    if (secret.is === 'lost') throw new SignInFault('misconfigured', lostSecret);
     const server = acceptable(await discovered(source), source);
     const [first, ...others] = waysFor(secret, server.token_endpoint_auth_methods_supported);
-    return {
-      configured: () => [
-        configured(source, server, first),
-        ...others.map(way => configured(source, server, way)),
-      ],
-    };
+    return () => [configured(source, server, first), ...others.map(way => configured(source, server, way))];
   }
 }
 
@@ -171,47 +160,30 @@ async function discovered(source: SourceDocument): Promise<ServerMetadata> {
 /** Checks a provider's metadata, and keeps the part that is believed. */
 function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetadata {
   const expected = issuerOf(source.discoveryUrl);
+  const unusable = (why: string) => new SignInFault('misconfigured', `the provider at ${expected} ${why}`);
   if (server.issuer !== expected && server.issuer !== `${expected}/`) {
-    throw new SignInFault(
-      'misconfigured',
-      `the provider at ${expected} calls itself ${server.issuer}: enter that address in the source`,
-    );
+    throw unusable(`calls itself ${server.issuer}: enter that address in the source`);
   }
   const told = usable.safeParse(server);
   if (!told.success) {
     const wrong = [...new Set(told.error.issues.map(({ path }) => path.join('.')))].join(', ');
-    throw new SignInFault('misconfigured', `the provider at ${expected} has no usable ${wrong}`);
+    throw unusable(`has no usable ${wrong}`);
   }
   const { data } = told;
   const { pushed_authorization_request_endpoint: pushed } = data;
   if (data.require_pushed_authorization_requests === true && pushed === undefined) {
-    throw new SignInFault(
-      'misconfigured',
-      `the provider at ${expected} requires pushed authorization requests, but has no pushed_authorization_request_endpoint`,
+    throw unusable(
+      'requires pushed authorization requests, but has no pushed_authorization_request_endpoint',
     );
   }
-  const endpoints = [
-    data.authorization_endpoint,
-    data.token_endpoint,
-    data.jwks_uri,
-    data.userinfo_endpoint,
-    pushed,
-  ];
-  for (const endpoint of endpoints) {
-    const url = endpoint === undefined ? null : new URL(endpoint);
+  const { authorization_endpoint, token_endpoint, jwks_uri, userinfo_endpoint } = data;
+  for (const one of [authorization_endpoint, token_endpoint, jwks_uri, userinfo_endpoint, pushed]) {
+    const url = one === undefined ? null : new URL(one);
     if (url === null || isSafeFor(source, url)) continue;
-    throw new SignInFault(
-      'misconfigured',
-      `the provider at ${expected} has an address at ${url.origin} without encryption`,
-    );
+    throw unusable(`has an address at ${url.origin} without encryption`);
   }
   const signing = data.id_token_signing_alg_values_supported.filter(alg => asymmetric.has(alg));
-  if (signing.length === 0) {
-    throw new SignInFault(
-      'misconfigured',
-      `the provider at ${expected} signs ID tokens with no accepted algorithm, such as RS256`,
-    );
-  }
+  if (signing.length === 0) throw unusable('signs ID tokens with no accepted algorithm, such as RS256');
   const { token_endpoint_auth_methods_supported } = data;
   return { ...server, token_endpoint_auth_methods_supported, id_token_signing_alg_values_supported: signing };
 }

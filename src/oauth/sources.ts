@@ -232,8 +232,8 @@ function mustHaveNoFault(fields: Omit<SourceFields, 'clientSecret'>, clientSecre
       /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope) ? [] : [`scopes.${index}: expected a name without spaces`],
     ),
     ...faultOf('username_claim', usernameClaim),
-    ...(adminClaim === null ? [] : faultOf('admin_group_claim_name', adminClaim)),
-    ...(groupClaim === null ? [] : faultOf('quota_group_claim_name', groupClaim)),
+    ...faultOf('admin_group_claim_name', adminClaim),
+    ...faultOf('quota_group_claim_name', groupClaim),
     ...(adminGroup !== null && adminClaim === null
       ? ['admin_group: admin_group_claim_name has to name the claim with the groups']
       : []),
@@ -241,8 +241,8 @@ function mustHaveNoFault(fields: Omit<SourceFields, 'clientSecret'>, clientSecre
   FaultList.of(faults).throwIfAny();
 }
 
-function faultOf(field: string, text: string): readonly string[] {
-  const fault = nameFault(text);
+function faultOf(field: string, text: string | null): readonly string[] {
+  const fault = text === null ? null : nameFault(text);
   return fault === null ? [] : [`${field}: ${fault}`];
 }
 

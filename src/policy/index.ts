@@ -7,7 +7,6 @@
 
 export {
   type AllowanceDocument,
-  allowanceFaults,
   allowanceIn,
   allowanceKind,
   allowancesOf,
@@ -28,7 +27,6 @@ export {
   groupNamesIn,
   groupsIn,
   groupWithRules,
-  type NewGroup,
   removeRuleFromGroup,
 } from './groups.ts';
 export {
@@ -46,22 +44,24 @@ export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
 export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
 export { endGroupModes } from './reporting-groups.ts';
-export { declineRequest, grantRequest } from './requests/answer.ts';
-export { type AutoGrant, ask, withdraw } from './requests/ask.ts';
 export {
+  type AutoGrant,
+  ask,
+  declineRequest,
   everyRequest,
   forgetRequests,
+  grantRequest,
   latestFirst,
   mustBeRequest,
   type RequestEntry,
   requestKinds,
   requestsOf,
-} from './requests/kinds.ts';
+  withdraw,
+} from './requests.ts';
 export {
   createRule,
   deleteRule,
   editRule,
-  type PolicyMode,
   type RuleEdit,
   ruleFaults,
   ruleFrom,

@@ -25,23 +25,3 @@ export function nextPlace(placed: Iterable<Placed>): number {
 export function nextPlaceAmong(entries: Iterable<readonly [string, Placed]>): number {
   return nextPlace([...entries].map(([, placed]) => placed));
 }
-
-/** A place behind `last`: the one that it has, where that is such a one. */
-export function nextInOrder(last: number, place: number | undefined): number {
-  return Math.max(last + 1, place ?? 0);
-}
-
-/** A place for each, in this order; whoever is in order already stays where they are. */
-export function placesInOrder(
-  keys: Iterable<string>,
-  placeOf: (key: string) => number | undefined,
-): ReadonlyMap<string, number> {
-  const places = new Map<string, number>();
-  let last = 0;
-  for (const key of keys) {
-    if (places.has(key)) continue;
-    last = nextInOrder(last, placeOf(key));
-    places.set(key, last);
-  }
-  return places;
-}

@@ -12,7 +12,6 @@ import type { Work } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { createMissing, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
-import { nextInOrder, placesInOrder } from './order.ts';
 import { ruleDocument, ruleFaults } from './rules.ts';
 
 export interface WholeGroup extends NewGroup {
@@ -87,8 +86,6 @@ function* replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]):
   const wanted = yield* wantedPlaces(groups, before);
   for (const owner of new Set([...before.keys(), ...wanted.keys()])) {
     yield;
-    // Nearly always, so it is to be quick.
-    if (isAsWanted(before.get(owner) ?? [], wanted.get(owner), staying)) continue;
     const left = new Map(wanted.get(owner));
     const kept = (before.get(owner) ?? []).flatMap(entry => {
       if (staying.has(entry.group)) return [entry];
@@ -98,22 +95,8 @@ function* replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]):
     });
     const entries = [...kept, ...[...left].map(([group, place]) => ({ group, place }))];
     if (entries.length === 0) changes.remove(assignmentKind, owner);
-    else changes.put(assignmentKind, owner, entries);
+    else putOther(changes, assignmentKind, owner, entries);
   }
-}
-
-function isAsWanted(
-  entries: Assignment,
-  wanted: ReadonlyMap<string, number> | undefined,
-  staying: ReadonlySet<string>,
-): boolean {
-  let left = wanted?.size ?? 0;
-  for (const { group, place } of entries) {
-    if (staying.has(group)) continue;
-    if (wanted?.get(group) !== place) return false;
-    left--;
-  }
-  return left === 0;
 }
 
 /** For each owner, by key, the place in each of the groups that name their owners. */
@@ -151,4 +134,24 @@ function twice(where: string, named: readonly { readonly name: string }[]): read
 
 function namesOf(named: readonly { readonly name: string }[]): readonly string[] {
   return named.map(({ name }) => name);
+}
+
+/** A place behind `last`: the one that it has, where that is such a one. */
+function nextInOrder(last: number, place: number | undefined): number {
+  return Math.max(last + 1, place ?? 0);
+}
+
+/** A place for each, in this order; whoever is in order already stays where they are. */
+function placesInOrder(
+  keys: Iterable<string>,
+  placeOf: (key: string) => number | undefined,
+): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  let last = 0;
+  for (const key of keys) {
+    if (places.has(key)) continue;
+    last = nextInOrder(last, placeOf(key));
+    places.set(key, last);
+  }
+  return places;
 }

@@ -11,16 +11,21 @@
  * the one that is named.
  */
 
-import { raisedGroup } from './allowance.ts';
-import { countedAdding, type Load, type ReservedBytes } from './counted.ts';
-import type { Garbage } from './garbage.ts';
 import type { Grace, Graces } from './grace.ts';
-import { type DecidingRule, decidingAmong, decidingRule } from './judged.ts';
+import {
+  countedAdding,
+  type DecidingRule,
+  decidingAmong,
+  type Garbage,
+  type Judging,
+  type ReservedBytes,
+} from './judged.ts';
 import {
   type ActiveAllowance,
   type BuiltinGroup,
   builtinGroup,
   type CompiledGroup,
+  raisedGroup,
   subjectBit,
 } from './policy.ts';
 import type { QuotaSettings } from './settings.ts';
@@ -52,25 +57,29 @@ export const precedence = ['assigned', 'defaults', 'builtin'] as const;
 
 export type PrecedenceStep = (typeof precedence)[number];
 
+/** The fields of a decision that no rule made. */
+interface NotRuled {
+  readonly group: null;
+  readonly rule: null;
+  readonly allowance?: never;
+  readonly garbage?: never;
+  readonly grace?: never;
+  readonly reported?: never;
+}
+
 /** Quotas are switched off. */
-interface Disabled {
+interface Disabled extends NotRuled {
   readonly by: 'disabled';
   readonly allowed: true;
   readonly step: null;
   /** All bytes of the owner. */
   readonly used: number;
   readonly limit: -1;
-  readonly allowance?: never;
-  readonly garbage?: never;
-  readonly group: null;
-  readonly rule: null;
   readonly subjects: readonly ['size:all'];
-  readonly grace?: never;
-  readonly reported?: never;
 }
 
 /** A rule decided. */
-interface Ruled {
+export interface Ruled {
   readonly by: 'rule';
   readonly step: PrecedenceStep;
   /**
@@ -115,20 +124,14 @@ interface RuledRefused extends Ruled {
 }
 
 /** No rule covers the subject, and `uncovered` is `deny`. */
-interface NoMatch {
+interface NoMatch extends NotRuled {
   readonly by: 'no_match';
   readonly allowed: false;
   /** The step whose groups have no rule that covers it. */
   readonly step: PrecedenceStep;
   readonly used: null;
   readonly limit: null;
-  readonly allowance?: never;
-  readonly garbage?: never;
-  readonly group: null;
-  readonly rule: null;
   readonly subjects: readonly [];
-  readonly grace?: never;
-  readonly reported?: never;
 }
 
 export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
@@ -149,20 +152,24 @@ export interface DecisionQuestion {
  * Decides. The answer depends neither on the order of groups nor on that of rules. Throws `sum_too_large`
  * where the bytes that a covering rule counts pass 2^53 - 1.
  */
-export function decide({
-  settings,
-  standing,
-  usage,
-  subject,
-  addingBytes = 0,
-  reserved = null,
-  unreachable = null,
-}: DecisionQuestion): Decision {
-  if (!settings.enabled) return disabled(usage);
-  const load = { usage, reserved, unreachable, addingBytes };
-  const decision = decideFrom(settings, standing, subject, load, isEnforced(settings));
+export function decide(question: DecisionQuestion): Decision {
+  const { settings, standing, usage } = question;
+  if (!settings.enabled) {
+    const used = bytesUnder(usage, leafMask('size:all'));
+    return {
+      by: 'disabled',
+      allowed: true,
+      step: null,
+      used,
+      limit: -1,
+      group: null,
+      rule: null,
+      subjects: ['size:all'],
+    };
+  }
+  const decision = decideFrom(question, standing, isEnforced(settings));
   if (standing.reporting === undefined || !decision.allowed || decision.by !== 'rule') return decision;
-  const reported = decideFrom(settings, reportingStanding(standing), subject, load, false);
+  const reported = decideFrom(question, reportingStanding(standing), false);
   return reported.allowed && reported.grace === undefined ? decision : { ...decision, reported };
 }
 
@@ -176,22 +183,20 @@ export function isEnforced({ mode }: Pick<QuotaSettings, 'mode'>): boolean {
   return mode === 'enforce';
 }
 
-/** Decides by the groups of a standing alone. `isTold`: as in `graceOf`. */
-export function decideFrom(
-  settings: QuotaSettings,
-  standing: Standing,
-  subject: Subject,
-  load: Load,
-  isTold: boolean,
-): Decision {
-  const asked = subjectBit(subject);
-  const { graces } = standing;
+export function judgingOf(question: DecisionQuestion, graces: Graces | undefined, isTold: boolean): Judging {
+  const { settings, usage, addingBytes = 0, reserved = null, unreachable = null } = question;
+  return { settings, usage, addingBytes, reserved, unreachable, graces, isTold };
+}
+
+/** Decides by the groups of a standing alone, whichever the question has. `isTold`: as in `graceOf`. */
+export function decideFrom(question: DecisionQuestion, standing: Standing, isTold: boolean): Decision {
+  const { settings } = question;
+  const asked = subjectBit(question.subject);
+  const judging = judgingOf(question, standing.graces, isTold);
   for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
-    const deciding = decidingAmong(groups, group =>
-      decidingRule(settings, group, asked, load, graces, isTold),
-    );
-    if (deciding !== null) return decisionBy(settings, step, deciding, load);
+    const deciding = decidingAmong(groups, asked, judging);
+    if (deciding !== null) return decisionBy(step, deciding, judging);
     if (groups.length > 0 && settings.uncovered === 'deny') return noMatch(step);
   }
   // The built-in rule covers every subject; should it ever not, nobody is let through by accident.
@@ -204,34 +209,14 @@ export function groupsAt(
   settings: QuotaSettings,
   standing: Standing,
 ): readonly (CompiledGroup | BuiltinGroup)[] {
-  const groups = groupsOfStep(step, settings, standing);
+  const groups = step === 'builtin' ? [builtinGroup(settings.totalBytes)] : standing[step];
   const { allowance } = standing;
   return allowance === undefined || allowance === null
     ? groups
     : groups.map(group => raisedGroup(group, allowance));
 }
 
-function groupsOfStep(
-  step: PrecedenceStep,
-  settings: QuotaSettings,
-  standing: Standing,
-): readonly (CompiledGroup | BuiltinGroup)[] {
-  switch (step) {
-    case 'assigned':
-      return standing.assigned;
-    case 'defaults':
-      return standing.defaults;
-    case 'builtin':
-      return [builtinGroup(settings.totalBytes)];
-  }
-}
-
-function decisionBy(
-  settings: QuotaSettings,
-  step: PrecedenceStep,
-  deciding: DecidingRule,
-  { addingBytes }: Load,
-): Decision {
+function decisionBy(step: PrecedenceStep, deciding: DecidingRule, judging: Judging): Decision {
   const { group, rule, used, reserved, garbage, verdict, grace } = deciding;
   const limit = rule.limitBytes;
   const plain = {
@@ -243,7 +228,7 @@ function decisionBy(
     rule: rule.name,
     subjects: rule.subjects,
     reserved,
-    incoming: countedAdding(settings, addingBytes),
+    incoming: countedAdding(judging),
   } as const;
   const raised = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
   const forgiven = garbage === null ? raised : { ...raised, garbage };
@@ -266,24 +251,44 @@ export function reachedThreshold(
   return warnAt.findLast(percent => used >= hundredth * percent + Math.ceil((rest * percent) / 100)) ?? null;
 }
 
-function disabled(usage: Usage): Decision {
-  return {
-    by: 'disabled',
-    allowed: true,
-    step: null,
-    used: bytesUnder(usage, leafMask('size:all')),
-    limit: -1,
-    group: null,
-    rule: null,
-    subjects: ['size:all'],
-  };
-}
-
 function noMatch(step: PrecedenceStep): Decision {
   return {
     by: 'no_match',
     allowed: false,
     step,
+    used: null,
+    limit: null,
+    group: null,
+    rule: null,
+    subjects: [],
+  };
+}
+
+/** A file system with less left than has to stay free. */
+export interface FullDisk {
+  /** A file system has room for so many bytes, and for so many files. */
+  readonly of: 'bytes' | 'files';
+  readonly free: number;
+  readonly size: number;
+  /** Bytes that have to stay free. */
+  readonly least: number;
+}
+
+/** A decision by the disk, whatever the limits of the owner are. */
+export interface DiskFull extends NotRuled {
+  readonly by: 'disk';
+  readonly allowed: false;
+  readonly disk: FullDisk;
+  readonly used: null;
+  readonly limit: null;
+  readonly subjects: readonly [];
+}
+
+export function refusedByDisk(disk: FullDisk): DiskFull {
+  return {
+    by: 'disk',
+    allowed: false,
+    disk,
     used: null,
     limit: null,
     group: null,

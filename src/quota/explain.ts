@@ -5,7 +5,6 @@
  * uses: an explanation cannot tell another story than the answer.
  */
 
-import type { Load } from './counted.ts';
 import {
   type Decision,
   type DecisionQuestion,
@@ -13,43 +12,26 @@ import {
   decideFrom,
   groupsAt,
   isEnforced,
+  judgingOf,
   type PrecedenceStep,
   precedence,
+  type Ruled,
   reportingStanding,
   type Standing,
 } from './decide.ts';
-import type { Garbage } from './garbage.ts';
-import type { Grace } from './grace.ts';
-import { decidingRule, judgedBy, type RuleVerdict } from './judged.ts';
-import {
-  type ActiveAllowance,
-  type BuiltinGroup,
-  type CompiledGroup,
-  type CompiledRule,
-  subjectBit,
-} from './policy.ts';
+import { decidingRule, type Judging, judgedBy, type RuleVerdict } from './judged.ts';
+import { type CompiledRule, subjectBit } from './policy.ts';
 import type { QuotaSettings } from './settings.ts';
-import type { RuleSubject, Subject } from './subjects.ts';
+import type { Subject } from './subjects.ts';
 
-/** A rule that covers the asked subject. */
-export interface ExplainedRule {
-  /** Null for the built-in group's. */
-  readonly rule: string | null;
-  readonly subjects: readonly RuleSubject[];
-  /** The bytes that it counts, with those reserved, without those forgiven. */
-  readonly used: number;
-  /** Those of them that are reserved, and not measured yet. */
-  readonly reserved: number;
-  /** With the allowance; -1: unlimited. */
-  readonly limit: number;
-  /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
-  readonly allowance?: ActiveAllowance;
-  /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
-  readonly garbage?: Garbage;
+/** A rule that covers the asked subject; `rule` is null for that of the built-in group. */
+export interface ExplainedRule
+  extends Pick<
+    Ruled,
+    'allowance' | 'garbage' | 'grace' | 'limit' | 'reserved' | 'rule' | 'subjects' | 'used'
+  > {
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
-  /** Grace of a passed limit, as in a decision. */
-  readonly grace?: Grace;
   /** It is in report mode. */
   readonly mode?: 'report';
   /** `graced`: the limit is passed, and its grace lets it through. */
@@ -95,77 +77,50 @@ export interface Explanation {
 
 /** Explains what `decide` answers to the same question; throws as it does. */
 export function explain(question: DecisionQuestion): Explanation {
-  const {
-    settings,
-    standing,
-    usage,
-    subject,
-    addingBytes = 0,
-    reserved = null,
-    unreachable = null,
-  } = question;
+  const { settings, standing, subject } = question;
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const load = { usage, reserved, unreachable, addingBytes };
   const decision = decide(question);
   const asIf = reportingStanding(standing);
-  const reported = decision.reported ?? decideFrom(settings, asIf, subject, load, false);
-  const stepsOf = (of: Standing, by: Decision, isTold: boolean) =>
-    explainedSteps({ settings, standing: of, subject, load, isTold }, by);
+  const reported = decision.reported ?? decideFrom(question, asIf, false);
   return {
     subject,
     settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
-    addingBytes: precise ? addingBytes : 0,
-    steps: stepsOf(standing, decision, isEnforced(settings)),
+    addingBytes: precise ? (question.addingBytes ?? 0) : 0,
+    steps: explainedSteps(question, standing, decision, isEnforced(settings)),
     decision,
     ...(standing.reporting === undefined || !enabled
       ? {}
-      : { reporting: { steps: stepsOf(asIf, reported, false), decision: reported } }),
+      : { reporting: { steps: explainedSteps(question, asIf, reported, false), decision: reported } }),
   };
 }
 
-interface Explained {
-  readonly settings: QuotaSettings;
-  readonly standing: Standing;
-  readonly subject: Subject;
-  readonly load: Load;
-  readonly isTold: boolean;
-}
-
-function explainedSteps(explained: Explained, decision: Decision): readonly ExplainedStep[] {
-  const { settings, standing } = explained;
+function explainedSteps(
+  question: DecisionQuestion,
+  standing: Standing,
+  decision: Decision,
+  isTold: boolean,
+): readonly ExplainedStep[] {
+  const asked = subjectBit(question.subject);
+  const judging = judgingOf(question, standing.graces, isTold);
   const steps = precedence.slice(0, decision.step === null ? 0 : precedence.indexOf(decision.step) + 1);
   return steps.map(step => ({
     step,
-    groups: groupsAt(step, settings, standing).map(group => explainedGroup(explained, group, step, decision)),
+    groups: groupsAt(step, question.settings, standing).map(group => {
+      const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
+      return {
+        group: group.name,
+        verdict: decidingRule(group, asked, judging)?.verdict ?? 'no_match',
+        rules: group.rules
+          .filter(rule => (rule.covers & asked) !== 0)
+          .map(rule => explainedRule(rule, judging, decided && rule.name === decision.rule)),
+        decided,
+      };
+    }),
   }));
 }
 
-function explainedGroup(
-  explained: Explained,
-  group: CompiledGroup | BuiltinGroup,
-  step: PrecedenceStep,
-  decision: Decision,
-): ExplainedGroup {
-  const { settings, standing, subject, load, isTold } = explained;
-  const asked = subjectBit(subject);
-  const deciding = decidingRule(settings, group, asked, load, standing.graces, isTold);
-  const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
-  return {
-    group: group.name,
-    verdict: deciding === null ? 'no_match' : deciding.verdict,
-    rules: group.rules
-      .filter(rule => (rule.covers & asked) !== 0)
-      .map(rule => explainedRule(explained, rule, decided && rule.name === decision.rule)),
-    decided,
-  };
-}
-
-function explainedRule(
-  { settings, standing, load, isTold }: Explained,
-  rule: CompiledRule,
-  decided: boolean,
-): ExplainedRule {
-  const { used, reserved, garbage, verdict, grace } = judgedBy(settings, rule, load, standing.graces, isTold);
+function explainedRule(rule: CompiledRule, judging: Judging, decided: boolean): ExplainedRule {
+  const { used, reserved, garbage, verdict, grace } = judgedBy(rule, judging);
   return {
     rule: rule.name,
     subjects: rule.subjects,

@@ -6,6 +6,7 @@
  * has none, since it says that the owner may not store this at all.
  */
 
+import type { Parsed } from '../parsed.ts';
 import { longestDurationMs, parseSize, writeSize } from '../text/index.ts';
 
 /** Amount by which a limit may be passed: in bytes, or per cent of the limit. */
@@ -115,28 +116,22 @@ export function isNoMoreGrace(settings: GraceSettings, a: LimitedRule, b: Limite
   return 'percent' in other.most && one.most.percent <= other.most.percent;
 }
 
-/** GRACE_MOST as administrators write it: `10 %`, `5G`. */
-type ParsedGraceMost =
-  | { readonly ok: true; readonly most: GraceMost }
-  /** `reason` completes `GRACE_MOST = "much": …`. */
-  | { readonly ok: false; readonly reason: string };
-
 export const longestGraceMs = longestDurationMs;
 
 const percentPattern = /^(\d{1,4}(?:\.\d{1,3})?) ?%$/;
 
-/** Reads per cent of a limit, up to 1000, or a size. */
-export function parseGraceMost(text: string): ParsedGraceMost {
+/** Reads GRACE_MOST: per cent of a limit, up to 1000, or a size. */
+export function parseGraceMost(text: string): Parsed<GraceMost> {
   const [, percent] = percentPattern.exec(text.trim()) ?? [];
   if (percent !== undefined) {
     const value = Number(percent);
     return value > 0 && value <= 1000
-      ? { ok: true, most: { percent: value } }
-      : { ok: false, reason: value > 0 ? 'above 1000 %' : 'not above 0' };
+      ? { ok: true, value: { percent: value } }
+      : { ok: false, problem: value > 0 ? 'above 1000 %' : 'not above 0' };
   }
   const size = parseSize(text);
   if (!size.ok) return size;
-  return size.bytes > 0 ? { ok: true, most: { bytes: size.bytes } } : { ok: false, reason: 'not above 0' };
+  return size.value > 0 ? { ok: true, value: { bytes: size.value } } : { ok: false, problem: 'not above 0' };
 }
 
 /** Gives what `parseGraceMost` reads as the same. */

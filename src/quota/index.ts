@@ -6,11 +6,13 @@
  * question always has the same answer.
  */
 
-export type { ReservedBytes } from './counted.ts';
 export {
   type Decision,
+  type DiskFull,
   decide,
+  type FullDisk,
   reachedThreshold,
+  refusedByDisk,
   type Standing,
 } from './decide.ts';
 export {
@@ -20,8 +22,6 @@ export {
   type Explanation,
   explain,
 } from './explain.ts';
-export { type DiskFull, type FullDisk, refusedByDisk } from './full-disk.ts';
-export type { Garbage } from './garbage.ts';
 export {
   type Grace,
   type GraceMost,
@@ -31,6 +31,7 @@ export {
   parseGraceMost,
   type RunningGrace,
 } from './grace.ts';
+export type { ReservedBytes } from './judged.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export { type PassedLimits, passedLimits } from './passed.ts';

@@ -2,46 +2,89 @@
  * Judges an action by one rule, and picks the rule that speaks for a group, and the group that speaks for the
  * owner.
  *
- * A rule allows, refuses, or lets through by its grace. Without graces the order of headrooms says it all: a
- * rule that refuses has less than any that allows.
+ * A rule counts bytes, and allows, refuses, or lets through by its grace. Without graces the order of headrooms
+ * says it all: a rule that refuses has less than any that allows. What no ref of a repository reaches is forgiven
+ * up to a most, by each limit for itself, of what it counts: so what an owner stores under a limit never passes
+ * the limit and the most together, whatever is said to be unreachable.
  */
 
-import { type Counted, countedAdding, countedBy, type Load, refuses } from './counted.ts';
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
 import type { BuiltinGroup, CompiledGroup, CompiledRule } from './policy.ts';
 import type { QuotaSettings } from './settings.ts';
+import { bytesUnder, type Usage } from './usage.ts';
 
 /** The answer of a rule or a group, the worst first. */
 const verdicts = ['refuses', 'graced', 'allows'] as const;
 
 export type RuleVerdict = (typeof verdicts)[number];
 
-/** A rule with what it counts, and says. */
-interface CountedRule extends Counted {
+/** All that a rule is judged by: the settings, the bytes of an owner and those that an action brings, and graces. */
+export interface Judging {
+  readonly settings: QuotaSettings;
+  readonly usage: Usage;
+  /** Null: none, which is the usual case. */
+  readonly reserved: readonly ReservedBytes[] | null;
+  /** Those of `usage` that no ref reaches; null: none, or they are not forgiven. */
+  readonly unreachable: Usage | null;
+  /** 0 or more. */
+  readonly addingBytes: number;
+  readonly graces: Graces | undefined;
+  /** Owners are told what limits refuse; see `graceOf`. */
+  readonly isTold: boolean;
+}
+
+/** Bytes of an owner that are promised to uploads and not measured yet: they count as used. */
+export interface ReservedBytes {
+  /** The leaves that they may come under, as in `leafMask`. */
+  readonly mask: number;
+  readonly bytes: number;
+}
+
+/** A rule with the bytes that it counts, those that its limit leaves, and what it says. */
+interface CountedRule {
   readonly rule: CompiledRule;
+  /** The bytes that count, with those reserved, without those forgiven and those about to be added. */
+  readonly used: number;
+  /** Those of them that are reserved, and not measured yet. */
+  readonly reserved: number;
+  readonly garbage: Garbage | null;
+  /** Infinite without a limit, and the lowest of all for limit 0. */
+  readonly headroom: number;
   readonly verdict: RuleVerdict;
   /** Grace of the limit if it is passed and has one, else null. */
   readonly grace: Grace | null;
 }
 
-/** Counts by a rule, and decides by it alone. `isTold`: as in `graceOf`. */
-export function judgedBy(
-  settings: QuotaSettings,
-  rule: CompiledRule,
-  load: Load,
-  graces: Graces | undefined,
-  isTold: boolean,
-): CountedRule {
-  const counted = countedBy(settings, rule, load);
-  const adding = countedAdding(settings, load.addingBytes);
-  if (!refuses(settings, counted.headroom, adding))
-    return { ...counted, rule, verdict: 'allows', grace: null };
-  const grace = graceOf(settings, rule, graces, isTold);
+/** Counts by a rule, and decides by it alone. */
+export function judgedBy(rule: CompiledRule, judging: Judging): CountedRule {
+  const { settings, usage, reserved, unreachable, graces } = judging;
+  const { limitBytes, counts } = rule;
+  const stored = bytesUnder(usage, counts);
+  const garbage = unreachable === null ? null : forgivenUnder(settings, rule, unreachable, stored);
+  const measured = garbage?.billed ?? stored;
+  const promised = reserved === null ? 0 : reservedUnder(reserved, counts);
+  const used = Math.min(measured + promised, Number.MAX_SAFE_INTEGER);
+  const headroom = headroomOf(limitBytes, used);
+  const counted = { rule, used, reserved: used - measured, garbage, headroom };
+  const adding = countedAdding(judging);
+  // Unlike usage + adding, both sides are always exact.
+  const isPassed = settings.refuseWhen === 'reached' ? headroom <= adding : headroom < adding;
+  if (!isPassed) return { ...counted, verdict: 'allows', grace: null };
+  const grace = graceOf(settings, rule, graces, judging.isTold);
   const isGraced =
-    grace !== null &&
-    graces !== undefined &&
-    isLetThrough(grace, graces, rule.limitBytes, counted.headroom, adding);
-  return { ...counted, rule, verdict: isGraced ? 'graced' : 'refuses', grace };
+    grace !== null && graces !== undefined && isLetThrough(grace, graces, limitBytes, headroom, adding);
+  return { ...counted, verdict: isGraced ? 'graced' : 'refuses', grace };
+}
+
+function headroomOf(limitBytes: number, usedBytes: number): number {
+  if (limitBytes === -1) return Number.POSITIVE_INFINITY;
+  if (limitBytes === 0) return Number.NEGATIVE_INFINITY;
+  return limitBytes - usedBytes;
+}
+
+/** The bytes about to be added, as far as they count. */
+export function countedAdding({ settings, addingBytes }: Pick<Judging, 'addingBytes' | 'settings'>): number {
+  return settings.precise ? addingBytes : 0;
 }
 
 /** The rule that decides for a group. */
@@ -54,31 +97,29 @@ export interface DecidingRule extends CountedRule {
  * headroom, or whose grace ends first; ties by name. Null: none covers it.
  */
 export function decidingRule(
-  settings: QuotaSettings,
   group: CompiledGroup | BuiltinGroup,
   asked: number,
-  load: Load,
-  graces: Graces | undefined,
-  isTold: boolean,
+  judging: Judging,
 ): DecidingRule | null {
   let found: CountedRule | null = null;
   for (const rule of group.rules) {
     if ((rule.covers & asked) === 0) continue;
-    const judged = judgedBy(settings, rule, load, graces, isTold);
+    const judged = judgedBy(rule, judging);
     const order = found === null ? -1 : compared(judged, found);
     if (found === null || order < 0 || (order === 0 && before(rule.name, found.rule.name))) found = judged;
   }
   return found === null ? null : { ...found, group: group.name };
 }
 
-/** Gives the groups' deciding rule with the best verdict, ties by the group's name; null: none. */
+/** Gives the deciding rule of those groups that has the best verdict, ties by the group's name; null: none. */
 export function decidingAmong(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
-  decidingOf: (group: CompiledGroup | BuiltinGroup) => DecidingRule | null,
+  asked: number,
+  judging: Judging,
 ): DecidingRule | null {
   let found: DecidingRule | null = null;
   for (const group of groups) {
-    const deciding = decidingOf(group);
+    const deciding = decidingRule(group, asked, judging);
     if (deciding === null) continue;
     const order = found === null ? 1 : compared(deciding, found);
     if (found === null || order > 0 || (order === 0 && before(deciding.group, found.group))) found = deciding;
@@ -99,4 +140,35 @@ function compared(a: CountedRule, b: CountedRule): number {
 /** Null, the built-in group's name, never stands beside another. */
 function before(a: string | null, b: string | null): boolean {
   return a !== null && b !== null && a < b;
+}
+
+/** The bytes that may come under one of these leaves, at most 2^53 - 1. */
+function reservedUnder(list: readonly ReservedBytes[], counts: number): number {
+  let sum = 0;
+  for (const { mask, bytes } of list) if ((mask & counts) !== 0) sum += bytes;
+  return Math.min(sum, Number.MAX_SAFE_INTEGER);
+}
+
+/** The stored bytes of which a rule counts some, since others are unreachable. */
+export interface Garbage {
+  readonly stored: number;
+  /** Those of them that no ref reaches. */
+  readonly unreachable: number;
+  /** Those of them that count: without the unreachable ones, of which at most `most` are forgiven. */
+  readonly billed: number;
+  readonly most: number;
+}
+
+/** Null where nothing is unreachable, or is to be forgiven: without a limit, or at limit 0, all counts. */
+function forgivenUnder(
+  { garbage, garbageMostBytes = null }: QuotaSettings,
+  { limitBytes, counts }: Pick<CompiledRule, 'limitBytes' | 'counts'>,
+  unreachableByLeaf: Usage,
+  stored: number,
+): Garbage | null {
+  if (garbage !== 'forgive' || limitBytes <= 0) return null;
+  const unreachable = Math.min(bytesUnder(unreachableByLeaf, counts), stored);
+  if (unreachable === 0) return null;
+  const most = garbageMostBytes ?? limitBytes;
+  return { stored, unreachable, billed: stored - Math.min(unreachable, most), most };
 }

@@ -69,7 +69,7 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
     ...groups.flatMap(group => group.rules.flatMap(rule => matchesNothing(rule, group))),
     ...enforced.flatMap(group => unreachable(group, settings)),
     ...assigned.flatMap(group => uncoveredOfGroup(group, enforcedDefaults, settings)),
-    ...uncoveredOfOthers(enforcedDefaults, settings),
+    ...uncovered(enforcedDefaults, settings, 'Owners without a group'),
   ];
 }
 
@@ -188,13 +188,6 @@ function uncoveredOfGroup(
     ...finding,
     group: group.name,
   }));
-}
-
-function uncoveredOfOthers(
-  defaults: readonly CompiledGroup[],
-  settings: QuotaSettings,
-): readonly LintFinding[] {
-  return uncovered(defaults, settings, 'Owners without a group');
 }
 
 /**

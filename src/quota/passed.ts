@@ -1,9 +1,8 @@
 /** The limits that an owner has passed, for which graces run. */
 
-import type { Load } from './counted.ts';
 import { groupsAt, isEnforced, precedence, reportingStanding, type Standing } from './decide.ts';
 import { type RunningGrace, termsOf } from './grace.ts';
-import { judgedBy } from './judged.ts';
+import { type Judging, judgedBy } from './judged.ts';
 import { subjectBit } from './policy.ts';
 import type { QuotaSettings } from './settings.ts';
 import { type Subject, subjects } from './subjects.ts';
@@ -24,10 +23,11 @@ export function passedLimits(
 ): PassedLimits {
   const passed = new Map<string | null, Pick<RunningGrace, 'isReported'>>();
   if (!settings.enabled) return passed;
-  const load = { usage, reserved: null, unreachable, addingBytes: 0 };
+  const nothing = { reserved: null, addingBytes: 0, graces: undefined, isTold: false };
+  const judging = { settings, usage, unreachable, ...nothing };
   const add = (of: Standing, isReported: boolean) => {
     for (const subject of subjects) {
-      for (const name of passedFor(settings, of, subject, load)) {
+      for (const name of passedFor(of, subject, judging)) {
         if (!passed.has(name)) passed.set(name, { isReported });
       }
     }
@@ -37,21 +37,15 @@ export function passedLimits(
   return passed;
 }
 
-function passedFor(
-  settings: QuotaSettings,
-  standing: Standing,
-  subject: Subject,
-  load: Load,
-): readonly (string | null)[] {
+function passedFor(standing: Standing, subject: Subject, judging: Judging): readonly (string | null)[] {
+  const { settings } = judging;
   const asked = subjectBit(subject);
   for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
     const covering = groups
       .map(({ rules }) => rules.filter(rule => (rule.covers & asked) !== 0))
       .filter(rules => rules.length > 0)
-      .map(rules =>
-        rules.filter(rule => judgedBy(settings, rule, load, undefined, false).verdict === 'refuses'),
-      );
+      .map(rules => rules.filter(rule => judgedBy(rule, judging).verdict === 'refuses'));
     if (covering.length === 0 && !(groups.length > 0 && settings.uncovered === 'deny')) continue;
     if (covering.some(refusing => refusing.length === 0)) return [];
     return covering.flatMap(refusing =>

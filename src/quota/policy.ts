@@ -1,5 +1,5 @@
 /**
- * Rules and groups, as administrators write them and as decisions read them.
+ * Rules and groups, as administrators write them and as decisions read them, with allowances on top of them.
  *
  * A compiled rule carries its subjects as bit masks, so that deciding is a few integer
  * operations for each rule. Its words stay beside them, for those who ask why.
@@ -110,4 +110,25 @@ const everything: Omit<CompiledRule, 'limitBytes'> = {
 /** `[quota.default] TOTAL` as a group. */
 export function builtinGroup(totalBytes: number): BuiltinGroup {
   return { name: null, rules: [{ ...everything, limitBytes: totalBytes }] };
+}
+
+/**
+ * Gives a group whose limits are raised, each rule with the allowance that it was raised by: whoever is given 2 GB
+ * more may store 2 GB more, whichever of the rules is the tightest. Limits -1 and 0 stay, since 0 says that the
+ * owner may not store this at all, and not how much; and none passes 2^53 - 1.
+ */
+export function raisedGroup<Group extends Pick<CompiledGroup, 'rules'>>(
+  group: Group,
+  allowance: ActiveAllowance,
+): Group {
+  const rules = group.rules.map(rule =>
+    rule.limitBytes <= 0
+      ? rule
+      : {
+          ...rule,
+          limitBytes: Math.min(rule.limitBytes + allowance.bytes, Number.MAX_SAFE_INTEGER),
+          allowance,
+        },
+  );
+  return { ...group, rules };
 }

@@ -1,9 +1,8 @@
 /** The settings that decisions depend on. */
 
-import type { ForgivingSettings } from './garbage.ts';
 import type { GraceSettings } from './grace.ts';
 
-export interface QuotaSettings extends ForgivingSettings, GraceSettings {
+export interface QuotaSettings extends GraceSettings {
   /** False: everything is allowed. */
   readonly enabled: boolean;
   /** `exceeded`: usage > limit refuses; `reached`: usage >= limit does. A limit of 0 always refuses. */
@@ -16,6 +15,10 @@ export interface QuotaSettings extends ForgivingSettings, GraceSettings {
   readonly mode: 'enforce' | 'report';
   /** Whole percents of a limit, ascending. */
   readonly warnAt: readonly number[];
+  /** `forgive`: unreachable bytes are not held against owners; absent: `bill`. */
+  readonly garbage?: 'bill' | 'forgive';
+  /** The most that each limit forgives; null or absent: as much as the limit itself. */
+  readonly garbageMostBytes?: number | null;
   /** The built-in group's limit; -1: unlimited. */
   readonly totalBytes: number;
 }

@@ -18,13 +18,14 @@ export const leaves = [
 
 export type Leaf = (typeof leaves)[number];
 
+/** The subject directly above each but the whole, those above first. */
 const parents = {
   'size:git:all': 'size:all',
-  'size:assets:all': 'size:all',
   'size:repos:all': 'size:git:all',
   'size:repos:public': 'size:repos:all',
   'size:repos:private': 'size:repos:all',
   'size:git:lfs': 'size:git:all',
+  'size:assets:all': 'size:all',
   'size:assets:attachments:all': 'size:assets:all',
   'size:assets:attachments:issues': 'size:assets:attachments:all',
   'size:assets:attachments:releases': 'size:assets:attachments:all',
@@ -38,29 +39,14 @@ export type Subject = 'size:all' | keyof typeof parents;
 /** A subject that a rule can name, or `none`, which matches nothing. */
 export type RuleSubject = Subject | 'none';
 
+export function isSubject(text: string): text is Subject {
+  return text === 'size:all' || Object.hasOwn(parents, text);
+}
+
 /** Every subject, the whole first, each before what lies below it. */
-export const subjects: readonly Subject[] = [
-  'size:all',
-  'size:git:all',
-  'size:repos:all',
-  'size:repos:public',
-  'size:repos:private',
-  'size:git:lfs',
-  'size:assets:all',
-  'size:assets:attachments:all',
-  'size:assets:attachments:issues',
-  'size:assets:attachments:releases',
-  'size:assets:artifacts',
-  'size:assets:packages:all',
-  'size:assets:wiki',
-];
+export const subjects: readonly Subject[] = ['size:all', ...Object.keys(parents)].filter(isSubject);
 
 const leafIndexes: ReadonlyMap<string, number> = new Map(leaves.map((leaf, index) => [leaf, index]));
-const known: ReadonlySet<string> = new Set(subjects);
-
-export function isSubject(text: string): text is Subject {
-  return known.has(text);
-}
 
 export function isLeaf(text: string): text is Leaf {
   return leafIndexes.has(text);

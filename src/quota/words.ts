@@ -1,10 +1,9 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text/index.ts';
-import { type Decision, reachedThreshold } from './decide.ts';
-import type { DiskFull, FullDisk } from './full-disk.ts';
-import type { Garbage } from './garbage.ts';
+import { type Decision, type DiskFull, type FullDisk, reachedThreshold } from './decide.ts';
 import type { Grace } from './grace.ts';
+import type { Garbage } from './judged.ts';
 import type { ActiveAllowance } from './policy.ts';
 import type { QuotaSettings } from './settings.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';

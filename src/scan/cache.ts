@@ -21,9 +21,6 @@ const damages: ReadonlySet<unknown> = new Set([11, 26]);
 /** Pages of 4 KiB at which the log is carried over into the file. */
 const logPages = 64;
 
-/** Signatures up to this size are read ahead: hundreds of them are in memory at a time. */
-const smallBytes = 16_384;
-
 /** In directories, of which each takes some twenty bytes: the log grows with what is written together. */
 const mostGathered = 5000;
 
@@ -86,10 +83,18 @@ function connect(file: string): DatabaseSync {
   }
 }
 
+/** Forgets all units of a prepared cache. */
+export function emptyCache(file: string): void {
+  const database = connect(file);
+  try {
+    database.exec('DELETE FROM signatures');
+  } finally {
+    database.close();
+  }
+}
+
 /** One thread's way to the cache. */
 export interface Cache {
-  /** Reads the small ones of these units' signatures together, which takes a third of the time. */
-  readAhead(units: readonly string[]): void;
   /** The signature of the unit; null if none is cached. */
   readSignature(unit: string): Signature | null;
   /**
@@ -99,17 +104,13 @@ export interface Cache {
   writeSignature(unit: string, signature: Signature): void;
   /** Writes what is gathered. */
   flush(): void;
-  /** Forgets the units that are not among these. */
-  keepOnly(units: Iterable<string>): void;
   close(): void;
 }
 
 export const noCache: Cache = {
-  readAhead() {},
   readSignature: () => null,
   writeSignature() {},
   flush() {},
-  keepOnly() {},
   close() {},
 };
 
@@ -154,19 +155,15 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     return noCache;
   }
   const rowOf = database.prepare('SELECT digest, tree, found FROM signatures WHERE path = ?');
-  const smallRowOf = database.prepare(
-    `SELECT digest, tree, found FROM signatures WHERE path = ? AND octet_length(tree) <= ${smallBytes}`,
-  );
-  for (const statement of [rowOf, smallRowOf]) statement.setReturnArrays(true);
+  rowOf.setReturnArrays(true);
   const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
   const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?)');
-  let ahead = new Map<string, Signature>();
   let gathered: (readonly [unit: string, signature: Signature])[] = [];
   let gatheredDirectories = 0;
 
-  function read(unit: string, statement = rowOf): Signature | null {
+  function read(unit: string): Signature | null {
     // SQLite gives what was asked for; Node's types know no rows that are arrays.
-    const row = statement.get(keyOf(unit)) as unknown[] | undefined;
+    const row = rowOf.get(keyOf(unit)) as unknown[] | undefined;
     if (row === undefined) return null;
     const [digest, tree, found] = row;
     return signatureOf(String(digest), String(tree), String(found));
@@ -186,61 +183,30 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     const all = gathered;
     gathered = [];
     gatheredDirectories = 0;
-    attempt(undefined, database =>
-      inTransaction(database, 'IMMEDIATE', () => {
+    attempt(undefined, database => {
+      database.exec('BEGIN IMMEDIATE');
+      try {
         for (const [unit, signature] of all) write(unit, signature);
-      }),
-    );
+        database.exec('COMMIT');
+      } finally {
+        if (database.isTransaction) database.exec('ROLLBACK');
+      }
+    });
   }
 
   return {
-    readAhead: units => {
-      ahead = new Map();
-      if (units.length === 0) return;
-      attempt(undefined, database =>
-        inTransaction(database, 'DEFERRED', () => {
-          for (const unit of units) {
-            const signature = read(unit, smallRowOf);
-            if (signature !== null) ahead.set(unit, signature);
-          }
-        }),
-      );
-    },
-    readSignature: unit => ahead.get(unit) ?? attempt(null, () => read(unit)),
+    readSignature: unit => attempt(null, () => read(unit)),
     writeSignature: (unit, signature) => {
       gathered.push([unit, signature]);
       gatheredDirectories += signature.names.length;
       if (gatheredDirectories >= mostGathered) flush();
     },
     flush,
-    keepOnly: units =>
-      attempt(undefined, database => {
-        database.exec('CREATE TEMP TABLE kept (path BLOB PRIMARY KEY) STRICT, WITHOUT ROWID');
-        try {
-          const keep = database.prepare('INSERT OR IGNORE INTO kept VALUES (?)');
-          inTransaction(database, 'DEFERRED', () => {
-            for (const unit of units) keep.run(keyOf(unit));
-            database.exec('DELETE FROM signatures WHERE path NOT IN (SELECT path FROM kept)');
-          });
-        } finally {
-          database.exec('DROP TABLE kept');
-        }
-      }),
     close: () => {
       flush();
       close();
     },
   };
-}
-
-function inTransaction(database: DatabaseSync, kind: 'IMMEDIATE' | 'DEFERRED', work: () => void): void {
-  database.exec(`BEGIN ${kind}`);
-  try {
-    work();
-    database.exec('COMMIT');
-  } finally {
-    if (database.isTransaction) database.exec('ROLLBACK');
-  }
 }
 
 /** Returns null for a damaged row. A row that can be read but is wrong has another digest. */

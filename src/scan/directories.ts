@@ -7,15 +7,13 @@
  * watch for each directory, and network file systems have none.
  */
 
-import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import {
-  beforeLook,
   below,
   childOf,
   type Directory,
   directoryAt,
-  encodePath,
+  directoryStatus,
   isUnchanged,
   type Layout,
   look,
@@ -31,11 +29,10 @@ interface Watched {
   changedAt: number;
   /** It changed so shortly before the last look that a later change may have left no other trace. */
   isYoung: boolean;
-  /** Its directories, each with its inode where they are few; joined by what is in no name. */
-  names: string;
+  /** The inodes of its directories, by name; null where it is not known. */
+  inodes: ReadonlyMap<string, number | null>;
 }
 
-const separator = '/';
 /**
  * The most directories in one whose inodes are asked for; of more, one that took another's name is found by
  * the next sweep.
@@ -92,16 +89,16 @@ export class Directories {
   /** The names in all directories that are no such directories themselves. */
   #unitCount(): number {
     let names = 0;
-    for (const watched of this.#watched.values()) names += namesOf(watched).length;
+    for (const watched of this.#watched.values()) names += watched.inodes.size;
     return names - this.#watched.size;
   }
 
   #watch(path: string): void {
-    this.#watched.set(path, { inode: 0, changedAt: 0, isYoung: false, names: '' });
+    this.#watched.set(path, { inode: 0, changedAt: 0, isYoung: false, inodes: new Map() });
   }
 
   #lookAt(path: string, watched: Watched): void {
-    const stats = statusOf(path);
+    const stats = directoryStatus(path);
     // One that is gone is missed in the directory that it was in.
     if (stats === null) return;
     const { ino: inode, ctimeMs: changedAt } = stats;
@@ -133,13 +130,19 @@ export class Directories {
     // A directory that cannot be read has not gone.
     if (unread.length > 0) return;
     const isIdentified = names.length <= mostIdentified;
-    const former = new Map(namesOf(watched).map(each => [plainName(each), each]));
-    const now = new Map(names.map(name => [isIdentified ? identified(directory, name, former) : name, name]));
-    const before = new Set(former.values());
-    for (const each of before) if (!now.has(each)) this.#miss(below(directory.path, plainName(each)));
-    watched.names = [...now.keys()].join(separator);
-    for (const [each, name] of now) {
-      if (before.has(each)) continue;
+    const before = watched.inodes;
+    const inodeOf = (name: string) =>
+      (isIdentified ? directoryStatus(below(directory.path, name))?.ino : null) ?? before.get(name) ?? null;
+    const now = new Map(names.map(name => [name, inodeOf(name)]));
+    const isKept = (name: string): boolean => {
+      const [one, other] = [before.get(name), now.get(name)];
+      if (one === undefined || other === undefined) return false;
+      return one === null || other === null || one === other;
+    };
+    for (const name of before.keys()) if (!isKept(name)) this.#miss(below(directory.path, name));
+    watched.inodes = now;
+    for (const name of names) {
+      if (isKept(name)) continue;
       const child = childOf(this.#layout, directory, name);
       // One that is no unit may become one, or have some below.
       if (child !== null && this.#unitsOr(child) !== null) this.#watch(child.path);
@@ -158,33 +161,12 @@ export class Directories {
     for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
       const watched = this.#watched.get(at);
       if (watched === undefined) others.push(at);
-      else for (const name of namesOf(watched)) pending.push(below(at, plainName(name)));
+      else for (const name of watched.inodes.keys()) pending.push(below(at, name));
       this.#watched.delete(at);
       this.#unread.delete(at);
     }
     return others;
   }
-}
-
-function namesOf({ names }: Watched): string[] {
-  return names === '' ? [] : names.split(separator);
-}
-
-const inodeMark = '\0';
-
-/** `former`: how each was identified before; it is the same one as far as either cannot be told. */
-function identified({ path }: Directory, name: string, former: Map<string, string>): string {
-  const unknown = `${name}${inodeMark}`;
-  const inode = statusOf(below(path, name))?.ino;
-  if (inode === undefined) return former.get(name) ?? unknown;
-  const identity = `${unknown}${inode}`;
-  if (former.get(name) === unknown) former.set(name, identity);
-  return identity;
-}
-
-function plainName(name: string): string {
-  const [plain = name] = name.split(inodeMark);
-  return plain;
 }
 
 function isThere(root: Root): boolean {
@@ -193,17 +175,5 @@ function isThere(root: Root): boolean {
   } catch (error) {
     if (systemCode(error) === null) throw error;
     return false;
-  }
-}
-
-/** Null where there is no directory, or the system does not say. */
-function statusOf(path: string): Stats | null {
-  try {
-    beforeLook(path);
-    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
-    return stats?.isDirectory() === true ? stats : null;
-  } catch (error) {
-    if (systemCode(error) === null) throw error;
-    return null;
   }
 }

@@ -13,21 +13,23 @@
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { type Hangs, mostImpatient } from './hangs.ts';
-import type { WorkerAnswers, WorkerQuestion } from './messages.ts';
-import { type AskOptions, openWorkerClient, type WorkerClient } from './worker-client.ts';
+import type { PartOf, WorkerAnswers, WorkerQuestion } from './messages.ts';
+import { type DiskThread, type QuestionOf, ThreadSupply } from './thread.ts';
 
 interface DiskThreadsOptions {
   readonly hangs: Hangs;
   /** After this time without progress a thread is left behind. */
   readonly hungAfterMs: number;
-  readonly code?: URL | undefined;
+  readonly code?: URL;
   /** Number of threads for questions with a deadline. */
   readonly most?: number;
   /** Milliseconds that an idle thread stays for the next question. */
   readonly restMs?: number;
 }
 
-interface Patience extends Pick<AskOptions, 'found'> {
+interface Patience<Ask> {
+  /** Called with each part of the answer, as it comes. */
+  readonly part?: (part: PartOf<Ask>) => void;
   /** Aborted, it ends the question. */
   readonly signal?: AbortSignal;
 }
@@ -37,9 +39,9 @@ interface Urgent {
   /** The place in question; null: several. */
   readonly path: string | null;
   /** Has a thread answer; rejects where that failed or ended. */
-  readonly put: (thread: WorkerClient, avoided: readonly string[]) => Promise<void>;
+  readonly put: (thread: DiskThread, avoided: readonly string[]) => Promise<void>;
   readonly fail: (error: unknown) => void;
-  thread: WorkerClient | null;
+  thread: DiskThread | null;
   /** `slow`: others no longer wait for its answer. */
   state: 'waiting' | 'asked' | 'slow' | 'hanging';
 }
@@ -47,8 +49,6 @@ interface Urgent {
 const usualMost = 8;
 /** The questions of a burst of pushes come closer to each other. A thread takes some 10 MB. */
 const usualRestMs = 20_000;
-/** A thread without a question ends at once. */
-const endMs = 1000;
 /** A thread that has not answered after this time keeps no others waiting. */
 const slowMs = 50;
 /** Number of disks that may hang one after the other before a question is given up. */
@@ -58,11 +58,7 @@ const looksEach = 10;
 export class DiskThreads {
   readonly #options: DiskThreadsOptions;
   readonly #most: number;
-  /** All threads that have not ended. */
-  readonly #threads = new Set<WorkerClient>();
-  #idle: WorkerClient | null = null;
-  /** Runs while a thread is idle. */
-  #rest: NodeJS.Timeout | null = null;
+  readonly #supply: ThreadSupply;
   readonly #queue = new Set<Urgent>();
   /** The questions that threads are at, also those that hang. */
   readonly #begun = new Set<Urgent>();
@@ -70,7 +66,9 @@ export class DiskThreads {
 
   constructor(options: DiskThreadsOptions) {
     this.#options = options;
-    this.#most = options.most ?? usualMost;
+    const { code, most = usualMost, restMs = usualRestMs } = options;
+    this.#most = most;
+    this.#supply = new ThreadSupply({ name: 'io', code, mostIdle: 1, restMs });
   }
 
   /**
@@ -78,7 +76,7 @@ export class DiskThreads {
    * after `deadlineMs`, and at once where the disk is known not to answer.
    */
   async ask<Ask extends WorkerQuestion['ask']>(
-    question: Extract<WorkerQuestion, { readonly ask: Ask }>,
+    question: QuestionOf<Ask>,
     path: string | null,
     deadlineMs: number,
   ): Promise<WorkerAnswers[Ask]> {
@@ -106,24 +104,24 @@ export class DiskThreads {
    * there, and what was found before is found again. Rejects with `internal`.
    */
   async askAround<Ask extends WorkerQuestion['ask']>(
-    question: Extract<WorkerQuestion, { readonly ask: Ask }>,
-    { found, signal }: Patience = {},
+    question: QuestionOf<Ask>,
+    { part, signal }: Patience<Ask> = {},
   ): Promise<WorkerAnswers[Ask]> {
     const { hangs } = this.#options;
     for (let attempt = 0; attempt < mostHangs; attempt++) {
       // A caller that was stopped may ask once more before it notices: no thread is started for it.
       if (this.#isClosed || signal?.aborted === true)
         throw new SoftquotaError('internal', 'asking has ended');
-      const thread = this.#take();
+      const thread = this.#supply.take();
       const end = () => void thread.close(0);
       const watch = this.#watch(thread);
       signal?.addEventListener('abort', end);
       try {
-        const more = { avoided: hangs.avoided(), ...(found === undefined ? {} : { found }) };
+        const more = { avoided: hangs.avoided(), ...(part === undefined ? {} : { part }) };
         const answer = thread.ask(question, more).then(value => ({ value }));
         const first = await Promise.race([answer, watch.hung]);
         if (first !== null) {
-          this.#giveBack(thread);
+          this.#supply.giveBack(thread);
           return first.value;
         }
         hangs.leave(thread);
@@ -146,11 +144,9 @@ export class DiskThreads {
   /** Rejects what waits, and ends all threads; gives how many had to be left. */
   async close(withinMs: number): Promise<number> {
     this.#isClosed = true;
-    this.#takeIdle();
     for (const { path, fail } of this.#queue) fail(notReady(path, ': asking has ended'));
     this.#queue.clear();
-    const ended = await Promise.all([...this.#threads].map(thread => thread.close(withinMs)));
-    return ended.filter(hasEnded => !hasEnded).length;
+    return this.#supply.close(withinMs);
   }
 
   /** Puts questions to threads, as long as there are both. */
@@ -194,10 +190,10 @@ export class DiskThreads {
       this.#advance();
     }, slowMs);
     try {
-      const thread = this.#take();
+      const thread = this.#supply.take();
       urgent.thread = thread;
       await urgent.put(thread, this.#options.hangs.avoidedInHaste());
-      if (!isHanging(urgent)) this.#giveBack(thread);
+      if (!isHanging(urgent)) this.#supply.giveBack(thread);
     } catch (error) {
       urgent.fail(error);
       if (!isHanging(urgent)) void urgent.thread?.close(0);
@@ -209,7 +205,7 @@ export class DiskThreads {
   }
 
   /** Leaves a thread behind, which counts as hanging until it has ended after all. */
-  #leave(urgent: Urgent, thread: WorkerClient): void {
+  #leave(urgent: Urgent, thread: DiskThread): void {
     urgent.state = 'hanging';
     this.#options.hangs.leave(thread);
     void thread.ended.then(() => {
@@ -219,7 +215,7 @@ export class DiskThreads {
   }
 
   /** Looks from time to time whether a thread hangs. */
-  #watch(thread: WorkerClient): { readonly hung: Promise<null>; end(): void } {
+  #watch(thread: DiskThread): { readonly hung: Promise<null>; end(): void } {
     const { hungAfterMs } = this.#options;
     const { promise: hung, resolve } = Promise.withResolvers<null>();
     const timer = setInterval(() => {
@@ -227,41 +223,6 @@ export class DiskThreads {
       if (at !== null && at.path !== '' && at.milliseconds >= hungAfterMs) resolve(null);
     }, hungAfterMs / looksEach).unref();
     return { hung, end: () => clearInterval(timer) };
-  }
-
-  #take(): WorkerClient {
-    return this.#takeIdle() ?? this.#start();
-  }
-
-  #takeIdle(): WorkerClient | null {
-    const thread = this.#idle;
-    clearTimeout(this.#rest ?? undefined);
-    this.#rest = null;
-    this.#idle = null;
-    return thread;
-  }
-
-  #start(): WorkerClient {
-    const thread = openWorkerClient(this.#options.code);
-    this.#threads.add(thread);
-    void thread.ended.then(() => {
-      this.#threads.delete(thread);
-      if (this.#idle === thread) this.#takeIdle();
-    });
-    return thread;
-  }
-
-  /** Keeps a thread for the next question; it ends where another one is idle already. */
-  #giveBack(thread: WorkerClient): void {
-    if (this.#isClosed || this.#idle !== null) {
-      void thread.close(endMs);
-      return;
-    }
-    this.#idle = thread;
-    this.#rest = setTimeout(() => {
-      this.#takeIdle();
-      void thread.close(endMs);
-    }, this.#options.restMs ?? usualRestMs).unref();
   }
 }
 

@@ -28,6 +28,8 @@ export interface WatchedDisk {
   readonly freeFiles: number | null;
 }
 
+const unknown = { sizeBytes: null, freeBytes: null, sizeFiles: null, freeFiles: null };
+
 /**
  * Returns a function that gives each file system once. It takes at most `deadlineMs` for each root that
  * hangs, once, and never rejects.
@@ -58,15 +60,10 @@ export function openDisks(
         if (track.root === index) for (const leaf of leavesOf(track)) disk.leaves.add(leaf);
       }
     }
-    return [...disks.values()].map(({ path, roots, leaves, space }) => ({
-      path,
-      roots,
-      leaves: [...leaves],
-      sizeBytes: space?.sizeBytes ?? null,
-      freeBytes: space?.freeBytes ?? null,
-      sizeFiles: space?.sizeFiles ?? null,
-      freeFiles: space?.freeFiles ?? null,
-    }));
+    return [...disks.values()].map(({ path, roots, leaves, space }) => {
+      const { sizeBytes, freeBytes, sizeFiles, freeFiles } = space ?? unknown;
+      return { path, roots, leaves: [...leaves], sizeBytes, freeBytes, sizeFiles, freeFiles };
+    });
   }
 
   // Several who ask at the same time are told the same.

@@ -8,9 +8,8 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { lstatSync, readdirSync, statSync } from 'node:fs';
-import { systemCode } from '../errors.ts';
-import { beforeLook, encodePath, isOfNetwork, type Mount, type MountTable } from '../layout/index.ts';
+import { readdirSync, statSync } from 'node:fs';
+import { beforeLook, isOfNetwork, type Mount, type MountTable } from '../layout/index.ts';
 
 const byUuid = '/dev/disk/by-uuid';
 
@@ -25,7 +24,7 @@ export function fileSystemAt(path: string, device: bigint, mountAt: MountTable):
   const mount = mountAt(path);
   const marks = [
     ['uuid', mount === null ? null : uuidOf(mount.source)],
-    ['fsid', fsidOf(path, device, mount)],
+    ['fsid', fsidOf(path, device)],
     ['source', mount === null ? null : remoteName(mount)],
   ] as const;
   const words = marks.flatMap(([kind, mark]) =>
@@ -66,51 +65,8 @@ function uuidOf(source: string): string | null {
   }
 }
 
-interface KnownFsid {
-  /** The statuses of the places, as they were when `stat` was asked. */
-  readonly evidence: string;
-  readonly fsid: string | null;
-}
-
-/** By path; a thread lives long, and asks before and after each sweep. */
-const knownFsids = new Map<string, KnownFsid>();
-/** One for each directory that a template begins with. */
-const mostKnown = 1000;
-
-/**
- * Starting a program takes longer than to compare all of a thousand units: it is asked again only where the
- * mount, its first directory or the directory at the path are others, or have changed at all.
- */
-function fsidOf(path: string, device: bigint, mount: Mount | null): string | null {
-  const evidence = mount === null ? null : evidenceOf(path, mount);
-  const known = knownFsids.get(path);
-  if (known !== undefined && known.evidence === evidence) return known.fsid;
-  const fsid = fsidAt(path, device);
-  if (knownFsids.size >= mostKnown) knownFsids.clear();
-  if (evidence !== null && fsid !== undefined) knownFsids.set(path, { evidence, fsid });
-  return fsid ?? null;
-}
-
-/** Null where the system does not say. */
-function evidenceOf(path: string, mount: Mount): string | null {
-  try {
-    const statuses = [mount.at, path].map(place => {
-      beforeLook(place);
-      const { dev, ino, birthtimeNs, mtimeNs, ctimeNs } = lstatSync(encodePath(place), { bigint: true });
-      return [dev, ino, birthtimeNs, mtimeNs, ctimeNs].join(' ');
-    });
-    return JSON.stringify([mount, statuses]);
-  } catch (error) {
-    if (systemCode(error) === null) throw error;
-    return null;
-  }
-}
-
-/**
- * Returns `f_fsid` of statfs(2); null if it is 0, or only another form of the device number; undefined where
- * nobody said it this time.
- */
-function fsidAt(path: string, device: bigint): string | null | undefined {
+/** Returns `f_fsid` of statfs(2); null if it is 0, only another form of the device number, or not told. */
+function fsidOf(path: string, device: bigint): string | null {
   try {
     const output = execFileSync('stat', ['-f', '-c', '%i', '--', path], {
       env: { PATH: process.env.PATH, LC_ALL: 'C' },
@@ -124,7 +80,7 @@ function fsidAt(path: string, device: bigint): string | null | undefined {
     const isKnown = /^[0-9a-f]{1,16}$/.test(fsid) && digits !== '';
     return isKnown && digits !== device.toString(16).replaceAll('0', '') ? fsid : null;
   } catch {
-    return undefined;
+    return null;
   }
 }
 

@@ -10,7 +10,7 @@ import { isWithin } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import type { Mounts } from './mounts.ts';
 import { monotonic } from './shared.ts';
-import type { WorkerClient } from './worker-client.ts';
+import type { DiskThread } from './thread.ts';
 
 /** A place at which a thread waits for a disk. */
 export interface Hang {
@@ -70,12 +70,12 @@ export class Hangs {
   }
 
   /** Abandons a thread that does not answer in time. Until it has ended, it is recorded where it waits. */
-  leave(client: Pick<WorkerClient, 'at' | 'ended' | 'close'>): void {
-    const at = client.at();
+  leave(thread: Pick<DiskThread, 'at' | 'ended' | 'close'>): void {
+    const at = thread.at();
     const isAtDisk = at !== null && at.path !== '';
     const release = isAtDisk ? this.track(at.path, monotonic() - at.milliseconds) : () => {};
-    void client.ended.then(release);
-    void client.close(0);
+    void thread.ended.then(release);
+    void thread.close(0);
   }
 
   #tell(thread: BlockedThread): void {

@@ -9,6 +9,7 @@
 export { Directories } from './directories.ts';
 export type { WatchedDisk } from './disks.ts';
 export type { MeasuredUnit, Measurement, Sweep } from './measurement.ts';
+export { Mounts } from './mounts.ts';
 export type { ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,

@@ -1,6 +1,6 @@
 /**
- * An I/O worker: the thread that answers questions about the disk that are no walks, one at a time. A
- * disk may hang, and a thread with it; whoever asks waits only as long as it wants to.
+ * The thread that looks at disks: it answers questions, one at a time. A disk may hang, and a thread with it;
+ * whoever asks waits only as long as it wants to.
  */
 
 import { lstatSync, readFileSync, statfsSync } from 'node:fs';
@@ -11,7 +11,6 @@ import {
   type Discovered,
   decodePath,
   discover,
-  discoverAt,
   encodePath,
   type Layout,
   locate,
@@ -19,7 +18,7 @@ import {
   mountTable,
   resolveLayout,
 } from '../layout/index.ts';
-import { openCache, prepareCache } from './cache.ts';
+import { emptyCache, prepareCache } from './cache.ts';
 import { deniesForce, existingNames, repositoriesAt } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import type {
@@ -33,6 +32,8 @@ import type {
 } from './messages.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
 import { beginTask, monotonic, rest, shareLooks, viewOf } from './shared.ts';
+import { walkAll } from './walker.ts';
+import { watchForAMoment } from './watcher.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('io-worker.ts is run as a worker thread');
@@ -46,7 +47,7 @@ shareLooks(shared, () => avoided);
 port.on('message', ({ question, avoided: places }: IoWorkerRequest) => {
   avoided = places;
   // A question to the cache is no look at the storage.
-  if (question.ask !== 'prepare cache' && question.ask !== 'prune cache') beginTask(shared);
+  if (question.ask !== 'prepare cache' && question.ask !== 'empty cache') beginTask(shared);
   try {
     send({ type: 'answer', answer: answerTo(question) });
   } catch (error) {
@@ -67,15 +68,17 @@ function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] 
     case 'resolve':
       return marked(resolveLayout(question.storages, question.exclude));
     case 'discover':
-      return find(discover(question.layout, question));
-    case 'discover at':
-      return find(discoverAt(question.layout, question.paths));
+      return find(discover(question.layout));
     case 'absent':
       return question.paths.filter(isAbsent);
     case 'locate':
       return unitOf(question.context, question.path);
     case 'disk':
       return spaceAt(question.path);
+    case 'watch':
+      return watchForAMoment(question.layout, question.roots);
+    case 'walk':
+      return walkAll(question, shared, part => send({ type: 'part', part }));
     case 'quarantine':
       return lookAtQuarantine(question.objectsDirectory, question.name, question.measure);
     case 'quarantines':
@@ -88,17 +91,9 @@ function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] 
       return deniesForce(question.unit);
     case 'repositories':
       return repositoriesAt(question.paths);
-    case 'prune cache': {
-      const cache = openCache(question.file, why => {
-        throw new Error(why);
-      });
-      try {
-        cache.keepOnly(question.keep);
-      } finally {
-        cache.close();
-      }
+    case 'empty cache':
+      emptyCache(question.file);
       return null;
-    }
   }
 }
 
@@ -130,11 +125,11 @@ function find(discovered: Iterable<Discovered>): null {
   for (const one of discovered) {
     if (one.type !== 'listed') found.push(one);
     if (found.length < mostTogether && monotonic() - sentAt < millisecondsTogether) continue;
-    send({ type: 'found', found });
+    send({ type: 'part', part: found });
     found = [];
     sentAt = monotonic();
   }
-  send({ type: 'found', found });
+  send({ type: 'part', part: found });
   return null;
 }
 

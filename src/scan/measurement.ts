@@ -2,7 +2,7 @@
 
 import type { Root } from '../layout/index.ts';
 import type { WalkedUnit } from './messages.ts';
-import type { Start } from './walker-handle.ts';
+import type { Start } from './outcome.ts';
 
 /**
  * A unit as one walk found it, or that no unit is at its path any more. Two of one path are in

@@ -4,30 +4,23 @@
  */
 
 import { isWithin, type Layout } from '../layout/index.ts';
-import type { DiskThreads } from './disk-threads.ts';
-import type { Hangs } from './hangs.ts';
 import { measurementOf, type SweptRoot } from './measurement.ts';
-import type { ScanContext, SweepTask, TaskResult, WalkedUnit } from './messages.ts';
-import type { Mounts } from './mounts.ts';
-import type { ScannerOptions } from './options.ts';
-import { Pool } from './pool.ts';
-import { RootCheck } from './root-check.ts';
+import type { SweepTask, TaskResult, WalkedUnit } from './messages.ts';
+import type { ScannerOptions, ScannerParts } from './options.ts';
+import type { Start } from './outcome.ts';
+import { Pool, pathOfTask, type WalkJob } from './pool.ts';
+import { rootCheck } from './root-check.ts';
 import { classifyKnownUnit } from './roots.ts';
 import { type TargetOutcome, Targets, type WalkReason } from './targets.ts';
 import { type CountedUnit, noPushes, UnitCounts, type UnitPushes } from './unit-counts.ts';
-import type { Start } from './walker-handle.ts';
 
-interface MeasuringOptions {
-  readonly scanner: ScannerOptions;
-  readonly context: () => ScanContext;
-  readonly cacheFile: () => string | null;
-  readonly threads: Pick<DiskThreads, 'ask'>;
-  readonly hangs: Hangs;
-  readonly hungAfterMs: number;
-  readonly mounts: Mounts;
-  /** Called where a root is not as it should be, though no sweep has told so yet. */
-  readonly onDoubt: () => void;
-}
+/** Called with what became of a unit that a sweep has found; with what counts of it, if something does. */
+export type Settled = (
+  path: string,
+  result: TaskResult,
+  outcome: TargetOutcome,
+  counted: CountedUnit | null,
+) => void;
 
 const nothing: ReadonlySet<string> = new Set();
 
@@ -37,41 +30,18 @@ export class UnitMeasuring {
   readonly #counts: UnitCounts;
   readonly #pushes: UnitPushes;
   readonly #targets: Targets;
-  readonly #rootCheck: RootCheck;
+  readonly #checkRoots: ReturnType<typeof rootCheck>;
   readonly #onDoubt: () => void;
   #rootsAway: ReadonlySet<string> = new Set();
-  #hasGone = true;
 
-  constructor({
-    scanner,
-    context,
-    cacheFile,
-    threads,
-    hangs,
-    hungAfterMs,
-    mounts,
-    onDoubt,
-  }: MeasuringOptions) {
-    const { workers, knownBytes, nextSeq, log, code, pushes = noPushes } = scanner;
-    this.#scanner = scanner;
+  /** `onDoubt`: called where a root is not as it should be, though no sweep has told so yet. */
+  constructor(parts: ScannerParts, onDoubt: () => void) {
+    const { pushes = noPushes } = parts.options;
+    this.#scanner = parts.options;
     this.#pushes = pushes;
     this.#onDoubt = onDoubt;
-    this.#rootCheck = new RootCheck({ knownUnits: scanner, context, threads });
-    this.pool = new Pool({
-      size: workers,
-      cacheFile,
-      code: code?.walker,
-      context,
-      knownBytes,
-      ...(scanner.knownFiles === undefined ? {} : { knownFiles: scanner.knownFiles }),
-      hasOwnTimes: path => mounts.isLocal(path),
-      quarantines: path => pushes.listed(path),
-      nextSeq,
-      hangs,
-      hungAfterMs,
-      deviceOf: path => mounts.deviceOf(path),
-      warn: (details, message) => log.warn(details, message),
-    });
+    this.#checkRoots = rootCheck(parts);
+    this.pool = new Pool(parts, { isUnsettled: path => this.#isUnsettled(path) });
     this.#targets = new Targets(this.pool, (path, result, start, origin) =>
       this.#settle(path, result, start, origin),
     );
@@ -84,30 +54,23 @@ export class UnitMeasuring {
   }
 
   /**
-   * Walks a unit that a sweep has found; `walked` is told what the first walk came to, and `settled` how the
-   * unit stands and what counts, without a promise where that is known at once: a sweep has many units.
+   * Walks units that a sweep has found. Returns what is to be called with each of them; `settled` is called
+   * without a promise where what counts is known at once: a sweep has many units.
    */
-  sweep(
-    task: SweepTask,
-    walked: (result: TaskResult) => void,
-    settled: (outcome: TargetOutcome, counted: CountedUnit | null) => void,
-  ): void {
-    const { path } = task.unit;
-    const failed = (error: unknown): void => {
-      this.#scanner.log.error({ path, err: error }, 'a measurement could not be recorded');
-      settled('unread', null);
+  sweep(settled: Settled): (task: SweepTask) => void {
+    const done: WalkJob['done'] = (result, start, task) => {
+      const path = pathOfTask(task);
+      const settledAs = (outcome: TargetOutcome) => settled(path, result, outcome, null);
+      if ('bytes' in result) settled(path, result, 'counted', this.#count(result, start));
+      else if (result.outcome === 'stopped') settledAs('stopped');
+      else if (result.outcome === 'vanished') void this.measure(path, 'sweep').then(settledAs);
+      else
+        this.#settle(path, result, start, 'sweep').then(settledAs, error => {
+          this.#scanner.log.error({ path, err: error }, 'a measurement could not be recorded');
+          settledAs('unread');
+        });
     };
-    this.pool.add({
-      task,
-      urgency: 'sweep',
-      done: (result, start) => {
-        walked(result);
-        const settledAs = (outcome: TargetOutcome) => settled(outcome, null);
-        if ('bytes' in result) settled('counted', this.#count(result, start));
-        else if (result.outcome === 'vanished') void this.measure(path, 'sweep').then(settledAs);
-        else this.#settle(path, result, start, 'sweep').then(settledAs, failed);
-      },
-    });
+    return task => this.pool.add({ task, urgency: 'sweep', done });
   }
 
   /** A sweep has told how the roots are. */
@@ -120,22 +83,15 @@ export class UnitMeasuring {
     this.#counts.drop(path);
   }
 
-  /** Tells whether units may have gone since this was asked last; before the first time that is not known. */
-  takeGone(): boolean {
-    const hasGone = this.#hasGone;
-    this.#hasGone = false;
-    return hasGone;
-  }
-
-  /** Tells whether pushes or a repack may be at work in a unit, so that no earlier walk stands for it. */
-  isUnsettled(path: string): boolean {
-    return this.#counts.isUnsettled(path) || this.#pushes.listed(path).length > 0;
-  }
-
   /** Stops walking; gives how many threads had to be left. */
   close(withinMs: number): Promise<number> {
     this.#counts.close();
     return this.pool.close(withinMs);
+  }
+
+  /** Tells whether pushes or a repack may be at work in a unit, so that no earlier walk stands for it. */
+  #isUnsettled(path: string): boolean {
+    return this.#counts.isUnsettled(path) || this.#pushes.listed(path).length > 0;
   }
 
   async #settle(path: string, result: TaskResult, start: Start, origin: WalkReason): Promise<TargetOutcome> {
@@ -160,7 +116,7 @@ export class UnitMeasuring {
           log.warn({ path, place: result.path, error: result.error }, 'a unit could not be read');
         return 'unread';
       case 'failed':
-        log.error({ path, reason: result.why, stack: result.stack }, 'a unit could not be walked');
+        log.error({ path, reason: result.why }, 'a unit could not be walked');
         return 'unread';
       case 'stopped':
         return 'stopped';
@@ -197,7 +153,7 @@ export class UnitMeasuring {
     if (knownBytes(path) === undefined) return 'none';
     // Already reported; the next sweep finds out whether they are back.
     if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
-    const roots = await this.#rootCheck.roots();
+    const roots = await this.#checkRoots();
     if (roots === null || classifyKnownUnit(nothing, nothing, roots)(path) !== 'gone') {
       const reason = roots?.find(({ away }) => away !== null)?.away ?? 'the disk does not answer';
       log.warn(
@@ -207,7 +163,6 @@ export class UnitMeasuring {
       this.#onDoubt();
       return 'unread';
     }
-    this.#hasGone = true;
     this.#counts.drop(path);
     report({ gone: path, seq });
     // Asked for one by one: to go through all that is known, once for each of the many units of an owner,

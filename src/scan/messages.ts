@@ -26,9 +26,7 @@ export interface ScanContext extends ScanSettings {
 
 export interface SweepTask extends PlacedUnit {
   /** Tells whether the signature of an earlier walk may stand for this one; in a verify none may. */
-  readonly trustsSignature?: boolean;
-  /** It is a unit only if it holds a repository, for which nobody has looked yet. */
-  readonly isAssumed?: boolean;
+  readonly trustsSignature: boolean;
 }
 
 /** One thing for a walker to do. */
@@ -42,22 +40,11 @@ export interface NumberedTask {
   readonly id: number;
   readonly task: Task;
   readonly knownBytes: number | null;
-  /** Number of files that the unit is known to have; null if unknown, or not to be relied on. */
-  readonly knownFiles: number | null;
+  readonly trustsSignature: boolean;
   /** See `WalkRequest`. */
   readonly hasOwnTimes: boolean;
   readonly quarantines: readonly ListedQuarantine[];
 }
-
-export type WalkerRequest =
-  | {
-      readonly type: 'batch';
-      readonly context: ScanContext;
-      readonly tasks: readonly NumberedTask[];
-      /** The directories below which disks do not answer. */
-      readonly avoided: readonly string[];
-    }
-  | { readonly type: 'close' };
 
 export interface WalkedUnit extends Walked, PlacedUnit {}
 
@@ -70,34 +57,16 @@ export type TaskResult =
   /** Tells whether a unit is there could not be told. */
   | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
   /** A mistake of ours, or a thread that ended. */
-  | { readonly outcome: 'failed'; readonly why: string; readonly stack?: string | undefined }
+  | { readonly outcome: 'failed'; readonly why: string }
   /** The disk does not answer at this path. */
   | { readonly outcome: 'hung'; readonly path: string }
   | { readonly outcome: 'stopped' };
 
-/** The result of one task. Most units are as they were, and then the message is small. */
-export type WalkerResult = TaskResult | Unchanged;
-
-export interface NumberedResult {
-  readonly id: number;
-  readonly result: WalkerResult;
-}
-
-export type WalkerReport =
-  | {
-      readonly type: 'results';
-      readonly results: readonly NumberedResult[];
-      /** More of them, of units that are unchanged; see `unchanged.ts`. */
-      readonly unchanged: readonly number[];
-      /** The batch is over; what it gave no result for was handed back. */
-      readonly isLast: boolean;
-    }
-  | { readonly type: 'cache fault'; readonly why: string };
-
-/** The start parameters of a walker. */
-export interface WalkerStart {
-  readonly shared: SharedArrayBuffer;
-  readonly cacheFile: string | null;
+/** The results of some tasks, by their ids. Most units are as they were, and then the message is small. */
+export interface WalkReport {
+  readonly results: readonly (readonly [id: number, result: TaskResult | Unchanged])[];
+  /** Why the cache could not be used. */
+  readonly cacheFaults: readonly string[];
 }
 
 /** The figures of the file system of a path; bytes over 2^53 - 1 are given as that number. */
@@ -109,7 +78,7 @@ export interface DiskSpace {
   readonly freeFiles: number;
 }
 
-/** The start parameters of an I/O worker. */
+/** The start parameters of a thread. */
 export interface IoWorkerStart {
   readonly shared: SharedArrayBuffer;
 }
@@ -120,7 +89,7 @@ export interface IoWorkerRequest {
   readonly avoided: readonly string[];
 }
 
-/** Questions to an I/O worker, a thread that answers one at a time. */
+/** Questions to a thread, which answers one at a time. */
 export type WorkerQuestion =
   | { readonly ask: 'prepare cache'; readonly file: string }
   | {
@@ -128,11 +97,19 @@ export type WorkerQuestion =
       readonly storages: readonly StorageSettings[];
       readonly exclude: readonly string[];
     }
-  | { readonly ask: 'discover'; readonly layout: Layout; readonly assumes: boolean }
-  | { readonly ask: 'discover at'; readonly layout: Layout; readonly paths: readonly string[] }
+  | { readonly ask: 'discover'; readonly layout: Layout }
   | { readonly ask: 'absent'; readonly paths: readonly string[] }
-  | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
+  | { readonly ask: 'empty cache'; readonly file: string }
   | { readonly ask: 'disk'; readonly path: string }
+  /** To look at the directories above the units for a moment, as a thread does that is asked nothing else. */
+  | { readonly ask: 'watch'; readonly layout: Layout; readonly roots: readonly Root[] }
+  | {
+      readonly ask: 'walk';
+      readonly context: ScanContext;
+      /** Null where the cache is not to be used. */
+      readonly cacheFile: string | null;
+      readonly tasks: readonly NumberedTask[];
+    }
   | LookQuestion;
 
 /** Questions about one place, whose answers somebody waits for. */
@@ -161,7 +138,7 @@ export type LookQuestion =
   | { readonly ask: 'denies force'; readonly unit: string }
   | { readonly ask: 'repositories'; readonly paths: readonly string[] };
 
-/** The answers of an I/O worker, by request. */
+/** The answers of a thread, by question. */
 export interface WorkerAnswers {
   /** Why the cache had to be made again; null where it had not. */
   'prepare cache': string | null;
@@ -169,13 +146,15 @@ export interface WorkerAnswers {
   resolve: Layout;
   /** After all has been found. */
   discover: null;
-  'discover at': null;
   /** Those of the paths at which there is nothing. */
   absent: readonly string[];
-  'prune cache': null;
+  'empty cache': null;
   locate: Located;
   /** Null where there is nothing at the path. */
   disk: DiskSpace | null;
+  watch: Watched;
+  /** The last results; what none of them is of was not begun. */
+  walk: WalkReport;
   quarantine: QuarantineSight;
   quarantines: FoundQuarantines;
   'new quarantines': ReturnType<typeof newQuarantines>;
@@ -185,23 +164,19 @@ export interface WorkerAnswers {
   repositories: readonly (RepositoryThere | null)[];
 }
 
+/** Parts of answers, by question, which come before the answer. */
+export interface WorkerParts {
+  discover: readonly Discovered[];
+  walk: WalkReport;
+}
+
+/** The part of an answer to this question. */
+export type PartOf<Ask> = Ask extends keyof WorkerParts ? WorkerParts[Ask] : never;
+
 export type IoWorkerReport =
-  | { readonly type: 'found'; readonly found: readonly Discovered[] }
+  | { readonly type: 'part'; readonly part: PartOf<WorkerQuestion['ask']> }
   | { readonly type: 'answer'; readonly answer: WorkerAnswers[keyof WorkerAnswers] }
   | { readonly type: 'failed'; readonly why: string };
-
-/** The start parameters of a watcher: the roots whose directories it watches. */
-export interface WatcherStart extends WatcherRequest {
-  readonly layout: Layout;
-  readonly roots: readonly Root[];
-  readonly shared: SharedArrayBuffer;
-}
-
-/** Has a watcher go on. */
-export interface WatcherRequest {
-  /** The directories below which nobody is to look. */
-  readonly avoided: readonly string[];
-}
 
 /** The directories that a pass could not check below a root. */
 export interface Missed {
@@ -212,13 +187,12 @@ export interface Missed {
   readonly hasVanished: boolean;
 }
 
-/** Each is to be answered with a `WatcherRequest`. */
-export type WatcherReport =
+/** The findings of a moment of watching. */
+export interface Watched {
   /** Units that were not there, or were others; in the first pass all there are. */
-  | { readonly type: 'found'; readonly paths: readonly string[] }
-  | {
-      readonly type: 'pass';
-      readonly missed: readonly Missed[];
-      readonly directories: number;
-      readonly milliseconds: number;
-    };
+  readonly found: readonly string[];
+  /** Null: the pass goes on. */
+  readonly pass: { readonly missed: readonly Missed[]; readonly directories: number } | null;
+  /** Time that it took. */
+  readonly milliseconds: number;
+}

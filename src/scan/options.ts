@@ -1,8 +1,11 @@
 /** The options of a scanner. */
 
 import type { Log } from '../log.ts';
+import type { DiskThreads } from './disk-threads.ts';
+import type { Hangs } from './hangs.ts';
 import type { Measurement, Sweep } from './measurement.ts';
-import type { ScanSettings } from './messages.ts';
+import type { ScanContext, ScanSettings } from './messages.ts';
+import type { Mounts } from './mounts.ts';
 import type { KnownRoots } from './roots.ts';
 import type { UnitPushes } from './unit-counts.ts';
 
@@ -13,8 +16,6 @@ export interface ScannerOptions extends ScanSettings, KnownRoots {
   readonly cacheFile: string;
   /** The bytes that a unit counts, without what pushes add that are under way. */
   readonly knownBytes: (path: string) => number | undefined;
-  /** The number of files of a unit when it was last reported. */
-  readonly knownFiles?: (path: string) => number | undefined;
   /** The pushes into units; there are none, unless given. */
   readonly pushes?: UnitPushes;
   /** The key function for names of owners. */
@@ -32,6 +33,20 @@ export interface ScannerOptions extends ScanSettings, KnownRoots {
   readonly isWatched?: boolean;
   /** After how long a disk is taken not to answer, where that is not half a minute. */
   readonly hungAfterMs?: number;
-  /** The code of the threads, where it is not that of this room. */
-  readonly code?: { readonly walker?: URL; readonly ioWorker?: URL };
+  /** The code of the walkers, where it is not that of this room. */
+  readonly walkerCode?: URL;
+}
+
+/** The parts of a scanner that its other parts share. */
+export interface ScannerParts {
+  readonly options: ScannerOptions;
+  readonly mounts: Mounts;
+  readonly hangs: Hangs;
+  readonly threads: Pick<DiskThreads, 'ask' | 'askAround'>;
+  /** After how long a disk is taken not to answer. */
+  readonly hungAfterMs: number;
+  /** The storage to walk. */
+  context(): ScanContext;
+  /** The file of the scan cache; null where it is not to be used. */
+  cacheFile(): string | null;
 }

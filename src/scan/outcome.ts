@@ -4,17 +4,20 @@ import type { PlacedUnit, Unread } from '../layout/index.ts';
 import type { FoundQuarantines, ListedQuarantine, Measure } from './quarantine.ts';
 import type { RepackSigns } from './repack-signs.ts';
 
+/** The time when a task was handed out, never later than the beginning of its walk. */
+export interface Start {
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly monotonicMs: number;
+}
+
 export interface WalkRequest extends PlacedUnit {
   /** Names of directories that are left out. */
   readonly exclude: ReadonlySet<string>;
   readonly measure: Measure;
   /** The bytes that the unit is known with; null where it is new. */
   readonly knownBytes: number | null;
-  /**
-   * Tells whether the listing of `objects` is believed (see `listing-check.ts`). Directories of loose objects
-   * are then read whole, so they must not be large.
-   */
-  readonly believesListing?: boolean;
   /**
    * Known quarantines of pushes, which are looked at right before and right after the walk; none, unless
    * given.

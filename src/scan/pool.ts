@@ -11,15 +11,16 @@
  * so.
  */
 
-import { messageOf } from '../errors.ts';
-import type { Hangs } from './hangs.ts';
-import type { ScanContext, Task, TaskResult, WalkerReport } from './messages.ts';
+import type { NumberedTask, Task, TaskResult, WalkReport } from './messages.ts';
+import type { ScannerParts } from './options.ts';
+import type { Start } from './outcome.ts';
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
 import {
   beginTask,
   type Counts,
   count,
   countsOf,
+  countsSince,
   lookedAt,
   monotonic,
   noCounts,
@@ -27,22 +28,9 @@ import {
   stuckMs,
   sumOf,
 } from './shared.ts';
+import { type DiskThread, ThreadSupply } from './thread.ts';
 import { taskResult } from './unchanged.ts';
-import {
-  askOneToYield,
-  type Busy,
-  busyWith,
-  hasWalkerEnded,
-  type KnownUnits,
-  numberedTask,
-  pathOfTask,
-  type Start,
-  sendTask,
-  startWalker,
-  sweptBy,
-  takeResults,
-  type WalkerHandle,
-} from './walker-handle.ts';
+import { noPushes } from './unit-counts.ts';
 
 export interface WalkJob {
   readonly task: Task;
@@ -50,22 +38,19 @@ export interface WalkJob {
   /** Called when it is handed to a walker; more than once where it was handed back. */
   readonly begin?: () => void;
   /** Called once. */
-  readonly done: (result: TaskResult, start: Start) => void;
+  readonly done: (result: TaskResult, start: Start, task: Task) => void;
 }
 
-interface PoolOptions extends KnownUnits {
-  readonly size: number;
-  /** Asked when a walker starts; null where the cache is not to be used. */
-  readonly cacheFile: () => string | null;
-  readonly code?: URL | undefined;
-  /** The storage to walk; asked for each batch. */
-  readonly context: () => ScanContext;
-  readonly nextSeq: () => number;
-  readonly hangs: Hangs;
-  readonly hungAfterMs: number;
-  /** Returns the device of a path, which identifies its disk. */
-  readonly deviceOf: (path: string) => string;
-  readonly warn: (details: object, message: string) => void;
+/** A walker that is at something. */
+export interface Busy {
+  readonly path: string;
+  /** Time that it has taken so far. */
+  readonly milliseconds: number;
+}
+
+interface PoolOptions {
+  /** Tells whether no signature may stand for a walk of a unit at present. */
+  readonly isUnsettled: (path: string) => boolean;
   /** Milliseconds that walkers stay when there is nothing to walk; a minute unless given. */
   readonly restMs?: number;
 }
@@ -74,6 +59,17 @@ interface Entry {
   readonly job: WalkJob;
   /** It was with a walker that died: it is tried alone. */
   readonly again: boolean;
+}
+
+/** A thread that is at a batch. */
+interface Walker extends Next {
+  readonly thread: DiskThread;
+  /** The units without a result so far, by the id that the walker uses. */
+  readonly batch: Map<number, Entry & { readonly start: Start }>;
+  /** The counts of the thread when its batch began. */
+  readonly countsBefore: Counts;
+  /** Once it is told to hang: what is to be called when it has come back. */
+  release: (() => void) | null;
 }
 
 /** Each batch is a message to a thread, and one back. */
@@ -88,13 +84,13 @@ const mostDeaths = 20;
 const usualRestMs = 60_000;
 
 export class Pool {
-  readonly #options: PoolOptions;
-  readonly #walkers = new Set<WalkerHandle<Entry>>();
+  readonly #parts: ScannerParts;
+  readonly #isUnsettled: PoolOptions['isUnsettled'];
+  readonly #supply: ThreadSupply;
+  readonly #walkers = new Set<Walker>();
   readonly #queue = new Queue<Entry>();
   /** Looks from time to time whether walkers get on, while there are walks. */
   #watch: NodeJS.Timeout | null = null;
-  /** Runs while nothing is walked. */
-  #rest: NodeJS.Timeout | null = null;
   /** The counts of finished batches of sweeps. */
   #sweptBefore: Counts = noCounts;
   #lastId = 0;
@@ -104,28 +100,29 @@ export class Pool {
   #closed = false;
   #idle: (() => void) | null = null;
 
-  constructor(options: PoolOptions) {
-    this.#options = options;
+  constructor(parts: ScannerParts, { isUnsettled, restMs = usualRestMs }: PoolOptions) {
+    const { workers, walkerCode } = parts.options;
+    this.#parts = parts;
+    this.#isUnsettled = isUnsettled;
+    // A walker keeps the memory that its largest unit took.
+    this.#supply = new ThreadSupply({ name: 'walker', code: walkerCode, mostIdle: workers, restMs });
   }
 
   add(job: WalkJob): void {
+    const { hangs, mounts } = this.#parts;
     const path = pathOfTask(job.task);
-    const device = this.#options.deviceOf(path);
-    const hung = this.#hungAt(device);
-    const at = hung === null ? this.#options.hangs.waitingAt(path) : lookedAt(hung.shared);
+    const device = mounts.deviceOf(path);
+    const hung = [...this.#walkers].find(
+      walker => walker.release !== null && this.#stuckAt(walker) === device,
+    );
+    const at = hung === undefined ? hangs.waitingAt(path) : lookedAt(hung.thread.shared);
     if (at !== null) {
-      job.done({ outcome: 'hung', path: at }, this.#start());
+      job.done({ outcome: 'hung', path: at }, this.#start(), job.task);
       return;
     }
-    this.#queue.put({ urgency: job.urgency, device }, { job, again: false });
+    this.#put({ job, again: false });
     if (job.urgency === 'soon') this.#handOut();
     else this.#handOutTogether();
-  }
-
-  #hungAt(device: string): WalkerHandle<Entry> | null {
-    for (const walker of this.#walkers)
-      if (walker.release !== null && this.#stuckAt(walker) === device) return walker;
-    return null;
   }
 
   /** A sweep adds hundreds at a time, of which the first batch is to have its share. */
@@ -147,8 +144,15 @@ export class Pool {
     return this.#queue.count(urgency);
   }
 
+  /** The units that walkers are at. */
   busy(): Busy[] {
-    return [...this.#walkers].flatMap(busyWith);
+    const now = monotonic();
+    return [...this.#walkers].flatMap(walker => {
+      const entry = this.#entryAt(walker);
+      const since = walker.thread.shared.counts[count.since] ?? now;
+      if (entry === undefined) return [];
+      return [{ path: pathOfTask(entry.job.task), milliseconds: Math.max(0, now - since) }];
+    });
   }
 
   /** All that sweeps have walked, up to this moment. */
@@ -160,38 +164,36 @@ export class Pool {
   async close(withinMs: number): Promise<number> {
     this.#closed = true;
     clearInterval(this.#watch ?? undefined);
-    clearTimeout(this.#rest ?? undefined);
     this.#stop(urgencies);
-    if (this.#busyOnes().some(({ release }) => release === null)) {
+    if ([...this.#walkers].some(({ release }) => release === null)) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#idle = resolve;
       const timer = setTimeout(resolve, withinMs);
       await promise;
       clearTimeout(timer);
     }
-    const walkers = [...this.#walkers];
-    for (const walker of walkers) sendTask(walker, { type: 'close' });
-    const ended = await Promise.all(walkers.map(walker => hasWalkerEnded(walker, withinMs)));
-    return ended.filter(hasEnded => !hasEnded).length;
+    return this.#supply.close(withinMs);
   }
 
   #put(entry: Entry): void {
     const { task, urgency } = entry.job;
-    this.#queue.put({ urgency, device: this.#options.deviceOf(pathOfTask(task)) }, entry);
+    this.#queue.put({ urgency, device: this.#parts.mounts.deviceOf(pathOfTask(task)) }, entry);
+  }
+
+  /** Takes out of the queue what waits, and tells each that it is not walked. */
+  #refuse(result: TaskResult, those: readonly Urgency[], device?: string): void {
+    for (const urgency of those)
+      for (const { job } of this.#queue.clear(urgency, device)) job.done(result, this.#start(), job.task);
   }
 
   #stop(those: readonly Urgency[]): void {
-    for (const urgency of those) {
-      const entries = this.#queue.clear(urgency);
-      for (const { job } of entries) job.done({ outcome: 'stopped' }, this.#start());
-      for (const walker of this.#walkers) {
-        if (walker.urgency === urgency) Atomics.store(walker.shared.signals, signal.stop, 1);
-      }
-    }
+    this.#refuse({ outcome: 'stopped' }, those);
+    for (const { urgency, thread } of this.#walkers)
+      if (those.includes(urgency)) Atomics.store(thread.shared.signals, signal.stop, 1);
   }
 
   #start(): Start {
-    return { seq: this.#options.nextSeq(), at: Date.now(), monotonicMs: monotonic() };
+    return { seq: this.#parts.options.nextSeq(), at: Date.now(), monotonicMs: monotonic() };
   }
 
   /** Gives tasks to idle walkers, as long as there are both. */
@@ -200,198 +202,184 @@ export class Pool {
       this.#stop(urgencies);
       return;
     }
-    const { size } = this.#options;
-    const share = (waiting: number): number => Math.min(mostInBatch, Math.ceil(waiting / (2 * size)));
+    const { workers } = this.#parts.options;
+    const share = (waiting: number): number => Math.min(mostInBatch, Math.ceil(waiting / (2 * workers)));
     for (;;) {
       const stuck = new Set(this.#stuck().map(walker => this.#stuckAt(walker)));
       const next = this.#queue.next(
         device => !stuck.has(device),
-        device => this.#busyOnes().filter(walker => walker.device === device).length,
+        device => [...this.#walkers].filter(walker => walker.device === device).length,
       );
       if (next === null) return;
-      const walker = this.#idleWalker();
-      if (walker === null) {
-        if (next.urgency === 'soon') askOneToYield(this.#walkers, this.#queue.count('soon'));
+      if (this.#walkers.size - Math.min(this.#stuck().length, mostUncounted) >= workers) {
+        if (next.urgency === 'soon') this.#askOneToYield();
         return;
       }
-      this.#give(
-        walker,
-        next,
-        this.#queue.take(next, share, ({ again }) => again),
-      );
+      const entries = this.#queue.take(next, share, ({ again }) => again);
+      void this.#walk(next, entries);
     }
   }
 
-  #idleWalker(): WalkerHandle<Entry> | null {
-    const uncounted = Math.min(this.#stuck().length, mostUncounted);
-    if (this.#busyOnes().length - uncounted >= this.#options.size) return null;
-    return [...this.#walkers].find(({ urgency }) => urgency === null) ?? this.#newWalker();
-  }
-
-  #busyOnes(): WalkerHandle<Entry>[] {
-    return [...this.#walkers].filter(({ urgency }) => urgency !== null);
+  /** Asks a walker of a sweep to hand back what it has not begun, unless one is asked for each that waits. */
+  #askOneToYield(): void {
+    const sweeping = [...this.#walkers].filter(({ urgency }) => urgency === 'sweep');
+    const all = sweeping.map(({ thread }) => thread.shared.signals);
+    const free = all.filter(signals => Atomics.load(signals, signal.yield) === 0);
+    const [next] = free;
+    const isEnough = all.length - free.length >= this.#queue.count('soon');
+    if (next !== undefined && !isEnough) Atomics.store(next, signal.yield, 1);
   }
 
   /** The walkers that have not got on for a while. */
-  #stuck(): WalkerHandle<Entry>[] {
-    return this.#busyOnes().filter(({ shared }) => stuckMs(shared) >= slowMs);
+  #stuck(): Walker[] {
+    return [...this.#walkers].filter(({ thread }) => stuckMs(thread.shared) >= slowMs);
   }
 
   /** The device that a stuck walker waits for: another one may be mounted inside of a unit. */
-  #stuckAt({ shared, device }: WalkerHandle<Entry>): string {
-    const path = lookedAt(shared);
-    return path === '' ? device : this.#options.deviceOf(path);
+  #stuckAt({ thread, device }: Walker): string {
+    const path = lookedAt(thread.shared);
+    return path === '' ? device : this.#parts.mounts.deviceOf(path);
+  }
+
+  #entryAt({ batch, thread }: Walker): (Entry & { readonly start: Start }) | undefined {
+    return batch.get(thread.shared.counts[count.task] ?? 0);
   }
 
   /** Tells of the walkers that hang, and gives what they keep waiting to others. */
   #lookAfter(): void {
-    const { hungAfterMs, hangs } = this.#options;
+    const { hungAfterMs, hangs } = this.#parts;
     for (const walker of this.#stuck()) {
-      const milliseconds = stuckMs(walker.shared);
+      const { shared } = walker.thread;
+      const milliseconds = stuckMs(shared);
       if (walker.release !== null || milliseconds < hungAfterMs) continue;
-      const at = walker.batch.get(walker.shared.counts[count.task] ?? 0);
-      const path = lookedAt(walker.shared) || (at === undefined ? '' : pathOfTask(at.job.task));
+      const at = this.#entryAt(walker);
+      const path = lookedAt(shared) || (at === undefined ? '' : pathOfTask(at.job.task));
       if (path === '') continue;
       walker.release = hangs.track(path, monotonic() - milliseconds);
-      Atomics.store(walker.shared.signals, signal.stop, 1);
+      Atomics.store(shared.signals, signal.stop, 1);
       const entries = [...walker.batch.values()];
       walker.batch.clear();
       for (const entry of entries) {
-        if (entry === at) entry.job.done({ outcome: 'hung', path }, entry.start);
+        if (entry === at) entry.job.done({ outcome: 'hung', path }, entry.start, entry.job.task);
         else this.#put({ job: entry.job, again: entry.again });
       }
-      this.#tellHung(this.#stuckAt(walker), path);
+      this.#refuse({ outcome: 'hung', path }, urgencies, this.#stuckAt(walker));
     }
     this.#handOut();
   }
 
-  /** Tells those who wait for a device that it does not answer. */
-  #tellHung(device: string, path: string): void {
-    for (const urgency of urgencies) {
-      for (const { job } of this.#queue.clear(urgency, device))
-        job.done({ outcome: 'hung', path }, this.#start());
-    }
-  }
-
-  #give(walker: WalkerHandle<Entry>, { urgency, device }: Next, entries: readonly Entry[]): void {
-    clearTimeout(this.#rest ?? undefined);
-    walker.urgency = urgency;
-    walker.device = device;
-    beginTask(walker.shared);
-    const { hungAfterMs } = this.#options;
+  /** Has a thread walk a batch; what it gives no result for is handed out again. */
+  async #walk({ urgency, device }: Next, entries: readonly Entry[]): Promise<void> {
+    const { context, cacheFile, hangs, hungAfterMs } = this.#parts;
+    const thread = this.#supply.take();
+    const countsBefore = countsOf(thread.shared);
+    const walker: Walker = { thread, urgency, device, batch: new Map(), countsBefore, release: null };
+    this.#walkers.add(walker);
+    beginTask(thread.shared);
     const everyMs = Math.min(slowMs / 2, hungAfterMs / looksEach);
     this.#watch ??= setInterval(() => this.#lookAfter(), everyMs).unref();
-    walker.countsBefore = countsOf(walker.shared);
     const tasks = entries.map(entry => {
       this.#lastId += 1;
       walker.batch.set(this.#lastId, { ...entry, start: this.#start() });
       entry.job.begin?.();
-      return numberedTask(this.#lastId, entry.job.task, entry.again, this.#options);
+      return this.#numbered(this.#lastId, entry.job.task);
     });
-    sendTask(walker, {
-      type: 'batch',
-      context: this.#options.context(),
-      tasks,
-      avoided: this.#options.hangs.avoided(),
-    });
-  }
-
-  #newWalker(): WalkerHandle<Entry> {
-    const walker = startWalker<Entry>(this.#options.code, this.#options.cacheFile());
-    const { worker } = walker;
-    this.#walkers.add(walker);
-    worker.on('message', (report: WalkerReport) => this.#hear(walker, report));
-    worker.on('error', error => {
-      walker.fault = messageOf(error);
-    });
-    worker.on('exit', code => this.#exited(walker, code));
-    return walker;
-  }
-
-  #hear(walker: WalkerHandle<Entry>, report: WalkerReport): void {
-    switch (report.type) {
-      case 'cache fault':
-        this.#options.warn(
-          { reason: report.why },
-          'the scan cache could not be used; walks go on without it',
-        );
-        return;
-      case 'results': {
-        this.#deaths = 0;
-        const results = takeResults(walker, report);
-        // It has its next batch before what it found is told, which takes a while.
-        if (report.isLast) this.#free(walker);
-        for (const { entry, result } of results)
-          entry.job.done(taskResult(entry.job.task, result), entry.start);
-      }
+    const question = { ask: 'walk', context: context(), cacheFile: cacheFile(), tasks } as const;
+    const part = (report: WalkReport): void => this.#take(walker, report);
+    try {
+      const last = await thread.ask(question, { part, avoided: hangs.avoided() });
+      // It has its next batch before what it found is told, which takes a while.
+      const tell = this.#taken(walker, last);
+      this.#free(walker);
+      tell();
+    } catch {
+      this.#died(walker);
     }
   }
 
-  #free(walker: WalkerHandle<Entry>): void {
-    const isStopped = Atomics.load(walker.shared.signals, signal.stop) === 1;
-    this.#takeBack(walker, entry => {
-      if (isStopped) entry.job.done({ outcome: 'stopped' }, entry.start);
-      else this.#put({ job: entry.job, again: entry.again });
+  #numbered(id: number, task: Task): NumberedTask {
+    const { options, mounts } = this.#parts;
+    const { knownBytes, pushes = noPushes } = options;
+    const path = pathOfTask(task);
+    return {
+      id,
+      task,
+      knownBytes: knownBytes(path) ?? null,
+      trustsSignature: 'unit' in task && task.trustsSignature && !this.#isUnsettled(path),
+      hasOwnTimes: mounts.isLocal(path),
+      quarantines: pushes.listed(path),
+    };
+  }
+
+  #take(walker: Walker, report: WalkReport): void {
+    this.#taken(walker, report)();
+  }
+
+  /** Takes out of a batch what has a result, and returns what tells it. */
+  #taken({ batch }: Walker, { results, cacheFaults }: WalkReport): () => void {
+    this.#deaths = 0;
+    for (const reason of cacheFaults)
+      this.#parts.options.log.warn({ reason }, 'the scan cache could not be used; walks go on without it');
+    const taken = results.flatMap(([id, result]) => {
+      const entry = batch.get(id);
+      batch.delete(id);
+      return entry === undefined ? [] : [{ entry, result }];
+    });
+    return () => {
+      for (const { entry, result } of taken) {
+        const { task, done } = entry.job;
+        done(taskResult(task, result), entry.start, task);
+      }
+    };
+  }
+
+  #free(walker: Walker): void {
+    const isStopped = Atomics.load(walker.thread.shared.signals, signal.stop) === 1;
+    this.#supply.giveBack(walker.thread);
+    this.#takeBack(walker, ({ job, again, start }) => {
+      if (isStopped) job.done({ outcome: 'stopped' }, start, job.task);
+      else this.#put({ job, again });
     });
     this.#handOut();
-    this.#letGo(walker);
   }
 
-  /** Stops the extra walker when the stuck one has recovered. */
-  #letGo(walker: WalkerHandle<Entry>): void {
-    if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#options.size) return;
-    this.#end(walker);
-  }
-
-  #exited(walker: WalkerHandle<Entry>, code: number): void {
-    if (!this.#walkers.delete(walker)) return;
-    const why = walker.fault ?? `the thread ended with code ${code}`;
+  #died(walker: Walker): void {
+    const why = `the thread ${walker.thread.end}`;
     if (walker.batch.size > 0 && !this.#closed) {
-      const at = walker.batch.get(walker.shared.counts[count.task] ?? 0);
-      this.#options.warn(
+      const at = this.#entryAt(walker);
+      this.#parts.options.log.warn(
         { path: at === undefined ? null : pathOfTask(at.job.task), reason: why, units: walker.batch.size },
         'a walker died; what it had is walked again by another one',
       );
     }
     this.#deaths += 1;
-    if (this.#deaths > mostDeaths) this.#giveUp(why);
-    this.#takeBack(walker, entry => {
-      if (this.#closed) entry.job.done({ outcome: 'stopped' }, entry.start);
-      else if (entry.again) entry.job.done({ outcome: 'failed', why }, entry.start);
-      else this.#put({ job: entry.job, again: true });
+    if (this.#deaths > mostDeaths) this.#refuse({ outcome: 'failed', why }, urgencies);
+    this.#takeBack(walker, ({ job, again, start }) => {
+      if (this.#closed) job.done({ outcome: 'stopped' }, start, job.task);
+      else if (again) job.done({ outcome: 'failed', why }, start, job.task);
+      else this.#put({ job, again: true });
     });
     this.#handOut();
   }
 
-  #giveUp(why: string): void {
-    for (const urgency of urgencies) {
-      for (const { job } of this.#queue.clear(urgency)) job.done({ outcome: 'failed', why }, this.#start());
-    }
-  }
-
-  #takeBack(walker: WalkerHandle<Entry>, each: (entry: Entry & { readonly start: Start }) => void): void {
-    const entries = [...walker.batch.values()];
+  #takeBack(walker: Walker, each: (entry: Entry & { readonly start: Start }) => void): void {
     this.#sweptBefore = sumOf(this.#sweptBefore, sweptBy(walker));
-    walker.batch.clear();
-    walker.urgency = null;
+    this.#walkers.delete(walker);
     walker.release?.();
-    walker.release = null;
-    for (const which of Object.values(signal)) Atomics.store(walker.shared.signals, which, 0);
-    for (const entry of entries) each(entry);
-    if (this.#busyOnes().length > 0) return;
+    for (const which of Object.values(signal)) Atomics.store(walker.thread.shared.signals, which, 0);
+    for (const entry of walker.batch.values()) each(entry);
+    if (this.#walkers.size > 0) return;
     clearInterval(this.#watch ?? undefined);
     this.#watch = null;
-    this.#rest = setTimeout(() => this.#endIdle(), this.#options.restMs ?? usualRestMs).unref();
     this.#idle?.();
   }
+}
 
-  /** A walker keeps the memory that its largest unit took. */
-  #endIdle(): void {
-    for (const walker of [...this.#walkers].filter(({ urgency }) => urgency === null)) this.#end(walker);
-  }
+export function pathOfTask(task: Task): string {
+  return 'unit' in task ? task.unit.path : task.path;
+}
 
-  #end(walker: WalkerHandle<Entry>): void {
-    this.#walkers.delete(walker);
-    sendTask(walker, { type: 'close' });
-  }
+/** The counts of a walker for its batch of a sweep. */
+function sweptBy({ urgency, thread, countsBefore }: Walker): Counts {
+  return urgency === 'sweep' ? countsSince(countsBefore, countsOf(thread.shared)) : noCounts;
 }

@@ -8,6 +8,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import {
   beforeLook,
+  directoryStatus,
   encodePath,
   list,
   locationOf,
@@ -117,21 +118,11 @@ export function newQuarantines(
   measure: Measure,
 ): readonly { readonly unit: string; readonly there: readonly FoundQuarantine[] }[] {
   return units.flatMap(unit => {
-    if (!hasChanged(`${unit}/objects`, since)) return [];
+    const objects = directoryStatus(`${unit}/objects`);
+    if (objects === null || objects.mtimeMs < since) return [];
     const { there } = quarantinesOf(unit, [], measure);
     return there.length === 0 ? [] : [{ unit, there }];
   });
-}
-
-function hasChanged(objects: string, since: number): boolean {
-  try {
-    beforeLook(objects);
-    const stats = lstatSync(encodePath(objects), { throwIfNoEntry: false });
-    return stats?.isDirectory() === true && stats.mtimeMs >= since;
-  } catch (error) {
-    if (systemCode(error) === null) throw error;
-    return false;
-  }
 }
 
 function quarantineNamesIn(objects: string): readonly string[] {

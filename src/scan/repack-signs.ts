@@ -5,8 +5,8 @@
  * changes directories of `objects`, and nothing else that it does can be seen in all of its phases.
  */
 
-import { lstatSync, readdirSync, type Stats } from 'node:fs';
-import { beforeLook, encodePath } from '../layout/index.ts';
+import { readdirSync, type Stats } from 'node:fs';
+import { beforeLook, directoryStatus, encodePath } from '../layout/index.ts';
 import { hour, isCollected, isFanOut, isMaintained } from './gitfiles.ts';
 
 export interface RepackSigns {
@@ -39,45 +39,39 @@ export const noSigns: RepackSigns = {
   isMaintained: false,
 };
 
-/** Watches a repository from now until the end of a walk. */
-export class SignsWatch {
-  readonly #repository: string;
-  readonly #startedAt: number;
-  /** Null: this host's own clock tells when directories changed. */
-  readonly #directories: string | null;
-  readonly #packs: string;
-  readonly #wasCollected: boolean;
-  readonly #wasMaintained: boolean;
-
-  /** `startedAt`: the time now, in milliseconds since 1970. */
-  constructor(repository: string, startedAt: number, hasOwnTimes: boolean) {
-    this.#repository = repository;
-    this.#startedAt = startedAt;
-    this.#wasCollected = isCollected(repository, startedAt);
-    this.#wasMaintained = isMaintained(repository, startedAt);
-    this.#directories = hasOwnTimes ? null : stateOf(statusesOf(repository));
-    const packs = statusOf(`${repository}/objects/pack`);
-    // One that changed within the last tick of the clock may change again in it.
-    const isJustChanged = packs !== null && Math.abs(startedAt - packs.mtimeMs) < tickMs;
-    this.#packs = isJustChanged ? '' : stateOf([packs]);
-  }
-
-  end(isWriting: boolean): RepackSigns {
+/**
+ * Watches a repository from now until the end of a walk, when the function that it returns is to be called.
+ * `startedAt`: the time now, in milliseconds since 1970; `hasOwnTimes`: this host's own clock tells when
+ * directories changed.
+ */
+export function watchSigns(
+  repository: string,
+  startedAt: number,
+  hasOwnTimes: boolean,
+): (isWriting: boolean) => RepackSigns {
+  const wasCollected = isCollected(repository, startedAt);
+  const wasMaintained = isMaintained(repository, startedAt);
+  const before = hasOwnTimes ? '' : stateOf(statusesOf(repository));
+  const packs = directoryStatus(`${repository}/objects/pack`);
+  // One that changed within the last tick of the clock may change again in it.
+  const isJustChanged = packs !== null && Math.abs(startedAt - packs.mtimeMs) < tickMs;
+  const packsBefore = isJustChanged ? '' : stateOf([packs]);
+  return isWriting => {
     const now = Date.now();
-    const statuses = statusesOf(this.#repository);
-    const state = this.#directories === null ? '' : stateOf(statuses);
+    const statuses = statusesOf(repository);
+    const directories = hasOwnTimes ? '' : stateOf(statuses);
     const newest = Math.max(...statuses.map(stats => timeOf(stats, now)));
-    const quietMs = this.#directories === null ? this.#startedAt - newest : null;
+    const quietMs = hasOwnTimes ? startedAt - newest : null;
     return {
       quietMs,
-      directories: state,
-      isChanged: quietMs === null ? state !== this.#directories : quietMs < tickMs,
-      arePacksChanged: this.#packs !== stateOf([statusOf(`${this.#repository}/objects/pack`)]),
+      directories,
+      isChanged: quietMs === null ? directories !== before : quietMs < tickMs,
+      arePacksChanged: packsBefore !== stateOf([directoryStatus(`${repository}/objects/pack`)]),
       isWriting,
-      isCollected: this.#wasCollected || isCollected(this.#repository, now),
-      isMaintained: this.#wasMaintained || isMaintained(this.#repository, now),
+      isCollected: wasCollected || isCollected(repository, now),
+      isMaintained: wasMaintained || isMaintained(repository, now),
     };
-  }
+  };
 }
 
 /** File systems tell times to the kernel's tick, or better: what changes now may bear an earlier time. */
@@ -99,18 +93,11 @@ function statusesOf(repository: string): readonly (Stats | null)[] {
   } catch {
     // The walk says that it cannot be read.
   }
-  return ['', '/info', '/pack', ...fanOut.map(name => `/${name}`)].map(name => statusOf(objects + name));
+  return ['', '/info', '/pack', ...fanOut.map(name => `/${name}`)].map(name =>
+    directoryStatus(objects + name),
+  );
 }
 
 function stateOf(statuses: readonly (Stats | null)[]): string {
   return statuses.map(stats => (stats === null ? '' : `${stats.ino} ${stats.mtimeMs}`)).join();
-}
-
-function statusOf(path: string): Stats | null {
-  try {
-    beforeLook(path);
-    return lstatSync(encodePath(path), { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null;
-  }
 }

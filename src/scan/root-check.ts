@@ -6,17 +6,12 @@
  */
 
 import { walkedRoots } from '../layout/index.ts';
-import type { DiskThreads } from './disk-threads.ts';
 import type { SweptRoot } from './measurement.ts';
-import type { ScanContext } from './messages.ts';
-import { type KnownRoots, knownByRoot, sweptRoots } from './roots.ts';
+import type { ScannerParts } from './options.ts';
+import { knownByRoot, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
 
-interface RootCheckOptions {
-  readonly knownUnits: KnownRoots;
-  readonly context: () => ScanContext;
-  readonly threads: Pick<DiskThreads, 'ask'>;
-}
+type Parts = Pick<ScannerParts, 'context' | 'options' | 'threads'>;
 
 /** Many units that go one after the other are one question. */
 const freshMs = 1000;
@@ -24,38 +19,34 @@ const freshMs = 1000;
 const deadlineMs = 5000;
 const mostLookedFor = 100;
 
-export class RootCheck {
-  readonly #options: RootCheckOptions;
-  #last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
-
-  constructor(options: RootCheckOptions) {
-    this.#options = options;
-  }
-
-  /** The roots as after a sweep; null where the disk does not answer in time. Never rejects. */
-  roots(): Promise<readonly SweptRoot[] | null> {
-    if (this.#last !== null && monotonic() - this.#last.at <= freshMs) return this.#last.roots;
-    const last = { at: Number.POSITIVE_INFINITY, roots: this.#look().catch(() => null) };
-    void last.roots.then(() => {
-      last.at = monotonic();
+/**
+ * Returns a function that gives the roots as after a sweep; null where the disk does not answer in time. It never
+ * rejects.
+ */
+export function rootCheck(parts: Parts): () => Promise<readonly SweptRoot[] | null> {
+  let last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
+  return () => {
+    if (last !== null && monotonic() - last.at <= freshMs) return last.roots;
+    const next = { at: Number.POSITIVE_INFINITY, roots: look(parts).catch(() => null) };
+    void next.roots.then(() => {
+      next.at = monotonic();
     });
-    this.#last = last;
-    return last.roots;
-  }
+    last = next;
+    return next.roots;
+  };
+}
 
-  async #look(): Promise<readonly SweptRoot[]> {
-    const { context, knownUnits, threads } = this.#options;
-    const { storages, exclude } = context();
-    const layout = await threads.ask({ ask: 'resolve', storages, exclude }, null, deadlineMs);
-    const roots = walkedRoots(layout);
-    const known = await knownByRoot(roots, knownUnits.knownBelow);
-    const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
-    const paths = [...new Set([...samples.values()].flat())];
-    const absent = new Set(await threads.ask({ ask: 'absent', paths }, null, deadlineMs));
-    const seen = new Set(paths.filter(path => !absent.has(path)));
-    const sampled = { ...knownUnits, knownBelow: (path: string) => samples.get(path) ?? [] };
-    return sweptRoots(roots, roots, { seen, absent }, sampled, false);
-  }
+async function look({ context, options, threads }: Parts): Promise<readonly SweptRoot[]> {
+  const { storages, exclude } = context();
+  const layout = await threads.ask({ ask: 'resolve', storages, exclude }, null, deadlineMs);
+  const roots = walkedRoots(layout);
+  const known = await knownByRoot(roots, options.knownBelow);
+  const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
+  const paths = [...new Set([...samples.values()].flat())];
+  const absent = new Set(await threads.ask({ ask: 'absent', paths }, null, deadlineMs));
+  const seen = new Set(paths.filter(path => !absent.has(path)));
+  const sampled = { ...options, knownBelow: (path: string) => samples.get(path) ?? [] };
+  return sweptRoots(roots, roots, { seen, absent }, sampled, false);
 }
 
 /** Some of many, in equal distances. */

@@ -33,39 +33,8 @@ interface WalkFault {
   readonly what: string;
 }
 
-interface WalkProblems<Entry> {
-  /** Number of problems. */
-  readonly count: number;
-  /** The first of them. */
-  readonly first: readonly Entry[];
-}
-
-interface Problems {
-  readonly unread: WalkProblems<Unread>;
-  readonly faults: WalkProblems<WalkFault>;
-  readonly leftovers: WalkProblems<Leftover>;
-}
-
-type RunState = 'waiting' | 'running' | 'done' | 'stopped' | 'failed';
-
-export interface ScanRun {
-  readonly id: number;
-  readonly kind: SweepKind;
-  /** Null: of all. */
-  readonly owners: readonly string[] | null;
-  readonly state: RunState;
-  /** Milliseconds since 1970; null before. */
-  readonly startedAt: number | null;
-  readonly finishedAt: number | null;
-  /** Why it failed. */
-  readonly error: string | null;
-  readonly problems: Problems;
-  /** Only for a finished `verify`. */
-  readonly drift: Drift | null;
-  progress(): Progress;
-  /** Resolves when it is over, however it ended. */
-  readonly done: Promise<void>;
-}
+/** A sweep as those see it who do not make it. */
+export type ScanRun = Readonly<Omit<Run, 'begin' | 'end' | 'record' | 'compare' | 'widen' | 'extent'>>;
 
 /** Work of an earlier sweep of all. */
 export interface WorkEstimate {
@@ -76,7 +45,8 @@ export interface WorkEstimate {
 const mostListed = 1000;
 
 /** A list that counts on where it is full. */
-class CountedList<Entry> implements WalkProblems<Entry> {
+class CountedList<Entry> {
+  /** The first of them. */
   readonly first: Entry[] = [];
   count = 0;
 
@@ -87,16 +57,21 @@ class CountedList<Entry> implements WalkProblems<Entry> {
   }
 }
 
-export class Run implements ScanRun {
+export class Run {
   readonly id: number;
   readonly kind: SweepKind;
+  /** Null: of all. */
   owners: readonly string[] | null;
   acceptMoved: boolean;
-  state: RunState = 'waiting';
+  state: 'waiting' | 'running' | 'done' | 'stopped' | 'failed' = 'waiting';
+  /** Milliseconds since 1970; null before. */
   startedAt: number | null = null;
   finishedAt: number | null = null;
+  /** Why it failed. */
   error: string | null = null;
+  /** Only for a finished `verify`. */
   drift: Drift | null = null;
+  /** Resolves when it is over, however it ended. */
   readonly done: Promise<void>;
 
   readonly problems = {

@@ -10,62 +10,19 @@ import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
 import { DiskThreads } from './disk-threads.ts';
 import { openDisks, type WatchedDisk } from './disks.ts';
-import { type Hang, Hangs } from './hangs.ts';
+import { Hangs } from './hangs.ts';
 import { UnitMeasuring } from './measuring.ts';
-import type { LookQuestion, ScanContext, ScanSettings, WorkerAnswers } from './messages.ts';
+import type { LookQuestion, ScanContext, ScanSettings } from './messages.ts';
 import { Mounts } from './mounts.ts';
-import type { ScannerOptions } from './options.ts';
+import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import type { TargetOutcome } from './targets.ts';
-import type { Busy } from './walker-handle.ts';
+import type { QuestionOf } from './thread.ts';
 import { Watch } from './watch.ts';
 
-interface ScannerStatus {
-  /** The units that are being walked. */
-  readonly walking: readonly Busy[];
-  /** Tasks that wait for a walker. */
-  readonly waiting: { readonly soon: number; readonly sweep: number };
-  /** Lookups that a disk never answered. */
-  readonly hangingLookups: number;
-  /** Places on disks that do not answer, the longest first. */
-  readonly hangs: readonly Hang[];
-}
-
-export interface Scanner {
-  /** Asks for a sweep. One runs at a time; those of one kind that wait are one. */
-  sweep(request: SweepRequest): ScanRun;
-  /** Walks the unit at this very path, and those inside it, before any sweep's. Never rejects. */
-  measureSoon(path: string): Promise<TargetOutcome>;
-  /** The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time. */
-  locate(path: string, deadlineMs: number): Promise<Located>;
-  /** Asks about a place. Rejects with `not_ready` where the disk does not answer in time. */
-  ask<Ask extends Exclude<LookQuestion['ask'], 'locate'>>(
-    question: Extract<LookQuestion, { readonly ask: Ask }>,
-    path: string,
-    deadlineMs: number,
-  ): Promise<WorkerAnswers[Ask]>;
-  /** Tells whether this host itself gives the times of changes at a path. */
-  hasOwnTimes(path: string): boolean;
-  /**
-   * The file systems that the storage lies on, as they answer in time; none before the storage is resolved.
-   * Never rejects.
-   */
-  disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
-  /** The directories that the templates begin with; empty until they are found. */
-  places(): readonly TemplatePlace[];
-  /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
-  reconfigure(settings: ScanSettings): ScanRun;
-  status(): ScannerStatus;
-  /** The sweeps that ran or wait, the newest first; the oldest are forgotten. */
-  runs(): readonly ScanRun[];
-  /**
-   * Stops walking within a second and ends all threads. Gives how many hang in the system: as long
-   * as there is one, the process cannot exit but by a signal.
-   */
-  close(): Promise<number>;
-}
+export type Scanner = ReturnType<typeof createScanner>;
 
 /** A directory that a template begins with, links resolved. */
 export interface TemplatePlace {
@@ -78,7 +35,7 @@ const progressMs = 10_000;
 const closeMs = 800;
 const usualHungAfterMs = 30_000;
 
-export function createScanner(options: ScannerOptions): Scanner {
+export function createScanner(options: ScannerOptions) {
   const { log } = options;
   let settings: ScanSettings = options;
   let context: ScanContext | null = null;
@@ -100,30 +57,25 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed) request({ kind: 'sweep' });
     },
   });
-  const threads = new DiskThreads({ hangs, hungAfterMs, code: options.code?.ioWorker });
+  const threads = new DiskThreads({ hangs, hungAfterMs });
   const disks = openDisks(hangs, threads);
-  const measuring = new UnitMeasuring({
-    scanner: options,
+  const parts: ScannerParts = {
+    options,
+    mounts,
+    hangs,
+    threads,
+    hungAfterMs,
     context: () => {
       if (context === null)
         throw new SoftquotaError('internal', 'a walk was begun before the storage was resolved');
       return context;
     },
     cacheFile: () => cacheFile,
-    threads,
-    hangs,
-    hungAfterMs,
-    mounts,
-    onDoubt: sweepInDoubt,
-  });
-  const watch = new Watch({
+  };
+  const measuring = new UnitMeasuring(parts, sweepInDoubt);
+  const watch = new Watch(parts, {
     measure: path => measuring.measure(path, 'change'),
     sweep: sweepInDoubt,
-    knownBytes: options.knownBytes,
-    knownBelow: options.knownBelow,
-    hangs,
-    hungAfterMs,
-    log,
   });
   const closed = Promise.withResolvers<void>();
   const ready = Promise.race([prepare(), closed.promise]);
@@ -195,14 +147,11 @@ export function createScanner(options: ScannerOptions): Scanner {
     try {
       await sweep({
         run,
-        scanner: options,
+        parts,
         settings,
         measuring,
         resolved,
         ready: ready.then(() => mounts.refresh()),
-        cacheFile: () => cacheFile,
-        threads,
-        deviceOf: path => mounts.deviceOf(path),
         signal,
       });
     } finally {
@@ -226,7 +175,11 @@ export function createScanner(options: ScannerOptions): Scanner {
 
   async function locate(path: string, deadlineMs: number): Promise<Located> {
     const begun = performance.now();
-    const isReady = await isFulfilled(ready, deadlineMs);
+    const isReady = await within(
+      ready.then(() => true),
+      deadlineMs,
+      false,
+    );
     if (!isReady || context === null) {
       throw new SoftquotaError(
         'not_ready',
@@ -238,29 +191,54 @@ export function createScanner(options: ScannerOptions): Scanner {
   }
 
   return {
+    /** Asks for a sweep. One runs at a time; those of one kind that wait are one. */
     sweep: request,
+    /** The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time. */
     locate,
-    ask: (question, path, deadlineMs) => threads.ask(question, path, deadlineMs),
-    hasOwnTimes: path => mounts.isLocal(path),
-    disks: async deadlineMs => (context === null ? [] : disks(context.layout, deadlineMs)),
-    runs: () => runs,
-    measureSoon: async path => {
+    /** Asks about a place. Rejects with `not_ready` where the disk does not answer in time. */
+    ask: <Ask extends Exclude<LookQuestion['ask'], 'locate'>>(
+      question: QuestionOf<Ask>,
+      path: string,
+      deadlineMs: number,
+    ) => threads.ask(question, path, deadlineMs),
+    /** Tells whether this host itself gives the times of changes at a path. */
+    hasOwnTimes: (path: string): boolean => mounts.isLocal(path),
+    /**
+     * The file systems that the storage lies on, as they answer in time; none before the storage is resolved.
+     * Never rejects.
+     */
+    disks: async (deadlineMs: number): Promise<readonly WatchedDisk[]> =>
+      context === null ? [] : disks(context.layout, deadlineMs),
+    /** The sweeps that ran or wait, the newest first; the oldest are forgotten. */
+    runs: (): readonly ScanRun[] => runs,
+    /** Walks the unit at this very path, and those inside it, before any sweep's. Never rejects. */
+    measureSoon: async (path: string): Promise<TargetOutcome> => {
       await ready;
       return isClosed || context === null ? 'stopped' : measuring.measure(path, 'change');
     },
-    places: () => (context === null ? [] : placesIn(context.layout)),
-    reconfigure: changed => {
+    /** The directories that the templates begin with; empty until they are found. */
+    places: (): readonly TemplatePlace[] => (context === null ? [] : placesIn(context.layout)),
+    /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
+    reconfigure: (changed: ScanSettings): ScanRun => {
       settings = changed;
       current?.abort.abort();
       return request({ kind: 'sweep' });
     },
     status: () => ({
+      /** The units that are being walked. */
       walking: measuring.pool.busy(),
+      /** Tasks that wait for a walker. */
       waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
+      /** Lookups that a disk never answered. */
       hangingLookups: threads.hanging(),
+      /** Places on disks that do not answer, the longest first. */
       hangs: hangs.list(),
     }),
-    close: async () => {
+    /**
+     * Stops walking within a second and ends all threads. Gives how many hang in the system: as long
+     * as there is one, the process cannot exit but by a signal.
+     */
+    close: async (): Promise<number> => {
       isClosed = true;
       current?.abort.abort();
       next();
@@ -280,13 +258,4 @@ function placesIn({ roots, tracks }: Layout): readonly TemplatePlace[] {
     const root = roots[index];
     return root === undefined ? [] : [{ kind, path: root.path }];
   });
-}
-
-/** Tells whether a promise is fulfilled within the time. */
-function isFulfilled(promise: Promise<unknown>, withinMs: number): Promise<boolean> {
-  const fulfilled = promise.then(
-    () => true,
-    () => false,
-  );
-  return within(fulfilled, withinMs, false);
 }

@@ -13,11 +13,10 @@
  * same time, and files that somebody may still be writing.
  */
 
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, locationOf } from '../layout/index.ts';
-import { isYoungDirectory } from './listing-check.ts';
 import type { FoundByWalk, WalkRequest } from './outcome.ts';
 
 export interface Signature extends FoundByWalk {
@@ -31,6 +30,11 @@ export interface Signature extends FoundByWalk {
 /** Signatures of another form than this one's are as good as none. */
 const version = 5;
 
+/**
+ * A directory that was changed so shortly before may change again and bear the same time: file systems keep
+ * times to two seconds at least.
+ */
+const youngDirectoryMs = 2000;
 /** A file that was changed so shortly before may still be written. */
 const youngFileMs = 60_000;
 /** Milliseconds for which a file system may change the blocks of a file that nobody writes. */
@@ -40,23 +44,13 @@ const directoriesPerPulse = 512;
 
 const noThrow = { throwIfNoEntry: false } as const;
 
-/** Hashes the statuses of a unit's directories into one text that differs where any of them does. */
-class StatusDigest {
-  readonly #hash = createHash('sha1');
-
-  /**
-   * Number of links and size, since some file systems keep times no better than to the second. A status has
-   * its times to a fraction of a microsecond; they are compared only with those of changes that came seconds
-   * later.
-   */
-  add({ dev, ino, nlink, size, mtimeMs, ctimeMs }: Stats): void {
-    this.#hash.update(new Float64Array([dev, ino, nlink, size, mtimeMs, ctimeMs]));
-  }
-
-  /** `terms`: what else it is to cover. */
-  end(terms: string): string {
-    return this.#hash.update(terms).digest('base64');
-  }
+/**
+ * Adds the status of a directory to a hash that differs where any of them does: with the number of links and
+ * the size, since some file systems keep times no better than to the second. A status has its times to a
+ * fraction of a microsecond; they are compared only with those of changes that came seconds later.
+ */
+function addStatus(hash: Hash, { dev, ino, nlink, size, mtimeMs, ctimeMs }: Stats): void {
+  hash.update(new Float64Array([dev, ino, nlink, size, mtimeMs, ctimeMs]));
 }
 
 /** A signature in the making, during a walk. */
@@ -65,7 +59,7 @@ export class SignatureDraft {
   readonly #startedAt: number;
   readonly #parents: number[] = [];
   readonly #names: string[] = [];
-  readonly #statuses = new StatusDigest();
+  readonly #statuses = createHash('sha1');
   #isDoubtful = false;
 
   /** `startedAt`: when the walk began, before its first look, in milliseconds since 1970. */
@@ -81,8 +75,9 @@ export class SignatureDraft {
   addDirectory(parent: number, name: string, status: Stats): number {
     if (this.#isDoubtful) return -1;
     this.#parents.push(parent);
-    this.#statuses.add(status);
-    if (isYoungDirectory(status, this.#startedAt)) this.doubt();
+    addStatus(this.#statuses, status);
+    // Also where it lies ahead: the clock was set back, and comes by that time once more.
+    if (Math.max(status.mtimeMs, status.ctimeMs) > this.#startedAt - youngDirectoryMs) this.doubt();
     return this.#names.push(name) - 1;
   }
 
@@ -99,7 +94,7 @@ export class SignatureDraft {
   /** Null where none may be taken. */
   finish(found: FoundByWalk): Signature | null {
     if (this.#isDoubtful) return null;
-    const digest = this.#statuses.end(termsOf(this.#request, found));
+    const digest = this.#statuses.update(termsOf(this.#request, found)).digest('base64');
     return { ...found, digest, parents: this.#parents, names: this.#names };
   }
 }
@@ -111,7 +106,7 @@ export function isSignatureCurrent(
   goOn: () => boolean,
 ): boolean | null {
   const { parents, names, digest } = signature;
-  const statuses = new StatusDigest();
+  const statuses = createHash('sha1');
   const paths: string[] = [];
   try {
     for (const [index, name] of names.entries()) {
@@ -122,14 +117,14 @@ export function isSignatureCurrent(
       beforeLook(path);
       const status = lstatSync(locationOf(path, !path.isWellFormed()), noThrow);
       if (status?.isDirectory() !== true) return false;
-      statuses.add(status);
+      addStatus(statuses, status);
     }
   } catch (error) {
     if (systemCode(error) === null) throw error;
     // The walk finds out what is to be told.
     return false;
   }
-  return statuses.end(termsOf(request, signature)) === digest;
+  return statuses.update(termsOf(request, signature)).digest('base64') === digest;
 }
 
 /** Terms of a signature: a change of the result, the owner or the walk settings invalidates it. */

@@ -7,38 +7,28 @@
 
 import { messageOf } from '../errors.ts';
 import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
-import { inSlices } from '../slices.ts';
-import { Backlog } from './backlog.ts';
-import type { DiskThreads } from './disk-threads.ts';
-import type { UnitMeasuring } from './measuring.ts';
-import type { ScanSettings, TaskResult } from './messages.ts';
-import type { ScannerOptions } from './options.ts';
+import type { Settled, UnitMeasuring } from './measuring.ts';
+import type { ScanSettings } from './messages.ts';
+import type { ScannerOptions, ScannerParts } from './options.ts';
 import { classifyKnownUnit, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
-import type { TargetOutcome } from './targets.ts';
-import type { CountedUnit } from './unit-counts.ts';
 
 interface SweepOptions {
   readonly run: Run;
-  readonly scanner: ScannerOptions;
+  readonly parts: ScannerParts;
   readonly settings: ScanSettings;
   readonly measuring: UnitMeasuring;
   /** Called with the resolved storage before anything is walked. */
   readonly resolved: (settings: ScanSettings, layout: Layout) => void;
   /** Resolves when walks may begin. */
   readonly ready: Promise<void>;
-  /** The cache's file; null where it is not used. */
-  readonly cacheFile: () => string | null;
-  readonly threads: Pick<DiskThreads, 'askAround'>;
-  /** Returns the device of a path, which identifies its disk. */
-  readonly deviceOf: (path: string) => string;
   /** Aborted, it stops the sweep. */
   readonly signal: AbortSignal;
 }
 
 /** Makes the sweep; `run` tells how it ended. Never rejects. */
 export async function sweep(options: SweepOptions): Promise<void> {
-  const { run, scanner, measuring, signal } = options;
+  const { run, measuring, signal } = options;
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
   });
@@ -49,14 +39,15 @@ export async function sweep(options: SweepOptions): Promise<void> {
     measuring.pool.stopSweep();
     if (signal.aborted) run.end('stopped');
     else {
-      scanner.log.error({ run: run.id, err: error }, 'a sweep could not be finished');
+      options.parts.options.log.error({ run: run.id, err: error }, 'a sweep could not be finished');
       run.end('failed', messageOf(error));
     }
   }
 }
 
 async function survey(options: SweepOptions): Promise<void> {
-  const { run, scanner, settings, measuring, threads, signal } = options;
+  const { run, parts, settings, measuring, signal } = options;
+  const { options: scanner, threads } = parts;
   if (signal.aborted) return;
   const startSeq = scanner.nextSeq();
   const startedAt = Date.now();
@@ -65,39 +56,40 @@ async function survey(options: SweepOptions): Promise<void> {
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
-  const found: Found = { seen: new Set(), unread: new Set(), none: new Set() };
+  if (run.kind === 'verify' && run.owners === null) await emptyCache(parts, signal);
+
+  const found: Found = { seen: new Set(), unread: new Set() };
   const { seen, unread } = found;
-  const told = { units: new Set<string>(), others: new Set<string>() };
-  const walks = new Backlog<FoundUnit>({
-    most: mostBegun,
-    deviceOf: ({ unit }) => options.deviceOf(unit.path),
-    run: (one, ended) => walk(one, options, found, ended),
+  const told = new Set<string>();
+  const walked = Promise.withResolvers<void>();
+  /** The walks that have not ended, and the search. */
+  let open = 1;
+  const ended = (): void => {
+    open -= 1;
+    if (open === 0) walked.resolve();
+  };
+  const walk = measuring.sweep((...settled) => {
+    if (!signal.aborted) note(run, found, ...settled);
+    ended();
   });
-  signal.addEventListener('abort', () => walks.clear(), { once: true });
+  const trustsSignature = run.kind === 'sweep';
   const takeAll = (discovered: readonly Discovered[]): void => {
     if (signal.aborted) return;
     for (const one of discovered) {
       // If a disk hung meanwhile, units are found a second time.
-      if (one.type === 'listed') continue;
-      const [before, name] =
-        one.type === 'unit' ? [told.units, one.unit.path] : [told.others, `${one.type} ${one.path}`];
-      if (before.has(name)) continue;
-      before.add(name);
-      take(one, options, found, walks);
+      const name = one.type === 'unit' ? one.unit.path : `${one.type} ${one.path}`;
+      if (told.has(name)) continue;
+      told.add(name);
+      if (!isToWalk(one, run, scanner, found)) continue;
+      run.unitsFound += 1;
+      open += 1;
+      walk({ unit: one.unit, inner: one.inner, trustsSignature });
     }
   };
-  // The search may assume units only if all of them are walked: nobody else inspects the others.
-  await threads.askAround(
-    { ask: 'discover', layout, assumes: run.owners === null },
-    { found: takeAll, signal },
-  );
+  await threads.askAround({ ask: 'discover', layout }, { part: takeAll, signal });
   run.discovering = false;
-  await walks.empty();
-  const paths = [...found.none];
-  if (paths.length > 0) {
-    await threads.askAround({ ask: 'discover at', layout, paths }, { found: takeAll, signal });
-    await walks.empty();
-  }
+  ended();
+  await walked.promise;
 
   const { roots: rootsAfter } = await threads.askAround(resolve, { signal });
   const before = walkedRoots(layout);
@@ -127,15 +119,16 @@ async function survey(options: SweepOptions): Promise<void> {
     standing,
     roots,
   });
-  const file = options.cacheFile();
-  const mayPrune = measuring.takeGone() || unseen.size > 0 || run.kind === 'verify';
-  if (file === null || !mayPrune) return;
+}
+
+/** A verify reads all units, so that nothing is left of those that have gone. */
+async function emptyCache({ cacheFile, options, threads }: ScannerParts, signal: AbortSignal): Promise<void> {
+  const file = cacheFile();
+  if (file === null) return;
   try {
-    const keep = [...seen];
-    await inSlices(scanner.knownBelow('/'), path => keep.push(path));
-    await threads.askAround({ ask: 'prune cache', file, keep }, { signal });
+    await threads.askAround({ ask: 'empty cache', file }, { signal });
   } catch (error) {
-    if (!signal.aborted) scanner.log.warn({ err: error }, 'the scan cache could not be pruned');
+    if (!signal.aborted) options.log.warn({ err: error }, 'the scan cache could not be emptied');
   }
 }
 
@@ -145,82 +138,55 @@ interface Found {
   readonly seen: Set<string>;
   /** Nobody knows what is there. */
   readonly unread: Set<string>;
-  /** A directory that was taken for a unit and is none; there may be some below. */
-  readonly none: Set<string>;
 }
 
 type FoundUnit = Extract<Discovered, { readonly type: 'unit' }>;
 
-/** Many times what all walkers are given at a time. */
-const mostBegun = 1000;
-
-function take(
-  one: Exclude<Discovered, { readonly type: 'listed' }>,
-  { run, scanner }: SweepOptions,
+/** Notes something that was found; true for a unit that is to be walked. */
+function isToWalk(
+  one: Discovered,
+  run: Run,
+  scanner: ScannerOptions,
   { seen, unread }: Found,
-  walks: Backlog<FoundUnit>,
-): void {
+): one is FoundUnit {
   switch (one.type) {
     case 'unread':
       unread.add(one.path);
       run.problems.unread.add([{ path: one.path, error: one.error }]);
-      return;
+      return false;
     case 'fault':
       run.problems.faults.add([{ path: one.path, what: one.what }]);
-      return;
-    case 'unit': {
-      const { path } = one.unit;
-      seen.add(path);
-      const isWanted = run.owners === null || isOneOf(run.owners, one.unit, scanner);
-      if (!isWanted) return;
-      run.unitsFound += 1;
-      walks.add(one);
-    }
+      return false;
+    case 'listed':
+      return false;
+    case 'unit':
+      seen.add(one.unit.path);
+      return run.owners === null || isOneOf(run.owners, one.unit, scanner);
   }
 }
 
 function isOneOf(
   owners: readonly string[],
   { path, owner: found, ownerFault }: FoundUnit['unit'],
-  { ownerAt, ownerKey }: SweepOptions['scanner'],
+  { ownerAt, ownerKey }: ScannerOptions,
 ): boolean {
   const owner = found ?? (ownerFault === undefined ? ownerAt(path) : null);
   return owner !== null && owners.includes(ownerKey(owner));
 }
 
-function walk(
-  { unit, inner, isAssumed = false }: FoundUnit,
-  { run, measuring, signal }: SweepOptions,
-  { seen, unread, none }: Found,
-  ended: () => void,
-): void {
-  const { path } = unit;
-  let isUnread = false;
-  let isNone = false;
-  const trustsSignature = run.kind === 'sweep' && !measuring.isUnsettled(path);
-  const walked = (result: TaskResult): void => {
-    isUnread = result.outcome === 'hung' || result.outcome === 'failed';
-    isNone = result.outcome === 'none';
-    run.record(path, result);
-  };
-  const note = (outcome: TargetOutcome, counted: CountedUnit | null): void => {
-    if (isNone) run.unitsFound -= 1;
-    else run.units += 1;
-    if (outcome === 'gone' || outcome === 'none') {
-      seen.delete(path);
-      if (isNone) none.add(path);
-    }
-    if (isUnread || outcome === 'unread') {
-      seen.delete(path);
-      unread.add(path);
-    }
-    const expectedBytes = counted?.expectedBytes;
-    // Only a verify tells by how much a unit was known wrongly.
-    if (run.kind === 'verify' && counted !== null && expectedBytes !== undefined)
-      run.compare(expectedBytes, counted.bytes);
-  };
-  measuring.sweep({ unit, inner, trustsSignature, isAssumed }, walked, (outcome, counted) => {
-    if (!signal.aborted) note(outcome, counted);
-    ended();
-  });
+/** Notes what became of a unit. */
+function note(run: Run, { seen, unread }: Found, ...settled: Parameters<Settled>): void {
+  const [path, result, outcome, counted] = settled;
+  if (outcome === 'stopped') return;
+  run.record(path, result);
+  run.units += 1;
+  if (outcome === 'gone' || outcome === 'none') seen.delete(path);
+  if (result.outcome === 'hung' || result.outcome === 'failed' || outcome === 'unread') {
+    seen.delete(path);
+    unread.add(path);
+  }
+  const expectedBytes = counted?.expectedBytes;
+  // Only a verify tells by how much a unit was known wrongly.
+  if (run.kind === 'verify' && counted !== null && expectedBytes !== undefined)
+    run.compare(expectedBytes, counted.bytes);
 }

@@ -2,7 +2,7 @@
 
 import { holdsRepositories, type PlacedUnit } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
-import type { NumberedResult, Task, TaskResult, WalkedUnit, WalkerResult } from './messages.ts';
+import type { Task, TaskResult, WalkedUnit } from './messages.ts';
 import type { Unchanged, WalkRequest } from './outcome.ts';
 import { noQuarantines } from './quarantine.ts';
 import { noSigns } from './repack-signs.ts';
@@ -26,20 +26,6 @@ export function unchangedSince(
   return { outcome: 'unchanged', bytes, files, directories, objectBytes };
 }
 
-/** The result of a unit that is unchanged, as numbers alone: a message has hundreds of them. */
-export function unchangedNumbers(id: number, result: Unchanged): readonly number[] {
-  const { bytes, files, directories, objectBytes } = result;
-  return [id, bytes, files, directories, objectBytes];
-}
-
-/** The results that these numbers tell. */
-export function* unchangedResults(numbers: readonly number[]): Generator<NumberedResult, void> {
-  for (let at = 0; at < numbers.length; at += 5) {
-    const [id = 0, bytes = 0, files = 0, directories = 0, objectBytes = 0] = numbers.slice(at, at + 5);
-    yield { id, result: { outcome: 'unchanged', bytes, files, directories, objectBytes } };
-  }
-}
-
 /** The result that a walk would have had. */
 export function walkedAgain({ unit, inner }: PlacedUnit, unchanged: Unchanged): WalkedUnit {
   const { bytes, files, directories, objectBytes } = unchanged;
@@ -61,7 +47,7 @@ export function walkedAgain({ unit, inner }: PlacedUnit, unchanged: Unchanged): 
 }
 
 /** The result for those who need not know that there was no walk. */
-export function taskResult(task: Task, result: WalkerResult): TaskResult {
+export function taskResult(task: Task, result: TaskResult | Unchanged): TaskResult {
   if (result.outcome !== 'unchanged') return result;
   // Only units that a sweep has found are compared.
   if (!('unit' in task)) return { outcome: 'failed', why: `${task.path} was compared, and not walked` };

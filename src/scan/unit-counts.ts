@@ -5,10 +5,9 @@
 
 import { countObjects, firstStepMs, type ObjectsCount } from './counting.ts';
 import type { WalkedUnit } from './messages.ts';
-import type { WalkedObjects } from './outcome.ts';
+import type { Start, WalkedObjects } from './outcome.ts';
 import type { ListedQuarantine } from './quarantine.ts';
 import { monotonic } from './shared.ts';
-import type { Start } from './walker-handle.ts';
 
 /** Facts about pushes that a walk needs. */
 export interface PushFacts {

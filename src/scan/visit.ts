@@ -9,7 +9,6 @@ import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type 
 import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf, type Unread } from '../layout/index.ts';
 import { isFanOut, isQuarantine, isUnfinishedPack, isYoung, showsRepack } from './gitfiles.ts';
-import { isAsBefore, isYoungDirectory, type ListingCheck } from './listing-check.ts';
 import type { Leftover, WalkRequest } from './outcome.ts';
 import type { Counts } from './shared.ts';
 import { SignatureDraft } from './signature.ts';
@@ -55,79 +54,51 @@ interface Place {
   readonly role: Role;
   /** It holds loose objects or settings, or lies in such a directory: the signature leaves its status out. */
   readonly isUnsigned: boolean;
-  /** Its listing is believed: the directories of loose objects in it are not asked what they are. */
-  isBelieved: boolean;
   /** The directories inside that do not belong to the unit. */
   readonly inner: Names;
   /** Its index in the signature; -1 where the signature leaves it out. */
   signed: number;
 }
 
-/** A walk under way. */
-export interface Walk {
+/** A walk under way, with the unit's directory as its first step. */
+export class Walk {
   readonly request: WalkRequest;
   readonly pulse: Pulse;
+  /** The time when it began, in milliseconds since 1970. */
   readonly now: number;
-  /**
-   * The remaining work, the last item first: a directory to visit, one to compare with what it was, or a
-   * descriptor to close.
-   */
-  readonly steps: (Place | ListingCheck | number)[];
-  readonly seenFiles: Set<string>;
-  readonly unread: Unread[];
+  /** The remaining work, the last item first: a directory to visit, or a descriptor to close. */
+  readonly steps: (Place | number)[];
+  readonly seenFiles = new Set<string>();
+  readonly unread: Unread[] = [];
   /** Files of `objects/pack` that are no packs yet. */
-  readonly unfinished: Leftover[];
-  unreadCount: number;
+  readonly unfinished: Leftover[] = [];
+  unreadCount = 0;
   /** Some of `objects` could not be read. */
-  areObjectsUnread: boolean;
+  areObjectsUnread = false;
   /** `objects/pack` has files that a repack is writing. */
-  isRepacked: boolean;
+  isRepacked = false;
   readonly signature: SignatureDraft;
   /** The bytes of `objects`. */
-  objectBytes: number;
-  entries: number;
-  directories: number;
-  files: number;
-  bytes: number;
+  objectBytes = 0;
+  entries = 0;
+  directories = 0;
+  files = 0;
+  bytes = 0;
+
+  constructor(request: WalkRequest, isRepository: boolean, now: number, pulse: Pulse) {
+    const { path } = request.unit;
+    this.request = request;
+    this.pulse = pulse;
+    this.now = now;
+    this.signature = new SignatureDraft(request, now);
+    const odd = !path.isWellFormed();
+    const role = isRepository ? 'repository' : 'other';
+    const inner = namesWithin(path, request.inner);
+    this.steps = [{ parent: null, name: '', path, odd, role, isUnsigned: false, inner, signed: -1 }];
+  }
 }
 
 class Stopped extends Error {}
-/** The directories that were read may lie elsewhere. */
-class Replaced extends Error {}
-
-/** A walk with the unit's directory as its first step. `now`: when it begins, in milliseconds since 1970. */
-export function beginWalk(request: WalkRequest, isRepository: boolean, now: number, pulse: Pulse): Walk {
-  const { path } = request.unit;
-  const first: Place = {
-    parent: null,
-    name: '',
-    path,
-    odd: !path.isWellFormed(),
-    role: isRepository ? 'repository' : 'other',
-    isUnsigned: false,
-    isBelieved: false,
-    inner: namesWithin(path, request.inner),
-    signed: -1,
-  };
-  return {
-    request,
-    pulse,
-    now,
-    steps: [first],
-    seenFiles: new Set(),
-    unread: [],
-    unfinished: [],
-    unreadCount: 0,
-    areObjectsUnread: false,
-    isRepacked: false,
-    signature: new SignatureDraft(request, now),
-    objectBytes: 0,
-    entries: 0,
-    directories: 0,
-    files: 0,
-    bytes: 0,
-  };
-}
 
 /** The names of these paths in a unit. */
 function namesWithin(unit: string, inner: readonly string[]): Names {
@@ -145,26 +116,20 @@ function namesWithin(unit: string, inner: readonly string[]): Names {
   return top;
 }
 
-/** Visits all there is to visit; `replaced`: a directory may have become another one meanwhile. */
-export function takeSteps(state: Walk): 'done' | 'stopped' | 'replaced' {
+/** Visits all there is to visit; false: it was stopped. */
+export function takeSteps(state: Walk): boolean {
   try {
     for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
       if (typeof step === 'number') closeSync(step);
-      else if ('before' in step) compare(step);
       else takeStep(state, step);
     }
-    return state.pulse(state) ? 'done' : 'stopped';
+    return state.pulse(state);
   } catch (error) {
-    if (error instanceof Stopped) return 'stopped';
-    if (error instanceof Replaced) return 'replaced';
+    if (error instanceof Stopped) return false;
     throw error;
   } finally {
     for (const step of state.steps) if (typeof step === 'number') closeSync(step);
   }
-}
-
-function compare(check: ListingCheck): void {
-  if (!isAsBefore(check)) throw new Replaced();
 }
 
 function takeStep(state: Walk, place: Place): void {
@@ -181,10 +146,6 @@ function takeStep(state: Walk, place: Place): void {
 function visit(state: Walk, place: Place): void {
   let { path, odd } = place;
   if (!path.startsWith(held)) beforeLook(path);
-  if (place.role === 'loose' && place.parent?.isBelieved === true) {
-    read(state, place, path, odd, 0);
-    return;
-  }
   let stats: Stats | undefined;
   if (path.length > longestPath && process.platform === 'linux') {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
@@ -207,18 +168,7 @@ function visit(state: Walk, place: Place): void {
   }
   // Its length says nothing that file systems agree on; blocks hold its names.
   if (state.request.measure === 'allocated') addBytes(state, place.role, stats.blocks * blockBytes);
-  place.isBelieved = mayBeBelieved(state, place, path, stats);
-  // All that is pushed later is read before this is compared.
-  if (place.isBelieved) state.steps.push({ path, odd, before: stats });
   read(state, place, path, odd, stats.size);
-}
-
-/** Tells whether a directory is `objects`, and its listing can be believed. */
-function mayBeBelieved({ request, now }: Walk, { role }: Place, path: string, stats: Stats): boolean {
-  const { believesListing = false, measure } = request;
-  // Blocks are asked for in any case.
-  const isAsked = !believesListing || measure === 'allocated' || path.length > longestPath;
-  return role === 'objects' && !isAsked && !isYoungDirectory(stats, now);
 }
 
 /** Counts the files of a directory, and puts its directories on the list of what is to visit. */
@@ -262,17 +212,7 @@ function enter(state: Walk, at: Place, name: string, path: string, odd: boolean)
   }
   const role = roleOf(at.role, name);
   const isUnsigned = at.isUnsigned || role === 'loose' || role === 'settings';
-  state.steps.push({
-    parent: at,
-    name,
-    path,
-    odd,
-    role,
-    isUnsigned,
-    isBelieved: false,
-    inner: inner ?? noNames,
-    signed: -1,
-  });
+  state.steps.push({ parent: at, name, path, odd, role, isUnsigned, inner: inner ?? noNames, signed: -1 });
 }
 
 function roleOf(above: Role, name: string): Role {

@@ -11,27 +11,33 @@ import { lstatSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { encodePath, holdsRepositories } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
-import type { WalkedObjects, WalkOutcome, WalkRequest } from './outcome.ts';
-import { quarantinesOf } from './quarantine.ts';
-import { type RepackSigns, SignsWatch } from './repack-signs.ts';
-import { beginWalk, countLeftovers, mostListed, type Pulse, takeSteps, type Walk } from './visit.ts';
+import type { WalkOutcome, WalkRequest } from './outcome.ts';
+import { noQuarantines, quarantinesOf } from './quarantine.ts';
+import { type RepackSigns, watchSigns } from './repack-signs.ts';
+import { countLeftovers, mostListed, type Pulse, takeSteps, Walk } from './visit.ts';
 
 /** Walks `request.unit`, calling `pulse` on the way. */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
-  const { unit } = request;
+  const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
   const isRepository = holdsRepositories(unit.kind);
-  const watch = isRepository ? new ObjectsWatch(request) : null;
-  const state = beginWalk(request, isRepository, watch?.startedAt ?? Date.now(), pulse);
-  const end = takeSteps(state);
-  if (end !== 'done') return { outcome: end === 'stopped' ? 'stopped' : 'vanished' };
+  const before = isRepository ? quarantinesOf(unit.path, quarantines, measure) : noQuarantines;
+  const startedAt = Date.now();
+  const endSigns = isRepository ? watchSigns(unit.path, startedAt, hasOwnTimes) : null;
+  const state = new Walk(request, isRepository, startedAt, pulse);
+  if (!takeSteps(state)) return { outcome: 'stopped' };
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);
   const bytes = state.unreadCount === 0 ? state.bytes : Math.max(state.bytes, request.knownBytes ?? 0);
   const isExact = Number.isSafeInteger(bytes);
-  const objects = watch?.end(state, bytes) ?? null;
+  const objects = endSigns && {
+    bytes: state.objectBytes + (state.areObjectsUnread ? bytes - state.bytes : 0),
+    signs: endSigns(state.isRepacked),
+    before,
+    after: quarantinesOf(unit.path, quarantines, measure),
+  };
   const { files, directories } = state;
   const objectBytes = objects?.bytes ?? 0;
   const isSettled = isExact && state.unreadCount === 0 && (objects === null || areQuiet(objects.signs));
@@ -60,34 +66,6 @@ function identityOf(path: string): string | null {
     const code = systemCode(error);
     if (code === null) throw error;
     return code;
-  }
-}
-
-/** Watches the objects of a repository while it is walked. */
-class ObjectsWatch {
-  readonly startedAt: number;
-  readonly #request: WalkRequest;
-  readonly #before: WalkedObjects['before'];
-  readonly #signs: SignsWatch;
-
-  constructor(request: WalkRequest) {
-    const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
-    this.#request = request;
-    this.#before = quarantinesOf(unit.path, quarantines, measure);
-    this.startedAt = Date.now();
-    this.#signs = new SignsWatch(unit.path, this.startedAt, hasOwnTimes);
-  }
-
-  /** `bytes`: of the whole unit, with what could not be read. */
-  end(state: Walk, bytes: number): WalkedObjects {
-    const { unit, quarantines = [], measure } = this.#request;
-    const unread = Math.max(0, bytes - state.bytes);
-    return {
-      bytes: state.objectBytes + (state.areObjectsUnread ? unread : 0),
-      signs: this.#signs.end(state.isRepacked),
-      before: this.#before,
-      after: quarantinesOf(unit.path, quarantines, measure),
-    };
   }
 }
 

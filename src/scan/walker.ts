@@ -1,5 +1,5 @@
 /**
- * A walker: the thread that measures units, a batch at a time.
+ * Measures units, a batch at a time, on a thread.
  *
  * Results are handed over as they come, together where they come quickly, and never later than the
  * walk of the next unit needs for its first few directories.
@@ -7,107 +7,100 @@
 
 import { readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
-import { parentPort, workerData } from 'node:worker_threads';
 import { systemCode } from '../errors.ts';
-import { holdsRepository, inspect, type Layout, resolveLayout } from '../layout/index.ts';
-import { noCache, openCache } from './cache.ts';
+import { inspect, resolveLayout } from '../layout/index.ts';
+import { type Cache, noCache, openCache } from './cache.ts';
 import type {
-  NumberedResult,
   NumberedTask,
   ScanContext,
   SweepTask,
-  WalkerReport,
-  WalkerRequest,
-  WalkerResult,
-  WalkerStart,
+  TaskResult,
+  WalkReport,
+  WorkerQuestion,
 } from './messages.ts';
-import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
-import { unchangedNumbers, unchangedSince } from './unchanged.ts';
+import type { Unchanged } from './outcome.ts';
+import { beginTask, count, monotonic, move, type Shared, signal } from './shared.ts';
+import { unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
 
-const port = parentPort;
-if (port === null) throw new Error('walker.ts is run as a worker thread');
-
-// The one who starts this thread gives it nothing else.
-const { shared, cacheFile } = workerData as WalkerStart;
-const view = viewOf(shared);
-const { signals, counts } = view;
-let avoided: readonly string[] = [];
-shareLooks(view, () => avoided);
-const cache = cacheFile === null ? noCache : openCache(cacheFile, why => send({ type: 'cache fault', why }));
-
 const millisecondsTogether = 50;
-/** Number of files up to which a directory is read whole. */
-const fewFiles = 50_000;
 /** Measured: the 99th percentile of checks beside full walks falls by a third. */
 const prioritySteps = 5;
 const lowestPriority = 19;
-let pending: NumberedResult[] = [];
-let unchanged: number[] = [];
-let sentAt = 0;
+
+/** This thread's; null before its first walk. */
+let cache: Cache | null = null;
+let cacheFaults: string[] = [];
 let hasLowPriority = false;
 
-port.on('message', (request: WalkerRequest) => {
-  if (request.type === 'close') {
-    cache.close();
-    port.close();
-    return;
-  }
-  avoided = request.avoided;
-  const isAsked = request.tasks.some(({ task }) => !('unit' in task));
+/** Walks until all is walked or a signal says to leave off; what comes before the last results goes to `send`. */
+export function walkAll(
+  { tasks, context, cacheFile }: Extract<WorkerQuestion, { readonly ask: 'walk' }>,
+  shared: Shared,
+  send: (report: WalkReport) => void,
+): WalkReport {
+  const { signals, counts } = shared;
+  const opened = cache ?? (cacheFile === null ? noCache : openCache(cacheFile, why => cacheFaults.push(why)));
+  cache = opened;
+  const isSet = (which: number): boolean => Atomics.load(signals, which) === 1;
+  const isAsked = tasks.some(({ task }) => !('unit' in task));
   // For a sweep nobody waits, but checks would wait for it.
   if (!isAsked && !hasLowPriority) {
     lowerThreadPriority();
     hasLowPriority = true;
   }
-  const last = request.tasks.at(-1);
-  cache.readAhead(
-    request.tasks.flatMap(({ task }) => ('unit' in task && task.trustsSignature ? [task.unit.path] : [])),
-  );
-  for (const task of request.tasks) {
+  let results: [number, TaskResult | Unchanged][] = [];
+  let sentAt = 0;
+  const report = (): WalkReport => {
+    const told = { results, cacheFaults };
+    results = [];
+    cacheFaults = [];
+    return told;
+  };
+  const handOver = (): void => {
+    if (results.length === 0 || monotonic() - sentAt < millisecondsTogether) return;
+    send(report());
+    sentAt = monotonic();
+  };
+  /** A pulse that adds to the counts. */
+  const counting = (): Pulse => {
+    const [directories = 0, files = 0, bytes = 0] = counts;
+    return tally => {
+      move(shared);
+      counts[count.directories] = directories + tally.directories;
+      counts[count.files] = files + tally.files;
+      counts[count.bytes] = bytes + tally.bytes;
+      handOver();
+      return !isSet(signal.stop);
+    };
+  };
+  for (const task of tasks) {
     if (isSet(signal.stop) || isSet(signal.yield)) break;
-    beginTask(view);
+    beginTask(shared);
     counts[count.since] = monotonic();
     counts[count.task] = task.id;
-    // Results are handed over during a walk too, so `pending` is another one after it.
-    const result = resultOf(task, request.context);
-    if (result.outcome === 'unchanged') unchanged.push(...unchangedNumbers(task.id, result));
-    else pending.push({ id: task.id, result });
-    if (task !== last) handOver();
+    // Results are handed over during a walk too, so `results` is another list after it.
+    const result = resultOf(task, context, opened, counting);
+    results.push([task.id, result]);
+    if (task !== tasks.at(-1)) handOver();
   }
   counts[count.task] = 0;
-  rest(view);
   // For a unit that is asked for somebody may wait; what a sweep writes is there for the next one.
-  if (isAsked) sendResults(false);
-  cache.flush();
-  sendResults(true);
-});
-
-function send(report: WalkerReport): void {
-  port?.postMessage(report);
+  if (isAsked) send(report());
+  opened.flush();
+  return report();
 }
 
-function isSet(which: number): boolean {
-  return Atomics.load(signals, which) === 1;
-}
-
-function handOver(): void {
-  if (monotonic() - sentAt < millisecondsTogether) return;
-  if (pending.length > 0 || unchanged.length > 0) sendResults(false);
-}
-
-function sendResults(isLast: boolean): void {
-  send({ type: 'results', results: pending, unchanged, isLast });
-  pending = [];
-  unchanged = [];
-  sentAt = isLast ? 0 : monotonic();
-}
-
-function resultOf(numbered: NumberedTask, context: ScanContext): WalkerResult {
+function resultOf(
+  numbered: NumberedTask,
+  context: ScanContext,
+  cache: Cache,
+  counting: () => Pulse,
+): TaskResult | Unchanged {
   try {
     const { task } = numbered;
-    if ('unit' in task) return measured(task, numbered, context);
+    if ('unit' in task) return measured(task, numbered, context, cache, counting);
     let { layout } = context;
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
@@ -117,7 +110,7 @@ function resultOf(numbered: NumberedTask, context: ScanContext): WalkerResult {
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
     if (located.found === 'none') return { outcome: 'none', layout };
-    return measured(located, numbered, context);
+    return measured(located, numbered, context, cache, counting);
   } catch (error) {
     return {
       outcome: 'failed',
@@ -127,54 +120,17 @@ function resultOf(numbered: NumberedTask, context: ScanContext): WalkerResult {
 }
 
 function measured(
-  task: SweepTask,
-  { knownBytes, knownFiles, hasOwnTimes, quarantines }: NumberedTask,
-  { exclude, measure, layout }: ScanContext,
-): WalkerResult {
-  const { unit, inner, trustsSignature = false, isAssumed = false } = task;
-  const believesListing = knownFiles !== null && knownFiles < fewFiles;
-  const request = {
-    unit,
-    inner,
-    exclude: new Set(exclude),
-    measure,
-    knownBytes,
-    believesListing,
-    hasOwnTimes,
-    quarantines,
-  };
+  { unit, inner }: Pick<SweepTask, 'unit' | 'inner'>,
+  { knownBytes, trustsSignature, hasOwnTimes, quarantines }: NumberedTask,
+  { exclude, measure }: ScanContext,
+  cache: Cache,
+  counting: () => Pulse,
+): TaskResult | Unchanged {
+  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes, hasOwnTimes, quarantines };
   const known = trustsSignature ? unchangedSince(request, cache, counting()) : null;
   if (known !== null) return known;
-  if (isAssumed) {
-    const found = lookInto(unit.path, layout);
-    if (found !== null) return found;
-  }
   const outcome = walk(request, cache, counting());
   return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
-}
-
-/** Null where a directory holds a repository, else what is to be told of it. */
-function lookInto(path: string, layout: Layout): WalkerResult | null {
-  try {
-    return holdsRepository(path) ? null : { outcome: 'none', layout };
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === null) throw error;
-    return { outcome: 'unread', path, error: code };
-  }
-}
-
-/** A pulse that adds to the counts. */
-function counting(): Pulse {
-  const [directories = 0, files = 0, bytes = 0] = counts;
-  return tally => {
-    move(view);
-    counts[count.directories] = directories + tally.directories;
-    counts[count.files] = files + tally.files;
-    counts[count.bytes] = bytes + tally.bytes;
-    handOver();
-    return !isSet(signal.stop);
-  };
 }
 
 /**

@@ -7,23 +7,19 @@
  * away. A thread that waits for a disk for too long is left behind for one that keeps away from there.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Worker } from 'node:worker_threads';
 import { isWithin, type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
-import { entryUrl } from '../package.ts';
-import type { Hangs } from './hangs.ts';
-import type { WatcherReport, WatcherRequest, WatcherStart } from './messages.ts';
-import type { ScannerOptions } from './options.ts';
+import type { Watched } from './messages.ts';
+import type { ScannerParts } from './options.ts';
 import { haveMostVanished } from './roots.ts';
-import { lookedAt, monotonic, newShared, type Shared, stuckMs } from './shared.ts';
-import { endThread, startThread } from './thread.ts';
+import { monotonic } from './shared.ts';
+import { DiskThread } from './thread.ts';
 
-interface WatchOptions extends Pick<ScannerOptions, 'knownBelow' | 'knownBytes' | 'log'> {
+interface WatchOptions {
   /** Walks what is at this path. Never rejects. */
   readonly measure: (path: string) => Promise<unknown>;
   readonly sweep: () => void;
-  readonly hangs: Hangs;
-  readonly hungAfterMs: number;
 }
 
 /** The roots on one disk, which one thread watches. */
@@ -33,8 +29,7 @@ interface Group {
 }
 
 interface Watcher {
-  readonly thread: Worker;
-  readonly shared: Shared;
+  readonly thread: DiskThread;
   readonly group: Group;
   readonly roots: readonly string[];
   /** While it waits for a disk: what is to be called once it has come back. */
@@ -46,11 +41,14 @@ interface Watcher {
   /** Walks that were asked for and are not over. */
   readonly walks: Set<Promise<unknown>>;
   isSlow: boolean;
+  isLeft: boolean;
 }
 
+/** From the beginning of a pass to the next one. */
+const everyMs = 2000;
+/** Rest of a thread, as a multiple of the time that it works. */
+const restPerWork = { first: 3, later: 19 } as const;
 const mostThreads = 8;
-/** Number of threads that may be waited for after they were told to end. */
-const mostEnding = 8;
 /** A thread that has not got on for so long waits for a disk. */
 const noteMs = 1000;
 const looksEach = 10;
@@ -60,16 +58,16 @@ const slowMs = 3000;
 const knownTogether = 5000;
 
 export class Watch {
+  readonly #parts: ScannerParts;
   readonly #options: WatchOptions;
   #watchers: Watcher[] = [];
   #layout: Layout | null = null;
   /** The threads that were told to end and have not. */
-  readonly #ending = new Set<Worker>();
-  /** The roots that nobody watches, because too many threads wait for disks. */
-  #unwatched: Group[] = [];
+  readonly #ending = new Set<DiskThread>();
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(options: WatchOptions) {
+  constructor(parts: ScannerParts, options: WatchOptions) {
+    this.#parts = parts;
     this.#options = options;
   }
 
@@ -82,46 +80,40 @@ export class Watch {
     const byDisk = [...Map.groupBy(roots, ({ device }) => device).values()];
     const groups = [...byDisk.slice(0, mostThreads - 1), byDisk.slice(mostThreads - 1).flat()];
     for (const group of groups) if (group.length > 0) this.#start({ layout, roots: group });
-    const everyMs = Math.min(noteMs, this.#options.hungAfterMs / looksEach);
-    this.#timer ??= setInterval(() => this.#lookAfter(), everyMs).unref();
+    const lookMs = Math.min(noteMs, this.#parts.hungAfterMs / looksEach);
+    this.#timer ??= setInterval(() => this.#lookAfter(), lookMs).unref();
   }
 
   /** Ends the threads, and gives how many hang in the system and had to be left. */
   async close(withinMs: number): Promise<number> {
     clearInterval(this.#timer ?? undefined);
     this.#end();
-    const ended = await Promise.all([...this.#ending].map(thread => endThread(thread, withinMs)));
+    const ended = await Promise.all([...this.#ending].map(thread => thread.close(withinMs)));
     return ended.filter(hasEnded => !hasEnded).length;
   }
 
   #end(): void {
-    this.#unwatched = [];
     for (const watcher of this.#watchers.splice(0)) this.#leave(watcher);
   }
 
   /** Tells a thread to end, and waits for nothing. */
   #leave(watcher: Watcher): void {
     const { thread } = watcher;
-    thread.removeAllListeners();
-    // Errors of a thread that is being ended concern nobody.
-    thread.on('error', () => {});
+    watcher.isLeft = true;
     this.#ending.add(thread);
-    thread.on('exit', () => {
+    void thread.ended.then(() => {
       this.#ending.delete(thread);
       watcher.release?.();
-      const next = this.#unwatched.shift();
-      if (next !== undefined) this.#start(next);
     });
-    void thread.terminate();
+    void thread.close(0);
   }
 
   /** Notes the threads that wait for a disk, and has others go on where they do so for long. */
   #lookAfter(): void {
-    const { hangs, hungAfterMs, log } = this.#options;
+    const { hangs, hungAfterMs } = this.#parts;
     for (const watcher of [...this.#watchers]) {
-      const { shared, group, roots } = watcher;
-      const milliseconds = stuckMs(shared);
-      const path = lookedAt(shared);
+      const { thread, group } = watcher;
+      const { milliseconds, path } = thread.at() ?? { milliseconds: 0, path: '' };
       const isWaiting = path !== '' && milliseconds >= Math.min(noteMs, hungAfterMs);
       if (!isWaiting || milliseconds < watcher.waitedMs) {
         watcher.release?.();
@@ -133,69 +125,68 @@ export class Watch {
       if (milliseconds < hungAfterMs) continue;
       this.#watchers.splice(this.#watchers.indexOf(watcher), 1);
       this.#leave(watcher);
-      if (this.#ending.size <= mostEnding) {
-        this.#start(group);
-        continue;
-      }
-      this.#unwatched.push(group);
-      log.error(
-        { roots },
-        'new and removed units are noticed by sweeps only: too many threads wait for disks',
-      );
+      // It keeps away from that disk: each holds one thread.
+      this.#start(group);
     }
   }
 
   #start(group: Group): void {
-    const { hangs, log } = this.#options;
-    const shared = newShared();
-    const start: WatcherStart = { ...group, shared: shared.buffer, avoided: hangs.avoided() };
-    const thread = startThread(entryUrl('scan/watcher'), 'watcher', start);
-    thread.unref();
     const roots = group.roots.map(({ path }) => path);
-    const walks = new Set<Promise<unknown>>();
     const watcher: Watcher = {
-      thread,
-      shared,
+      thread: new DiskThread('watcher'),
       group,
       roots,
       release: null,
       waitedMs: 0,
       first: new Set(),
-      walks,
+      walks: new Set(),
       isSlow: false,
+      isLeft: false,
     };
     this.#watchers.push(watcher);
-    thread.on('message', (report: WatcherReport) => {
-      this.#take(watcher, report).then(
-        () => {
-          const request: WatcherRequest = { avoided: hangs.avoided() };
-          thread.postMessage(request);
-        },
-        error => log.error({ err: error, roots }, 'what changed on the disk could not be taken'),
-      );
-    });
-    thread.on('error', error => {
-      log.error({ err: error, roots }, 'new and removed units are noticed by sweeps only: a thread ended');
+    this.#follow(watcher).catch(error => {
+      if (watcher.isLeft) return;
+      const message = 'new and removed units are noticed by sweeps only: a thread ended';
+      this.#parts.options.log.error({ err: error, roots }, message);
     });
   }
 
-  async #take(watcher: Watcher, report: WatcherReport): Promise<void> {
-    const { knownBytes, log, sweep } = this.#options;
-    if (report.type === 'found') {
-      for (const path of report.paths) {
-        watcher.first?.add(path);
-        // A sweep has walked, or is about to walk, the known units that the first pass finds.
-        if (watcher.first === null || knownBytes(path) === undefined) await this.#walk(watcher, path);
+  /**
+   * Has a thread look again and again. It begins a pass every two seconds and works for a twentieth of the
+   * time, for a quarter in the first pass: with so many directories that a pass takes longer, it takes longer.
+   */
+  async #follow(watcher: Watcher): Promise<void> {
+    let passBegun = monotonic();
+    for (;;) {
+      const avoided = this.#parts.hangs.avoided();
+      const watched = await watcher.thread.ask({ ask: 'watch', ...watcher.group }, { avoided });
+      const restMs = watched.milliseconds * restPerWork[watcher.first === null ? 'later' : 'first'];
+      const passMs = monotonic() - passBegun;
+      await this.#take(watcher, watched, passMs);
+      if (watched.pass === null) await delay(restMs, null, { ref: false });
+      else {
+        await delay(Math.max(everyMs - passMs, restMs), null, { ref: false });
+        passBegun = monotonic();
       }
-      return;
+      if (watcher.isLeft) return;
     }
-    this.#tellPace(watcher, report);
+  }
+
+  async #take(watcher: Watcher, { found, pass }: Watched, passMs: number): Promise<void> {
+    const { knownBytes, log } = this.#parts.options;
+    for (const path of found) {
+      watcher.first?.add(path);
+      // A sweep has walked, or is about to walk, the known units that the first pass finds.
+      if (watcher.first === null || knownBytes(path) === undefined) await this.#walk(watcher, path);
+    }
+    if (pass === null) return;
+    this.#tellPace(watcher, pass.directories, passMs);
     if (watcher.first !== null) await this.#walkMissing(watcher, watcher.first);
     watcher.first = null;
-    for (const { root, gone, hasVanished } of report.missed) {
+    for (const { root, gone, hasVanished } of pass.missed) {
       if (hasVanished) {
         log.warn({ root }, 'most units of a storage root have gone at once; a sweep finds out why');
-        sweep();
+        this.#options.sweep();
       }
       for (const path of gone) if (knownBytes(path) !== undefined) await this.#walk(watcher, path);
     }
@@ -204,10 +195,10 @@ export class Watch {
   /** Walks what was known and was not found by the first pass. */
   async #walkMissing(watcher: Watcher, found: ReadonlySet<string>): Promise<void> {
     const missing: string[] = [];
-    const { hangs, knownBelow } = this.#options;
+    const { hangs, options } = this.#parts;
     const avoided = hangs.avoided();
     let looked = 0;
-    for (const path of knownBelow('/')) {
+    for (const path of options.knownBelow('/')) {
       const isLooked = !avoided.some(place => isWithin(path, place));
       if (isLooked && !found.has(path) && watcher.roots.some(root => isWithin(path, root)))
         missing.push(path);
@@ -227,12 +218,15 @@ export class Watch {
     walks.add(walk);
   }
 
-  #tellPace(watcher: Watcher, { directories, milliseconds }: Extract<WatcherReport, { type: 'pass' }>): void {
+  #tellPace(watcher: Watcher, directories: number, milliseconds: number): void {
     const isSlow = milliseconds > slowMs;
     if (watcher.first === null && isSlow === watcher.isSlow) return;
     watcher.isSlow = isSlow;
     const seconds = Math.ceil(milliseconds / 1000);
     const { roots } = watcher;
-    this.#options.log.info({ roots, directories, seconds }, 'the directories above the units are watched');
+    this.#parts.options.log.info(
+      { roots, directories, seconds },
+      'the directories above the units are watched',
+    );
   }
 }

@@ -6,10 +6,15 @@
  * body drop by drop.
  */
 
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { errorCatalog, systemCode } from '../errors.ts';
+import type { Listening } from './listen.ts';
+
+/** Nobody came for so long: the queue is empty. */
+const quietMs = 20;
 
 export interface ConnectionLimits {
   readonly most: number;
@@ -18,6 +23,7 @@ export interface ConnectionLimits {
 }
 
 export class Connections {
+  readonly #server: Server;
   readonly #limits: ConnectionLimits;
   /**
    * In the order in which they were last asked something; what was asked is answered, or has not come whole.
@@ -37,20 +43,40 @@ export class Connections {
   #draining = false;
 
   constructor(server: Server, limits: ConnectionLimits) {
+    this.#server = server;
     this.#limits = limits;
     server.on('connection', socket => this.#opened(socket));
     server.on('request', (request, response) => this.#asked(request, response));
   }
 
-  /** Number of connections since the start. */
-  get accepted(): number {
-    return this.#accepted;
-  }
-
-  /** From now on each connection ends with the answers that are under way on it. */
-  drain(): void {
+  /**
+   * Ends the server so that whoever had connected is answered; requests under way have so many milliseconds to
+   * end.
+   *
+   * Connections wait in the system's queue until they are accepted. A listening socket that closes resets all
+   * of them, and who is reset takes it for a daemon that fell over.
+   */
+  async close(listening: Listening, drainMs: number): Promise<void> {
+    const end = performance.now() + drainMs;
+    // From now on each connection ends with the answers that are under way on it.
     this.#draining = true;
     for (const socket of this.#upgraded) socket.destroySoon();
+    if (listening.withdraw()) {
+      let before: number;
+      do {
+        before = this.#accepted;
+        await sleep(quietMs);
+        // Waiting connections are accepted after a timer that is late because the loop was held up.
+        await nextTurn();
+      } while (this.#accepted !== before && performance.now() < end);
+    }
+    const closed = new Promise(resolve => this.#server.close(resolve));
+    const overdue = setTimeout(
+      () => this.#server.closeAllConnections(),
+      Math.max(0, end - performance.now()),
+    );
+    await closed;
+    clearTimeout(overdue);
   }
 
   /**
@@ -162,6 +188,36 @@ export class Connections {
   }
 }
 
+/** The reasons for which nothing more can be understood on a connection. */
+export type Rejection = 'malformed' | 'request_timeout' | 'headers_too_large';
+
+const rejections: Readonly<Record<string, Rejection>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+};
+
+/**
+ * Ends a connection on which nothing more can be understood, with an answer. Never by 413, which is a refusal of
+ * the gate and nothing else.
+ */
+export function rejectConnection(
+  error: Error,
+  socket: Duplex,
+  bodyOf: (code: Rejection) => string = () => '',
+): void {
+  if (socket.writable) {
+    const code = rejections[systemCode(error) ?? ''] ?? 'malformed';
+    const { status } = errorCatalog[code];
+    const body = bodyOf(code);
+    const type = body === '' ? '' : 'Content-Type: application/json; charset=utf-8\r\n';
+    socket.write(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+  }
+  socket.destroy();
+}
+
 /** Tells whether a body follows. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
@@ -179,43 +235,4 @@ export function comesFrom(networks: readonly string[]): (socket: Socket) => bool
   }
   return ({ remoteAddress: address }) =>
     address !== undefined && known.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
-}
-
-interface Closing {
-  readonly server: Server;
-  readonly connections: Connections;
-  /**
-   * Has nobody connect any more who has not begun to; false: it cannot, others go on handing connections
-   * over.
-   */
-  readonly withdraw: () => boolean;
-  /** Milliseconds that requests under way have to end. */
-  readonly drainMs: number;
-}
-
-/** Nobody came for so long: the queue is empty. */
-const quietMs = 20;
-
-/**
- * Ends a server so that whoever had connected is answered.
- *
- * Connections wait in the system's queue until they are accepted. A listening socket that closes resets all
- * of them, and who is reset takes it for a daemon that fell over.
- */
-export async function closeServer({ server, connections, withdraw, drainMs }: Closing): Promise<void> {
-  const end = performance.now() + drainMs;
-  connections.drain();
-  if (withdraw()) {
-    let before: number;
-    do {
-      before = connections.accepted;
-      await sleep(quietMs);
-      // Waiting connections are accepted after a timer that is late because the loop was held up.
-      await nextTurn();
-    } while (connections.accepted !== before && performance.now() < end);
-  }
-  const closed = new Promise(resolve => server.close(resolve));
-  const overdue = setTimeout(() => server.closeAllConnections(), Math.max(0, end - performance.now()));
-  await closed;
-  clearTimeout(overdue);
 }

@@ -9,7 +9,14 @@
  * the first request.
  */
 
-export { type ConnectionLimits, Connections, closeServer, comesFrom, hasBody } from './connections.ts';
+export {
+  type ConnectionLimits,
+  Connections,
+  comesFrom,
+  hasBody,
+  type Rejection,
+  rejectConnection,
+} from './connections.ts';
 export {
   type ConnectionShares,
   connectionShares,

@@ -1,8 +1,11 @@
 /** A daemon under a service manager that speaks sd_notify(3): NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. */
 
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { runProgram } from '../bounded/index.ts';
+import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { Logger } from './logger.ts';
 
@@ -13,17 +16,6 @@ interface SupervisionOptions {
   /** The gate's socket. */
   readonly socket: string;
   readonly log: Logger;
-}
-
-export interface Supervision {
-  /** The sockets are open: from now on the gate is asked, and what it answers is told. */
-  begin(): void;
-  reloading(): void;
-  reloaded(): void;
-  /** Nothing is asked any more. */
-  stopping(): void;
-  /** Resolves once nothing is being told any more, within some seconds. */
-  close(): Promise<void>;
 }
 
 /** The manager hears of life three times as often as it expects, so one question may be lost. */
@@ -37,23 +29,16 @@ export function supervise({ env, pid, socket, log }: SupervisionOptions): Superv
   delete env.NOTIFY_SOCKET;
   delete env.WATCHDOG_USEC;
   delete env.WATCHDOG_PID;
-  if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return unsupervised;
+  if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return new Supervision(null, socket, null, log);
   const isForUs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(pid);
   const termMs = isForUs ? Number(WATCHDOG_USEC ?? 0) / 1000 : 0;
   const notifier = new Notifier(NOTIFY_SOCKET, env.PATH ?? '/usr/bin:/bin', log);
-  return new Supervised(notifier, socket, termMs > 0 ? termMs / feedsPerTerm : null, log);
+  return new Supervision(notifier, socket, termMs > 0 ? termMs / feedsPerTerm : null, log);
 }
 
-const unsupervised: Supervision = {
-  begin: () => {},
-  reloading: () => {},
-  reloaded: () => {},
-  stopping: () => {},
-  close: async () => {},
-};
-
-class Supervised implements Supervision {
-  readonly #notifier: Notifier;
+export class Supervision {
+  /** Null where there is no service manager. */
+  readonly #notifier: Notifier | null;
   readonly #socket: string;
   /** Null where the manager has no watchdog. */
   readonly #feedMs: number | null;
@@ -63,54 +48,57 @@ class Supervised implements Supervision {
   #isStopping = false;
   #isSilent = false;
 
-  constructor(notifier: Notifier, socket: string, feedMs: number | null, log: Logger) {
+  constructor(notifier: Notifier | null, socket: string, feedMs: number | null, log: Logger) {
     this.#notifier = notifier;
     this.#socket = socket;
     this.#feedMs = feedMs;
     this.#log = log;
   }
 
+  /** The sockets are open: from now on the gate is asked, and what it answers is told. */
   begin(): void {
-    void this.#look();
+    if (this.#notifier !== null) void this.#look(this.#notifier);
   }
 
   reloading(): void {
     if (this.#isReady && !this.#isStopping)
-      this.#notifier.tell(['RELOADING=1', 'STATUS=Reads its configuration']);
+      this.#notifier?.tell(['RELOADING=1', 'STATUS=Reads its configuration']);
   }
 
   reloaded(): void {
-    if (this.#isReady && !this.#isStopping) this.#notifier.tell(['READY=1', 'STATUS=Answers']);
+    if (this.#isReady && !this.#isStopping) this.#notifier?.tell(['READY=1', 'STATUS=Answers']);
   }
 
+  /** Nothing is asked any more. */
   stopping(): void {
     this.#isStopping = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#notifier.tell(['STOPPING=1', 'STATUS=Finishes open requests, then stops']);
+    this.#notifier?.tell(['STOPPING=1', 'STATUS=Finishes open requests, then stops']);
   }
 
-  close(): Promise<void> {
-    return this.#notifier.close();
+  /** Resolves once nothing is being told any more, within some seconds. */
+  async close(): Promise<void> {
+    await this.#notifier?.close();
   }
 
   /** Asks the gate, tells what it says, and comes back while there is somebody who wants to know. */
-  async #look(): Promise<void> {
+  async #look(notifier: Notifier): Promise<void> {
     const wasReady = this.#isReady;
     const deadlineMs = wasReady && this.#feedMs !== null ? this.#feedMs : beforeReadyMs.deadline;
     const answer = await askGate(this.#socket, deadlineMs);
     if (this.#isStopping) return;
     if ('failure' in answer) this.#miss(answer.failure);
-    else this.#tell(answer.reasons);
+    else this.#tell(notifier, answer.reasons);
     const pauseMs = this.#isReady ? this.#feedMs : beforeReadyMs.pause;
-    if (pauseMs !== null) this.#timer = setTimeout(() => void this.#look(), pauseMs).unref();
+    if (pauseMs !== null) this.#timer = setTimeout(() => void this.#look(notifier), pauseMs).unref();
   }
 
-  #tell(reasons: readonly string[]): void {
+  #tell(notifier: Notifier, reasons: readonly string[]): void {
     this.#isSilent = false;
     const told = reasons.length === 0 ? 'Answers' : `Answers, but ${reasons.map(printable).join('; ')}`;
     const notice = [`STATUS=${told.slice(0, longestStatus)}`, 'WATCHDOG=1'];
-    if (this.#isReady) this.#notifier.tellInPassing(notice);
-    else this.#notifier.tell(['READY=1', ...notice]);
+    if (this.#isReady) notifier.tellInPassing(notice);
+    else notifier.tell(['READY=1', ...notice]);
     this.#isReady = true;
   }
 
@@ -198,30 +186,25 @@ type GateAnswer =
 const health = z.object({ reasons: z.array(z.string()) });
 
 /** Asks the gate over a connection of its own, as a hook would ask. Never rejects. */
-function askGate(socketPath: string, deadlineMs: number): Promise<GateAnswer> {
-  return new Promise(resolve => {
-    const silent = (error: Error) => resolve({ failure: error.message });
-    const signal = AbortSignal.timeout(deadlineMs);
-    const asked = request({ socketPath, path: '/readyz', agent: false, signal }, response => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-      });
-      response.on('error', silent);
-      response.on('end', () => {
-        const answer = health.safeParse(parsed(text));
-        if (answer.success) resolve({ reasons: answer.data.reasons });
-        else resolve({ failure: `an answer with status ${response.statusCode} that is not the gate's` });
-      });
-    });
-    asked.on('error', silent);
-    asked.end();
-  });
+async function askGate(socketPath: string, deadlineMs: number): Promise<GateAnswer> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  const asked = request({ socketPath, path: '/readyz', agent: false, signal });
+  // The error reaches whoever waits for the answer.
+  asked.on('error', () => {}).end();
+  try {
+    const [response]: IncomingMessage[] = await once(asked, 'response');
+    if (response === undefined) throw new TypeError('a response comes with its event');
+    const answer = health.safeParse(parsed(await text(response)));
+    if (answer.success) return { reasons: answer.data.reasons };
+    return { failure: `an answer with status ${response.statusCode} that is not the gate's` };
+  } catch (error) {
+    return { failure: messageOf(error) };
+  }
 }
 
-function parsed(text: string): unknown {
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
     return null;
   }

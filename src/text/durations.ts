@@ -1,23 +1,20 @@
-/** Spans of time, as administrators write them. */
+/** Spans of time in milliseconds, as administrators write them. */
+
+import type { Parsed } from '../parsed.ts';
 
 const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
 
 export const longestDurationMs = 36_500 * spans.d;
 
-type ParsedDuration =
-  | { readonly ok: true; readonly milliseconds: number }
-  /** `reason` completes `KEEP = "long": …`. */
-  | { readonly ok: false; readonly reason: string };
-
 /** Reads a whole number above 0 and s, m, h, d or w, such as `90d`, up to a hundred years. */
-export function parseDuration(text: string): ParsedDuration {
+export function parseDuration(text: string): Parsed<number> {
   const match = /^\s*(\d{1,10})\s*([wdhms])\s*$/.exec(text);
   const unit = Object.entries(spans).find(([letter]) => letter === match?.[2]);
   const milliseconds = match === null || unit === undefined ? 0 : Number(match[1]) * unit[1];
-  if (milliseconds > 0 && milliseconds <= longestDurationMs) return { ok: true, milliseconds };
+  if (milliseconds > 0 && milliseconds <= longestDurationMs) return { ok: true, value: milliseconds };
   return {
     ok: false,
-    reason: milliseconds > longestDurationMs ? 'longer than a hundred years' : 'not a duration',
+    problem: milliseconds > longestDurationMs ? 'longer than a hundred years' : 'not a duration',
   };
 }
 

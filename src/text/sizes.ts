@@ -5,10 +5,7 @@
  * about three digits, in powers of 1000, as M and G in app.ini are.
  */
 
-type ParsedSize =
-  | { readonly ok: true; readonly bytes: number }
-  /** `reason` completes `TOTAL = "10 gigs": …`; what is expected instead is for the asker to say. */
-  | { readonly ok: false; readonly reason: string };
+import type { Parsed } from '../parsed.ts';
 
 /**
  * Digits with commas before groups of three, a fraction, blanks, a unit; one side of the point may be empty.
@@ -21,9 +18,9 @@ const prefixes = 'kmgtpe';
  * are powers of 1000 (k, M, G, T, P, E, with or without B) or of 1024 (Ki, Mi …). Fractions of a
  * byte are dropped; a size above 0 that comes to 0 bytes, and one above 2^53 - 1, are faults.
  */
-export function parseSize(text: string): ParsedSize {
+export function parseSize(text: string): Parsed<number> {
   const written = text.trim();
-  if (written === '-1') return { ok: true, bytes: -1 };
+  if (written === '-1') return { ok: true, value: -1 };
   if (written === '') return fault('empty');
   const match = sizePattern.exec(written);
   if (match === null) {
@@ -39,11 +36,11 @@ export function parseSize(text: string): ParsedSize {
     return fault('too large: at most 9007199254740991 bytes (2^53 - 1) can be counted');
   }
   if (bytes === 0n && digits > 0n) return fault('less than a byte, but more than 0');
-  return { ok: true, bytes: Number(bytes) };
+  return { ok: true, value: Number(bytes) };
 }
 
-function fault(reason: string): ParsedSize {
-  return { ok: false, reason };
+function fault(problem: string): Parsed<number> {
+  return { ok: false, problem };
 }
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
@@ -82,7 +79,7 @@ export function writeSize(bytes: number): string {
     .filter(text => /^[1-9]\d*(\.\d{1,2})? /.test(text));
   const exact = [formatBytes(bytes), ...binary].find(text => {
     const size = parseSize(text);
-    return size.ok && size.bytes === bytes;
+    return size.ok && size.value === bytes;
   });
   return exact ?? `${bytes} B`;
 }

@@ -86,7 +86,7 @@ export function graceMsFrom(grace: z.output<typeof newGrace>): number | null {
 /** Null: as configured. */
 export function graceMostFrom(text: string): GraceMost | null {
   const parsed = text === asConfigured ? null : parseGraceMost(text);
-  return parsed?.ok === true ? parsed.most : null;
+  return parsed?.ok === true ? parsed.value : null;
 }
 
 /** The grace of a limit that is passed. */
@@ -99,8 +99,6 @@ export const grace = z
     id: 'Grace',
     description: 'A limit is passed, and has a grace. Where the action may start, it still runs.',
   });
-
-export type GraceShown = z.infer<typeof grace>;
 
 export const reported = z
   .object({

@@ -69,19 +69,17 @@ export const askedSize = queryNumber(0, Number.MAX_SAFE_INTEGER, 0).meta({
   description: 'Bytes about to be added; they count with `[quota] PRECISE`.',
 });
 
-/** Null is as good as left out, as clients of other languages write it. */
-const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
-
-const newTerms = { grace: orNull(newGrace), grace_most: orNull(newGraceMost), mode: orNull(newMode) };
+/** Null is as good as left out in all of them, as clients of other languages write it. */
+const newTerms = { grace: newGrace.nullish(), grace_most: newGraceMost.nullish(), mode: newMode.nullish() };
 
 export const newRule = z
-  .object({ name: newName, limit, subjects: orNull(newSubjects), ...newTerms })
+  .object({ name: newName, limit, subjects: newSubjects.nullish(), ...newTerms })
   .meta({ id: 'NewRule' });
 
 export type NewRule = z.output<typeof newRule>;
 
 export const ruleEdit = z
-  .object({ limit: orNull(limit), subjects: orNull(newSubjects), ...newTerms })
+  .object({ limit: limit.nullish(), subjects: newSubjects.nullish(), ...newTerms })
   .meta({ id: 'RuleEdit', description: 'Fields that are left out stay the same.' });
 
 export type RuleEdit = z.output<typeof ruleEdit>;
@@ -93,7 +91,7 @@ export const rule = z
 export type Rule = z.infer<typeof rule>;
 
 export const groupsRule = z
-  .object({ name: newName, limit: orNull(limit), subjects: orNull(newSubjects), ...newTerms })
+  .object({ name: newName, limit: limit.nullish(), subjects: newSubjects.nullish(), ...newTerms })
   .meta({
     description: 'An existing rule is used unchanged; a new rule is created, and needs a limit.',
   });
@@ -101,7 +99,7 @@ export const groupsRule = z
 export const newGroup = z
   .object({
     name: newName,
-    rules: orNull(atMost(mostOf.rulesOfNewGroup, z.array(groupsRule))),
+    rules: atMost(mostOf.rulesOfNewGroup, z.array(groupsRule)).nullish(),
     mode: noGroupMode,
   })
   .meta({ id: 'NewGroup' });
@@ -142,5 +140,3 @@ export const ownQuotaInfo = quotaInfo.extend({ groups: z.array(namelessGroup).re
   id: 'OwnQuotaInfo',
   description: 'The usage and the limits of an owner; rules and groups have no names here.',
 });
-
-export type OwnQuotaInfo = z.infer<typeof ownQuotaInfo>;

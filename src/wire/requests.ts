@@ -51,8 +51,6 @@ export const unreachableGarbage = z
       'The stored bytes, with `[quota] GARBAGE = forgive`, of which unreachable ones do not count.',
   });
 
-export type AddedAllowance = z.infer<typeof addedAllowance>;
-
 export const newRequest = z
   .strictObject({
     bytes: moreBytes,

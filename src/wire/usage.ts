@@ -1,7 +1,8 @@
 /** The usage of owners, and what limits it. Sizes are bytes, times ISO 8601. */
 
 import { z } from 'zod';
-import { subjects } from '../quota/index.ts';
+import { type ActiveAllowance, type Decision, type DiskFull, type Grace, subjects } from '../quota/index.ts';
+import { isoTime } from '../text/index.ts';
 import { bytes } from './bounds.ts';
 import { grace, reported } from './grace.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
@@ -49,6 +50,43 @@ export const verdict = z
   .meta({ id: 'Verdict' });
 
 export type Verdict = z.infer<typeof verdict>;
+
+export function verdictShown(decision: Decision | DiskFull): Verdict {
+  const { allowed, used, limit, group, rule, garbage, reported } = decision;
+  return {
+    allowed,
+    used,
+    limit,
+    group,
+    rule,
+    ...withEnds(decision),
+    ...(garbage === undefined ? {} : { garbage }),
+    ...(reported === undefined || reported.allowed
+      ? {}
+      : {
+          reported: {
+            used: reported.used,
+            limit: reported.limit,
+            group: reported.group,
+            rule: reported.rule,
+          },
+        }),
+  };
+}
+
+/** The part of a limit that allowances add, and its grace; neither where there is none. */
+export function withEnds({
+  allowance,
+  grace,
+}: {
+  readonly allowance?: ActiveAllowance | undefined;
+  readonly grace?: Grace | undefined;
+}): Pick<Verdict, 'allowance' | 'grace'> {
+  return {
+    ...(allowance === undefined ? {} : { allowance: { ...allowance, until: isoTime(allowance.until) } }),
+    ...(grace === undefined ? {} : { grace: { until: isoTime(grace.until), below: grace.below } }),
+  };
+}
 
 export const ownerStates = ['over', 'grace', 'near', 'ok'] as const;
 

@@ -3,15 +3,13 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { story } from './operations.ts';
-import { type Answer, type Asked, World } from './world.ts';
+import { messageOf } from './people.ts';
+import { type Asked, World } from './world.ts';
 
 const rules = '/admin/quota/rules';
 const groups = '/admin/quota/groups';
 const mebibyte = 1024 * 1024;
 const largest = 2 ** 53 - 1;
-
-const messageOf = ({ json }: Answer) =>
-  typeof json === 'object' && json !== null && 'message' in json ? String(json.message) : '';
 
 /** A rule's text of exactly so many bytes. */
 function ruleOf(bytes: number, name: string): string {
@@ -19,27 +17,24 @@ function ruleOf(bytes: number, name: string): string {
   return text + ' '.repeat(bytes - text.length);
 }
 
-t.test(
-  'a body may have 1 MiB, 4 KiB where anybody may send it, and a longer one is 413 however it is sent',
-  async t => {
-    const world = await World.open(t);
-    const create = (rawBody: string, asked: Asked = {}) => world.call('POST', rules, { rawBody, ...asked });
-    t.equal((await create(ruleOf(mebibyte, 'full'))).status, 201);
-    const longer = ruleOf(mebibyte + 1, 'fuller');
-    t.match(await create(longer), { status: 413, json: { message: 'body: expected at most 1 MiB' } });
-    const chunked = { headers: { 'Transfer-Encoding': 'chunked' } };
-    t.match(await create(longer, chunked), { status: 413, json: { message: /1 MiB/ } });
-    t.equal((await create(ruleOf(1000, 'small'), chunked)).status, 201);
-    t.equal((await create(longer, { as: 'nobody' })).status, 401, 'a stranger is told nothing of it');
-    t.equal((await create(longer, { as: 'bob' })).status, 403);
-    t.match((await world.must(200, 'GET', rules)).json, [{ name: 'full' }, { name: 'small' }]);
-    const headers = { 'Sec-Fetch-Site': 'same-origin' };
-    const signIn = (rawBody: string) => world.call('POST', '/session', { as: 'nobody', rawBody, headers });
-    const wrong = (bytes: number) => `{"token":"${'x'.repeat(bytes - 12)}"}`;
-    t.not((await signIn(wrong(4096))).status, 413);
-    t.match(await signIn(wrong(4097)), { status: 413, json: { message: 'body: expected at most 4 KiB' } });
-  },
-);
+t.test('a body may have 1 MiB, and 4 KiB where anybody may send it; a longer one is 413', async t => {
+  const world = await World.open(t);
+  const create = (rawBody: string, asked: Asked = {}) => world.call('POST', rules, { rawBody, ...asked });
+  t.equal((await create(ruleOf(mebibyte, 'full'))).status, 201);
+  const longer = ruleOf(mebibyte + 1, 'fuller');
+  t.match(await create(longer), { status: 413, json: { message: 'body: expected at most 1 MiB' } });
+  const chunked = { headers: { 'Transfer-Encoding': 'chunked' } };
+  t.match(await create(longer, chunked), { status: 413, json: { message: /1 MiB/ } });
+  t.equal((await create(ruleOf(1000, 'small'), chunked)).status, 201);
+  t.equal((await create(longer, { as: 'nobody' })).status, 401, 'a stranger is told nothing of it');
+  t.equal((await create(longer, { as: 'bob' })).status, 403);
+  t.match(await world.get(rules), [{ name: 'full' }, { name: 'small' }]);
+  const headers = { 'Sec-Fetch-Site': 'same-origin' };
+  const signIn = (rawBody: string) => world.call('POST', '/session', { as: 'nobody', rawBody, headers });
+  const wrong = (bytes: number) => `{"token":"${'x'.repeat(bytes - 12)}"}`;
+  t.not((await signIn(wrong(4096))).status, 413);
+  t.match(await signIn(wrong(4097)), { status: 413, json: { message: 'body: expected at most 4 KiB' } });
+});
 
 t.test('whatever a stranger sends, it takes no time', async t => {
   const world = await World.open(t);
@@ -101,7 +96,7 @@ t.test('a limit is any whole number from -1 to 2^53 - 1, and comes back as it wa
     fc.asyncProperty(numbers, async limit => {
       const edited = await world.must(200, 'PATCH', `${rules}/r`, { rawBody: `{"limit":${limit}}` });
       t.match(edited.json, { limit });
-      t.match((await world.must(200, 'GET', `${rules}/r`)).json, { limit });
+      t.match(await world.get(`${rules}/r`), { limit });
     }),
     { numRuns: 30 },
   );
@@ -144,8 +139,8 @@ t.test('a limit that is none is 422 wherever one is said, and never rounded', as
       t.equal(messageOf(answer), `${field}: expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited`);
     }
   }
-  t.strictSame((await world.must(200, 'GET', rules)).json, [{ name: 'r', limit: 7, subjects: [] }]);
-  t.strictSame((await world.must(200, 'GET', groups)).json, []);
+  t.strictSame(await world.get(rules), [{ name: 'r', limit: 7, subjects: [] }]);
+  t.strictSame(await world.get(groups), []);
 });
 
 t.test('all faults of a request are told at once, each with its field', async t => {

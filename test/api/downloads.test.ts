@@ -1,12 +1,11 @@
 /** Long lists as lines: as fast as they are taken, so many at a time, and no asker is waited for for ever. */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import express from 'express';
 import t, { type Test } from 'tap';
 import { csvLine, type DownloadLimits, Downloads } from '../../src/api/downloads.ts';
 import { until } from '../e2e/ask.ts';
+import { served } from './http.ts';
 
 const line = `${'x'.repeat(1023)}\n`;
 
@@ -25,14 +24,7 @@ async function endless(t: Test, limits: DownloadLimits) {
   app.use((_: unknown, __: unknown, response: express.Response, ___: express.NextFunction) => {
     response.status(503).end();
   });
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const port = await served(t, app);
   const ask = () => {
     const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
     socket.on('error', () => undefined);

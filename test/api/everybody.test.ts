@@ -11,7 +11,7 @@ t.test('the tokens of all users are one list, the newest first, without what let
   const world = await World.open(t);
   const sha1 = await world.newToken('bob', ['read:user']);
   const list = async (query = '', asked: Asked = {}) =>
-    z.array(anyToken).parse((await world.must(200, 'GET', `/admin/tokens${query}`, asked)).json);
+    z.array(anyToken).parse(await world.get(`/admin/tokens${query}`, asked));
   const all = await list();
   t.strictSame(
     all.map(({ user }) => user),
@@ -44,7 +44,7 @@ t.test('the sessions of all users are one list, and an administrator ends any of
   const bob = { as: 'nobody', headers: await signedIn(world, 'bob') } as const;
   const admin = { as: 'nobody', headers: await signedIn(world, 'admin1') } as const;
   const list = async (query = '') =>
-    z.array(anySession).parse((await world.must(200, 'GET', `/admin/sessions${query}`, admin)).json);
+    z.array(anySession).parse(await world.get(`/admin/sessions${query}`, admin));
   t.strictSame(
     (await list()).map(({ user, current }) => [user, current]),
     [
@@ -66,8 +66,7 @@ t.test('the largest units of all owners come first, with whose they are', async 
   await world.report('bob', 'size:git:lfs', 5000, 'store');
   await world.report('carol', 'size:assets:wiki', 3, 'notes');
   await measure(world);
-  const list = async (query = '') =>
-    z.array(anyUnit).parse((await world.must(200, 'GET', `/admin/quota/units${query}`)).json);
+  const list = async (query = '') => z.array(anyUnit).parse(await world.get(`/admin/quota/units${query}`));
   const all = await list();
   t.strictSame(all.map(({ owner, subject, bytes }) => [owner, subject, bytes]).slice(0, 1), [
     ['bob', 'size:git:lfs', 5000],

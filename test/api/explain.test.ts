@@ -14,12 +14,7 @@ import { World } from './world.ts';
 const path = '/admin/quota/explain';
 
 async function explain(world: World, user: string, subject: string) {
-  const { json } = await world.must(
-    200,
-    'GET',
-    `${path}?user=${encodeURIComponent(user)}&subject=${subject}`,
-  );
-  return explanation.parse(json);
+  return explanation.parse(await world.get(`${path}?user=${encodeURIComponent(user)}&subject=${subject}`));
 }
 
 t.test('whatever the policy, the explanation is that of the decision that the gate gives', async t => {
@@ -29,7 +24,7 @@ t.test('whatever the policy, the explanation is that of the decision that the ga
     configure(world, settings);
     await store(world, stored);
     for (const owner of owners) {
-      const report = ownerReport.parse((await world.must(200, 'GET', `/admin/quota/usage/${owner}`)).json);
+      const report = ownerReport.parse(await world.get(`/admin/quota/usage/${owner}`));
       for (const subject of subjects) {
         const asked = await world.gate('GET', `/v1/check?owner=${owner}&subject=${subject}`);
         const decided = verdict.parse(asked.json);
@@ -205,5 +200,5 @@ t.test('lint names what of the policy in force is hardly meant', async t => {
     rules: [{ name: 'total', limit: 5, subjects: ['size:all'] }],
     groups: [{ name: 'free', rules: ['total'], users: [] }],
   });
-  t.strictSame((await world.must(200, 'GET', '/admin/quota/lint')).json, []);
+  t.strictSame(await world.get('/admin/quota/lint'), []);
 });

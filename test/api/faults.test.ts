@@ -3,15 +3,14 @@
  * never does.
  */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import t from 'tap';
 import { z } from 'zod';
 import { application } from '../../src/api/application.ts';
-import { route } from '../../src/api/route.ts';
+import { getRoute } from '../../src/api/route.ts';
 import { SoftquotaError } from '../../src/errors.ts';
+import { served } from './http.ts';
 import { World } from './world.ts';
 
 t.test("a mistake of softquota's own is 500 without a word about it, and the log has all", async t => {
@@ -23,9 +22,8 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
   ];
   const logged: unknown[] = [];
   const routes = mistakes.map((mistake, at) =>
-    route({
+    getRoute({
       id: `fail${at}`,
-      method: 'get',
       path: `/fail/${at}`,
       tag: 'about',
       summary: 'Fail',
@@ -36,7 +34,8 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       },
     }),
   );
-  const server = createServer(
+  const port = await served(
+    t,
     application({
       routes,
       services: { baseUrl: () => 'http://git.example/', unforeseen: error => logged.push(error) },
@@ -48,11 +47,6 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       trustedProxies: [],
     }),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
   for (const at of mistakes.keys()) {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/fail/${at}`);
     t.equal(response.status, 500);
@@ -145,6 +139,8 @@ t.test('no token is ever in the log, nor is a body', async t => {
   for (const rawBody of [`{"name":"${secret}"`, `{"name":"x","limit":"${secret}"}`, `${secret}`]) {
     await world.must(422, 'POST', '/admin/quota/rules', { token, rawBody });
   }
+  await world.must(404, 'GET', `/admin/users/${secret}`);
+  await world.must(422, 'POST', '/admin/users', { body: { username: ' ', password: secret } });
   await world.call('GET', `/admin/quota/rules?token=${token}&access_token=${token}`, { as: 'nobody' });
   const { json } = await world.must(201, 'POST', '/users/bob/tokens', {
     body: { name: 'x', scopes: ['all'] },

@@ -22,7 +22,7 @@ t.test('a rule takes a grace and a mode, gives them back, and loses them again',
   const edited = await world.must(200, 'PATCH', `${rules}/total`, { body: { grace_most: '5G' } });
   t.strictSame(edited.json, { ...total, ...terms, grace_most: '5 GB' }, 'others stay the same');
   await world.must(200, 'PATCH', `${rules}/total`, { body: { grace: null, limit: 2000 } });
-  t.match((await world.must(200, 'GET', `${rules}/total`)).json, { limit: 2000, grace: 86_400 });
+  t.match(await world.get(`${rules}/total`), { limit: 2000, grace: 86_400 });
   const usual = { grace: 'default', grace_most: 'default', mode: 'enforce', limit: 1000 };
   const plain = await world.must(200, 'PATCH', `${rules}/total`, { body: usual });
   t.strictSame(plain.json, total, 'clients of Forgejo see no new field');
@@ -95,34 +95,24 @@ t.test('an owner under grace is shown so everywhere', async t => {
   await world.report('alice', 'size:git:lfs', 1050);
   await world.report('bob', 'size:git:lfs', 1200);
   const grace = { below: 1100 };
-  const shown = (await world.must(200, 'GET', '/admin/quota/usage/alice')).json;
+  const shown = await world.get('/admin/quota/usage/alice');
   t.match(shown, {
     state: 'grace',
     allowed: true,
     grace,
     decisions: { 'size:git:lfs': { state: 'grace', grace } },
   });
-  t.match((await world.must(200, 'GET', '/admin/quota/usage?state=grace')).json, [
-    { name: 'alice', state: 'grace' },
-  ]);
-  t.match((await world.must(200, 'GET', '/admin/quota/usage?state=over')).json, [
-    { name: 'bob', state: 'over', grace },
-  ]);
-  t.match((await world.must(200, 'GET', '/admin/quota/overview')).json, {
+  t.match(await world.get('/admin/quota/usage?state=grace'), [{ name: 'alice', state: 'grace' }]);
+  t.match(await world.get('/admin/quota/usage?state=over'), [{ name: 'bob', state: 'over', grace }]);
+  t.match(await world.get('/admin/quota/overview'), {
     owners: { over: 1, grace: 1, near: 0 },
   });
-  t.match((await world.must(200, 'GET', '/admin/quota/explain?user=alice&subject=size:git:lfs')).json, {
+  t.match(await world.get('/admin/quota/explain?user=alice&subject=size:git:lfs'), {
     decision: { allowed: true, grace },
     steps: [{}, {}, { groups: [{ verdict: 'graced', rules: [{ verdict: 'graced', grace }] }] }],
   });
-  t.equal(
-    (await world.must(200, 'GET', '/user/quota/check?subject=size:git:lfs', { as: 'alice' })).json,
-    true,
-  );
-  t.equal(
-    (await world.must(200, 'GET', '/user/quota/check?subject=size:git:lfs', { as: 'bob' })).json,
-    false,
-  );
+  t.equal(await world.get('/user/quota/check?subject=size:git:lfs', { as: 'alice' }), true);
+  t.equal(await world.get('/user/quota/check?subject=size:git:lfs', { as: 'bob' }), false);
   const checked = (await world.gate('GET', '/v1/check?owner=alice&subject=size:git:lfs')).json;
   t.match(checked, { allowed: true, grace, warning: /^Quota warning: .*Refusals begin on / });
   const csv = await world.must(200, 'GET', '/admin/quota/usage.csv?state=grace');
@@ -134,8 +124,9 @@ t.test('an event says when refusals begin', async t => {
   world.reload(week);
   await world.report('alice', 'size:git:lfs', 1050);
   for (;;) {
-    const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=threshold');
-    const events = z.array(z.object({ to: z.unknown(), grace_until: z.string().optional() })).parse(json);
+    const events = z
+      .array(z.object({ to: z.unknown(), grace_until: z.string().optional() }))
+      .parse(await world.get('/admin/quota/events?kind=threshold'));
     if (events.length === 0) continue;
     t.match(events, [{ to: 'limit' }]);
     const days = (Date.parse(events[0]?.grace_until ?? '') - Date.now()) / 86_400_000;
@@ -184,8 +175,8 @@ t.test('rules in report mode are told in explanations and verdicts', async t => 
   });
   await world.report('alice', 'size:git:lfs', 500);
   const reported = { used: 500, limit: 100, group: 'free', rule: 'tried' };
-  t.match((await world.must(200, 'GET', '/admin/quota/usage/alice')).json, { state: 'ok', reported });
-  t.match((await world.must(200, 'GET', '/admin/quota/explain?user=alice&subject=size:git:lfs')).json, {
+  t.match(await world.get('/admin/quota/usage/alice'), { state: 'ok', reported });
+  t.match(await world.get('/admin/quota/explain?user=alice&subject=size:git:lfs'), {
     decision: { allowed: true, rule: 'total', reported },
     reporting: { decision: { allowed: false, rule: 'tried' } },
   });

@@ -31,38 +31,15 @@ t.test('every key of every answer is in snake_case, also where the description l
 });
 
 t.test('a name in another case is noticed, wherever it stands', async t => {
-  t.strictSame(
-    oddKeys([
-      { used: { LFS: 1 }, decisions: { 'size:all': { warnPercent: 1 } }, measuredAt: null },
-      { quota_group_map: { 'Our-Staff': ['a'] }, Total: 1, 'at-once': [{ of_2: { a__b: 1 } }] },
-    ]),
-    [
-      '[].Total',
-      '[].at-once',
-      '[].at-once[].of_2.a__b',
-      '[].decisions.size:all.warnPercent',
-      '[].measuredAt',
-    ],
-  );
-  t.strictSame(
-    oddNamesIn({
-      paths: {
-        '/a': {
-          get: {
-            parameters: [
-              { in: 'query', name: 'staleAfter' },
-              { in: 'header', name: 'X-A' },
-            ],
-          },
-        },
-      },
-      components: {
-        schemas: { Row: { properties: { LFS: {}, in: { items: { properties: { ownerId: {} } } } } } },
-      },
-    }),
-    [
-      '/components/schemas/Row/properties/in/items.ownerId',
-      '/paths/~a/get/parameters/0?staleAfter'.replace('~a', '/a'),
-    ],
-  );
+  const answer = [{ used: { LFS: 1 }, quota_group_map: { 'Our-Staff': [] } }, { 'at-once': [{ a__b: 1 }] }];
+  t.strictSame(oddKeys(answer), ['[].at-once', '[].at-once[].a__b']);
+  const parameters = [
+    { in: 'query', name: 'staleAfter' },
+    { in: 'header', name: 'X-A' },
+  ];
+  const Row = { properties: { LFS: {}, in: { items: { properties: { ownerId: {} } } } } };
+  t.strictSame(oddNamesIn({ paths: { '/a': { get: { parameters } } }, components: { schemas: { Row } } }), [
+    '/components/schemas/Row/properties/in/items.ownerId',
+    '/paths//a/get/parameters/0?staleAfter',
+  ]);
 });

@@ -56,14 +56,19 @@ async function deadNotice(world: World): Promise<string> {
   await world.must(201, 'POST', groups, { body: { name: 'fresh' } });
   await world.must(204, 'DELETE', `${groups}/fresh`);
   await until(async () => {
-    const { json } = await world.must(200, 'GET', `${path}?state=pending`);
-    return tried.parse(json).deliveries.some(({ attempts }) => attempts === 1) || null;
+    return (
+      tried
+        .parse(await world.get(`${path}?state=pending`))
+        .deliveries.some(({ attempts }) => attempts === 1) || null
+    );
   });
   // Notices that wait for a webhook that is gone are given up at the next attempt.
   world.reload({ 'webhook.other': brokenHook });
   const id = await until(async () => {
-    const { json } = await world.must(200, 'GET', `${path}?state=dead`);
-    return z.object({ deliveries: z.array(withId) }).parse(json).deliveries[0]?.id ?? null;
+    return (
+      z.object({ deliveries: z.array(withId) }).parse(await world.get(`${path}?state=dead`)).deliveries[0]
+        ?.id ?? null
+    );
   });
   world.reload({ 'webhook.chat': brokenHook });
   return id;
@@ -71,8 +76,7 @@ async function deadNotice(world: World): Promise<string> {
 
 /** Path of the only source that there is. */
 async function sourcePath(world: World, below = ''): Promise<string> {
-  const { json } = await world.must(200, 'GET', '/admin/auths');
-  const [{ id }] = z.tuple([z.object({ id: z.number() })]).parse(json);
+  const [{ id }] = z.tuple([z.object({ id: z.number() })]).parse(await world.get('/admin/auths'));
   return `/admin/auths/${id}${below}`;
 }
 
@@ -82,8 +86,7 @@ const tried = z.object({ deliveries: z.array(z.object({ attempts: z.number() }))
 
 /** The id of the request that is open; of none where whoever tells the story could not ask. */
 async function openRequest(world: World): Promise<string> {
-  const { json } = await world.must(200, 'GET', '/admin/quota/requests?state=open');
-  return z.array(withId).parse(json)[0]?.id ?? 'none';
+  return z.array(withId).parse(await world.get('/admin/quota/requests?state=open'))[0]?.id ?? 'none';
 }
 
 /** The id of a request that somebody makes. */
@@ -122,8 +125,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
     rules: [{ name: 'total', limit: 1, subjects: ['size:all'] }],
   }),
   getPolicy: get('/admin/quota/policy'),
-  replacePolicy: async world =>
-    put('/admin/quota/policy', (await world.must(200, 'GET', '/admin/quota/policy')).json),
+  replacePolicy: async world => put('/admin/quota/policy', await world.get('/admin/quota/policy')),
   explainDecision: get('/admin/quota/explain?user=alice&subject=size:git:lfs'),
   listUsage: get('/admin/quota/usage?sort=total&limit=1'),
   downloadUsage: get('/admin/quota/usage.csv?state=over,ok'),
@@ -177,8 +179,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   listAllowances: get('/admin/users/bob/quota/allowances'),
   endAllowance: async world => {
     const path = '/admin/users/bob/quota/allowances';
-    const { json } = await world.must(200, 'GET', path);
-    return remove(`${path}/${z.array(withId).parse(json)[0]?.id}`);
+    return remove(`${path}/${z.array(withId).parse(await world.get(path))[0]?.id}`);
   },
 
   removeUserFromGroup: remove(`${groups}/free/users/alice`),
@@ -215,8 +216,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   startScan: post(scans, { kind: 'verify' }),
   listScans: get(scans),
   getScan: async world => {
-    const { json } = await world.must(200, 'GET', scans);
-    const [latest] = z.array(z.object({ id: z.number() })).parse(json);
+    const [latest] = z.array(z.object({ id: z.number() })).parse(await world.get(scans));
     return get(`${scans}/${latest?.id}`);
   },
 

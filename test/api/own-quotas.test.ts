@@ -30,15 +30,10 @@ t.test('owners see what they use and what limits them, and no names of rules and
   const used = { size: { repos: { public: 1, private: 2 }, git: { LFS: 3 }, assets } };
   const nameless = [{ rules: [{ limit: 100, subjects: ['size:git:lfs'] }] }];
   for (const path of ['/user/quota', '/orgs/acme/quota', '/orgs/ACME/quota']) {
-    t.strictSame(
-      (await world.must(200, 'GET', path, { as: 'alice' })).json,
-      { used, groups: nameless },
-      path,
-    );
+    t.strictSame(await world.get(path, { as: 'alice' }), { used, groups: nameless }, path);
   }
   for (const owner of ['alice', 'acme', 'Alice']) {
-    const { json } = await world.must(200, 'GET', `/admin/users/${owner}/quota`);
-    t.strictSame(json, { used, groups: [group] }, owner);
+    t.strictSame(await world.get(`/admin/users/${owner}/quota`), { used, groups: [group] }, owner);
   }
 });
 
@@ -69,18 +64,10 @@ t.test('the lists have the units that take space, largest first, by name and siz
   ] as const) {
     for (const [subject, bytes, unit] of units) await world.report(owner, subject, bytes, unit);
     for (const [list, expected] of Object.entries(lists)) {
-      t.strictSame(
-        (await world.must(200, 'GET', `${path}/${list}`, { as: 'alice' })).json,
-        expected,
-        `${path}/${list}`,
-      );
+      t.strictSame(await world.get(`${path}/${list}`, { as: 'alice' }), expected, `${path}/${list}`);
     }
   }
-  t.strictSame(
-    (await world.must(200, 'GET', '/user/quota/packages', { as: 'bob' })).json,
-    [],
-    "nothing of others'",
-  );
+  t.strictSame(await world.get('/user/quota/packages', { as: 'bob' }), [], "nothing of others'");
 });
 
 t.test("the lists come a page at a time, as Forgejo's do, whatever page and limit are asked for", async t => {
@@ -114,25 +101,22 @@ t.test("the lists come a page at a time, as Forgejo's do, whatever page and limi
   }
 });
 
-t.test(
-  'what lies on the disk is named as its owner knows it, and not by where the server keeps it',
-  async t => {
-    const settings = { 'storage.packages': { PATH: 'packages/{owner}/{repo}' } };
-    const world = await World.open(t, { settings });
-    const path = repository(world, 'alice/deep/er/site');
-    writeFileSync(join(path, 'packed-refs'), 'x'.repeat(100));
-    mkdirSync(join(world.directory, 'packages/alice/npm/left-pad'), { recursive: true });
-    writeFileSync(join(world.directory, 'packages/alice/npm/left-pad/1.tgz'), 'bytes');
-    await measure(world);
-    const { text } = await world.must(200, 'GET', '/user/quota/packages', { as: 'alice' });
-    t.match(JSON.parse(text), [{ name: 'alice/npm' }]);
-    const report = await world.must(200, 'GET', '/user/quota/report', { as: 'alice' });
-    t.match(report.json, { units: [{ name: 'alice/deep/er/site.git' }, { name: 'alice/npm' }] });
-    for (const told of [text, report.text]) t.notMatch(told, world.directory);
-    const whole = await world.must(200, 'GET', '/admin/quota/usage/alice');
-    t.match(whole.text, path, 'administrators see where it is');
-  },
-);
+t.test('what lies on the disk is named as its owner knows it, not by where the server keeps it', async t => {
+  const settings = { 'storage.packages': { PATH: 'packages/{owner}/{repo}' } };
+  const world = await World.open(t, { settings });
+  const path = repository(world, 'alice/deep/er/site');
+  writeFileSync(join(path, 'packed-refs'), 'x'.repeat(100));
+  mkdirSync(join(world.directory, 'packages/alice/npm/left-pad'), { recursive: true });
+  writeFileSync(join(world.directory, 'packages/alice/npm/left-pad/1.tgz'), 'bytes');
+  await measure(world);
+  const { text } = await world.must(200, 'GET', '/user/quota/packages', { as: 'alice' });
+  t.match(JSON.parse(text), [{ name: 'alice/npm' }]);
+  const report = await world.must(200, 'GET', '/user/quota/report', { as: 'alice' });
+  t.match(report.json, { units: [{ name: 'alice/deep/er/site.git' }, { name: 'alice/npm' }] });
+  for (const told of [text, report.text]) t.notMatch(told, world.directory);
+  const whole = await world.must(200, 'GET', '/admin/quota/usage/alice');
+  t.match(whole.text, path, 'administrators see where it is');
+});
 
 t.test('the check tells whether a start would be let through: in report mode always', async t => {
   const world = await World.open(t);
@@ -140,7 +124,7 @@ t.test('the check tells whether a start would be let through: in report mode alw
   await world.must(204, 'PUT', '/admin/quota/groups/free/users/acme');
   await world.report('acme', 'size:git:lfs', 101);
   const check = async (subject: string) =>
-    (await world.must(200, 'GET', `/orgs/acme/quota/check?subject=${subject}`, { as: 'alice' })).json;
+    await world.get(`/orgs/acme/quota/check?subject=${subject}`, { as: 'alice' });
   t.equal(await check('size:git:lfs'), false);
   t.equal(await check('size:repos:public'), true);
   world.reload({ quota: { MODE: 'report' } });

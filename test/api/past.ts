@@ -10,8 +10,7 @@ import type { World } from './world.ts';
 /** Resolves with the recording of the first hour, which follows the first sweep. */
 export async function recorded(world: World): Promise<void> {
   await until(async () => {
-    const { json } = await world.must(200, 'GET', '/admin/quota/history');
-    return history.parse(json).points.length > 0 ? true : null;
+    return history.parse(await world.get('/admin/quota/history')).points.length > 0 ? true : null;
   });
 }
 

@@ -18,13 +18,12 @@ export async function measure(world: World): Promise<void> {
   const ordered = await world.must(202, 'POST', '/admin/quota/scans', { body: {} });
   const { id } = scanReport.parse(ordered.json);
   await until(async () => {
-    const { json } = await world.must(200, 'GET', `/admin/quota/scans/${id}`);
-    return scanReport.parse(json).state === 'done' ? true : null;
+    return scanReport.parse(await world.get(`/admin/quota/scans/${id}`)).state === 'done' ? true : null;
   });
 }
 
 export async function userOf(world: World, name: string): Promise<User> {
-  return user.parse((await world.must(200, 'GET', `/admin/users/${encodeURIComponent(name)}`)).json);
+  return user.parse(await world.get(`/admin/users/${encodeURIComponent(name)}`));
 }
 
 export async function namesIn(world: World, query = ''): Promise<string[]> {
@@ -36,8 +35,9 @@ export async function namesIn(world: World, query = ''): Promise<string[]> {
 }
 
 export async function groupsOf(world: World, name: string): Promise<string[]> {
-  const { json } = await world.must(200, 'GET', `/admin/users/${name}/quota`);
-  const { groups } = z.object({ groups: z.array(z.object({ name: z.string() })) }).parse(json);
+  const { groups } = z
+    .object({ groups: z.array(z.object({ name: z.string() })) })
+    .parse(await world.get(`/admin/users/${name}/quota`));
   return groups.map(group => group.name);
 }
 
@@ -46,7 +46,7 @@ export async function sessionsOf(
   name: string,
   asked: Asked = {},
 ): Promise<readonly SessionRow[]> {
-  return z.array(sessionRow).parse((await world.must(200, 'GET', `/users/${name}/sessions`, asked)).json);
+  return z.array(sessionRow).parse(await world.get(`/users/${name}/sessions`, asked));
 }
 
 /** In every browser where they are signed in. */

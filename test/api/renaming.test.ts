@@ -10,60 +10,51 @@ import { quotaInfo, user } from '../../src/wire/index.ts';
 import { groupsOf, measure, messageOf, repository, userOf } from './people.ts';
 import { World } from './world.ts';
 
-t.test(
-  'who is renamed keeps groups, tokens and memberships; who has the old name anew has none of them',
-  async t => {
-    const world = await World.open(t);
-    const { id } = await userOf(world, 'carol');
-    await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
-    await world.must(204, 'PUT', '/admin/quota/groups/free/users/carol');
-    await world.must(409, 'PATCH', '/admin/users/carol', { body: { username: 'bob' } });
-    t.match((await world.must(200, 'PATCH', '/admin/users/carol', { body: { username: 'karla' } })).json, {
-      id,
-      username: 'karla',
-    });
-    await world.must(404, 'GET', '/admin/users/carol');
+t.test('who is renamed keeps groups, tokens and memberships; the next so named has none', async t => {
+  const world = await World.open(t);
+  const { id } = await userOf(world, 'carol');
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+  await world.must(204, 'PUT', '/admin/quota/groups/free/users/carol');
+  await world.must(409, 'PATCH', '/admin/users/carol', { body: { username: 'bob' } });
+  t.match((await world.must(200, 'PATCH', '/admin/users/carol', { body: { username: 'karla' } })).json, {
+    id,
+    username: 'karla',
+  });
+  await world.must(404, 'GET', '/admin/users/carol');
 
-    const created = user.parse(
-      (await world.must(201, 'POST', '/admin/users', { body: { username: 'carol' } })).json,
-    );
-    t.not(created.id, id);
-    const isAsSaid = async () => {
-      t.strictSame(await groupsOf(world, 'karla'), ['free']);
-      t.strictSame(await groupsOf(world, 'carol'), []);
-      t.strictSame((await world.must(200, 'GET', '/users/carol/tokens')).json, []);
-      t.match((await world.must(200, 'GET', '/admin/orgs/acme/members')).json, [
-        { login: 'alice' },
-        { login: 'karla' },
-      ]);
-      await world.must(200, 'GET', '/users/karla/tokens', { as: 'carol' });
-      await world.must(403, 'GET', '/users/carol/tokens', { as: 'carol' });
-    };
-    await isAsSaid();
-    await world.restart();
-    await isAsSaid();
-    const recased = await world.must(200, 'PATCH', '/admin/users/karla', { body: { username: 'Karla' } });
-    t.match(recased.json, { id, username: 'Karla' });
-  },
-);
+  const created = user.parse(
+    (await world.must(201, 'POST', '/admin/users', { body: { username: 'carol' } })).json,
+  );
+  t.not(created.id, id);
+  const isAsSaid = async () => {
+    t.strictSame(await groupsOf(world, 'karla'), ['free']);
+    t.strictSame(await groupsOf(world, 'carol'), []);
+    t.strictSame(await world.get('/users/carol/tokens'), []);
+    t.match(await world.get('/admin/orgs/acme/members'), [{ login: 'alice' }, { login: 'karla' }]);
+    await world.must(200, 'GET', '/users/karla/tokens', { as: 'carol' });
+    await world.must(403, 'GET', '/users/carol/tokens', { as: 'carol' });
+  };
+  await isAsSaid();
+  await world.restart();
+  await isAsSaid();
+  const recased = await world.must(200, 'PATCH', '/admin/users/karla', { body: { username: 'Karla' } });
+  t.match(recased.json, { id, username: 'Karla' });
+});
 
-t.test(
-  'who takes a name that is only known from the disk has its repositories, and gives up those of the old one',
-  async t => {
-    const world = await World.open(t);
-    repository(world, 'bob/app');
-    repository(world, 'robert/app');
-    await measure(world);
-    const { id } = await userOf(world, 'bob');
-    const onDisk = await userOf(world, 'robert');
-    await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
-    t.equal((await userOf(world, 'robert')).id, id);
-    const left = await userOf(world, 'bob');
-    t.notOk([id, onDisk.id].includes(left.id), 'the directory that is still called so is somebody else');
-    await world.must(403, 'GET', '/users/bob/tokens', { as: 'bob' });
-    await world.must(200, 'GET', '/users/robert/tokens', { as: 'bob' });
-  },
-);
+t.test('who takes a name known from the disk gets its repositories, and loses the others', async t => {
+  const world = await World.open(t);
+  repository(world, 'bob/app');
+  repository(world, 'robert/app');
+  await measure(world);
+  const { id } = await userOf(world, 'bob');
+  const onDisk = await userOf(world, 'robert');
+  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+  t.equal((await userOf(world, 'robert')).id, id);
+  const left = await userOf(world, 'bob');
+  t.notOk([id, onDisk.id].includes(left.id), 'the directory that is still called so is somebody else');
+  await world.must(403, 'GET', '/users/bob/tokens', { as: 'bob' });
+  await world.must(200, 'GET', '/users/robert/tokens', { as: 'bob' });
+});
 
 t.test('who is renamed has the repositories again once the directories have the new name', async t => {
   const world = await World.open(t);
@@ -73,8 +64,7 @@ t.test('who is renamed has the repositories again once the directories have the 
   await world.must(204, 'PUT', '/admin/quota/groups/free/users/bob');
   await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
   const used = async (name: string) => {
-    const { json } = await world.must(200, 'GET', `/admin/users/${name}/quota`);
-    return quotaInfo.parse(json).used.size.repos.private;
+    return quotaInfo.parse(await world.get(`/admin/users/${name}/quota`)).used.size.repos.private;
   };
   t.strictSame([await used('bob'), await used('robert')], [1021, 0]);
   t.strictSame([await groupsOf(world, 'bob'), await groupsOf(world, 'robert')], [[], ['free']]);
@@ -94,7 +84,7 @@ t.test('a name that is used anew after a deletion inherits nothing', async t => 
   await world.must(204, 'DELETE', '/admin/users/alice');
   await world.must(404, 'DELETE', '/admin/users/alice');
   await world.must(401, 'GET', '/user/quota', { as: 'alice' });
-  t.strictSame((await world.must(200, 'GET', '/admin/quota/groups/free/users')).json, []);
+  t.strictSame(await world.get('/admin/quota/groups/free/users'), []);
 
   await world.must(201, 'POST', '/admin/users', { body: { username: 'alice' } });
   const isNobodyYet = async () => {
@@ -102,8 +92,8 @@ t.test('a name that is used anew after a deletion inherits nothing', async t => 
     t.not(anew.id, id);
     t.match(anew, { is_admin: false, email: '' });
     t.strictSame(await groupsOf(world, 'alice'), []);
-    t.strictSame((await world.must(200, 'GET', '/users/alice/tokens')).json, []);
-    t.match((await world.must(200, 'GET', '/admin/orgs/acme/members')).json, [{ login: 'carol' }]);
+    t.strictSame(await world.get('/users/alice/tokens'), []);
+    t.match(await world.get('/admin/orgs/acme/members'), [{ login: 'carol' }]);
     await world.must(401, 'GET', '/user/quota', { as: 'alice' });
   };
   await isNobodyYet();
@@ -111,24 +101,21 @@ t.test('a name that is used anew after a deletion inherits nothing', async t => 
   await isNobodyYet();
 });
 
-t.test(
-  'who has something in storage cannot be deleted, and is known after the last of it is gone',
-  async t => {
-    const world = await World.open(t);
-    const path = repository(world, 'bob/app');
-    await measure(world);
-    t.match(
-      messageOf(await world.must(409, 'DELETE', '/admin/users/bob')),
-      /^bob has 1 unit.*delete those first/,
-    );
-    await world.must(200, 'GET', '/user/quota', { as: 'bob' });
-    rmSync(path, { recursive: true });
-    await measure(world);
-    await userOf(world, 'bob');
-    await world.must(204, 'DELETE', '/admin/users/bob');
-    await world.must(401, 'GET', '/user/quota', { as: 'bob' });
-  },
-);
+t.test('who has something in storage cannot be deleted, and is still known when it is gone', async t => {
+  const world = await World.open(t);
+  const path = repository(world, 'bob/app');
+  await measure(world);
+  t.match(
+    messageOf(await world.must(409, 'DELETE', '/admin/users/bob')),
+    /^bob has 1 unit.*delete those first/,
+  );
+  await world.must(200, 'GET', '/user/quota', { as: 'bob' });
+  rmSync(path, { recursive: true });
+  await measure(world);
+  await userOf(world, 'bob');
+  await world.must(204, 'DELETE', '/admin/users/bob');
+  await world.must(401, 'GET', '/user/quota', { as: 'bob' });
+});
 
 t.test('a directory belongs to a user until someone says organization', async t => {
   const world = await World.open(t);
@@ -138,7 +125,7 @@ t.test('a directory belongs to a user until someone says organization', async t 
   await world.must(404, 'GET', '/admin/orgs/guild/members');
   const edited = await world.must(200, 'PATCH', '/admin/users/guild', { body: { type: 'organization' } });
   t.strictSame(edited.json, { ...guild, type: 'organization' });
-  t.strictSame((await world.must(200, 'GET', '/admin/orgs/guild/members')).json, []);
+  t.strictSame(await world.get('/admin/orgs/guild/members'), []);
   await measure(world);
   await world.restart();
   t.match(await userOf(world, 'guild'), { type: 'organization' }, 'and stays one');
@@ -182,11 +169,10 @@ t.test('who is renamed on the disk alone is told, until the groups are where the
   const message =
     /^Owner "bob" is in "free" and has no units any more, and "robert" came within a day of that/;
   t.match(await renamesFound(world), [message]);
-  const { json } = await world.must(200, 'GET', '/admin/quota/lint');
   t.match(
     z
       .array(z.object({ message: z.string() }))
-      .parse(json)
+      .parse(await world.get('/admin/quota/lint'))
       .at(-1),
     { message },
   );

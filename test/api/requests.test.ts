@@ -23,71 +23,64 @@ async function ask(world: World, as: Person = 'alice', body: object = asked, who
 }
 
 async function isAllowed(world: World, as: Person, whose = '/user'): Promise<unknown> {
-  return (await world.must(200, 'GET', `${whose}/quota/check?subject=size:git:lfs`, { as })).json;
+  return await world.get(`${whose}/quota/check?subject=size:git:lfs`, { as });
 }
 
 async function eventsOf(world: World, kind: string): Promise<readonly Record<string, unknown>[]> {
-  const { json } = await world.must(200, 'GET', `/admin/quota/events?kind=${kind}`);
-  return z.array(z.record(z.string(), z.unknown())).parse(json);
+  return z
+    .array(z.record(z.string(), z.unknown()))
+    .parse(await world.get(`/admin/quota/events?kind=${kind}`));
 }
 
-t.test(
-  'somebody asks for more, an administrator grants it, and everything agrees on the new limit',
-  async t => {
-    const world = await open(t);
-    t.equal(await isAllowed(world, 'alice'), false);
-    const request = await ask(world);
-    t.match(request, { owner: 'alice', asked_by: 'alice', state: 'open', answer: null, ...asked });
-    const open1 = (await world.must(200, 'GET', '/admin/quota/requests?state=open')).json;
-    t.strictSame(open1, [request]);
-    const { json } = await world.must(200, 'POST', `/admin/quota/requests/${request.id}/grant`, {
-      body: { words: 'until the release' },
-    });
-    const granted = spaceRequest.parse(json);
-    t.match(granted, {
-      state: 'granted',
-      answer: {
-        by: 'admin1',
-        automatic: false,
-        words: 'until the release',
-        granted: { bytes: 500, until: asked.until },
-      },
-    });
-    const { json: own } = await world.must(200, 'GET', '/user/quota/requests', { as: 'alice' });
-    t.strictSame(own, [granted]);
-    t.equal(await isAllowed(world, 'alice'), true);
+t.test('an owner asks for more, an administrator grants it, and all agree on the new limit', async t => {
+  const world = await open(t);
+  t.equal(await isAllowed(world, 'alice'), false);
+  const request = await ask(world);
+  t.match(request, { owner: 'alice', asked_by: 'alice', state: 'open', answer: null, ...asked });
+  const open1 = await world.get('/admin/quota/requests?state=open');
+  t.strictSame(open1, [request]);
+  const { json } = await world.must(200, 'POST', `/admin/quota/requests/${request.id}/grant`, {
+    body: { words: 'until the release' },
+  });
+  const granted = spaceRequest.parse(json);
+  t.match(granted, {
+    state: 'granted',
+    answer: {
+      by: 'admin1',
+      automatic: false,
+      words: 'until the release',
+      granted: { bytes: 500, until: asked.until },
+    },
+  });
+  t.strictSame(await world.get('/user/quota/requests', { as: 'alice' }), [granted]);
+  t.equal(await isAllowed(world, 'alice'), true);
 
-    const added = { bytes: 500, count: 1, until: asked.until };
-    const id = granted.answer?.granted?.allowance ?? '';
-    const quota = (await world.must(200, 'GET', '/user/quota', { as: 'alice' })).json;
-    t.match(quota, {
-      groups: [],
-      allowances: [{ id, bytes: 500, until: asked.until, granted_by: 'admin1' }],
-    });
-    const report = ownReport.parse(
-      (await world.must(200, 'GET', '/user/quota/report', { as: 'alice' })).json,
-    );
-    t.match(report, { limit: 1500, percent: 80, allowed: true, allowance: added, may_ask: true });
-    t.match(report.decisions['size:git:lfs'], { limit: 1500, allowance: added });
-    t.match(report.allowances, [{ id, request: request.id }]);
-    const [row] = z
-      .array(z.unknown())
-      .parse((await world.must(200, 'GET', '/admin/quota/usage?q=alice')).json);
-    t.match(row, { limit: 1500, percent: 80, allowance: added });
-    const explained = explanation.parse(
-      (await world.must(200, 'GET', '/admin/quota/explain?user=alice&subject=size:git:lfs')).json,
-    );
-    t.match(explained.decision, { limit: 1500, allowance: added });
-    t.match(explained.steps.at(-1)?.groups[0]?.rules, [{ limit: 1500, headroom: 300, allowance: added }]);
+  const added = { bytes: 500, count: 1, until: asked.until };
+  const id = granted.answer?.granted?.allowance ?? '';
+  const quota = await world.get('/user/quota', { as: 'alice' });
+  t.match(quota, {
+    groups: [],
+    allowances: [{ id, bytes: 500, until: asked.until, granted_by: 'admin1' }],
+  });
+  const report = ownReport.parse(await world.get('/user/quota/report', { as: 'alice' }));
+  t.match(report, { limit: 1500, percent: 80, allowed: true, allowance: added, may_ask: true });
+  t.match(report.decisions['size:git:lfs'], { limit: 1500, allowance: added });
+  t.match(report.allowances, [{ id, request: request.id }]);
+  const [row] = z.array(z.unknown()).parse(await world.get('/admin/quota/usage?q=alice'));
+  t.match(row, { limit: 1500, percent: 80, allowance: added });
+  const explained = explanation.parse(
+    await world.get('/admin/quota/explain?user=alice&subject=size:git:lfs'),
+  );
+  t.match(explained.decision, { limit: 1500, allowance: added });
+  t.match(explained.steps.at(-1)?.groups[0]?.rules, [{ limit: 1500, headroom: 300, allowance: added }]);
 
-    const steps = await eventsOf(world, 'request');
-    t.match(steps, [
-      { action: 'granted', owner: 'alice', request: request.id, allowance: id, by: { name: 'admin1' } },
-      { action: 'asked', owner: 'alice', request: request.id, words: asked.why, by: { name: 'alice' } },
-    ]);
-    t.match(steps[0], { changes: [{ what: 'allowance' }, { what: 'request' }] });
-  },
-);
+  const steps = await eventsOf(world, 'request');
+  t.match(steps, [
+    { action: 'granted', owner: 'alice', request: request.id, allowance: id, by: { name: 'admin1' } },
+    { action: 'asked', owner: 'alice', request: request.id, words: asked.why, by: { name: 'alice' } },
+  ]);
+  t.match(steps[0], { changes: [{ what: 'allowance' }, { what: 'request' }] });
+});
 
 t.test('an administrator may grant otherwise than was asked for, or decline with words', async t => {
   const world = await open(t);
@@ -106,8 +99,7 @@ t.test('an administrator may grant otherwise than was asked for, or decline with
   const path = `/admin/quota/requests/${second.id}/decline`;
   t.match((await world.call('POST', path, { body: {} })).json, { code: 'invalid', message: /words/ });
   await world.must(200, 'POST', path, { body: { words: 'delete the old builds first' } });
-  const { json: own } = await world.must(200, 'GET', '/user/quota/requests', { as: 'alice' });
-  t.match(own, [
+  t.match(await world.get('/user/quota/requests', { as: 'alice' }), [
     { state: 'declined', answer: { by: 'admin1', words: 'delete the old builds first', granted: null } },
     { state: 'granted' },
   ]);
@@ -124,39 +116,36 @@ t.test('a request without an end needs one in the grant', async t => {
   await world.must(200, 'POST', path, { body: { until: inDays(1) } });
 });
 
-t.test(
-  'nobody grants themselves: neither a user, nor an administrator, nor the owner of an organization',
-  async t => {
-    const world = await open(t);
-    const mine = await ask(world, 'admin1');
-    const themselves = {
-      status: 403,
-      json: { code: 'not_permitted', message: /nobody gives more space to themselves/ },
-    };
-    t.match(await world.call('POST', `/admin/quota/requests/${mine.id}/grant`, { body: {} }), themselves);
-    const body = { bytes: 500, until: inDays(1), why: 'because' };
-    t.match(await world.call('POST', '/admin/users/admin1/quota/allowances', { body }), themselves);
-    t.match(await world.call('POST', '/admin/users/ADMIN1/quota/allowances', { body }), themselves);
-    t.match(await world.call('POST', `/admin/quota/requests/${mine.id}/grant`, { as: 'alice', body: {} }), {
-      status: 403,
-    });
-    // An administrator who owns the organization would give to themselves.
-    await world.must(204, 'PUT', '/admin/orgs/acme/members/admin1', { body: { role: 'owner' } });
-    t.match(await world.call('POST', '/admin/users/acme/quota/allowances', { body }), themselves);
-    const ours = await ask(world, 'alice', asked, '/orgs/acme');
-    t.match(await world.call('POST', `/admin/quota/requests/${ours.id}/grant`, { body: {} }), themselves);
-    t.same(await eventsOf(world, 'allowance'), []);
-    // Another one may, and so may the administrator of the host.
-    await world.must(200, 'PATCH', '/admin/users/bob', { body: { is_admin: true } });
-    await world.must(200, 'POST', `/admin/quota/requests/${mine.id}/grant`, { as: 'bob', body: {} });
-    const { json } = await world.must(200, 'POST', `/admin/quota/requests/${ours.id}/grant`, {
-      as: 'host',
-      body: {},
-    });
-    t.match(json, { answer: { by: null } });
-    t.equal(await isAllowed(world, 'alice', '/orgs/acme'), true);
-  },
-);
+t.test('nobody grants themselves: no user, no administrator, no owner of an organization', async t => {
+  const world = await open(t);
+  const mine = await ask(world, 'admin1');
+  const themselves = {
+    status: 403,
+    json: { code: 'not_permitted', message: /nobody gives more space to themselves/ },
+  };
+  t.match(await world.call('POST', `/admin/quota/requests/${mine.id}/grant`, { body: {} }), themselves);
+  const body = { bytes: 500, until: inDays(1), why: 'because' };
+  t.match(await world.call('POST', '/admin/users/admin1/quota/allowances', { body }), themselves);
+  t.match(await world.call('POST', '/admin/users/ADMIN1/quota/allowances', { body }), themselves);
+  t.match(await world.call('POST', `/admin/quota/requests/${mine.id}/grant`, { as: 'alice', body: {} }), {
+    status: 403,
+  });
+  // An administrator who owns the organization would give to themselves.
+  await world.must(204, 'PUT', '/admin/orgs/acme/members/admin1', { body: { role: 'owner' } });
+  t.match(await world.call('POST', '/admin/users/acme/quota/allowances', { body }), themselves);
+  const ours = await ask(world, 'alice', asked, '/orgs/acme');
+  t.match(await world.call('POST', `/admin/quota/requests/${ours.id}/grant`, { body: {} }), themselves);
+  t.same(await eventsOf(world, 'allowance'), []);
+  // Another one may, and so may the administrator of the host.
+  await world.must(200, 'PATCH', '/admin/users/bob', { body: { is_admin: true } });
+  await world.must(200, 'POST', `/admin/quota/requests/${mine.id}/grant`, { as: 'bob', body: {} });
+  const { json } = await world.must(200, 'POST', `/admin/quota/requests/${ours.id}/grant`, {
+    as: 'host',
+    body: {},
+  });
+  t.match(json, { answer: { by: null } });
+  t.equal(await isAllowed(world, 'alice', '/orgs/acme'), true);
+});
 
 t.test('owners of an organization ask for it, members and strangers do not', async t => {
   const world = await open(t);
@@ -169,12 +158,12 @@ t.test('owners of an organization ask for it, members and strangers do not', asy
   });
   const request = await ask(world, 'alice', asked, '/orgs/acme');
   t.match(request, { owner: 'acme', asked_by: 'alice' });
-  t.strictSame((await world.must(200, 'GET', path, { as: 'alice' })).json, [request]);
-  t.same((await world.must(200, 'GET', '/user/quota/requests', { as: 'alice' })).json, []);
+  t.strictSame(await world.get(path, { as: 'alice' }), [request]);
+  t.same(await world.get('/user/quota/requests', { as: 'alice' }), []);
   t.equal((await world.call('GET', path, { as: 'carol' })).status, 403);
   t.equal((await world.call('DELETE', `/user/quota/requests/${request.id}`, { as: 'alice' })).status, 404);
   await world.must(204, 'DELETE', `${path}/${request.id}`, { as: 'alice' });
-  t.match((await world.must(200, 'GET', path, { as: 'alice' })).json, [{ state: 'withdrawn' }]);
+  t.match(await world.get(path, { as: 'alice' }), [{ state: 'withdrawn' }]);
   t.match(await eventsOf(world, 'request'), [{ action: 'withdrawn', by: { name: 'alice' } }, {}]);
   t.equal((await world.call('POST', '/user/quota/requests', { as: 'host', body: asked })).status, 404);
   const readOnly = await world.newToken('alice', ['read:user']);
@@ -221,7 +210,7 @@ t.test('[requests] ENABLED = false: nobody asks, and answers say so', async t =>
     code: 'not_permitted',
     message: /\[requests\] ENABLED/,
   });
-  t.match((await world.must(200, 'GET', '/user/quota/report', { as: 'alice' })).json, { may_ask: false });
+  t.match(await world.get('/user/quota/report', { as: 'alice' }), { may_ask: false });
   world.reload({ requests: { ENABLED: 'true' } });
   await ask(world);
 });
@@ -255,7 +244,7 @@ t.test('[requests] AUTO_GRANT grants what is small and short, once in its time',
   const theirs = await ask(world, 'admin1', { bytes: 500, until: inDays(30.5), why: 'me, too' });
   t.match(theirs, { state: 'granted' });
   t.ok(Date.parse(theirs.answer?.granted?.until ?? '') <= Date.now() + 30 * day);
-  t.match((await world.must(200, 'GET', '/user/quota/report', { as: 'alice' })).json, {
+  t.match(await world.get('/user/quota/report', { as: 'alice' }), {
     auto_grant: { bytes: 500, seconds: 30 * 86_400, every_seconds: 90 * 86_400 },
   });
   t.match(await ask(world, 'alice', { bytes: 500, why: 'for all' }, '/orgs/acme'), { state: 'granted' });
@@ -268,7 +257,7 @@ t.test('administrators give and end allowances without a request', async t => {
   const { json } = await world.must(201, 'POST', path, { body });
   const given = allowance.parse(json);
   t.match(given, { ...body, granted_by: 'admin1', request: null, automatic: false });
-  t.strictSame((await world.must(200, 'GET', path)).json, [given]);
+  t.strictSame(await world.get(path), [given]);
   t.equal(await isAllowed(world, 'alice'), true);
   t.equal((await world.call('GET', path, { as: 'alice' })).status, 403);
   t.equal((await world.call('DELETE', `${path}/${given.id}`, { as: 'alice' })).status, 403);
@@ -276,7 +265,7 @@ t.test('administrators give and end allowances without a request', async t => {
   await world.must(204, 'DELETE', `${path}/${given.id}`);
   t.equal((await world.call('DELETE', `${path}/${given.id}`)).status, 404);
   t.equal(await isAllowed(world, 'alice'), false);
-  const quota = (await world.must(200, 'GET', '/user/quota', { as: 'alice' })).json;
+  const quota = await world.get('/user/quota', { as: 'alice' });
   t.strictSame(Object.keys(z.object({}).loose().parse(quota)).sort(), ['groups', 'used']);
   t.match(await eventsOf(world, 'allowance'), [
     { action: 'ended', owner: 'alice', allowance: given.id, by: { name: 'admin1' } },
@@ -293,43 +282,37 @@ t.test('requests and allowances survive a restart and a rename, and go with thei
   t.equal(await isAllowed(world, 'alice'), true);
   await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
   await ask(world, 'bob');
-  t.match((await world.must(200, 'GET', '/admin/quota/requests?state=open')).json, [
+  t.match(await world.get('/admin/quota/requests?state=open'), [
     { owner: 'robert', asked_by: 'robert' },
     { owner: 'alice' },
   ]);
   const body = { bytes: 1, until: inDays(1), why: 'x' };
   await world.must(201, 'POST', '/admin/users/robert/quota/allowances', { body });
   await world.must(204, 'DELETE', '/admin/users/robert');
-  t.match((await world.must(200, 'GET', '/admin/quota/requests')).json, [
-    { owner: 'alice' },
-    { owner: 'alice' },
-  ]);
+  t.match(await world.get('/admin/quota/requests'), [{ owner: 'alice' }, { owner: 'alice' }]);
   const { text } = await world.must(200, 'GET', '/admin/backup');
   t.equal(text.match(/"kind":"allowance","key"/g)?.length, 1, 'only that of alice is left');
   await world.must(201, 'POST', '/admin/users', { body: { username: 'robert' } });
-  t.strictSame((await world.must(200, 'GET', '/admin/users/robert/quota/allowances')).json, []);
+  t.strictSame(await world.get('/admin/users/robert/quota/allowances'), []);
 });
 
-t.test(
-  'a refusal leads to the page to ask on, where its address is known and nobody else is named',
-  async t => {
-    const world = await open(t);
-    const question = '/v1/check?owner=alice&subject=size:git:lfs';
-    // Lines are wrapped.
-    const refused = async () =>
-      (await askGate(world.sockets.gate, question, asText)).text.replaceAll('\n', ' ').trim();
-    t.notMatch(await refused(), /To ask for more space/, 'nobody said where the page is');
-    await world.restart({ server: { ROOT_URL: 'https://git.example/quota' } });
-    t.ok((await refused()).endsWith('To ask for more space: https://git.example/quota/mine'));
-    world.reload({ server: { ROOT_URL: 'https://git.example/quota' }, requests: { ENABLED: 'false' } });
-    t.notMatch(await refused(), /To ask for more space/);
-    world.reload({
-      server: { ROOT_URL: 'https://git.example/quota' },
-      hooks: { CONTACT: 'Ask Ann' },
-    });
-    t.ok((await refused()).endsWith('Ask Ann'));
-  },
-);
+t.test('a refusal leads to the page to ask on if its address is known and nobody else is named', async t => {
+  const world = await open(t);
+  const question = '/v1/check?owner=alice&subject=size:git:lfs';
+  // Lines are wrapped.
+  const refused = async () =>
+    (await askGate(world.sockets.gate, question, asText)).text.replaceAll('\n', ' ').trim();
+  t.notMatch(await refused(), /To ask for more space/, 'nobody said where the page is');
+  await world.restart({ server: { ROOT_URL: 'https://git.example/quota' } });
+  t.ok((await refused()).endsWith('To ask for more space: https://git.example/quota/mine'));
+  world.reload({ server: { ROOT_URL: 'https://git.example/quota' }, requests: { ENABLED: 'false' } });
+  t.notMatch(await refused(), /To ask for more space/);
+  world.reload({
+    server: { ROOT_URL: 'https://git.example/quota' },
+    hooks: { CONTACT: 'Ask Ann' },
+  });
+  t.ok((await refused()).endsWith('Ask Ann'));
+});
 
 t.test('a draft policy is tried with the allowances that there are', async t => {
   const world = await open(t);

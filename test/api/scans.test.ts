@@ -19,7 +19,7 @@ async function start(world: World, body: object = {}): Promise<ScanReport> {
 }
 
 async function look(world: World, id: number): Promise<ScanReport> {
-  return scanReport.parse((await world.must(200, 'GET', `${path}/${id}`)).json);
+  return scanReport.parse(await world.get(`${path}/${id}`));
 }
 
 function ended(world: World, id: number): Promise<ScanReport> {
@@ -71,9 +71,9 @@ t.test('a scan is started with 202, goes on by itself, and is found again', asyn
     progress: { units: 1, units_found: 1, discovering: false, files: 1, bytes: 21 },
   });
   t.ok(Date.parse(done.finished_at ?? '') >= Date.parse(done.started_at ?? ''));
-  const listed = z.array(scanReport).parse((await world.must(200, 'GET', path)).json);
+  const listed = z.array(scanReport).parse(await world.get(path));
   t.strictSame(listed[0], done, 'the newest first');
-  t.match((await world.must(200, 'GET', '/admin/quota/usage/dave')).json, { total: 21, known: true });
+  t.match(await world.get('/admin/quota/usage/dave'), { total: 21, known: true });
 });
 
 t.test('without a body everything is measured; verify tells how far off the figures were', async t => {
@@ -97,8 +97,7 @@ t.test('a scan of some owners measures theirs only', async t => {
   const { id } = await start(world, { owners: ['ERIN'] });
   t.match(await ended(world, id), { state: 'done', progress: { units: 1 } });
   const total = async (owner: string) =>
-    z.object({ total: z.number() }).parse((await world.must(200, 'GET', `/admin/quota/usage/${owner}`)).json)
-      .total;
+    z.object({ total: z.number() }).parse(await world.get(`/admin/quota/usage/${owner}`)).total;
   t.strictSame([await total('erin'), await total('dave')], [24, 21]);
 });
 
@@ -154,5 +153,5 @@ t.test('when the daemon stops in the midst of a scan, the next one measures all'
   await world.close();
   await world.start();
   await measure(world);
-  t.match((await world.must(200, 'GET', '/admin/quota/usage/owner0')).json, { partial: false });
+  t.match(await world.get('/admin/quota/usage/owner0'), { partial: false });
 });

@@ -86,19 +86,16 @@ t.test('a CSV of limits comes into force as a whole, twice, and beside the polic
   });
   await world.must(204, 'PUT', '/admin/quota/groups/staff/users/bob');
   const limitOf = async (name: string) => {
-    const { json } = await world.must(
-      200,
-      'GET',
-      `/admin/quota/explain?user=${name}&subject=size:repos:private`,
-    );
-    return z.object({ decision: z.object({ limit: z.number() }) }).parse(json).decision.limit;
+    return z
+      .object({ decision: z.object({ limit: z.number() }) })
+      .parse(await world.get(`/admin/quota/explain?user=${name}&subject=size:repos:private`)).decision.limit;
   };
   const limits = async () => [await limitOf('alice'), await limitOf('bob'), await limitOf('acme')];
   const members = async () => {
     const shape = z.object({
       groups: z.array(z.object({ name: z.string(), users: z.array(z.string()) })),
     });
-    const { groups } = shape.parse((await world.must(200, 'GET', '/admin/quota/policy')).json);
+    const { groups } = shape.parse(await world.get('/admin/quota/policy'));
     return Object.fromEntries(groups.map(({ name, users }) => [name, users]));
   };
 

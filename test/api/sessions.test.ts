@@ -55,21 +55,24 @@ t.test('signing in by a token tells who one is, and every route works with the s
     version: /^\d/,
   });
   const headers = { ...ourPage(world), Cookie: cookieOf(answer) };
-  t.match((await world.must(200, 'GET', '/session', { ...nobody, headers })).json, { login: 'alice' });
+  t.match(await world.get('/session', { ...nobody, headers }), { login: 'alice' });
   await world.must(200, 'GET', '/user/quota', { ...nobody, headers });
   await world.must(403, 'GET', '/orgs/acme/quota', { ...nobody, headers });
   const made = { name: 'from a page', scopes: ['read:user'] };
   await world.must(201, 'POST', '/users/alice/tokens', { ...nobody, headers, body: made });
   const more = { ...made, name: 'more', scopes: ['all'] };
   await world.must(403, 'POST', '/users/alice/tokens', { ...nobody, headers, body: more });
-  const { json } = await world.must(200, 'GET', '/session', { as: 'admin1' });
-  t.match(json, { login: 'admin1', is_admin: true, via: 'token', expires_at: null }, 'a token tells as well');
+  t.match(
+    await world.get('/session', { as: 'admin1' }),
+    { login: 'admin1', is_admin: true, via: 'token', expires_at: null },
+    'a token tells as well',
+  );
 });
 
 t.test('a token that is sent counts before the cookie', async t => {
   const world = await World.open(t);
   const headers = await signedIn(world, 'alice');
-  t.match((await world.must(200, 'GET', '/session', { as: 'bob', headers })).json, { login: 'bob' });
+  t.match(await world.get('/session', { as: 'bob', headers }), { login: 'bob' });
   await world.must(401, 'GET', '/session', { token: 'wrong', headers });
   await world.must(404, 'DELETE', '/session', { as: 'bob', headers });
   await world.must(200, 'GET', '/session', { ...nobody, headers });
@@ -177,36 +180,33 @@ t.test('nobody is signed in from another site, or by a form', async t => {
   t.equal((await sessionsOf(world, 'bob')).length, 0);
 });
 
-t.test(
-  'sessions are seen and ended by their user and by administrators; the current one is marked',
-  async t => {
-    const world = await World.open(t);
-    const headers = await signedIn(world, 'alice');
-    const other = await signedIn(world, 'alice');
-    const rows = await sessionsOf(world, 'ALICE', { ...nobody, headers });
-    t.match(rows, [
-      { via: 'token', current: true },
-      { via: 'token', current: false },
-    ]);
-    t.strictSame(
-      (await sessionsOf(world, 'alice')).map(({ current }) => current),
-      [false, false],
-    );
-    for (const name of ['alice', 'missing']) {
-      const path = `/users/${name}/sessions`;
-      t.match(await world.must(403, 'GET', path, { as: 'bob' }), {
-        json: { message: /only administrators may do this/ },
-      });
-      await world.must(403, 'DELETE', `${path}/${rows[0]?.id}`, { as: 'bob' });
-    }
-    await world.must(404, 'GET', '/users/missing/sessions');
-    await world.must(404, 'DELETE', `/users/bob/sessions/${rows[1]?.id}`);
-    await world.must(204, 'DELETE', `/users/alice/sessions/${rows[1]?.id}`, { ...nobody, headers });
-    await world.must(401, 'GET', '/session', { ...nobody, headers: other });
-    await world.must(204, 'DELETE', `/users/alice/sessions/${rows[0]?.id}`);
-    await world.must(401, 'GET', '/session', { ...nobody, headers });
-  },
-);
+t.test('a user and administrators see and end sessions; the current one is marked', async t => {
+  const world = await World.open(t);
+  const headers = await signedIn(world, 'alice');
+  const other = await signedIn(world, 'alice');
+  const rows = await sessionsOf(world, 'ALICE', { ...nobody, headers });
+  t.match(rows, [
+    { via: 'token', current: true },
+    { via: 'token', current: false },
+  ]);
+  t.strictSame(
+    (await sessionsOf(world, 'alice')).map(({ current }) => current),
+    [false, false],
+  );
+  for (const name of ['alice', 'missing']) {
+    const path = `/users/${name}/sessions`;
+    t.match(await world.must(403, 'GET', path, { as: 'bob' }), {
+      json: { message: /only administrators may do this/ },
+    });
+    await world.must(403, 'DELETE', `${path}/${rows[0]?.id}`, { as: 'bob' });
+  }
+  await world.must(404, 'GET', '/users/missing/sessions');
+  await world.must(404, 'DELETE', `/users/bob/sessions/${rows[1]?.id}`);
+  await world.must(204, 'DELETE', `/users/alice/sessions/${rows[1]?.id}`, { ...nobody, headers });
+  await world.must(401, 'GET', '/session', { ...nobody, headers: other });
+  await world.must(204, 'DELETE', `/users/alice/sessions/${rows[0]?.id}`);
+  await world.must(401, 'GET', '/session', { ...nobody, headers });
+});
 
 t.test('what is laid down about who is signed in is in force at the next request', async t => {
   const world = await World.open(t);
@@ -218,7 +218,7 @@ t.test('what is laid down about who is signed in is in force at the next request
     body: { username: 'root', is_admin: false },
   });
   await world.must(403, 'GET', '/admin/users', { ...nobody, headers });
-  t.match((await world.must(200, 'GET', '/session', { ...nobody, headers })).json, {
+  t.match(await world.get('/session', { ...nobody, headers }), {
     login: 'root',
     is_admin: false,
   });
@@ -262,7 +262,7 @@ t.test('a session outlives the daemon, and no backup has it', async t => {
   t.match(backup.text, /"kind":"token"/);
   t.notMatch(backup.text, /"kind":"session"/);
   await world.restart();
-  t.match((await world.must(200, 'GET', '/session', { ...nobody, headers: { Cookie } })).json, {
+  t.match(await world.get('/session', { ...nobody, headers: { Cookie } }), {
     login: 'alice',
   });
 });

@@ -1,7 +1,7 @@
 /** Too many wrong credentials: who has to wait, and who never has to. */
 
 import t from 'tap';
-import { withoutPort } from '../../src/api/address.ts';
+import { withoutPort } from '../../src/api/asker.ts';
 import { signInLink } from '../../src/wire/index.ts';
 import { ourPage } from './browser.ts';
 import { type Answer, type Asked, World } from './world.ts';

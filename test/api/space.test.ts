@@ -41,7 +41,7 @@ async function open(t: Parameters<typeof World.open>[0]) {
   };
   const space = async (query: string, as: 'admin1' | 'alice' = 'admin1') => {
     const address = as === 'admin1' ? `/admin/quota/space?${query}` : `/user/quota/space?${query}`;
-    return spaceAnswer.parse((await world.must(200, 'GET', address, { as })).json);
+    return spaceAnswer.parse(await world.get(address, { as }));
   };
   return { world, path, connect, says, space };
 }
@@ -106,7 +106,7 @@ t.test('a collection is asked for, followed, and recorded', async t => {
   await says(worker, [figures(path, 0, { at, freed_bytes: 2_000_000, fault: null })]);
   worker.send({ result: { id: task.id, value: { freed_bytes: 2e6, unreachable_bytes: 0 } } });
   await says(worker, []);
-  t.match((await world.must(200, 'GET', '/admin/quota/reclaims')).json, [
+  t.match(await world.get('/admin/quota/reclaims'), [
     { id: 1, state: 'done', freed_bytes: 2_000_000, unreachable_bytes: 0 },
   ]);
   await says(worker, [figures(path, 0, { at: at + 1, freed_bytes: 0, fault: 'git repack: no space' })]);

@@ -24,8 +24,7 @@ async function make(world: World, name: string, wanted: Wanted = {}, asked: Aske
 }
 
 async function tokensOf(world: World, name: string, asked: Asked = {}) {
-  const { json } = await world.must(200, 'GET', `/users/${name}/tokens`, { as: 'host', ...asked });
-  return z.array(tokenSchema).parse(json);
+  return z.array(tokenSchema).parse(await world.get(`/users/${name}/tokens`, { as: 'host', ...asked }));
 }
 
 /** Everything that the daemon keeps on the disk. */
@@ -51,30 +50,27 @@ t.test('a token is shown once, is kept as a digest, and is good after a restart'
   t.ok(events.includes('"ci"'), 'that it was made is on record');
 });
 
-t.test(
-  'a token is taken as token, as Bearer, or as the password of Basic, and from no other place',
-  async t => {
-    const world = await World.open(t);
-    const { sha1 } = await make(world, 'bob');
-    const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
-    const statusOf = async (asked: Asked, query = '') =>
-      (await world.call('GET', `/user/quota${query}`, { as: 'nobody', ...asked })).status;
-    const sent = (Authorization: string) => statusOf({ headers: { Authorization } });
-    for (const taken of [
-      `token ${sha1}`,
-      `Bearer ${sha1}`,
-      `bearer ${sha1}`,
-      basic(`bob:${sha1}`),
-      basic(`:${sha1}`),
-    ]) {
-      t.equal(await sent(taken), 200, taken.replace(sha1, 'T'));
-    }
-    t.equal(await sent(sha1), 401);
-    t.equal(await sent(basic(`${sha1}:`)), 401);
-    t.equal(await statusOf({}, `?token=${sha1}&access_token=${sha1}`), 401);
-    t.equal(await statusOf({ headers: { Cookie: `token=${sha1}`, 'X-Token': sha1 } }), 401);
-  },
-);
+t.test('a token is taken as token, as Bearer or as the password of Basic, and nowhere else', async t => {
+  const world = await World.open(t);
+  const { sha1 } = await make(world, 'bob');
+  const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+  const statusOf = async (asked: Asked, query = '') =>
+    (await world.call('GET', `/user/quota${query}`, { as: 'nobody', ...asked })).status;
+  const sent = (Authorization: string) => statusOf({ headers: { Authorization } });
+  for (const taken of [
+    `token ${sha1}`,
+    `Bearer ${sha1}`,
+    `bearer ${sha1}`,
+    basic(`bob:${sha1}`),
+    basic(`:${sha1}`),
+  ]) {
+    t.equal(await sent(taken), 200, taken.replace(sha1, 'T'));
+  }
+  t.equal(await sent(sha1), 401);
+  t.equal(await sent(basic(`${sha1}:`)), 401);
+  t.equal(await statusOf({}, `?token=${sha1}&access_token=${sha1}`), 401);
+  t.equal(await statusOf({ headers: { Cookie: `token=${sha1}`, 'X-Token': sha1 } }), 401);
+});
 
 t.test("scopes are enforced, whatever the rank; Forgejo's others are taken and give nothing", async t => {
   const world = await World.open(t);
@@ -286,48 +282,9 @@ t.test('every fault of what is to be a token is told at once', async t => {
   t.match(json, { message: /acme is an organization: only users have tokens/ });
 });
 
-t.test('who has no good token learns nothing, whatever is asked for', async t => {
-  const world = await World.open(t);
-  const asked = ['/users/alice/tokens', '/users/missing/tokens', '/orgs/acme/quota', '/orgs/missing/quota'];
-  const told = new Set<string>();
-  for (const path of asked) {
-    for (const method of ['GET', 'POST', 'DELETE']) {
-      told.add((await world.must(401, method, path, { as: 'nobody', rawBody: '{' })).text);
-    }
-  }
-  for (const path of [
-    '/users/%ff/tokens',
-    '/admin/users/alice',
-    '/admin/users/missing',
-    '/admin/quota/groups/x',
-  ]) {
-    told.add((await world.must(401, 'GET', path, { as: 'nobody' })).text);
-  }
-  t.equal(told.size, 1, [...told].join('\n'));
-});
-
-t.test('no secret is ever logged', async t => {
-  const world = await World.open(t);
-  const { sha1: good } = await make(world, 'bob');
-  const wrong = randomBytes(20).toString('hex');
-  const secret = randomBytes(20).toString('hex');
-  await world.must(200, 'GET', '/user/quota', { token: good });
-  await world.must(401, 'GET', '/user/quota', { token: wrong });
-  await world.must(401, 'GET', `/user/quota?token=${wrong}`, { as: 'nobody' });
-  await world.must(422, 'POST', '/admin/users', { rawBody: `{"password": "${secret}"` });
-  await world.must(422, 'POST', '/admin/users', { body: { username: ' ', password: secret } });
-  await world.must(404, 'GET', `/admin/users/${secret}`);
-  await world.must(204, 'DELETE', '/users/bob/tokens/ci');
-  await world.must(401, 'GET', '/user/quota', { token: good });
-  await world.restart();
-  const log = world.log.join('');
-  t.ok(log.includes('softquota answers'));
-  for (const text of [good, wrong, secret]) t.notOk(log.includes(text));
-});
-
 t.test('a user has at most a hundred tokens', async t => {
   const world = await World.open(t);
-  const { length } = z.array(z.unknown()).parse((await world.must(200, 'GET', '/users/bob/tokens')).json);
+  const { length } = z.array(z.unknown()).parse(await world.get('/users/bob/tokens'));
   for (let made = length; made < 100; made++) await make(world, 'bob', { name: `token ${made}` });
   const refused = await world.must(409, 'POST', '/users/bob/tokens', { body: simple });
   t.match(messageOf(refused), /^bob has 100 tokens, which is the limit: revoke one first$/);

@@ -3,14 +3,13 @@
  * each.
  */
 
-import { once } from 'node:events';
 import { symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { Agent, createServer } from 'node:http';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { application } from '../../src/api/application.ts';
 import { Built } from '../../src/api/built.ts';
-import { type Answer, answerIn, send } from './http.ts';
+import { type Answer, answerIn, served as listening, send } from './http.ts';
 import { World } from './world.ts';
 
 const page = `<!doctype html>
@@ -46,7 +45,8 @@ async function served(
     },
   };
   const folder = t.testdir({ web: built ?? whole, 'secret.txt': 'secret' });
-  const server = createServer(
+  const port = await listening(
+    t,
     application({
       routes: [],
       services: { baseUrl: () => baseUrl, unforeseen: error => t.fail(String(error)) },
@@ -58,12 +58,7 @@ async function served(
       web: new Built(join(folder, 'web')),
     }),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const agent = new Agent();
-  t.teardown(() => server.close());
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     folder: join(folder, 'web'),
     get: async (path, headers = {}, method = 'GET') =>
@@ -199,25 +194,22 @@ t.test('below a path it is served with and without it, and says where it lies', 
   t.match(told, { status: 404, text: '<base href="/a&amp;b/quota/">' });
 });
 
-t.test(
-  'before it is built, its pages say how to build it; then they are there without a restart',
-  async t => {
-    const { get, folder } = await served(t, 'http://git.example/', {});
-    const asked = await get('/owners', reader);
-    t.match(asked, {
-      status: 503,
-      text: /<code>npm run build<\/code>/,
-      headers: { 'cache-control': 'no-store' },
-    });
-    t.match(await get('/owners'), { status: 503, json: { message: /npm run build/ } });
-    t.match(await get('/nowhere', reader), { status: 404 });
-    writeFileSync(join(folder, 'index.html'), page);
-    t.match(await get('/owners'), { status: 200, text: /app-1a2b/ });
-    writeFileSync(join(folder, 'index.html'), page.replace('1a2b', '5e6f'));
-    utimesSync(join(folder, 'index.html'), new Date(), new Date(Date.now() + 5000));
-    t.match(await get('/owners'), { status: 200, text: /app-5e6f/ }, 'also when it is built anew');
-  },
-);
+t.test('before it is built, its pages say how to build it; then no restart is needed', async t => {
+  const { get, folder } = await served(t, 'http://git.example/', {});
+  const asked = await get('/owners', reader);
+  t.match(asked, {
+    status: 503,
+    text: /<code>npm run build<\/code>/,
+    headers: { 'cache-control': 'no-store' },
+  });
+  t.match(await get('/owners'), { status: 503, json: { message: /npm run build/ } });
+  t.match(await get('/nowhere', reader), { status: 404 });
+  writeFileSync(join(folder, 'index.html'), page);
+  t.match(await get('/owners'), { status: 200, text: /app-1a2b/ });
+  writeFileSync(join(folder, 'index.html'), page.replace('1a2b', '5e6f'));
+  utimesSync(join(folder, 'index.html'), new Date(), new Date(Date.now() + 5000));
+  t.match(await get('/owners'), { status: 200, text: /app-5e6f/ }, 'also when it is built anew');
+});
 
 t.test('over ADMIN_SOCKET there are no pages', async t => {
   const world = await World.open(t);

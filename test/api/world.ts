@@ -161,6 +161,11 @@ export class World {
     throw new Error(`${method} ${path}: expected ${status}, got ${answer.status}: ${answer.text}`);
   }
 
+  /** The JSON that GET answers. */
+  async get(path: string, asked: Asked = {}): Promise<unknown> {
+    return (await this.must(200, 'GET', path, asked)).json;
+  }
+
   /** A new token of somebody's with these scopes. */
   async newToken(name: string, scopes: readonly string[]): Promise<string> {
     const body = { name: `test ${scopes.join(' ')} ${this.#tokens.size} ${Math.random()}`, scopes };

@@ -85,6 +85,7 @@ t.test(
       'commands/receive-pack.ts': 'git, for as long as the push takes',
       'daemon/kept-once.ts': "the daemon's own, in DATA_PATH",
       'doctor/impersonator.ts': 'standard input',
+      'draft.ts': 'a new file, and directories',
       'gate/refused-file.ts': 'writes a new file',
       'git/hooks/folder.ts': 'directories, and new files',
       'git/hooks/config.ts': "a copy of a configuration in a folder of the command's own",

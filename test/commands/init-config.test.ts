@@ -143,7 +143,7 @@ t.test(
       fc.property(fc.array(fc.maxSafeNat(), { maxLength: 1000 }), sizes => {
         const largest = sizes.sort((a, b) => b - a);
         const { bytes, total, refused } = proposeTotal(largest.map(row), largest.length);
-        t.strictSame(parseSize(total), { ok: true, bytes });
+        t.strictSame(parseSize(total), { ok: true, value: bytes });
         t.strictSame(
           refused.map(({ used }) => used),
           largest.filter(size => size > bytes),

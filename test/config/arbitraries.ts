@@ -44,6 +44,8 @@ const values: Readonly<Record<string, fc.Arbitrary<string | number | boolean>>> 
   'scan.SCHEDULE': fc.tuple(fc.nat(59), fc.nat(23)).map(([minute, hour]) => `${minute} ${hour} * * *`),
   'scan.MEASURE': pick('apparent', 'allocated'),
   'scan.EXCLUDE': list(segment),
+  'gate.ADDR': fc.ipV4(),
+  'gate.PORT': fc.integer({ min: 1, max: 65_535 }),
   'hooks.CONTACT': visible,
   'server.DATA_PATH': segment,
   'server.SOCKET': socket.map(name => `/run/a${name}`),

@@ -112,6 +112,6 @@ t.test('routes come from the environment too, are printed, and are read anew on 
       { section: 'gate.tus', key: 'SUBJECT', reloadable: true },
     ],
   );
-  t.equal(merged(before, loaded.config).gate, loaded.config.gate);
+  t.strictSame(merged(before, loaded.config).gate, loaded.config.gate);
   t.end();
 });

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import t from 'tap';
+import { valueIn } from '../../src/config/definition.ts';
 import { sections } from '../../src/config/index.ts';
 import { configOf, faultsOf } from './written.ts';
 
@@ -8,7 +9,8 @@ t.test('every default is one that its key takes, and says what it came to', asyn
   for (const { keys } of sections) {
     for (const key of keys) {
       t.match(key.parse(key.text), { ok: true }, `[${key.section}] ${key.name}`);
-      const { text, value } = key.of(config);
+      const value = valueIn(config, key);
+      const text = key.print(value);
       t.same(key.parse(text), { ok: true, value }, `[${key.section}] ${key.name} = ${text}`);
     }
   }

@@ -1,21 +1,15 @@
 /** Findings from a daemon's answers, and from none. */
 
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { loadConfig } from '../../src/config/index.ts';
 import { checkDaemon } from '../../src/doctor/daemon.ts';
 import type { Ask, Installation } from '../../src/doctor/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { version } from '../../src/version.ts';
-import { folderFor, write } from './folder.ts';
+import { context, folderFor, installationIn } from './folder.ts';
 
 function installation(t: Test, admin: Ask, configOption: string | null = null): Installation {
-  const folder = folderFor(t);
-  const file = write(join(folder, 'app.ini'), '[server]\nDATA_PATH = data\n');
-  const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
-  if (!loaded.ok) throw new Error('the configuration is faulty');
-  const context = { uid: 0, configOption, hookConf: join(folder, 'hook.conf') };
-  return { loaded, admin, gate: admin, context };
+  const about = { admin, gate: admin, context: { ...context, configOption } };
+  return installationIn(folderFor(t), '[server]\nDATA_PATH = data\n', about);
 }
 
 const answering =

@@ -5,6 +5,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
+import { loadConfig } from '../../src/config/index.ts';
+import type { Installation } from '../../src/doctor/index.ts';
 
 export function folderFor(t: Test): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sq-')));
@@ -27,4 +29,19 @@ export function repositoryAt(path: string): string {
 
 export function git(...args: readonly string[]): string {
   return execFileSync('git', args, { encoding: 'utf8' }).trim();
+}
+
+export const context = { uid: 0, configOption: null, hookConf: '/nowhere' };
+
+/** An installation with this app.ini in a folder, whose daemon has nothing to say. */
+export function installationIn(
+  folder: string,
+  ini: string,
+  differing: Partial<Installation> = {},
+): Installation {
+  const file = write(join(folder, 'app.ini'), ini);
+  const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
+  const ask = async () => ({ status: 200, json: [] });
+  return { loaded, admin: ask, gate: ask, context, ...differing };
 }

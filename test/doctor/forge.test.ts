@@ -5,13 +5,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
-import { loadConfig } from '../../src/config/index.ts';
-import { checkForge, forgeReadFindings } from '../../src/doctor/forge.ts';
+import { checkForge, forgeReadFindings, serviceReadsAll } from '../../src/doctor/forge.ts';
 import type { Installation } from '../../src/doctor/index.ts';
-import { serviceReadsAll } from '../../src/doctor/service-rights.ts';
 import { writeSqlite } from '../forge/fixture.ts';
 import { settingsFor } from '../forge/readings.ts';
-import { folderFor, write } from './folder.ts';
+import { folderFor, installationIn, write } from './folder.ts';
 
 interface World {
   readonly installation: Installation;
@@ -29,12 +27,7 @@ function world(t: Test, { uid = 0 } = {}): World {
   const data = write(join(folder, 'data/file'), '');
   chownSync(join(data, '..'), uid, uid);
   const text = `[server]\nDATA_PATH = data\n[forge]\nKIND = gitea\nCONFIG = ${appIni}\n`;
-  const file = write(join(folder, 'app.ini'), text);
-  const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
-  if (!loaded.ok) throw new Error('the configuration is faulty');
-  const ask = async () => ({ status: 200, headers: {}, json: [] });
-  const context = { uid: 0, configOption: null, hookConf: join(folder, 'hook.conf') };
-  return { installation: { loaded, admin: ask, gate: ask, context }, appIni, database };
+  return { installation: installationIn(folder, text), appIni, database };
 }
 
 t.test('a database that answers, with all tables, is checked and well', async t => {

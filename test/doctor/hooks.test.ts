@@ -3,11 +3,10 @@
 import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { loadConfig } from '../../src/config/index.ts';
 import { checkHooks } from '../../src/doctor/hooks.ts';
 import { lookForRepositories } from '../../src/doctor/repositories.ts';
 import { hooksStatus, installHooks } from '../../src/git/index.ts';
-import { folderFor, git, write } from './folder.ts';
+import { context, folderFor, git, installationIn, write } from './folder.ts';
 
 interface World {
   readonly paths: readonly string[];
@@ -27,18 +26,11 @@ async function world(t: Test, names: readonly string[] = ['a', 'b', 'c']): Promi
   mkdirSync(join(folder, 'git/alice'), { recursive: true });
   for (const path of paths) git('init', '-q', '--bare', path);
   const text = `[server]\nSOCKET = ${socket}\n[storage.repos]\nPATH = ${folder}/git/{owner}/{repo}.git\n`;
-  const loaded = loadConfig({ file: write(join(folder, 'app.ini'), text), env: {}, cwd: folder, uid: 0 });
-  if (!loaded.ok) throw new Error('the configuration is faulty');
-  const unused = () => Promise.reject(new Error('nobody is asked'));
-  const context = { uid: 0, configOption: null, hookConf };
+  const installation = installationIn(folder, text, { context: { ...context, hookConf } });
   const install = (at = socket) => installHooks(paths, { socket: at, client: 'curl', hookConf });
   await install();
   const look = async () =>
-    checkHooks(
-      { loaded, admin: unused, gate: unused, context },
-      lookForRepositories(loaded.config),
-      await hooksStatus(paths),
-    );
+    checkHooks(installation, lookForRepositories(installation.loaded.config), await hooksStatus(paths));
   return { paths, socket, hookConf, install, look };
 }
 

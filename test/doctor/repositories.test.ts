@@ -1,21 +1,21 @@
 /**
- * Finding the repositories of a host: those that templates know, those that none does, and of many a part.
+ * Finding the repositories of a host: those that templates know, those that none does, of many a part, and folders
+ * inside of repositories that git takes for some, and so pushes to without any hook.
  */
 
+import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Config, loadConfig } from '../../src/config/index.ts';
-import { lookForRepositories } from '../../src/doctor/repositories.ts';
-import { folderFor, repositoryAt, write } from './folder.ts';
+import type { Config } from '../../src/config/index.ts';
+import { checkInnerRepositories, lookForRepositories } from '../../src/doctor/repositories.ts';
+import { context, folderFor, git, installationIn, repositoryAt, write } from './folder.ts';
 
 function configured(t: Test, template: string): { folder: string; config: Config } {
   const folder = folderFor(t);
-  const file = write(join(folder, 'app.ini'), `[storage.repos]\nPATH = ${join(folder, template)}\n`);
   mkdirSync(join(folder, 'srv/git'), { recursive: true });
-  const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
-  if (!loaded.ok) throw new Error('the configuration is faulty');
-  return { folder, config: loaded.config };
+  const ini = `[storage.repos]\nPATH = ${join(folder, template)}\n`;
+  return { folder, config: installationIn(folder, ini).loaded.config };
 }
 
 t.test(
@@ -75,4 +75,28 @@ t.test('a storage root that is not there is told as it stands', async t => {
   t.match(roots, [{ path: join(folder, 'nowhere'), state: 'missing' }]);
   t.equal(count, 0);
   t.strictSame(unmanaged, []);
+});
+
+t.test('refs that make a folder a repository are found, and go as doctor says', async t => {
+  const path = join(folderFor(t), 'app.git');
+  git('init', '-q', '--bare', path);
+  const tree = git('-C', path, 'hash-object', '-w', '-t', 'tree', '/dev/null');
+  const who = ['-c', 'user.name=x', '-c', 'user.email=x@localhost'];
+  const commit = git('-C', path, ...who, 'commit-tree', '-m', 'x', tree);
+  for (const name of ['HEAD', 'objects/a', 'refs/a'])
+    git('-C', path, 'update-ref', `refs/heads/x/${name}`, commit);
+  const look = () => checkInnerRepositories(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
+  const findings = look();
+  t.match(findings, [{ code: 'inner_repository', message: new RegExp(`^${path}/refs/heads/x: `) }]);
+  execFileSync('sh', ['-c', `${findings[0]?.mend}`]);
+  t.strictSame(look(), []);
+});
+
+t.test('a submodule repository without the hooks is found, and one with them is well', async t => {
+  const path = repositoryAt(join(folderFor(t), 'app.git'));
+  const inner = repositoryAt(join(path, 'modules/lib'));
+  const look = () => checkInnerRepositories(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
+  t.match(look(), [{ code: 'inner_repository', mend: `softquota hooks install ${path}` }]);
+  write(join(inner, 'hooks/pre-receive'), '#!/bin/sh\n');
+  t.strictSame(look(), []);
 });

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Blocked, blockedFor, grant, type HookUser, mayAskFor } from '../../src/doctor/rights.ts';
+import type { HookUser } from '../../src/doctor/installation.ts';
+import { type Blocked, blockedFor, grant, mayAskFor } from '../../src/doctor/rights.ts';
 import { folderFor, write } from './folder.ts';
 
 /** Nobody's number, whom no database knows. */

@@ -2,11 +2,9 @@
 
 import { join } from 'node:path';
 import t from 'tap';
-import { checkSignedPushes } from '../../src/doctor/signed-pushes.ts';
+import { checkSignedPushes } from '../../src/doctor/git-setup.ts';
 import { hooksStatus } from '../../src/git/index.ts';
-import { folderFor, git, repositoryAt, write } from './folder.ts';
-
-const context = { uid: 0, configOption: null, hookConf: '/nowhere' };
+import { context, folderFor, git, repositoryAt, write } from './folder.ts';
 
 t.test('a repository that asks for signed pushes is named, with what stops it', async t => {
   const folder = folderFor(t);

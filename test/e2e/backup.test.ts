@@ -27,7 +27,7 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
   const all = async () => ({
     usage: await Promise.all(everybody.map(owner => server.usageByLeaf(owner))),
     checks: await Promise.all(
-      everybody.map(async owner => (await server.softquota(['check', owner])).stdout),
+      everybody.map(async owner => (await server.softquota(`check ${owner}`)).stdout),
     ),
   });
   const before = await all();
@@ -35,7 +35,7 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
 
   const file = join(server.folder, 'saved.json');
   const data = join(server.folder, 'data');
-  const taken = await server.softquota(['backup', file]);
+  const taken = await server.softquota(`backup ${file}`);
   t.match(taken, {
     code: 0,
     stdout: '',
@@ -47,9 +47,9 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
   );
   t.equal((await stat(file)).mode & 0o777, 0o600);
   const text = await readFile(file, 'utf8');
-  t.equal((await server.softquota(['backup', '-'])).stdout.slice(0, 30), text.slice(0, 30));
+  t.equal((await server.softquota('backup -')).stdout.slice(0, 30), text.slice(0, 30));
 
-  t.match(await server.softquota(['restore', file, '--replace']), {
+  t.match(await server.softquota(`restore ${file} --replace`), {
     code: 78,
     stderr: /softquota\.db is in use by another softquota daemon/,
   });
@@ -58,14 +58,14 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
   await chmod(server.folder, 0o755);
   await mkdir(data, { mode: 0o700 });
   await chown(data, nobody, nobody);
-  t.match(await server.softquota(['restore', file]), {
+  t.match(await server.softquota(`restore ${file}`), {
     code: 0,
     stdout: /^Restored 3 owners, 0 records of policy, 1 reported unit and [1-9]\d* events/,
   });
   for (const name of await readdir(data)) {
     t.equal((await stat(join(data, name))).uid, nobody, `${name} is the daemon's own user's`);
   }
-  t.match(await server.softquota(['restore', '-'], { input: text }), { code: 1, stderr: /--replace/ });
+  t.match(await server.softquota('restore -', { input: text }), { code: 1, stderr: /--replace/ });
   await chown(data, 0, 0);
   await server.start();
   await server.scan();
@@ -147,7 +147,7 @@ t.test(
     ]);
 
     const file = join(server.folder, 'saved.json');
-    t.match(await server.softquota(['backup', file]), {
+    t.match(await server.softquota(`backup ${file}`), {
       code: 0,
       stderr: /^Saved 3 owners, 15 records of policy, 3 /,
     });
@@ -159,7 +159,7 @@ t.test(
     await server.stop();
     await rm(join(server.folder, 'data'), { recursive: true });
     await mkdir(join(server.folder, 'data'));
-    t.match(await server.softquota(['restore', file]), {
+    t.match(await server.softquota(`restore ${file}`), {
       code: 0,
       stdout: /^Restored 3 owners, 15 records of policy/,
     });
@@ -189,7 +189,7 @@ t.test('a backup onto a full disk leaves the older one', async t => {
     const { status, text } = await server.ask('admin', '/api/v1/admin/users', { body });
     if (status !== 201) throw new Error(text);
   }
-  t.match(await server.softquota(['backup', file]), { stderr: /saved\.json: ENOSPC/ });
+  t.match(await server.softquota(`backup ${file}`), { stderr: /saved\.json: ENOSPC/ });
   t.equal(await readFile(file, 'utf8'), 'an older one');
   t.strictSame(await readdir(small), ['saved.json']);
 });
@@ -198,44 +198,42 @@ t.test('a backup that cannot be written or read leaves what was there, and says 
   const server = await Server.open(t);
   const file = join(server.folder, 'saved.json');
   await writeFile(file, 'an older one');
-  t.match(await server.softquota(['backup', join(server.folder, 'no/such/place')]), {
+  t.match(await server.softquota(`backup ${server.folder}/no/such/place`), {
     code: 74,
     stderr: /no\/such\/.*ENOENT/,
   });
   t.equal(await readFile(file, 'utf8'), 'an older one');
   await server.stop();
-  t.match(await server.softquota(['backup', file]), { code: 69 });
-  t.match(await server.softquota(['restore', file]), {
+  t.match(await server.softquota(`backup ${file}`), { code: 69 });
+  t.match(await server.softquota(`restore ${file}`), {
     code: 2,
     stderr: /saved\.json: not a complete backup/,
   });
-  t.match(await server.softquota(['restore', join(server.folder, 'none')]), { code: 74, stderr: /ENOENT/ });
+  t.match(await server.softquota(`restore ${server.folder}/none`), { code: 74, stderr: /ENOENT/ });
   t.equal(await readFile(file, 'utf8'), 'an older one');
 });
 
 t.test('a group in report mode, as an earlier version had it, does not come into force', async t => {
   const server = await Server.open(t, { ini: { quota: { ENABLED: 'true' } } });
-  const done = async (...args: readonly string[]) =>
-    t.equal((await server.softquota(args)).code, 0, args.join(' '));
   const report = { owner: 'alice', subject: 'size:git:lfs', unit: 'store', bytes: 5 };
   t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
-  await done('rule', 'create', 'total', '--limit', '1', '--subject', 'size:all');
-  await done('group', 'create', 'held', '--rule', 'total');
-  await done('group', 'add-user', 'held', 'alice');
+  await server.done('rule create total --limit 1 --subject size:all');
+  await server.done('group create held --rule total');
+  await server.done('group add-user held alice');
   const file = join(server.folder, 'saved.json');
-  await done('backup', file);
+  await server.done(`backup ${file}`);
   const saved = JSON.parse(await readFile(file, 'utf8'));
   for (const record of saved.policy) {
     if (record.kind === 'group') record.text = JSON.stringify({ ...JSON.parse(record.text), mode: 'report' });
   }
   await writeFile(file, JSON.stringify(saved));
   await server.stop();
-  await done('restore', file, '--replace');
+  await server.done(`restore ${file} --replace`);
   await server.start();
-  t.match(await server.softquota(['check', 'alice', '--subject', 'size:git:lfs']), {
+  t.match(await server.softquota('check alice --subject size:git:lfs'), {
     code: 0,
     stdout: /^allowed \(would be refused\)/,
   });
-  t.match((await server.softquota(['rule', 'show', 'total'])).stdout, /only reported/);
+  t.match((await server.softquota('rule show total')).stdout, /only reported/);
   t.match(server.daemon.log, /groups have no report mode any more: their rules are in report mode now/);
 });

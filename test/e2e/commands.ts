@@ -16,6 +16,11 @@ export interface CommandLine {
 
 export type Ended = Omit<Run, 'elapsedMs' | 'code'> & { readonly code: number };
 
+/** The words of a line as a shell has them, where only double quotes are used. */
+export function wordsOf(line: string): readonly string[] {
+  return Array.from(line.matchAll(/"([^"]*)"|\S+/g), ([word, quoted]) => quoted ?? word);
+}
+
 const program = fileURLToPath(new URL('command-program.ts', import.meta.url));
 
 /** These become another program or another user, or run until a signal ends them. */
@@ -31,7 +36,8 @@ let started = 0;
  * Runs a command line to its end. Each is a process of its own in a long run. In an ordinary one, many of them
  * run in one process, one after the other: a command takes less time than its start.
  */
-export async function softquota(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+export async function softquota(line: string | readonly string[], options: RunOptions = {}): Promise<Run> {
+  const args = typeof line === 'string' ? wordsOf(line) : line;
   const { cwd = process.cwd(), env = {}, ...others } = options;
   const isPlain =
     Object.keys(others).length === 0 && Object.keys(env).every(name => name.startsWith('SOFTQUOTA_'));

@@ -3,25 +3,18 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import t from 'tap';
-import { buildProgram } from '../../src/commands/index.ts';
-import { allowance } from '../../src/wire/index.ts';
 import { mountSmall } from '../faults/small-disk.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
+import { commandLines, leafCommands, oneWebhook } from './command-lines.ts';
+import { wordsOf } from './commands.ts';
 import { launcher } from './daemon.ts';
 import { fleetHost } from './fleet-hosts.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
-import { askForMore, inAnHour } from './space-requests.ts';
 
 t.setTimeout(600_000);
-
-/** Nobody listens there. */
-const oneWebhook = {
-  'webhook.chat': { URL: 'http://127.0.0.1:9/', SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },
-};
 
 /** Runs a command line with redirections as a shell has them. */
 function redirected(server: Server, redirections: string, args: readonly string[]): Promise<Run> {
@@ -30,142 +23,39 @@ function redirected(server: Server, redirections: string, args: readonly string[
   });
 }
 
-function leavesOf(command: Command, name = ''): string[] {
-  if (command.commands.length === 0) return [name];
-  return command.commands.flatMap(each => leavesOf(each, `${name} ${each.name()}`.trim()));
-}
-
-/** Each command that prints, with what it is given. */
-async function linesOf(server: Server): Promise<readonly (readonly string[])[]> {
-  const file = (name: string): string => join(server.folder, name);
-  await writeFile(file('policy.json'), '{"rules": [], "groups": []}');
-  await writeFile(file('claims.json'), '{"sub": "1", "groups": []}');
-  const requests = (await askForMore(server, ['carol', 'dave'])).map(({ id }) => id);
-  const given = await server.ask('admin', '/api/v1/admin/users/carol/quota/allowances', {
-    body: { bytes: 1, until: inAnHour(), why: 'to be ended' },
-  });
-  const { id: kept } = allowance.parse(JSON.parse(given.text));
-  return [
-    ['serve', '--check-config'],
-    ['serve', '--print-config'],
-    ['check', 'alice'],
-    ['check', 'alice', '--json'],
-    ['usage'],
-    ['usage', 'alice'],
-    ['usage', '--json'],
-    ['why', 'alice'],
-    ['explain', 'alice'],
-    ['history'],
-    ['events'],
-    ['reclaim'],
-    ['scan'],
-    ['rule', 'create', 'small', '--limit', '1M', '--subject', 'size:all'],
-    ['rule', 'list'],
-    ['rule', 'show', 'small'],
-    ['rule', 'edit', 'small', '--limit', '2M'],
-    ['group', 'create', 'free'],
-    ['group', 'list'],
-    ['group', 'show', 'free'],
-    ['group', 'add-rule', 'free', 'small'],
-    ['group', 'remove-rule', 'free', 'small'],
-    ['group', 'add-user', 'free', 'alice'],
-    ['group', 'remove-user', 'free', 'alice'],
-    ['group', 'delete', 'free'],
-    ['rule', 'delete', 'small'],
-    ['user', 'create', 'bob'],
-    ['user', 'list'],
-    ['user', 'show', 'bob'],
-    ['user', 'edit', 'bob', '--email', 'bob@git.example'],
-    ['user', 'create', 'acme', '--type', 'organization'],
-    ['member', 'add', 'acme', 'bob'],
-    ['member', 'list', 'acme'],
-    ['member', 'remove', 'acme', 'bob'],
-    ['request', 'list'],
-    ['request', 'grant', requests[0] ?? '', '--for', '1d'],
-    ['request', 'decline', requests[1] ?? '', '--words', 'no'],
-    ['allowance', 'create', 'alice', '--size', '1M', '--for', '1d', '--why', 'a release'],
-    ['allowance', 'list', 'alice'],
-    ['allowance', 'end', 'carol', kept],
-    ['notices', 'list'],
-    ['notices', 'test', 'chat'],
-    ['notices', 'send-again', '--all'],
-    ['token', 'create', '--user', 'bob', '--name', 'lost'],
-    ['token', 'list', '--user', 'bob'],
-    ['token', 'revoke', 'kept', '--user', 'bob'],
-    ['sign-in-link', '--user', 'bob'],
-    ['user', 'delete', 'bob'],
-    ['auth', 'list'],
-    ['auth', 'sync', 'company', file('claims.json'), '--user', 'alice', '--try'],
-    ['policy', 'export'],
-    ['policy', 'import', file('policy.json'), '--yes'],
-    ['policy', 'lint'],
-    ['policy', 'simulate', file('policy.json')],
-    ['hooks', 'install', file('git')],
-    ['hooks', 'status', file('git')],
-    ['hooks', 'remove', file('git')],
-    ['backup', '-'],
-    ['host', 'list'],
-    ['host', 'forget', 'two'],
-    ['store', 'copy', '--to', 'sqlite'],
-    ['store', 'repair', '--known'],
-    ['doctor'],
-    ['health'],
-    ['init', file('git'), '--config', file('new/app.ini')],
-    ['playground', '--exit', '--dir', file('world')],
-    ['restore', file('saved.json'), '--replace'],
-    ['group', '--help'],
-    ['--version'],
-  ];
-}
-
 t.test('every command that prints ends with 74 where standard output is full', async t => {
   const { address, servers } = await startSingle(t);
   const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'], ini: oneWebhook });
   const two = await fleetHost(t, { address, host: 'two' });
   const apart = await Server.open(t, { started: false });
-  const done = async (...args: readonly string[]): Promise<void> => {
-    const { code, stderr } = await one.softquota(args);
-    t.equal(code, 0, `${args.join(' ')}: ${stderr}`);
-  };
-  const source = {
-    name: 'company',
-    openid_connect_auto_discovery_url: 'http://127.0.0.1:9/.well-known/openid-configuration',
-    client_id: 'softquota',
-    client_secret: 'secret',
-    quota_group_claim_name: 'groups',
-  };
-  const made = await one.ask('admin', '/api/v1/admin/auths', { body: source });
-  t.equal(made.status, 201, made.text);
-  const before: Readonly<Record<string, () => Promise<void>>> = {
-    'token revoke': () => done('token', 'create', '--user', 'bob', '--name', 'kept'),
-    'host forget': async () => void (await two.stop()),
+  const before: Readonly<Record<string, () => Promise<unknown>>> = {
+    'token revoke': () => one.done('token create --user bob --name kept'),
+    'host forget': () => two.stop(),
     'store repair': async () => {
       await servers[0].cli('flushall');
       await until(async () => (/has no policy/.test(await one.reasons()) ? true : null));
     },
-    restore: () => done('backup', join(one.folder, 'saved.json')),
+    restore: () => one.done(`backup ${one.folder}/saved.json`),
   };
-  const lines = await linesOf(one);
-  const known = lines.map(line => line.join(' '));
-  for (const command of leavesOf(await buildProgram(() => {}))) {
+  const lines = await commandLines(one);
+  for (const command of (await leafCommands()).keys()) {
     // One becomes git, and the other only logs.
     if (command === 'receive-pack' || command === 'worker') continue;
     t.ok(
-      known.some(line => `${line} `.startsWith(`${command} `)),
+      lines.some(line => `${line} `.startsWith(`${command} `)),
       `${command} is run below`,
     );
   }
-  for (const args of lines) {
-    const name = args.join(' ');
-    const [, prepare] = Object.entries(before).find(([command]) => name.startsWith(command)) ?? [];
+  for (const line of lines) {
+    const [, prepare] = Object.entries(before).find(([command]) => line.startsWith(command)) ?? [];
     await prepare?.();
-    const on = args[0] === 'restore' ? apart : one;
-    const { code, stderr } = await redirected(on, '>/dev/full', args);
-    t.equal(code, 74, `${name}: ${stderr}`);
-    t.match(stderr, /softquota: standard output cannot be written: no space left on device \(ENOSPC\)/, name);
-    t.notMatch(stderr, /Saved|mistake/, name);
+    const on = line.startsWith('restore') ? apart : one;
+    const { code, stderr } = await redirected(on, '>/dev/full', wordsOf(line));
+    t.equal(code, 74, `${line}: ${stderr}`);
+    t.match(stderr, /softquota: standard output cannot be written: no space left on device \(ENOSPC\)/, line);
+    t.notMatch(stderr, /Saved|mistake/, line);
   }
-  const tokens = await one.softquota(['token', 'list', '--user', 'bob', '--json']);
+  const tokens = await one.softquota('token list --user bob --json');
   t.notMatch(tokens.stdout, /lost/, 'a token that nobody has seen is revoked');
 });
 

@@ -97,7 +97,7 @@ for (const layout of layouts) {
         new Map(told.unattributed.stores.map(({ path, bytes }) => [path, bytes])),
         sizesOf(tree.stores),
       );
-      t.match(await softquota(['serve', '--check-config'], { cwd: here }), { code: 0, stderr: '' });
+      t.match(await softquota('serve --check-config', { cwd: here }), { code: 0, stderr: '' });
 
       // Measuring is impossible from here on: all figures come from init.
       await rename(tree.root, `${tree.root}.away`);
@@ -133,7 +133,7 @@ t.test('what init prints can be copied: look, install the hooks, enforce', async
   t.match(await push(), { code: 0 });
 
   t.match(await copied(told.next.enforce, folder), { code: 0, stderr: '' });
-  t.match(await softquota(['serve', '--check-config'], { cwd: folder }), { code: 0 });
+  t.match(await softquota('serve --check-config', { cwd: folder }), { code: 0 });
   daemon.child.kill('SIGHUP');
   await daemon.logged(/configuration is reloaded/);
   const refused = await push();
@@ -146,7 +146,7 @@ t.test(
   async t => {
     const folder = emptyFolder(t);
     const tree = makeTree('gitlab', join(folder, 'tree'), 40);
-    const { code, stdout } = await softquota(['init', tree.given], { cwd: folder });
+    const { code, stdout } = await softquota(`init ${tree.given}`, { cwd: folder });
     t.equal(code, 0);
     t.ok(stdout.startsWith(`Found GitLab in ${tree.root}:\n`), stdout);
     t.match(stdout, /owner taken from gitlab\.fullpath in its config for 40 of 44 repositories/);
@@ -181,35 +181,35 @@ t.test('a configuration that exists is never touched, and nothing is made that d
   const { given } = makeTree('owners', join(folder, 'tree'), 2);
   const file = join(folder, 'app.ini');
   await writeFile(file, 'mine');
-  const { code, stderr, stdout } = await softquota(['init', given], { cwd: folder });
+  const { code, stderr, stdout } = await softquota(`init ${given}`, { cwd: folder });
   t.match({ code, stdout }, { code: 1, stdout: '' });
   t.match(stderr, /^softquota: .*app\.ini exists and is not changed; .*--config/);
-  const below = await softquota(['init', given, '--config', join(file, 'app.ini')], { cwd: folder });
+  const below = await softquota(`init ${given} --config ${file}/app.ini`, { cwd: folder });
   t.match(below, {
     code: 74,
     stderr: /^softquota: .*app\.ini\/app\.ini cannot be created: ENOTDIR[^\n]*\n$/,
   });
   t.equal(await readFile(file, 'utf8'), 'mine');
   await symlink('/nonexistent/elsewhere', join(folder, 'link.ini'));
-  t.match(await softquota(['init', given, '--config', 'link.ini'], { cwd: folder }), {
+  t.match(await softquota(`init ${given} --config link.ini`, { cwd: folder }), {
     code: 1,
     stderr: /exists/,
   });
 
-  t.match(await softquota(['init', join(folder, 'nothing'), '--config', 'a.ini'], { cwd: folder }), {
+  t.match(await softquota(`init ${folder}/nothing --config a.ini`, { cwd: folder }), {
     code: 2,
   });
   await mkdir(join(folder, 'empty'));
-  t.match(await softquota(['init', join(folder, 'empty'), '--config', 'a.ini'], { cwd: folder }), {
+  t.match(await softquota(`init ${folder}/empty --config a.ini`, { cwd: folder }), {
     code: 1,
     stderr: /no bare repository/,
   });
   const deep = join(folder, 'd'.repeat(90), 'app.ini');
-  t.match(await softquota(['init', given, '--config', deep], { cwd: folder }), {
+  t.match(await softquota(`init ${given} --config ${deep}`, { cwd: folder }), {
     code: 2,
     stderr: /choose a shorter path with --config/,
   });
-  t.match(await softquota(['init', given, '--config', join(folder, 'none/a/app.ini')], { cwd: folder }), {
+  t.match(await softquota(`init ${given} --config ${folder}/none/a/app.ini`, { cwd: folder }), {
     code: 74,
     stderr: /cannot be created/,
   });
@@ -221,7 +221,7 @@ t.test('where a daemon runs with these data already, init says so and leaves it 
   const { given } = makeTree('owners', join(folder, 'tree'), 2);
   await init(given, folder);
   const daemon = await start(t, folder);
-  const { code, stderr } = await softquota(['init', given, '--config', 'other.ini'], { cwd: folder });
+  const { code, stderr } = await softquota(`init ${given} --config other.ini`, { cwd: folder });
   t.equal(code, 1);
   t.match(stderr, /a daemon with DATA_PATH = .*\/data is already running/);
   t.ok(daemon.isRunning);

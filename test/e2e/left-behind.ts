@@ -217,6 +217,33 @@ export async function attackedRepository(
   return { server, owner, bare, clone, ways, times };
 }
 
+/** A repository for each kind of attack; its owner is over the limit where pushes are to be refused. */
+export async function attackedRepositories(
+  server: Server,
+  ways: readonly Way[],
+  times: number,
+): Promise<ReadonlyMap<string, Attacked>> {
+  const repositories = new Map<string, Attacked>();
+  for (const scenario of Object.keys(attacks)) {
+    const bytes = /refused pushes|signed|Ctrl-C/.test(scenario) ? 1_200_000 : 1000;
+    repositories.set(scenario, await attackedRepository(server, ways, ownerOf(scenario), { bytes, times }));
+  }
+  return repositories;
+}
+
+/** Attacks all of them at once; gives how to end those that stay. */
+export function attackAll(
+  repositories: ReadonlyMap<string, Attacked>,
+): Promise<readonly (() => Promise<void>)[]> {
+  return Promise.all(
+    Object.entries(attacks).map(async ([scenario, attack]) => {
+      const attacked = repositories.get(scenario);
+      if (attacked === undefined) throw new Error(`${scenario} has no repository`);
+      return attack(attacked);
+    }),
+  );
+}
+
 /** A push that asks, so that the repository is none that has been quiet for long. */
 export async function ask({ clone }: Attacked): Promise<void> {
   await clone.push(['main:refs/heads/asked']);
@@ -251,4 +278,4 @@ export async function descendantsOf(pid: number): Promise<readonly number[]> {
 }
 
 /** Gives the name of the scenario to an owner. */
-export const ownerOf = (scenario: string): string => basename(scenario.replaceAll(' ', '-')).toLowerCase();
+const ownerOf = (scenario: string): string => basename(scenario.replaceAll(' ', '-')).toLowerCase();

@@ -14,15 +14,15 @@ t.setTimeout(600_000);
 
 t.test('what one installation exports, an empty one imports, users and all', async t => {
   const one = await openPolicyServer(t);
-  await one.done('user', 'create', 'alice');
-  await one.done('user', 'create', 'bob');
-  await one.done('rule', 'create', 'total', '--limit', '10G', '--subject', 'size:all');
-  await one.done('rule', 'create', 'lfs', '--limit', '1.5GiB', '--subject', 'size:git:lfs');
-  await one.done('group', 'create', 'free', '--rule', 'lfs', '--rule', 'total');
-  await one.done('group', 'create', 'unlimited');
-  for (const name of ['bob', 'alice']) await one.done('group', 'add-user', 'free', name);
+  await one.done('user create alice');
+  await one.done('user create bob');
+  await one.done('rule create total --limit 10G --subject size:all');
+  await one.done('rule create lfs --limit 1.5GiB --subject size:git:lfs');
+  await one.done('group create free --rule lfs --rule total');
+  await one.done('group create unlimited');
+  for (const name of ['bob', 'alice']) await one.done(`group add-user free ${name}`);
   const file = join(one.server.folder, 'policy.json');
-  const said = await one.server.softquota(['policy', 'export', file]);
+  const said = await one.server.softquota(`policy export ${file}`);
   t.match(said, { code: 0, stdout: '', stderr: `Exported 2 rules and 2 groups to ${file}.\n` });
   const text = await readFile(file, 'utf8');
   t.strictSame(JSON.parse(text), {
@@ -36,30 +36,28 @@ t.test('what one installation exports, an empty one imports, users and all', asy
     ],
   });
   t.equal((await stat(file)).mode & 0o111, 0);
-  t.equal(await one.done('policy', 'export', '-'), text);
+  t.equal(await one.done('policy export -'), text);
   const pipe = join(one.server.folder, 'pipe');
   await must('mkfifo', [pipe]);
-  const [piped] = await Promise.all([readFile(pipe, 'utf8'), one.done('policy', 'export', pipe)]);
+  const [piped] = await Promise.all([readFile(pipe, 'utf8'), one.done(`policy export ${pipe}`)]);
   t.equal(piped, text);
   t.ok((await stat(pipe)).isFIFO(), 'a pipe or a device is written to, and not replaced by a file');
-  t.notMatch(await one.done('policy', 'export', '--no-users'), /users|alice/);
+  t.notMatch(await one.done('policy export --no-users'), /users|alice/);
 
   const other = await openPolicyServer(t);
-  await other.done('user', 'create', 'bob');
+  await other.done('user create bob');
   await other.refused(
     2,
     /groups\.0\.users\.1: there is no user or organization alice; .*policy import --create-users/,
-    'policy',
-    'import',
-    file,
+    `policy import ${file}`,
   );
   t.equal(
-    await other.done('policy', 'export'),
+    await other.done('policy export'),
     '{\n  "rules": [],\n  "groups": []\n}\n',
     'nothing of it was taken',
   );
   t.equal(
-    await other.done('policy', 'import', '--create-users', file),
+    await other.done(`policy import --create-users ${file}`),
     '+ rule total: at most 10 GB of size:all\n' +
       '+ rule lfs: at most 1.5 GiB of size:git:lfs\n' +
       '+ group free: 2 rules lfs, total; 2 users bob, alice\n' +
@@ -68,12 +66,12 @@ t.test('what one installation exports, an empty one imports, users and all', asy
       '0 of 1 owner would be newly refused, 0 would be newly allowed.\n\n' +
       'Imported. The policy is in force.\n',
   );
-  t.equal(await other.done('policy', 'export'), text);
+  t.equal(await other.done('policy export'), text);
   t.equal(
-    await other.done('policy', 'import', file),
+    await other.done(`policy import ${file}`),
     'Nothing would change: this policy is already in force.\n',
   );
-  t.match(await other.json('policy', 'import', file), {
+  t.match(await other.json(`policy import ${file}`), {
     imported: false,
     difference: null,
     created_users: [],
@@ -98,8 +96,8 @@ t.test(
         { name: 'gone', rules: ['old'], users: ['bob'] },
       ],
     };
-    await done('policy', 'import', await file('before.json', before));
-    const exported = await done('policy', 'export');
+    await done(`policy import ${await file('before.json', before)}`);
+    const exported = await done('policy export');
     const after = await file('after.json', {
       rules: [
         { name: 'total', limit: '5 GB', subjects: ['size:all'] },
@@ -110,7 +108,7 @@ t.test(
         { name: 'new', rules: [], users: ['bob'] },
       ],
     });
-    const shown = await done('policy', 'import', '--dry-run', after);
+    const shown = await done(`policy import --dry-run ${after}`);
     t.equal(
       shown.replace(/ {2,}/g, '  '),
       '+ rule lfs: at most 1.5 GiB of size:git:lfs, size:assets:packages:all\n' +
@@ -129,26 +127,26 @@ t.test(
         'NEWLY ALLOWED  WHAT  USED  LIMIT  BY\n' +
         'bob  size:git:all, size:assets:attachments:all, size:assets:artifacts, size:assets:packages:all  12 GB  unlimited  [quota.default] TOTAL\n',
     );
-    t.equal(await done('policy', 'export'), exported, 'a dry run changes nothing');
-    await done('check', 'bob', '--subject', 'size:assets:wiki');
-    t.match(await json('policy', 'import', '--dry-run', after), {
+    t.equal(await done('policy export'), exported, 'a dry run changes nothing');
+    await done('check bob --subject size:assets:wiki');
+    t.match(await json(`policy import --dry-run ${after}`), {
       imported: false,
       difference: { groups: { changed: [{ name: 'free', users: { added: [], removed: ['bob'] } }] } },
       simulation: { refused: { count: 1, first: [{ user: 'alice' }] } },
     });
-    t.match(await done('policy', 'import', after), /\n\nImported\. The policy is in force\.\n$/);
-    t.match(await server.softquota(['check', 'alice', '--subject', 'size:git:lfs']), { code: 1 });
+    t.match(await done(`policy import ${after}`), /\n\nImported\. The policy is in force\.\n$/);
+    t.match(await server.softquota('check alice --subject size:git:lfs'), { code: 1 });
     const events = await server.ask('admin', '/api/v1/admin/quota/events?kind=policy&limit=50');
     const changes = JSON.parse(events.text).map(({ change }: { change: string }) => change);
     t.equal(new Set(changes.slice(0, 6)).size, 1, 'on record as one change');
 
-    const reordered = JSON.parse(await done('policy', 'export'));
+    const reordered = JSON.parse(await done('policy export'));
     reordered.rules.reverse();
     t.match(
-      await done('policy', 'import', await file('order.json', reordered)),
+      await done(`policy import ${await file('order.json', reordered)}`),
       /^Only the order changes\.\n/,
     );
-    t.strictSame(JSON.parse(await done('policy', 'export')), reordered);
+    t.strictSame(JSON.parse(await done('policy export')), reordered);
   },
 );
 
@@ -178,17 +176,17 @@ t.test('on a terminal an import asks, and what somebody changed meanwhile is not
   const nothing = async () => {};
   t.match(await answering(nothing, 'n'), { code: 1, seen: /^\+ rule total[\s\S]*Nothing was imported\.\n$/ });
   t.match(await answering(nothing, ''), { code: 1, seen: /Nothing was imported\.\n$/ });
-  const other = () => done('rule', 'create', 'other', '--limit', '1', '--subject', 'size:all');
+  const other = () => done('rule create other --limit 1 --subject size:all');
   t.match(await answering(other, 'y'), {
     code: 1,
     seen: /somebody else changed the policy after these changes were shown\. Nothing was imported/,
   });
-  t.match(JSON.parse(await done('policy', 'export')), { rules: [{ name: 'other' }] });
+  t.match(JSON.parse(await done('policy export')), { rules: [{ name: 'other' }] });
   t.match(await answering(nothing, 'yes'), {
     code: 0,
     seen: /- rule other[\s\S]*Imported\. The policy is in force\.\n$/,
   });
-  t.match(JSON.parse(await done('policy', 'export')).rules, [{ name: 'total' }]);
+  t.match(JSON.parse(await done('policy export')).rules, [{ name: 'total' }]);
 });
 
 t.test('a file that cannot be taken is told with every fault, and where it stands', async t => {
@@ -201,7 +199,7 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
     ],
     groups: [{ rules: 'a' }],
   });
-  const { code, stderr } = await server.softquota(['policy', 'import', faulty]);
+  const { code, stderr } = await server.softquota(`policy import ${faulty}`);
   t.equal(code, 2);
   const lines = stderr
     .trimEnd()
@@ -218,31 +216,21 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
     /groups\.0\.name: /,
     /groups\.0\.rules: /,
   ]);
-  await refused(2, /no-json: not valid JSON: /, 'policy', 'import', await file('no-json', '{"rules": ['));
-  await refused(74, /ENOENT/, 'policy', 'simulate', '/nowhere/policy.json');
-  await refused(
-    2,
-    /groups: it is missing; an import replaces all/,
-    'policy',
-    'import',
-    await file('half', { rules: [] }),
-  );
-  await refused(
-    2,
-    /settings: an import cannot change settings of app\.ini; softquota policy simulate/,
-    'policy',
-    'import',
-    await file('s', { rules: [], groups: [], settings: { total: '1G' } }),
-  );
-  await refused(
-    2,
-    /there is no rule gone among the rules/,
-    'policy',
-    'import',
-    await file('g', { rules: [], groups: [{ name: 'g', rules: ['gone'] }] }),
-  );
-  await refused(74, /nowhere/, 'policy', 'export', '/nowhere/policy.json');
-  t.equal(await done('policy', 'export'), '{\n  "rules": [],\n  "groups": []\n}\n');
+  const group = { name: 'g', rules: ['gone'] };
+  for (const [said, name, content] of [
+    [/no-json: not valid JSON: /, 'no-json', '{"rules": ['],
+    [/groups: it is missing; an import replaces all/, 'half', { rules: [] }],
+    [
+      /settings: an import cannot change settings of app\.ini; softquota policy simulate/,
+      's',
+      { rules: [], groups: [], settings: { total: '1G' } },
+    ],
+    [/there is no rule gone among the rules/, 'g', { rules: [], groups: [group] }],
+  ] as const)
+    await refused(2, said, `policy import ${await file(name, content)}`);
+  await refused(74, /ENOENT/, 'policy simulate /nowhere/policy.json');
+  await refused(74, /nowhere/, 'policy export /nowhere/policy.json');
+  t.equal(await done('policy export'), '{\n  "rules": [],\n  "groups": []\n}\n');
 });
 
 t.test('a policy is tried before it is enforced: who would be refused, and what is odd about it', async t => {
@@ -251,9 +239,9 @@ t.test('a policy is tried before it is enforced: who would be refused, and what 
   });
   await stores('alice', 8_000_000_000);
   await stores('bob', 12_000_000_000);
-  t.match(await server.softquota(['policy', 'lint']), { code: 0, stdout: 'No problems found.\n' });
+  t.match(await server.softquota('policy lint'), { code: 0, stdout: 'No problems found.\n' });
   const trial = await file('trial.json', { settings: { total: '5 GB' } });
-  const simulated = await done('policy', 'simulate', trial);
+  const simulated = await done(`policy simulate ${trial}`);
   t.match(simulated, /^1 of 2 owners would be newly refused, 0 would be newly allowed\.\n\nNEWLY REFUSED/);
   t.match(simulated, /\nalice .* 8 GB +5 GB +\[quota\.default\] TOTAL\n$/);
   const odd = {
@@ -261,25 +249,25 @@ t.test('a policy is tried before it is enforced: who would be refused, and what 
     groups: [{ name: 'g', rules: ['r'], users: ['bob'] }],
   };
   const oddFile = await file('odd.json', odd);
-  t.match(await server.softquota(['policy', 'lint', oddFile]), {
+  t.match(await server.softquota(`policy lint ${oddFile}`), {
     code: 1,
     stdout: /^Rule "r" of group "g" has no subject/,
   });
-  t.match(await json('policy', 'simulate', oddFile), { lint: [{ code: 'matches_nothing', rule: 'r' }] });
-  t.match(await done('policy', 'simulate', oddFile), /\n\nRule "r" of group "g" has no subject/);
-  await done('policy', 'import', oddFile);
-  const { code, stdout } = await server.softquota(['policy', 'lint', '--json']);
+  t.match(await json(`policy simulate ${oddFile}`), { lint: [{ code: 'matches_nothing', rule: 'r' }] });
+  t.match(await done(`policy simulate ${oddFile}`), /\n\nRule "r" of group "g" has no subject/);
+  await done(`policy import ${oddFile}`);
+  const { code, stdout } = await server.softquota('policy lint --json');
   t.equal(code, 1);
   t.match(JSON.parse(stdout), [{ code: 'matches_nothing' }]);
-  t.match(await server.softquota(['policy', 'lint', '-'], { input: '{"groups": []}' }), { code: 0 });
+  t.match(await server.softquota('policy lint -', { input: '{"groups": []}' }), { code: 0 });
   await server.stop();
   t.match(
-    await server.softquota(['policy', 'lint', oddFile]),
+    await server.softquota(`policy lint ${oddFile}`),
     { code: 1, stdout: /has no subject/ },
     'no daemon is needed',
   );
   const incomplete = await file('incomplete.json', { groups: [{ name: 'g', rules: ['r'] }] });
-  t.match(await server.softquota(['policy', 'lint', incomplete]), {
+  t.match(await server.softquota(`policy lint ${incomplete}`), {
     code: 2,
     stderr: /incomplete\.json: groups\.0\.rules\.0\.limit: it is missing, and there is no rule of that name/,
   });

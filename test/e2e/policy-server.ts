@@ -6,14 +6,10 @@ import { Server, type ServerOptions } from './server.ts';
 /** Runs commands, and says what they must print, exit with and refuse. */
 export async function openPolicyServer(t: Test, options: ServerOptions = {}) {
   const server = await Server.open(t, options);
-  const done = async (...args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await server.softquota(args);
-    if (code !== 0) throw new Error(`${args.join(' ')}: exit ${code}\n${stdout}${stderr}`);
-    return stdout;
-  };
-  const json = async (...args: readonly string[]) => JSON.parse(await done(...args, '--json'));
-  const refused = async (code: number, said: RegExp, ...args: readonly string[]) => {
-    t.match(await server.softquota(args), { code, stderr: said }, args.join(' '));
+  const done: Server['done'] = line => server.done(line);
+  const json: Server['json'] = line => server.json(line);
+  const refused = async (code: number, said: RegExp, line: string | readonly string[]) => {
+    t.match(await server.softquota(line), { code, stderr: said }, String(line));
   };
   const file = async (name: string, content: unknown): Promise<string> => {
     const path = join(server.folder, name);

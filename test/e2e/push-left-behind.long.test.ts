@@ -10,13 +10,13 @@ import t from 'tap';
 import { counted } from './count.ts';
 import { asUser, openForGitUser, startWorker, uid } from './git-user.ts';
 import {
-  type Attacked,
   ask,
+  attackAll,
+  attackedRepositories,
   attackedRepository,
   attacks,
   leftBehind,
   openWays,
-  ownerOf,
 } from './left-behind.ts';
 import { must } from './run.ts';
 
@@ -28,20 +28,10 @@ const times = 10;
 t.test('without a worker all of it counts after 130 seconds, what drips as well', async t => {
   const server = await openForGitUser(t, { 'quota.default': { TOTAL: '1M' } });
   const ways = await openWays(t, server, through);
-  const repositories = new Map<string, Attacked>();
-  for (const scenario of Object.keys(attacks)) {
-    const bytes = /refused pushes|signed|Ctrl-C/.test(scenario) ? 1_200_000 : 1000;
-    repositories.set(scenario, await attackedRepository(server, ways, ownerOf(scenario), { bytes, times }));
-  }
+  const repositories = await attackedRepositories(server, ways, times);
   await server.installHooks();
   await server.scan();
-  const ends = await Promise.all(
-    Object.entries(attacks).map(async ([scenario, attack]) => {
-      const attacked = repositories.get(scenario);
-      if (attacked === undefined) throw new Error(`${scenario} has no repository`);
-      return attack(attacked);
-    }),
-  );
+  const ends = await attackAll(repositories);
   await delay(130_000); // the time that is promised
   for (const [scenario, { bare, owner }] of repositories) {
     // A slow upload has at most a few bytes more by now.

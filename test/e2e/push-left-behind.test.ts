@@ -18,14 +18,15 @@ import {
   type Attacked,
   addHook,
   ask,
+  attackAll,
   attackBranch,
   attackBytes,
+  attackedRepositories,
   attackedRepository,
   attacks,
   descendantsOf,
   leftBehind,
   openWays,
-  ownerOf,
   quarantinesIn,
 } from './left-behind.ts';
 import { wholePush } from './raw-push.ts';
@@ -86,11 +87,7 @@ async function countsAll(server: Server, owner: string, bare: string): Promise<n
 t.test('fifteen seconds after the last attack nothing is left, and each byte counts', async t => {
   const server = await openForGitUser(t, { ...alone, 'quota.default': { TOTAL: '1M' } });
   const ways = await openWays(t, server, through);
-  const repositories = new Map<string, Attacked>();
-  for (const scenario of Object.keys(attacks)) {
-    const bytes = /refused pushes|signed|Ctrl-C/.test(scenario) ? 1_200_000 : 1000;
-    repositories.set(scenario, await attackedRepository(server, ways, ownerOf(scenario), { bytes, times }));
-  }
+  const repositories = await attackedRepositories(server, ways, times);
   await server.installHooks();
   await server.scan();
   await startWorker(t, server);
@@ -107,13 +104,7 @@ t.test('fifteen seconds after the last attack nothing is left, and each byte cou
   });
   t.teardown(() => reader.kill());
 
-  const ends = await Promise.all(
-    Object.entries(attacks).map(async ([scenario, attack]) => {
-      const attacked = repositories.get(scenario);
-      if (attacked === undefined) throw new Error(`${scenario} has no repository`);
-      return attack(attacked);
-    }),
-  );
+  const ends = await attackAll(repositories);
   for (const end of ends) await end();
   const endedAt = performance.now();
 

@@ -166,9 +166,21 @@ export class Server {
     }
   }
 
-  /** A command of softquota's, with this server's app.ini. */
-  softquota(args: readonly string[], options: RunOptions = {}): Promise<Run> {
-    return softquota(args, { ...options, env: { SOFTQUOTA_CONFIG: this.config, ...options.env } });
+  /** A command of softquota's with this server's app.ini: its words, or a line as one types it. */
+  softquota(line: string | readonly string[], options: RunOptions = {}): Promise<Run> {
+    return softquota(line, { ...options, env: { SOFTQUOTA_CONFIG: this.config, ...options.env } });
+  }
+
+  /** Output of a command that has to succeed. */
+  async done(line: string | readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.softquota(line);
+    if (code !== 0) throw new Error(`${String(line)}: exit ${code}\n${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** Output of a command with --json that has to succeed. */
+  async json(line: string | readonly string[]) {
+    return JSON.parse(await this.done(typeof line === 'string' ? `${line} --json` : [...line, '--json']));
   }
 
   async installHooks(...options: readonly string[]): Promise<void> {

@@ -19,22 +19,16 @@ async function urlOf(server: Server): Promise<string> {
 }
 
 /** A command from another host: without a configuration, over HTTP. */
-async function remote(server: Server, args: readonly string[], token: string): Promise<Run> {
+async function remote(server: Server, line: string, token: string): Promise<Run> {
   const env = { SOFTQUOTA_CONFIG: '', SOFTQUOTA_URL: await urlOf(server), SOFTQUOTA_TOKEN: token };
-  return server.softquota(args, { cwd: '/', env });
-}
-
-async function done(running: Promise<Run>): Promise<string> {
-  const { code, stdout, stderr } = await running;
-  if (code !== 0) throw new Error(`exit ${code}\n${stdout}${stderr}`);
-  return stdout;
+  return server.softquota(line, { cwd: '/', env });
 }
 
 t.test('one command prints a link that signs a user in once', async t => {
   const server = await Server.open(t);
-  await done(server.softquota(['user', 'create', 'alice']));
+  await server.done('user create alice');
   const url = await urlOf(server);
-  const link = await done(server.softquota(['sign-in-link', '--user', 'alice']));
+  const link = await server.done('sign-in-link --user alice');
   t.ok(link.startsWith(`${url}sign-in#code=`) && link.endsWith('\n'), link);
   const signIn = () =>
     fetch(new URL('api/v1/session', url), {
@@ -46,9 +40,9 @@ t.test('one command prints a link that signs a user in once', async t => {
   t.equal(answer.status, 201);
   t.match(await answer.json(), { login: 'alice', via: 'link' });
   t.equal((await signIn()).status, 401);
-  const json = await done(server.softquota(['sign-in-link', '--user', 'alice', '--json']));
+  const json = await server.done('sign-in-link --user alice --json');
   t.match(JSON.parse(json), { url: /#code=/, expires_at: /^\d{4}-/ });
-  t.match(await server.softquota(['sign-in-link', '--user', 'nobody']), {
+  t.match(await server.softquota('sign-in-link --user nobody'), {
     code: 1,
     stdout: '',
     stderr: /no user or organization nobody/,
@@ -57,172 +51,143 @@ t.test('one command prints a link that signs a user in once', async t => {
 
 t.test('one command leads from a new installation to the token of an administrator', async t => {
   const server = await Server.open(t);
-  const first = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
+  const first = await server.softquota('token create --user root --admin');
   t.match(first, { code: 0, stdout: aToken, stderr: 'softquota: created root, an administrator\n' });
-  const listed = await done(remote(server, ['user', 'list', '--json'], first.stdout.trim()));
-  t.match(z.array(user).parse(JSON.parse(listed)), [{ username: 'root', is_admin: true, type: 'user' }]);
+  const listed = await remote(server, 'user list --json', first.stdout.trim());
+  t.match(z.array(user).parse(JSON.parse(listed.stdout)), [
+    { username: 'root', is_admin: true, type: 'user' },
+  ]);
 
-  const again = await server.softquota(['token', 'create', '--user', 'ROOT', '--admin']);
+  const again = await server.softquota('token create --user ROOT --admin');
   t.match(again, { code: 0, stdout: aToken, stderr: '' });
   t.not(again.stdout, first.stdout);
-  await done(server.softquota(['user', 'create', 'bob']));
-  const promoted = await server.softquota(['token', 'create', '--user', 'bob', '--admin']);
+  await server.done('user create bob');
+  const promoted = await server.softquota('token create --user bob --admin');
   t.match(promoted, { code: 0, stdout: aToken, stderr: 'softquota: bob is now an administrator\n' });
-  await done(remote(server, ['user', 'show', 'root'], promoted.stdout.trim()));
+  t.match(await remote(server, 'user show root', promoted.stdout.trim()), { code: 0 });
 
-  const unknown = await server.softquota(['token', 'create', '--user', 'dave']);
+  const unknown = await server.softquota('token create --user dave');
   t.match(unknown, {
     code: 1,
     stdout: '',
     stderr: /no user or organization dave; create it with softquota user create /,
   });
-  await done(server.softquota(['user', 'create', 'guild', '--type', 'organization']));
-  const organization = await server.softquota(['token', 'create', '--user', 'guild', '--admin']);
+  await server.done('user create guild --type organization');
+  const organization = await server.softquota('token create --user guild --admin');
   t.match(organization, { code: 2, stdout: '', stderr: /guild is an organization: only users have tokens/ });
 
-  const expired = await server.softquota([
-    ...['token', 'create', '--user', 'carol', '--admin'],
-    ...['--expires', '2001-01-01'],
-  ]);
+  const expired = await server.softquota('token create --user carol --admin --expires 2001-01-01');
   t.match(expired, { code: 2, stdout: '' });
-  const carol = await server.softquota(['user', 'show', 'carol', '--json']);
+  const carol = await server.softquota('user show carol --json');
   t.match(user.parse(JSON.parse(carol.stdout)), { is_admin: false }, 'no token, no administrator');
 });
 
-t.test(
-  'a token has the scopes, the name and the end that are asked for, and is revoked by its name or its id',
-  async t => {
-    const server = await Server.open(t);
-    const softquota = (...args: string[]) => server.softquota(args);
-    const create = (...args: string[]) => softquota('token', 'create', '--user', 'alice', ...args);
-    const listed = async () =>
-      z
-        .array(tokenSchema)
-        .parse(JSON.parse(await done(softquota('token', 'list', '--user', 'alice', '--json'))));
-    await done(softquota('user', 'create', 'alice', '--admin'));
-    t.match(
-      await done(softquota('token', 'list', '--user', 'alice')),
-      /^No tokens\. Create one with softquota token create/,
-    );
+t.test('a token has the scopes, the name and the end that are asked for, and is revoked', async t => {
+  const server = await Server.open(t);
+  const create = 'token create --user alice';
+  const listed = async () => z.array(tokenSchema).parse(await server.json('token list --user alice'));
+  await server.done('user create alice --admin');
+  t.match(
+    await server.done('token list --user alice'),
+    /^No tokens\. Create one with softquota token create/,
+  );
 
-    const reader = await done(create('--scope', 'read:admin', '--scope', 'read:user', '--name', 'reader'));
-    const before = Date.now();
-    const made = createdToken.parse(JSON.parse(await done(create('--expires', '90d', '--json'))));
-    t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
-    const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
-    t.ok(days >= 90 && days < 90.01, String(days));
-    await done(create('--expires', '2099-01-31', '--name', 'by date'));
-    await done(create('--expires', '2099-01-31T12:00:00+02:00', '--name', 'by time'));
-    t.match(await listed(), [
-      { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
-      { name: made.name },
-      { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
-      { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
-    ]);
+  const scopes = '--scope read:admin --scope read:user';
+  const reader = (await server.done(`${create} ${scopes} --name reader`)).trim();
+  const before = Date.now();
+  const made = createdToken.parse(await server.json(`${create} --expires 90d`));
+  t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
+  const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
+  t.ok(days >= 90 && days < 90.01, String(days));
+  await server.done(`${create} --expires 2099-01-31 --name "by date"`);
+  await server.done(`${create} --expires 2099-01-31T12:00:00+02:00 --name "by time"`);
+  t.match(await listed(), [
+    { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
+    { name: made.name },
+    { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
+    { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
+  ]);
 
-    await done(remote(server, ['user', 'list'], reader.trim()));
-    const refused = await remote(server, ['user', 'create', 'bob'], reader.trim());
-    t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
-    const table = await done(softquota('token', 'list', '--user', 'alice'));
-    t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
-    t.match(
-      table,
-      new RegExp(
-        `reader +read:admin read:user +${reader.trim().slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`,
-      ),
-    );
+  t.match(await remote(server, 'user list', reader), { code: 0 });
+  t.match(await remote(server, 'user create bob', reader), {
+    code: 77,
+    stdout: '',
+    stderr: /the token lacks the scope write:admin/,
+  });
+  const table = await server.done('token list --user alice');
+  t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
+  const row = `reader +read:admin read:user +${reader.slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`;
+  t.match(table, new RegExp(row));
 
-    t.equal(
-      await done(softquota('token', 'revoke', 'reader', '--user', 'alice')),
-      'Revoked reader of alice.\n',
-    );
-    t.match(await remote(server, ['user', 'list'], reader.trim()), {
-      code: 77,
-      stderr: /invalid or expired token/,
-    });
-    await done(softquota('token', 'revoke', String(made.id), '--user', 'alice'));
-    t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
-    t.match(await softquota('token', 'revoke', 'reader', '--user', 'alice'), {
-      code: 1,
-      stderr: /alice has no token reader/,
-    });
-    t.match(await create('--name', 'by date'), {
-      code: 1,
-      stdout: '',
-      stderr: /has a token by date already/,
-    });
-    t.match(await create('--expires', 'soon', '--admin'), {
-      code: 2,
-      stdout: '',
-      stderr: /--expires soon: expected a time/,
-    });
-    t.match(await create('--expires', '2020-01-01'), {
-      code: 2,
-      stdout: '',
-      stderr: /expires_at: the time is in the past/,
-    });
-  },
-);
+  t.equal(await server.done('token revoke reader --user alice'), 'Revoked reader of alice.\n');
+  t.match(await remote(server, 'user list', reader), { code: 77, stderr: /invalid or expired token/ });
+  await server.done(`token revoke ${made.id} --user alice`);
+  t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
+  for (const [line, code, stderr] of [
+    ['token revoke reader --user alice', 1, /alice has no token reader/],
+    [`${create} --name "by date"`, 1, /has a token by date already/],
+    [`${create} --expires soon --admin`, 2, /--expires soon: expected a time/],
+    [`${create} --expires 2020-01-01`, 2, /expires_at: the time is in the past/],
+  ] as const)
+    t.match(await server.softquota(line), { code, stdout: '', stderr });
+});
 
 t.test('users and organizations are created, shown, changed, put into groups and deleted', async t => {
   const server = await Server.open(t, { repositories: ['guild/app'] });
-  const softquota = (...args: string[]) => done(server.softquota(args));
-  const json = async (...args: string[]) => JSON.parse(await softquota(...args, '--json'));
+  const done: Server['done'] = line => server.done(line);
+  const json: Server['json'] = line => server.json(line);
   await server.scan();
   for (const name of ['free', 'staff']) {
     await server.ask('admin', '/api/v1/admin/quota/groups', { body: { name } });
   }
-  const alice = ['alice', '--email', 'a@git.example', '--full-name', 'Alice L.', '--admin'];
-  t.equal(await softquota('user', 'create', ...alice), 'Created alice, an administrator.\n');
-  const bob = user.parse(await json('user', 'create', 'bob'));
+  const alice = 'alice --email a@git.example --full-name "Alice L." --admin';
+  t.equal(await done(`user create ${alice}`), 'Created alice, an administrator.\n');
+  const bob = user.parse(await json('user create bob'));
   t.match(bob, { username: 'bob', type: 'user', is_admin: false, email: '' });
-  t.match(
-    await softquota('user', 'edit', 'guild', '--type', 'organization'),
-    /^guild is an organization, known since /,
-  );
+  t.match(await done('user edit guild --type organization'), /^guild is an organization, known since /);
   await server.ask('admin', '/api/v1/admin/orgs/guild/members/bob', {
     method: 'PUT',
     body: { role: 'owner' },
   });
 
   t.match(
-    await softquota('user', 'list'),
+    await done('user list'),
     /^NAME +TYPE +FULL NAME +EMAIL +KNOWN SINCE\nalice +administrator +Alice L\. +a@git\.example +\d.*\nbob +user +\d.*\nguild +organization +\d.*\n$/,
   );
-  const names = async (...args: string[]) =>
+  const names = async (options = '') =>
     z
       .array(user)
-      .parse(await json('user', 'list', ...args))
+      .parse(await json(`user list ${options}`))
       .map(({ username }) => username);
   t.strictSame(await names(), ['alice', 'bob', 'guild']);
-  t.strictSame(await names('--search', 'B'), ['bob']);
-  t.strictSame(await names('--type', 'organization'), ['guild']);
-  t.equal(await softquota('user', 'list', '--search', 'nobody'), 'No users or organizations.\n');
+  t.strictSame(await names('--search B'), ['bob']);
+  t.strictSame(await names('--type organization'), ['guild']);
+  t.equal(await done('user list --search nobody'), 'No users or organizations.\n');
 
-  for (const group of ['free', 'staff']) await softquota('group', 'add-user', group, 'alice');
+  for (const group of ['free', 'staff']) await done(`group add-user ${group} alice`);
   t.match(
-    await softquota('user', 'show', 'alice'),
+    await done('user show alice'),
     /^alice is an administrator, known since .*\.\nFull name: Alice L\.\nEmail: a@git\.example\nGroups: free, staff\n\nOWNER .*\nalice /,
   );
-  t.match(await json('user', 'show', 'alice'), {
+  t.match(await json('user show alice'), {
     username: 'alice',
     quota: { groups: [{ name: 'free' }, { name: 'staff' }] },
   });
   t.match(
-    await softquota('user', 'show', 'guild'),
+    await done('user show guild'),
     /\nGroups: none; \[quota\.default\] TOTAL applies\nMembers: bob \(owner\)\n/,
   );
-  t.match(await json('user', 'show', 'guild'), {
+  t.match(await json('user show guild'), {
     type: 'organization',
     members: [{ ...bob, role: 'owner' }],
   });
 
-  const edited = ['--name', 'Bobby', '--full-name', 'Bob', '--admin', '--json'];
-  const renamed = JSON.parse(await softquota('user', 'edit', 'bob', ...edited));
+  const edited = '--name Bobby --full-name Bob --admin';
+  const renamed = await json(`user edit bob ${edited}`);
   t.match(renamed, { id: bob.id, username: 'Bobby', full_name: 'Bob', is_admin: true });
-  t.match(await json('user', 'edit', 'bobby', '--no-admin'), { ...renamed, is_admin: false });
-  t.equal(await softquota('user', 'delete', 'Bobby'), 'Deleted Bobby.\n');
-  t.match(await server.softquota(['user', 'delete', 'guild']), {
+  t.match(await json('user edit bobby --no-admin'), { ...renamed, is_admin: false });
+  t.equal(await done('user delete Bobby'), 'Deleted Bobby.\n');
+  t.match(await server.softquota('user delete guild'), {
     code: 1,
     stdout: '',
     stderr: /guild has 1 unit/,
@@ -232,62 +197,59 @@ t.test('users and organizations are created, shown, changed, put into groups and
 
 t.test('names are shown harmless to people, and whole to programs', async t => {
   const server = await Server.open(t);
-  const softquota = (...args: string[]) => done(server.softquota(args));
+  const done: Server['done'] = line => server.done(line);
   const name = '\u202e/evil\u200b';
   const harmless = '\\u{202e}/evil\\u{200b}';
-  t.equal(
-    await softquota('user', 'create', name, '--full-name', '\u2066x'),
-    `Created ${harmless}, a user.\n`,
-  );
-  t.ok((await softquota('user', 'list')).includes(`${harmless}  user`));
-  t.ok((await softquota('user', 'show', name)).startsWith(`${harmless} is a user`));
-  await softquota('token', 'create', '--user', name, '--name', name);
-  t.ok((await softquota('token', 'list', '--user', name)).includes(` ${harmless} `));
-  const json = await softquota('user', 'list', '--json');
+  t.equal(await done(`user create ${name} --full-name \u2066x`), `Created ${harmless}, a user.\n`);
+  t.ok((await done('user list')).includes(`${harmless}  user`));
+  t.ok((await done(`user show ${name}`)).startsWith(`${harmless} is a user`));
+  await done(`token create --user ${name} --name ${name}`);
+  t.ok((await done(`token list --user ${name}`)).includes(` ${harmless} `));
+  const json = await done('user list --json');
   t.notOk(json.includes(name));
   t.match(JSON.parse(json), [{ username: name }]);
-  t.equal(await softquota('token', 'revoke', name, '--user', name), `Revoked ${harmless} of ${harmless}.\n`);
-  t.equal(await softquota('user', 'delete', name), `Deleted ${harmless}.\n`);
-  t.match(await server.softquota(['user', 'show', name]), {
+  t.equal(await done(`token revoke ${name} --user ${name}`), `Revoked ${harmless} of ${harmless}.\n`);
+  t.equal(await done(`user delete ${name}`), `Deleted ${harmless}.\n`);
+  t.match(await server.softquota(`user show ${name}`), {
     code: 1,
     stderr: /no user or organization \\u\{202e\}/,
   });
-  await softquota('user', 'create', '--', '-f');
-  t.match(await softquota('user', 'show', '--', '-f'), /^-f is a user/);
+  await done('user create -- -f');
+  t.match(await done('user show -- -f'), /^-f is a user/);
 });
 
 t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no secret', async t => {
   const server = await Server.open(t);
-  const wrong: readonly (readonly string[])[] = [
-    ['user'],
-    ['user', 'show'],
-    ['user', 'show', 'nobody'],
-    ['user', 'show', ''],
-    ['user', 'delete', '..'],
-    ['user', 'create', ' '],
-    ['user', 'create', 'x', '--type', 'robot'],
-    ['user', 'edit', 'x'],
-    ['user', 'edit', 'x', '--admin'],
-    ['token'],
-    ['token', 'list', '--user', ''],
-    ['token', 'revoke', 'x'],
-    ['token', 'revoke', '.', '--user', 'x'],
+  const wrong = [
+    'user',
+    'user show',
+    'user show nobody',
+    'user show ""',
+    'user delete ..',
+    'user create " "',
+    'user create x --type robot',
+    'user edit x',
+    'user edit x --admin',
+    'token',
+    'token list --user ""',
+    'token revoke x',
+    'token revoke . --user x',
   ];
   await Promise.all(
-    wrong.map(async args => {
-      const { code, stdout, stderr } = await server.softquota(args);
-      const isMissing = ['user edit x --admin', 'user show nobody'].includes(args.join(' '));
-      t.match({ code, stdout }, { code: isMissing ? 1 : 2, stdout: '' }, args.join(' '));
-      t.not(stderr, '', args.join(' '));
+    wrong.map(async line => {
+      const { code, stdout, stderr } = await server.softquota(line);
+      const isMissing = ['user edit x --admin', 'user show nobody'].includes(line);
+      t.match({ code, stdout }, { code: isMissing ? 1 : 2, stdout: '' }, line);
+      t.not(stderr, '', line);
     }),
   );
-  t.match(await server.softquota(['user', 'create', 'x']), { code: 0 });
-  t.match(await server.softquota(['user', 'create', 'X']), { code: 0, stdout: /^There is already x, / });
-  t.match(await server.softquota(['user', 'create', 'X', '--type', 'organization']), {
+  t.match(await server.softquota('user create x'), { code: 0 });
+  t.match(await server.softquota('user create X'), { code: 0, stdout: /^There is already x, / });
+  t.match(await server.softquota('user create X --type organization'), {
     code: 1,
     stderr: /there is an owner X already/,
   });
-  t.match(await server.softquota(['user', 'list', '--config', '/nowhere/app.ini']), { code: 78 });
+  t.match(await server.softquota('user list --config /nowhere/app.ini'), { code: 78 });
 
   await chmod(server.folder, 0o755);
   const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
@@ -296,7 +258,7 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
 
   const url = await urlOf(server);
   const secret = 'f00d'.repeat(10);
-  const list = (env: Readonly<Record<string, string>>) => server.softquota(['user', 'list'], { env });
+  const list = (env: Readonly<Record<string, string>>) => server.softquota('user list', { env });
   const locked = new URL(url);
   locked.password = secret;
   t.match(await list({ SOFTQUOTA_URL: url }), { code: 77, stderr: /a token is required/ });
@@ -321,10 +283,10 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
     code: 77,
     stderr: /try again in \d+ s/,
   });
-  t.match(await server.softquota(['user', 'list']), { code: 0 }, 'over the socket nobody has to wait');
+  t.match(await server.softquota('user list'), { code: 0 }, 'over the socket nobody has to wait');
 
   await server.stop();
-  t.match(await server.softquota(['user', 'list']), {
+  t.match(await server.softquota('user list'), {
     code: 69,
     stderr: /no daemon answers at .*admin\.sock/,
   });

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { findGits, Worker, type WorkerOptions } from '../../src/git/index.ts';
+import { storage } from '../layout/world.ts';
 import type { Server } from './server.ts';
 
 const { gits } = await findGits(['git']);
@@ -15,14 +16,7 @@ export async function withWorker(
 ): Promise<Worker> {
   const worker = new Worker({
     trustedSocket: server.socket('trusted'),
-    storages: [
-      {
-        kind: 'repos',
-        templates: [join(server.folder, 'git/{owner}/{repo}.git')],
-        owner: { by: 'path' },
-        visibility: 'private',
-      },
-    ],
+    storages: [storage({ templates: [join(server.folder, 'git/{owner}/{repo}.git')] })],
     exclude: [],
     isForge: false,
     hooks: null,

@@ -152,7 +152,10 @@ t.test('what changes in the forge is known by the next poll', async t => {
   await server.scan();
   write("UPDATE user SET email = 'somebody@git.example' WHERE name = 'alice'");
   await until(async () => ((await account(server, 'eve')) === null ? true : null));
-  t.equal((await account(server, 'alice'))?.email, 'somebody@git.example');
+  const { email } = await until(() =>
+    account(server, 'alice').then(known => (known?.email === 'somebody@git.example' ? known : null)),
+  );
+  t.equal(email, 'somebody@git.example');
 });
 
 t.test('an owner whose new name somebody else has keeps the old one, and doctor says so', async t => {

@@ -10,66 +10,29 @@ import type { Rows, Tables } from './made.ts';
 
 /**
  * Tables as db/structure.sql of GitLab 17.11 or 18.0 has them (commit 0016ea0586af of the mirror
- * gitlabhq/gitlabhq), but for columns that say nothing of owners and bytes. That of the middle of 2021
- * (commit 92de056eb4d8) has each column that is read, too. All numbers are bigint here, also where GitLab has
- * an integer.
+ * gitlabhq/gitlabhq), as far as they say something of owners and bytes. That of the middle of 2021 (commit
+ * 92de056eb4d8) has these columns, too. All numbers are bigint here, also where GitLab has an integer.
  */
 export const gitlabTables: Tables = {
-  namespaces: {
-    id: 'key',
-    name: 'text',
-    path: 'text',
-    owner_id: 'number',
-    type: 'text',
-    visibility_level: 'number',
-    parent_id: 'number',
-  },
-  users: { id: 'key', email: 'text', username: 'text', admin: 'flag', state: 'text', user_type: 'number' },
+  namespaces: { id: 'key', path: 'text', owner_id: 'number', type: 'text', parent_id: 'number' },
+  users: { id: 'key', email: 'text', admin: 'flag' },
   members: {
     id: 'key',
     access_level: 'number',
     source_id: 'number',
     source_type: 'text',
     user_id: 'number',
-    type: 'text',
-    invite_token: 'text',
     requested_at: 'time',
   },
-  projects: {
-    id: 'key',
-    name: 'text',
-    path: 'text',
-    namespace_id: 'number',
-    visibility_level: 'number',
-    storage_version: 'number',
-    pending_delete: 'flag',
-  },
-  snippets: {
-    id: 'key',
-    author_id: 'number',
-    project_id: 'number',
-    type: 'text',
-    visibility_level: 'number',
-  },
-  pool_repositories: { id: 'key', shard_id: 'number', disk_path: 'text', source_project_id: 'number' },
-  lfs_objects: { id: 'key', oid: 'text', size: 'number', file_store: 'number' },
-  lfs_objects_projects: {
-    id: 'key',
-    lfs_object_id: 'number',
-    project_id: 'number',
-    repository_type: 'number',
-  },
-  uploads: {
-    id: 'key',
-    size: 'number',
-    path: 'text',
-    model_type: 'text',
-    model_id: 'number',
-    uploader: 'text',
-  },
-  ci_pipeline_artifacts: { id: 'key', pipeline_id: 'number', project_id: 'number', size: 'number' },
-  packages_packages: { id: 'key', project_id: 'number', name: 'text', status: 'number' },
-  packages_package_files: { id: 'key', package_id: 'number', size: 'number', status: 'number' },
+  projects: { id: 'key', namespace_id: 'number', visibility_level: 'number' },
+  snippets: { id: 'key', author_id: 'number', project_id: 'number', visibility_level: 'number' },
+  pool_repositories: { id: 'key', disk_path: 'text', source_project_id: 'number' },
+  lfs_objects: { id: 'key', oid: 'text', size: 'number' },
+  lfs_objects_projects: { id: 'key', lfs_object_id: 'number', project_id: 'number' },
+  uploads: { id: 'key', size: 'number', model_type: 'text', model_id: 'number' },
+  ci_pipeline_artifacts: { id: 'key', project_id: 'number', size: 'number' },
+  packages_packages: { id: 'key', project_id: 'number' },
+  packages_package_files: { id: 'key', package_id: 'number', size: 'number' },
   schema_migrations: { version: 'text' },
 };
 
@@ -147,12 +110,16 @@ const jobArtifacts = [
   { project: 88, size: 9, partition: 101 },
 ];
 
+/** Numbers rows as a table does. */
+function numbered<Row extends object>(rows: readonly Row[]) {
+  return rows.map((row, at) => ({ id: at + 1, ...row }));
+}
+
 export function gitlabRows(artifacts: 'p_ci_job_artifacts' | 'ci_job_artifacts'): Rows {
   return {
     namespaces: [
       ...namespaces.map(({ id, path, user = null, parent = null }) => ({
         id,
-        name: path,
         path,
         owner_id: user,
         type: user === null ? 'Group' : 'User',
@@ -160,78 +127,57 @@ export function gitlabRows(artifacts: 'p_ci_job_artifacts' | 'ci_job_artifacts')
       })),
       ...projects.map(({ id, namespace }) => ({
         id: 100 + id,
-        name: `project-${id}`,
         path: `project-${id}`,
         owner_id: null,
         type: 'Project',
         parent_id: namespace,
       })),
     ],
-    users: users.map(({ id, name, admin }) => ({
-      id,
-      email: `${name}@git.example`,
-      username: name,
-      admin,
-      state: 'active',
-      user_type: 0,
-    })),
-    members: members.map(({ group, user, level, requested = false }, at) => ({
-      id: at + 1,
-      access_level: level,
-      source_id: group,
-      source_type: 'Namespace',
-      user_id: user,
-      type: 'GroupMember',
-      requested_at: requested ? '2026-01-02 03:04:05' : null,
-    })),
+    users: users.map(({ id, name, admin }) => ({ id, email: `${name}@git.example`, admin })),
+    members: numbered(
+      members.map(({ group, user, level, requested = false }) => ({
+        access_level: level,
+        source_id: group,
+        source_type: 'Namespace',
+        user_id: user,
+        requested_at: requested ? '2026-01-02 03:04:05' : null,
+      })),
+    ),
     projects: projects.map(({ id, namespace, level }) => ({
       id,
-      name: `project-${id}`,
-      path: `project-${id}`,
       namespace_id: namespace,
       visibility_level: level,
-      storage_version: 2,
     })),
     snippets: snippets.map(({ id, author, project, level }) => ({
       id,
       author_id: author,
       project_id: project,
-      type: project === null ? 'PersonalSnippet' : 'ProjectSnippet',
       visibility_level: level,
     })),
-    pool_repositories: [{ id: 7, shard_id: 1, disk_path: placeOf('@pools', 7), source_project_id: 4 }],
-    lfs_objects: lfs.map(({ id, size }) => ({ id, oid: hashOf(id), size, file_store: 1 })),
-    lfs_objects_projects: lfs
-      .flatMap(({ id, projects: linked }) =>
+    pool_repositories: [{ id: 7, disk_path: placeOf('@pools', 7), source_project_id: 4 }],
+    lfs_objects: lfs.map(({ id, size }) => ({ id, oid: hashOf(id), size })),
+    lfs_objects_projects: numbered(
+      lfs.flatMap(({ id, projects: linked }) =>
         linked.map(project => ({ lfs_object_id: id, project_id: project })),
-      )
-      .map((row, at) => ({ id: at + 1, ...row })),
-    uploads: uploads.map(({ model, id, size }, at) => ({
-      id: at + 1,
-      size,
-      path: 'it',
-      model_type: model,
-      model_id: id,
-      uploader: 'FileUploader',
-    })),
-    [artifacts]: jobArtifacts.map(({ project, size, partition }, at) => ({
-      id: at + 1,
-      project_id: project,
-      size,
-      file_type: 1,
-      partition_id: partition,
-    })),
-    ci_pipeline_artifacts: [{ id: 1, pipeline_id: 1, project_id: 2, size: 60 }],
-    packages_packages: [
-      { id: 1, project_id: 4, name: 'p', status: 0 },
-      { id: 2, project_id: 1, name: 'q', status: 0 },
-    ],
-    packages_package_files: [
-      { id: 1, package_id: 1, size: 100, status: 0 },
-      { id: 2, package_id: 1, size: 100, status: 0 },
-      { id: 3, package_id: 2, size: 9, status: 1 },
-      { id: 4, package_id: 2, size: null, status: 0 },
-    ],
+      ),
+    ),
+    uploads: numbered(uploads.map(({ model, id, size }) => ({ size, model_type: model, model_id: id }))),
+    [artifacts]: numbered(
+      jobArtifacts.map(({ project, size, partition }) => ({
+        project_id: project,
+        size,
+        file_type: 1,
+        partition_id: partition,
+      })),
+    ),
+    ci_pipeline_artifacts: [{ id: 1, project_id: 2, size: 60 }],
+    packages_packages: numbered([{ project_id: 4 }, { project_id: 1 }]),
+    packages_package_files: numbered([
+      { package_id: 1, size: 100 },
+      { package_id: 1, size: 100 },
+      { package_id: 2, size: 9 },
+      { package_id: 2, size: null },
+    ]),
     schema_migrations: [{ version: '20250101000000' }, { version: '20250601000000' }],
   };
 }

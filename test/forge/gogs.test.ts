@@ -30,7 +30,7 @@ for (const engine of engines) {
   t.test(`${engine}: every owner of a Gogs has what was made`, async t => {
     const { settings, sql } = await open(t, engine);
     const readings = new Readings(t, settings);
-    const { summary } = await readings.read();
+    const { unowned } = await readings.read();
     for (const [owner, leaves] of Object.entries(gogsExpected)) {
       t.strictSame(readings.bytesOf(owner), leaves, owner);
     }
@@ -46,16 +46,14 @@ for (const engine of engines) {
     t.strictSame(readings.members, [{ organization: 3, owners: [1], members: [7] }]);
     t.ok(readings.isPublic('alice/app'));
     t.notOk(readings.isPublic('alice/secret'));
-    t.strictSame(summary?.unowned, gogsUnowned);
-    t.equal(summary?.sharedBytes, 20_000, 'what two owners have is told');
-    t.equal(summary?.repositories, 5);
+    t.strictSame(unowned, gogsUnowned);
     const site = await readings.reader.lfsObjects('Acme/site');
     t.equal(site.length, 2500);
     t.equal(site[0]?.bytes, 2509, 'the largest first');
     t.strictSame(await readings.reader.lfsObjects('alice/app'), [], 'others have all of its objects too');
     t.strictSame(await readings.reader.lfsObjects('bob/site'), [], 'of a name that another owner has');
 
-    await sql("UPDATE repository SET owner_id = 7 WHERE name = 'site'");
+    await sql("UPDATE repository SET owner_id = 7 WHERE lower_name = 'site'");
     await readings.read('full');
     t.strictSame(readings.bytesOf('carl'), gogsExpected.Acme, 'what is transferred goes with its files');
     t.strictSame(readings.bytesOf('Acme'), {});

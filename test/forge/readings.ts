@@ -2,13 +2,13 @@
 
 import type { Test } from 'tap';
 import {
+  type Chunk,
   type ForgeMembers,
   type ForgeOwner,
   ForgeReader,
   type ForgeSettings,
   isAmong,
   type ReadMode,
-  type ReadResult,
 } from '../../src/forge/index.ts';
 
 export function settingsFor(database: string, more: Partial<ForgeSettings> = {}): ForgeSettings {
@@ -20,6 +20,8 @@ export function settingsFor(database: string, more: Partial<ForgeSettings> = {})
     ...more,
   };
 }
+
+type Rest = Extract<Chunk, { readonly is: 'rest' }>;
 
 interface Line {
   readonly owner: string;
@@ -40,18 +42,12 @@ export class Readings {
     t.teardown(() => this.reader.close());
   }
 
-  async read(mode: ReadMode = 'new'): Promise<ReadResult> {
-    const reading = this.reader.read(mode);
-    let text = '';
-    let hasLines = false;
+  /** Gives what the reading tells at its end; nothing where nothing is new. */
+  async read(mode: ReadMode = 'new'): Promise<Partial<Rest>> {
+    let text: string | null = null;
+    let rest: Partial<Rest> = {};
     this.changedRepositories = null;
-    for (;;) {
-      const step = await reading.next();
-      if (step.done) {
-        if (hasLines) this.lines = linesIn(text);
-        return step.value;
-      }
-      const chunk = step.value;
+    for await (const chunk of this.reader.read(mode)) {
       switch (chunk.is) {
         case 'owners':
           for (const owner of chunk.owners) this.owners.set(owner.id, owner);
@@ -68,11 +64,15 @@ export class Readings {
           this.#publicHashes = Float64Array.from(chunk.repositories.publicHashes);
           this.changedRepositories = chunk.repositories.changed;
           break;
+        case 'rest':
+          rest = chunk;
+          break;
         case 'lines':
-          hasLines = true;
-          text += Buffer.from(chunk.bytes).toString();
+          text = (text ?? '') + Buffer.from(chunk.bytes).toString();
       }
     }
+    if (text !== null) this.lines = linesIn(text);
+    return rest;
   }
 
   /** The bytes of an owner, by leaf. */

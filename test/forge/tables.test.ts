@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import { DueParts } from '../../src/forge/due.ts';
 import { IdTable } from '../../src/forge/id-table.ts';
-import { ObjectTable } from '../../src/forge/object-table.ts';
+import { LfsSums } from '../../src/forge/object-sums.ts';
+import { OwnerRows } from '../../src/forge/owner-rows.ts';
 
 t.test('a table by ids has what a map would have', async t => {
   const ids = fc.uniqueArray(fc.integer({ min: 0, max: 2 ** 40 }), { maxLength: 3000 });
@@ -22,26 +23,57 @@ t.test('a table by ids has what a map would have', async t => {
   t.equal(new IdTable().get(0), undefined);
 });
 
-t.test('an object is new once, shared once for each further owner, and known from then on', async t => {
-  const objects = Array.from({ length: 500 }, () => randomBytes(16).toString('hex'));
-  const pair = fc.tuple(fc.integer({ min: 0, max: 499 }), fc.integer({ min: 0, max: 4 }));
+const total = (sizes: Iterable<number>) => [...sizes].reduce((sum, size) => sum + size, 0);
+
+/** Five owners with a repository each, of the same number. */
+function fiveOwners() {
+  const [owners, repositories] = [new OwnerRows(), new IdTable()];
+  for (let id = 0; id < 5; id++) {
+    owners.put({ id, name: `owner ${id}`, type: 'user', email: '', isAdmin: false });
+    repositories.add(id, id);
+  }
+  return { owners, repositories };
+}
+
+t.test('an object counts once for each of its owners, and for nobody where it has none', async t => {
+  const objects = Array.from({ length: 500 }, () => randomBytes(32).toString('hex'));
+  const pair = fc.tuple(fc.integer({ min: 0, max: 499 }), fc.integer({ min: 0, max: 7 }));
   fc.assert(
     fc.property(fc.array(pair, { maxLength: 5000 }), pairs => {
-      const table = new ObjectTable();
-      const model = new Map<string, Set<number>>();
-      return pairs.every(([index, owner]) => {
-        const object = objects[index] ?? '';
-        const owners = model.get(object) ?? new Set();
-        const wanted = owners.has(owner) ? 'known' : owners.size > 0 ? 'shared' : 'new';
-        model.set(object, owners.add(owner));
-        return table.add(object, owner) === wanted;
-      });
+      const lfs = new LfsSums(fiveOwners());
+      const owned = Array.from({ length: 5 }, () => new Set<number>());
+      for (const [object, repository] of pairs) {
+        lfs.add(objects[object] ?? '', object, repository);
+        owned[repository]?.add(object);
+      }
+      const sums = lfs.sums();
+      const all = new Set(pairs.map(([object]) => object));
+      const orphans = [...all].filter(object => !owned.some(own => own.has(object)));
+      const found = sums.unowned.get('lfs_orphaned') ?? { count: 0, bytes: 0 };
+      return (
+        found.count === orphans.length &&
+        found.bytes === total(orphans) &&
+        owned.every((own, row) => sums.of('size:git:lfs', row) === total(own))
+      );
     }),
     { numRuns: 50 },
   );
-  const table = new ObjectTable();
-  for (let n = 0; n < 10_000; n++) table.add(n.toString(16).padStart(32, '0'), 1);
-  t.equal(table.size, 10_000, 'names that begin alike are told apart');
+  const lfs = new LfsSums(fiveOwners());
+  for (let n = 0; n < 10_000; n++) lfs.add(`${n.toString(16).padStart(26, '0')}${'0'.repeat(38)}`, 1, 1);
+  t.equal(lfs.sums().of('size:git:lfs', 1), 10_000, 'names that begin alike are told apart');
+});
+
+t.test('an owner who comes back is told again, whatever the id is', async t => {
+  const owners = new OwnerRows();
+  const read = (...ids: number[]) => {
+    owners.begin();
+    const told = ids.filter(id => owners.put({ id, name: 'a', type: 'user', email: '', isAdmin: false }));
+    return [told, owners.hasPresenceChanged, [...owners.presentIds()]];
+  };
+  t.same(read(2, 7), [[2, 7], true, [2, 7]]);
+  t.same(read(2, 7), [[], false, [2, 7]]);
+  t.same(read(7), [[], true, [7]]);
+  t.same(read(1, 2), [[1, 2], true, [1, 2]]);
 });
 
 t.test(

@@ -1,12 +1,9 @@
 /** Allowances at the gate: in answers that are ready, in the list for hooks, in the words of a refusal. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Refusals, refusedFile } from '../../src/gate/index.ts';
 import { createAllowance } from '../../src/policy/index.ts';
-import { directoryFor, noFullDisks, SetClock } from '../ledger/world.ts';
-import { asText, openWorld, type World } from './world.ts';
+import { SetClock } from '../ledger/world.ts';
+import { asText, openWorld, publishedBy, type World } from './world.ts';
 
 const GB = 1_000_000_000;
 const app = '/srv/git/alice/app.git';
@@ -114,23 +111,9 @@ t.test('a refusal says which part of the limit is an allowance', async t => {
 
 t.test('the list for hooks has an owner again when the allowance ends', async t => {
   const { clock, world } = await open(t, 12 * GB);
-  const socket = join(directoryFor(t), 'gate.sock');
-  const log = { error: () => {}, info: () => {} };
-  const refusals = new Refusals({
-    disks: noFullDisks,
-    ledger: world.ledger,
-    socket,
-    socketMode: 0o600,
-    foldCase: true,
-    log,
-    pauseMs: 0,
-  });
-  t.teardown(() => refusals.close());
+  const { refusals, lines } = publishedBy(t, world.ledger);
   refusals.start();
-  const isListed = async () => {
-    await refusals.published();
-    return readFileSync(refusedFile(socket), 'utf8').includes(`path\t${app}\t`);
-  };
+  const isListed = async () => (await lines()).some(line => line.startsWith(`path\t${app}\t`));
   t.equal(await isListed(), true);
   await give(world, 5 * GB, clock.wall() + hour);
   t.equal(await isListed(), false);

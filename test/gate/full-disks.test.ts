@@ -1,11 +1,9 @@
 /** Disks with too little free space, in the list for hooks that get no answer. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t from 'tap';
-import { Refusals, refusedFile } from '../../src/gate/index.ts';
 import { subjects } from '../../src/quota/index.ts';
-import { directoryFor, lfs, settings, World, walk } from '../ledger/world.ts';
+import { lfs, settings, World, walk } from '../ledger/world.ts';
+import { publishedBy } from './world.ts';
 
 t.test('repositories on a disk with too little free space are in it, whoever they belong to', async t => {
   const disk = { of: 'bytes', free: 2_000_000, size: 64_000_000, least: 4_000_000 } as const;
@@ -18,15 +16,7 @@ t.test('repositories on a disk with too little free space are in it, whoever the
       path !== null && full.some(place => path.startsWith(`/srv/git/${place}`)) ? disk : null,
   };
   const ledger = await new World(t).open();
-  const socket = join(directoryFor(t), 'gate.sock');
-  const log = { error: (fields: object) => t.fail(JSON.stringify(fields)), info: () => {} };
-  const options = { ledger, disks, socket, socketMode: 0o660, foldCase: true, log, pauseMs: 0 };
-  const refusals = new Refusals(options);
-  t.teardown(() => refusals.close());
-  const lines = async () => {
-    await refusals.published();
-    return readFileSync(refusedFile(socket), 'utf8').split('\n').slice(1, -1);
-  };
+  const { refusals, lines, logged } = publishedBy(t, ledger, { disks });
   walk(ledger, 'alice/app', 100);
   walk(ledger, 'alice/store', 100, { leaf: lfs });
   walk(ledger, 'bob/app', 20_000);
@@ -51,4 +41,5 @@ t.test('repositories on a disk with too little free space are in it, whoever the
   full = [];
   refusals.lookAtAll();
   t.strictSame(await lines(), [...bob, `path\t/srv/git/bob/app.git\t${over}`]);
+  t.same(logged, []);
 });

@@ -1,13 +1,10 @@
 /** Graces and report mode at the gate: in answers, in the list for hooks, on record. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Refusals, refusedFile } from '../../src/gate/index.ts';
 import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import type { Rule } from '../../src/quota/index.ts';
-import { directoryFor, noFullDisks, SetClock } from '../ledger/world.ts';
-import { asText, openWorld, type World } from './world.ts';
+import { SetClock } from '../ledger/world.ts';
+import { asText, openWorld, publishedBy, type World } from './world.ts';
 
 const GB = 1_000_000_000;
 const day = 86_400_000;
@@ -96,23 +93,9 @@ t.test('where no GRACE is set, answers have no new field', async t => {
 
 t.test('the list for hooks has an owner when the grace ends, and not before', async t => {
   const { clock, world } = await open(t, 10.4 * GB);
-  const socket = join(directoryFor(t), 'gate.sock');
-  const log = { error: () => {}, info: () => {} };
-  const refusals = new Refusals({
-    disks: noFullDisks,
-    ledger: world.ledger,
-    socket,
-    socketMode: 0o600,
-    foldCase: true,
-    log,
-    pauseMs: 0,
-  });
-  t.teardown(() => refusals.close());
+  const { refusals, lines } = publishedBy(t, world.ledger);
   refusals.start();
-  const isListed = async () => {
-    await refusals.published();
-    return readFileSync(refusedFile(socket), 'utf8').includes(`path\t${app}\t`);
-  };
+  const isListed = async () => (await lines()).some(line => line.startsWith(`path\t${app}\t`));
   t.equal(await isListed(), false);
   clock.pass(7 * day);
   world.ledger.graces.reconsider();

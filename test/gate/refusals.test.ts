@@ -18,11 +18,12 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { Refusals, type RefusalsOptions, refusedFile } from '../../src/gate/index.ts';
+import { type RefusalsOptions, refusedFile } from '../../src/gate/index.ts';
 import { encodePath } from '../../src/layout/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { type Leaf, leaves, type QuotaSettings, refusal, subjects } from '../../src/quota/index.ts';
-import { directoryFor, lfs, noFullDisks, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
+import { lfs, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
+import { publishedBy } from './world.ts';
 
 interface Options extends Partial<RefusalsOptions> {
   readonly world?: WorldOptions;
@@ -30,30 +31,7 @@ interface Options extends Partial<RefusalsOptions> {
 
 async function publishing(t: Test, { world, ...differing }: Options = {}) {
   const ledger = await new World(t, world).open();
-  const directory = directoryFor(t);
-  const socket = join(directory, 'gate.sock');
-  const logged: { readonly level: string; readonly fields: object }[] = [];
-  const refusals = new Refusals({
-    ledger,
-    disks: noFullDisks,
-    socket,
-    socketMode: 0o660,
-    foldCase: world?.foldCase ?? true,
-    log: {
-      error: fields => logged.push({ level: 'error', fields }),
-      info: fields => logged.push({ level: 'info', fields }),
-    },
-    pauseMs: 0,
-    retryMs: 0,
-    ...differing,
-  });
-  t.teardown(() => refusals.close());
-  const file = join(directory, 'gate.refused');
-  const lines = async () => {
-    await refusals.published();
-    return readFileSync(file, 'utf8').split('\n').slice(1, -1);
-  };
-  return { ledger, refusals, directory, socket, file, logged, lines };
+  return { ledger, ...publishedBy(t, ledger, { foldCase: world?.foldCase ?? true, ...differing }) };
 }
 
 /** The lines about owners whose every subject is refused for the same reason. */

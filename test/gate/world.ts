@@ -17,6 +17,9 @@ import {
   type PushServices,
   type PushWorker,
   type RefusalRecord,
+  Refusals,
+  type RefusalsOptions,
+  refusedFile,
   type UploadSettings,
 } from '../../src/gate/index.ts';
 import type { Timing } from '../../src/gate/push/timing.ts';
@@ -24,7 +27,7 @@ import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../.
 import type { FullDisk } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import type { WorkerReport } from '../../src/wire/index.ts';
-import { settings, silentLog } from '../ledger/world.ts';
+import { directoryFor, noFullDisks, settings, silentLog } from '../ledger/world.ts';
 
 export interface Answer {
   readonly status: number;
@@ -214,6 +217,38 @@ export async function openWorld(
         ...differing,
       }),
   };
+}
+
+/** The list of refusals for hooks, beside a socket of the test's own. */
+export function publishedBy(
+  t: Test,
+  ledger: RefusalsOptions['ledger'],
+  differing: Partial<RefusalsOptions> = {},
+) {
+  const directory = directoryFor(t);
+  const socket = join(directory, 'gate.sock');
+  const logged: { readonly level: string; readonly fields: object }[] = [];
+  const refusals = new Refusals({
+    ledger,
+    disks: noFullDisks,
+    socket,
+    socketMode: 0o660,
+    foldCase: true,
+    log: {
+      error: fields => logged.push({ level: 'error', fields }),
+      info: fields => logged.push({ level: 'info', fields }),
+    },
+    pauseMs: 0,
+    retryMs: 0,
+    ...differing,
+  });
+  t.teardown(() => refusals.close());
+  const file = refusedFile(socket);
+  const lines = async () => {
+    await refusals.published();
+    return fs.readFileSync(file, 'utf8').split('\n').slice(1, -1);
+  };
+  return { refusals, directory, socket, file, logged, lines };
 }
 
 /** Asks over a connection of its own unless an agent is given. */

@@ -3,7 +3,7 @@
 import t from 'tap';
 import { findings, notes, notReady } from '../../src/health/index.ts';
 import { World, walk } from '../ledger/world.ts';
-import { codes, observed } from './observed.ts';
+import { codes, fleet, observed, toldOf } from './observed.ts';
 
 t.test('before any sweep has ended nothing is ready', async t => {
   const seen = { ...(await observed(t)), ledger: await new World(t).open() };
@@ -17,10 +17,9 @@ t.test('a storage root that is away is named, with how to go on', async t => {
   t.strictSame(notReady(seen), [
     'storage root /srv/\\u{1b}[31mgit: it is missing; its units keep their last known bytes',
   ]);
-  t.match(
-    findings(seen).find(({ code }) => code === 'root_away'),
+  t.match(toldOf(seen, 'root_away'), [
     { severity: 'wrong', message: /it is missing/, mend: /^mount the file system/ },
-  );
+  ]);
   const place = { path: '/srv/\u001b[31mgit', why: 'ENOENT' };
   t.notOk(codes({ ...seen, unread: { first: [place], count: 1 } }).includes('unread'), 'it is told once');
 });
@@ -42,11 +41,9 @@ t.test(
     t.equal(notReady(seen).length, 1, 'once, however many threads wait for it');
     t.match(notes(seen), [/^the walk of \/srv\/large began at 2.*Z, and makes progress$/]);
     t.equal(notes(seen).length, 1);
-    const found = findings(seen);
-    t.match(
-      found.find(({ code }) => code === 'disk_hangs'),
+    t.match(toldOf(seen, 'disk_hangs'), [
       { severity: 'wrong', message: /far\/alice has not answered/, mend: /findmnt --mountpoint \/mnt;/ },
-    );
+    ]);
   },
 );
 
@@ -84,7 +81,7 @@ t.test('notices that could not be delivered are named with their place and the l
     { name: 'mail', dead: 0, lastFault: 'no answer within 10 s' },
   ];
   const seen = await observed(t, { notices });
-  const found = findings(seen).filter(({ code }) => code === 'notices_dead');
+  const found = toldOf(seen, 'notices_dead');
   const message = '2 notices to chat could not be delivered: chat.example answered \\u{1b}[31m500';
   t.match(found, [{ severity: 'notice', message, mend: /softquota notices send-again --all/ }]);
   t.equal(found.length, 1);
@@ -95,10 +92,7 @@ t.test('notices that could not be delivered are named with their place and the l
 t.test('a sweep that does not come back is told after three were missed', async t => {
   t.notOk(codes(await observed(t, { sweptAgoMs: 2_700_000 })).includes('not_swept'));
   const late = await observed(t, { sweptAgoMs: 2_760_000 });
-  t.match(
-    findings(late).find(({ code }) => code === 'not_swept')?.message,
-    'the last sweep ended 46 minutes ago',
-  );
+  t.match(toldOf(late, 'not_swept')[0]?.message, 'the last sweep ended 46 minutes ago');
   t.notOk(codes(await observed(t, { sweptAgoMs: null })).includes('not_swept'));
 });
 
@@ -116,10 +110,9 @@ t.test('of many troubled places the first are named, and how many more there are
     found.filter(({ code }) => code === 'unread').map(({ message }) => message),
     ['/srv/git/a\\u{202e}.git: EACCES', '… and 6 more like these'],
   );
-  t.match(
-    found.find(({ code }) => code === 'leftover'),
+  t.match(toldOf(seen, 'leftover'), [
     { severity: 'notice', message: '/srv/x: 5 MB that git began on 2026-01-02 and never finished' },
-  );
+  ]);
   t.ok(codes(seen).includes('no_storage'));
 });
 
@@ -128,7 +121,7 @@ t.test(
   async t => {
     const mendOf = async (why: string) => {
       const seen = await observed(t, { unread: { first: [{ path: "/srv/it's", why }], count: 1 } });
-      return findings(seen).find(({ code }) => code === 'unread')?.mend;
+      return toldOf(seen, 'unread')[0]?.mend;
     };
     const path = "'/srv/it'\\''s'";
     const command = `setfacl -R -m u:1000:rX,d:u:1000:rX ${path} && softquota scan`;
@@ -139,40 +132,33 @@ t.test(
 
 t.test('a sweep that failed is told with why', async t => {
   const seen = await observed(t, { sweepError: 'a thread ended' });
-  t.match(
-    findings(seen).find(({ code }) => code === 'not_swept'),
+  t.match(toldOf(seen, 'not_swept'), [
     { severity: 'wrong', message: 'the last sweep failed: a thread ended', mend: 'softquota scan' },
-  );
+  ]);
 });
 
 t.test('a configuration that waits to be read, or for a restart, is named', async t => {
   const seen = await observed(t, { configWrittenAt: 0, restartKeys: ['[server] SOCKET'] });
-  t.match(
-    findings(seen).filter(({ code }) => ['config_changed', 'restart_needed'].includes(code)),
-    [
-      { message: /^app\.ini was changed at 1970-01-01T00:00:00\.000Z/, mend: 'kill -HUP 4711' },
-      { message: /\[server\] SOCKET$/, mend: 'restart the daemon' },
-    ],
-  );
+  t.match(toldOf(seen, 'config_changed', 'restart_needed'), [
+    { message: /^app\.ini was changed at 1970-01-01T00:00:00\.000Z/, mend: 'kill -HUP 4711' },
+    { message: /\[server\] SOCKET$/, mend: 'restart the daemon' },
+  ]);
 });
 
 t.test('a secret that no key opens is named', async t => {
   const seen = await observed(t, { lostSecrets: ['company'] });
-  t.match(
-    findings(seen).filter(({ code }) => code === 'secret_lost'),
-    [{ severity: 'wrong', message: /source company .*SECRET_KEY/, mend: /restart the daemon/ }],
-  );
+  t.match(toldOf(seen, 'secret_lost'), [
+    { severity: 'wrong', message: /source company .*SECRET_KEY/, mend: /restart the daemon/ },
+  ]);
 });
 
 t.test('owners that fall together are named', async t => {
   const seen = await observed(t);
   walk(seen.ledger, 'Alice/a', 1);
   walk(seen.ledger, 'alice/b', 1);
-  const found = findings(seen);
-  t.match(
-    found.find(({ code }) => code === 'same_owner'),
+  t.match(toldOf(seen, 'same_owner'), [
     { severity: 'notice', message: 'these names count for the same owner: Alice, alice' },
-  );
+  ]);
 });
 
 t.test('default groups that are nowhere are a notice', async t => {
@@ -183,10 +169,9 @@ t.test('default groups that are nowhere are a notice', async t => {
 t.test('what cannot be published for hooks is told, with since when and why', async t => {
   const since = Date.parse('2026-11-21T09:14:03Z');
   const seen = await observed(t, { unpublished: { since, reason: 'EACCES \u001b[1m/run/softquota' } });
-  t.match(
-    findings(seen).find(({ code }) => code === 'unpublished'),
+  t.match(toldOf(seen, 'unpublished'), [
     { severity: 'wrong', message: /since 2026-11-21T09:14:03.000Z: EACCES \\u\{1b\}\[1m\/run/ },
-  );
+  ]);
   t.strictSame(notReady(seen), [], 'its answers are as good as ever');
 });
 
@@ -195,33 +180,20 @@ t.test('a name that another daemon has is told with the way out, and usage may b
     since: Date.parse('2026-11-21T09:14:03Z'),
     message: 'another daemon has HOST_ID = one',
   };
-  const state = { away: null, divergence: null, nameTaken };
-  const seen = await observed(t, { fleet: { state, advice: [], hosts: [], elsewhere: [], unshared: [] } });
+  const seen = await observed(t, { fleet: fleet({}, { nameTaken }) });
   t.match(notReady(seen), [/^another daemon has HOST_ID = one \(since 2026-11-21T09:14:03\.000Z\)$/]);
-  t.match(
-    findings(seen).find(({ code }) => code === 'host_id_taken'),
-    { severity: 'wrong', mend: /HOST_ID/ },
-  );
+  t.match(toldOf(seen, 'host_id_taken'), [{ severity: 'wrong', mend: /HOST_ID/ }]);
 });
 
 t.test('a shared store that is away, or holds another policy, is told with the way out', async t => {
   const away = { since: Date.parse('2026-11-21T09:14:03Z'), reason: 'connection refused \u001b[1m' };
   const divergence = { why: 'older', message: 'the store has another policy' } as const;
   const seen = await observed(t, {
-    fleet: {
-      state: { away, divergence, nameTaken: null },
-      advice: [],
-      hosts: [],
-      elsewhere: [],
-      unshared: [],
-    },
+    fleet: fleet({}, { away, divergence }),
   });
   t.match(notReady(seen), [
     /^the shared store has not been usable since 2026-11-21T09:14:03.000Z, .*: connection refused \\u\{1b\}\[1m$/,
     'the store has another policy',
   ]);
-  t.match(
-    findings(seen).find(({ code }) => code === 'policy_diverged'),
-    { severity: 'wrong', mend: /softquota store repair --known/ },
-  );
+  t.match(toldOf(seen, 'policy_diverged'), [{ severity: 'wrong', mend: /softquota store repair --known/ }]);
 });

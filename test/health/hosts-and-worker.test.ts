@@ -3,7 +3,7 @@
 import t from 'tap';
 import { findings, notes, notReady, type Observed } from '../../src/health/index.ts';
 import { version } from '../../src/version.ts';
-import { codes, idle, none, observed } from './observed.ts';
+import { codes, fleet, idle, none, observed, toldOf } from './observed.ts';
 
 t.test('a host that has been silent for more than a day is a notice, and how to forget it', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');
@@ -14,9 +14,8 @@ t.test('a host that has been silent for more than a day is a notice, and how to 
     { ...host, host: 'here', isAlive: true },
   ];
   const advice = [{ code: 'evicts', message: 'it may evict', mend: 'maxmemory-policy noeviction' }] as const;
-  const state = { away: null, divergence: null, nameTaken: null };
-  const seen = await observed(t, { now, fleet: { state, advice, hosts, elsewhere: [], unshared: [] } });
-  const told = findings(seen).filter(({ code }) => ['host_silent', 'shared_store'].includes(code));
+  const seen = await observed(t, { now, fleet: fleet({ advice, hosts }) });
+  const told = toldOf(seen, 'host_silent', 'shared_store');
   t.match(told, [
     { severity: 'notice', message: 'it may evict', mend: 'maxmemory-policy noeviction' },
     {
@@ -36,14 +35,13 @@ t.test('what several hosts mount and nobody measures is told, and what has no na
     { ...host, host: 'gone' },
     { ...host, host: 'here', isAlive: true },
   ];
-  const state = { away: null, divergence: null, nameTaken: null };
   const elsewhere = [
     { name: 'nas1', walker: 'gone' },
     { name: 'nas2', walker: 'here' },
     { name: 'nas3', walker: null },
   ];
   const unshared = [{ path: '/mnt/nas/lfs', type: 'nfs4', section: 'storage.lfs' }];
-  const seen = await observed(t, { now, fleet: { state, advice: [], hosts, elsewhere, unshared } });
+  const seen = await observed(t, { now, fleet: fleet({ hosts, elsewhere, unshared }) });
   t.match(
     findings(seen).filter(({ code }) => code.startsWith('shared_')),
     [
@@ -64,12 +62,11 @@ t.test('what several hosts mount and nobody measures is told, and what has no na
   const away = { since: now, reason: 'refused' };
   const withoutStore = await observed(t, {
     now,
-    fleet: { state: { ...state, away }, advice: [], hosts: [], elsewhere, unshared: [] },
+    fleet: fleet({ elsewhere }, { away }),
   });
-  t.match(
-    findings(withoutStore).filter(({ code }) => code === 'shared_unwalked'),
-    [{ message: /nas3/, mend: /^start the server at \[store\] HOST/ }],
-  );
+  t.match(toldOf(withoutStore, 'shared_unwalked'), [
+    { message: /nas3/, mend: /^start the server at \[store\] HOST/ },
+  ]);
 });
 
 t.test('a source that reports no more is told, with how to start again or to end it', async t => {
@@ -102,7 +99,7 @@ t.test('a source that reports no more is told, with how to start again or to end
 
 t.test('of many mistakes in a policy of one kind the first ones are told', async t => {
   const defaultGroups = Array.from({ length: 30 }, (_, at) => `missing-${at}`);
-  const told = findings(await observed(t, { defaultGroups })).filter(({ code }) => code === 'policy_fault');
+  const told = toldOf(await observed(t, { defaultGroups }), 'policy_fault');
   t.equal(told.length, 21);
   t.match(told[0]?.message, 'missing-0');
   t.match(told.at(-1)?.message, '10 more like these');

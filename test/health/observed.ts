@@ -53,3 +53,16 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
 }
 
 export const codes = (seen: Observed) => findings(seen).map(({ code }) => code);
+
+/** The findings of these codes. */
+export const toldOf = (seen: Observed, ...wanted: readonly string[]) =>
+  findings(seen).filter(({ code }) => wanted.includes(code));
+
+type Fleet = NonNullable<Observed['fleet']>;
+
+/** Hosts with one quota, of which nothing is known but this. */
+export function fleet(differing: Partial<Fleet> = {}, state: Partial<Fleet['state']> = {}): Fleet {
+  const well = { away: null, divergence: null, nameTaken: null };
+  const nothing = { advice: [], hosts: [], elsewhere: [], unshared: [] };
+  return { state: { ...well, ...state }, ...nothing, ...differing };
+}

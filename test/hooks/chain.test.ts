@@ -3,27 +3,12 @@
 import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { makeForgeHooks } from '../git/hooks/forge-hooks.ts';
 import { refused } from './gate.ts';
 import { creates, World, zeros } from './world.ts';
 
 const logs = (log: string, word: string, code = 0) =>
   `#!/bin/sh\n{ echo "${word} $#"; cat; } >>${log}\necho "${word} speaks" >&2\nexit ${code}\n`;
-
-/** The delegating hook that Gitea and Forgejo put into each repository. */
-const delegate = `#!/usr/bin/env bash
-data=$(cat)
-exitcodes=""
-hookname=$(basename $0)
-GIT_DIR=\${GIT_DIR:-$(dirname $0)/..}
-for hook in \${GIT_DIR}/hooks/\${hookname}.d/*; do
-  test -x "\${hook}" && test -f "\${hook}" || continue
-  echo "\${data}" | "\${hook}"
-  exitcodes="\${exitcodes} $?"
-done
-for i in \${exitcodes}; do
-  [ \${i} -eq 0 ] || exit \${i}
-done
-`;
 
 async function withLog(t: Test) {
   const world = await World.open(t);
@@ -158,8 +143,8 @@ t.test('a hook of ours both in core.hooksPath and in the repository asks once', 
 
 t.test('a forge’s own hook that runs pre-receive.d runs ours out of it, and each hook once', async t => {
   const { world, line, file, log, read } = await withLog(t);
+  await makeForgeHooks(world.bare);
   await world.put('pre-receive', file('hooks/pre-receive.d/00-softquota'));
-  await world.script(file('hooks/pre-receive'), delegate);
   await world.script(file('hooks/pre-receive.d/gitea'), logs(log, 'gitea'));
   t.equal((await world.push(['HEAD:main'])).code, 0);
   t.equal(await read(), `gitea 0\n${line}`);
@@ -188,7 +173,7 @@ t.test('under core.hooksPath a forge’s own hook is left to run pre-receive.d i
   const site = join(world.folder, 'site');
   await cp(file('hooks'), site, { recursive: true });
   await world.server('config', 'core.hooksPath', site);
-  await world.script(file('hooks/pre-receive'), delegate);
+  await makeForgeHooks(world.bare);
   await world.script(file('hooks/pre-receive.d/gitea'), logs(log, 'gitea'));
   t.equal((await world.push(['HEAD:main'])).code, 0);
   t.equal(await read(), `gitea 0\n${line}`);

@@ -1,19 +1,15 @@
 /** A bare repository with the hooks in it, somebody's clone, and a gate to ask. */
 
-import { chmod, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { defaultSettings } from '../../src/git/hooks/head.ts';
 import { filled, type HookSettings } from '../../src/git/index.ts';
-import { type Run, type Runner, type RunOptions, run as runPlain } from '../e2e/run.ts';
 import { Gate } from './gate.ts';
+import { GitWorld, type Run } from './git-world.ts';
 
-export type { Run, RunOptions };
-
-/** Hooks are given what a server gives them, and nothing besides. */
-export const run: Runner = (command, args, options = {}) =>
-  runPlain(command, args, { ...options, bare: true });
+export { type Run, type RunOptions, run } from './git-world.ts';
 
 export const hooksDirectory = new URL('../../hooks/', import.meta.url);
 
@@ -33,18 +29,13 @@ export function byEachClient(
   for (const client of ['nc', 'curl'] as const) t.test(`${name}, by ${client}`, t => test(t, client));
 }
 
-export class World {
-  readonly folder: string;
-  readonly bare: string;
-  readonly work: string;
+export class World extends GitWorld {
   readonly gate: Gate;
   settings: HookSettings;
   readonly #shell: string;
 
   private constructor(folder: string, gate: Gate, { bare, shell, format: _, ...settings }: WorldOptions) {
-    this.folder = folder;
-    this.bare = join(folder, bare ?? 'alice/app.git');
-    this.work = join(folder, 'work');
+    super(folder, bare ?? 'alice/app.git');
     this.gate = gate;
     this.settings = { ...defaultSettings, client: 'nc', socket: gate.socket, ...settings };
     this.#shell = shell ?? '/bin/sh';
@@ -62,43 +53,9 @@ export class World {
       // A hook may still be telling behind its push.
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
-    const format = `--object-format=${options.format ?? 'sha1'}`;
-    await world.must('git', ['init', '-q', '--bare', '--initial-branch=main', format, world.bare]);
-    await world.must('git', ['init', '-q', '--initial-branch=main', format, world.work]);
-    await world.git('remote', 'add', 'origin', world.bare);
+    await world.make(options.format);
     await world.install();
     return world;
-  }
-
-  get env(): Readonly<Record<string, string>> {
-    return {
-      HOME: this.folder,
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_AUTHOR_NAME: 'Alice',
-      GIT_AUTHOR_EMAIL: 'alice@example.org',
-      GIT_COMMITTER_NAME: 'Alice',
-      GIT_COMMITTER_EMAIL: 'alice@example.org',
-    };
-  }
-
-  run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {
-    return run(command, args, { ...options, env: { ...this.env, ...options.env } });
-  }
-
-  async must(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
-    const { code, stdout, stderr } = await this.run(command, args, options);
-    if (code !== 0) throw new Error(`${command} ${args.join(' ')}: ${code}\n${stderr}`);
-    return stdout.trim();
-  }
-
-  /** git in the clone; it must succeed. */
-  git(...args: readonly string[]): Promise<string> {
-    return this.must('git', args, { cwd: this.work });
-  }
-
-  /** git in the bare repository; it must succeed. */
-  server(...args: readonly string[]): Promise<string> {
-    return this.must('git', [`--git-dir=${this.bare}`, ...args]);
   }
 
   /** A new commit on the checked out branch. */
@@ -106,10 +63,6 @@ export class World {
     await writeFile(join(this.work, 'file'), text);
     await this.git('add', 'file');
     await this.git('commit', '-q', '-m', 'change');
-  }
-
-  push(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
-    return this.run('git', ['push', 'origin', ...args], { cwd: this.work, env });
   }
 
   /** Runs the repository's pre-receive as git does, with an environment and lines of the test's own. */
@@ -129,11 +82,6 @@ export class World {
     return entries.filter(entry => entry.isFile()).length;
   }
 
-  /** Every ref of the bare repository with what it points to. */
-  refs(): Promise<string> {
-    return this.server('for-each-ref', '--format=%(refname) %(objectname)');
-  }
-
   /** Writes both hooks into the repository, with these settings from now on. */
   async install(settings: Partial<HookSettings> = {}): Promise<void> {
     this.settings = { ...this.settings, ...settings };
@@ -144,13 +92,6 @@ export class World {
   /** Puts a script of the package at `file`, with the settings. */
   async put(name: Parameters<typeof filled>[0], file: string, settings = this.settings): Promise<void> {
     await this.script(file, filled(name, settings).toString().replace('#!/bin/sh', `#!${this.#shell}`));
-  }
-
-  /** Writes an executable, and the folder for it. */
-  async script(file: string, text: string): Promise<void> {
-    await mkdir(join(file, '..'), { recursive: true });
-    await writeFile(file, text);
-    await chmod(file, 0o755);
   }
 }
 

@@ -1,52 +1,16 @@
 /** Credentials that are let in, those that are not, and those that have to wait. */
 
-import t, { type Test } from 'tap';
-import {
-  type Authentication,
-  createToken,
-  createUser,
-  editUser,
-  Identity,
-  type IdentityOptions,
-  identityKinds,
-  localAdministrator,
-  type NewToken,
-  revokeToken,
-} from '../../src/identity/index.ts';
-import type { Ledger } from '../../src/ledger/index.ts';
+import t from 'tap';
+import { createToken, createUser, editUser, Identity, revokeToken } from '../../src/identity/index.ts';
 import { createRule } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
-import { SetClock, silentLog, World } from '../ledger/world.ts';
+import { silentLog } from '../ledger/world.ts';
+import { make, nameIn, world } from './session-world.ts';
 
 const here = '192.0.2.7';
 const elsewhere = '198.51.100.7';
 const few = { wrongTries: 3, perSeconds: 60 };
 const wrong = `token ${'0'.repeat(40)}`;
-
-async function make(ledger: Ledger, name: string, wanted: Partial<NewToken> = {}) {
-  return ledger.documents.transact(transaction => {
-    const owner = transaction.owner(name) ?? createUser(transaction, { name });
-    const token = { name: 'ci', scopes: ['all'], expiresAt: null, ...wanted };
-    return createToken(transaction.changes, owner, token, { maker: localAdministrator, now: 0 });
-  });
-}
-
-async function world(t: Test, options: Partial<IdentityOptions> = {}) {
-  const clock = new SetClock();
-  const opened = new World(t, { kinds: identityKinds, clock });
-  const ledger = await opened.open();
-  const identity = new Identity({
-    documents: ledger.documents,
-    now: () => clock.wall(),
-    log: silentLog,
-    ...options,
-  });
-  return { clock, opened, ledger, identity };
-}
-
-function nameIn(answer: Authentication): string | null {
-  return answer.is === 'caller' ? answer.caller.name : `(${answer.is})`;
-}
 
 t.test('a token is taken as token, as Bearer, and as the password of Basic, whoever asks', async t => {
   const { ledger, identity } = await world(t);

@@ -33,13 +33,17 @@ export async function world(t: Test, options: Partial<IdentityOptions> = {}) {
   return { clock, opened, ledger, identity, signIn, warned };
 }
 
-export async function tokenOf(ledger: Ledger, name: string, wanted: Partial<NewToken> = {}): Promise<string> {
-  const made = await ledger.documents.transact(transaction => {
+/** Makes a token, and its user where there is none yet. */
+export function make(ledger: Ledger, name: string, wanted: Partial<NewToken> = {}) {
+  return ledger.documents.transact(transaction => {
     const owner = transaction.owner(name) ?? createUser(transaction, { name });
     const token = { name: 'ci', scopes: ['all'], expiresAt: null, ...wanted };
     return createToken(transaction.changes, owner, token, { maker: localAdministrator, now: 0 });
   });
-  return made.token;
+}
+
+export async function tokenOf(...[ledger, name, wanted]: Parameters<typeof make>): Promise<string> {
+  return (await make(ledger, name, wanted)).token;
 }
 
 export function nameIn(answer: Authentication): string | null {

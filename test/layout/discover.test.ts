@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { discover, discoverAt, type StorageSettings } from '../../src/layout/index.ts';
 import {
   discovered,
   emptyDirectory,
@@ -65,10 +64,7 @@ t.test('below the name of a repository that another host walks, what this one wa
     storage({ templates: [`${at}/{owner}/{repo}`], isWalked: false }),
     storage({ kind: 'wiki', templates: [`${at}/{owner}/wikis/{repo}`] }),
   );
-  for (const assumes of [false, true]) {
-    const units = [...discover(layout, { assumes })].flatMap(one => (one.type === 'unit' ? [one.unit] : []));
-    matchEach(t, units, [{ path: `${at}/alice/wikis/a`, kind: 'wiki', owner: 'alice' }]);
-  }
+  matchEach(t, unitsOf(layout), [{ path: `${at}/alice/wikis/a`, kind: 'wiki', owner: 'alice' }]);
 });
 
 t.test('text before and after a placeholder belongs to the template, not to the owner', async t => {
@@ -346,45 +342,3 @@ t.test('a unit whose file does not name its owner is found, and at fault', async
   );
   matchEach(t, faults, [{ path: `${at}/b.git`, what: /not a regular file/ }]);
 });
-
-t.test(
-  'whether a directory holds a repository is left to whoever walks it, where nothing else depends on it',
-  async t => {
-    const at = emptyDirectory(t);
-    makeRepository(`${at}/alice/a.git`);
-    makeRepository(`${at}/alice/group.git/b.git`);
-    const templates = [`${at}/{owner}/{repo}.git`];
-    const assumed = (...storages: readonly StorageSettings[]) =>
-      [...discover(layoutOf(...storages), { assumes: true })].flatMap(found =>
-        found.type === 'unit'
-          ? [{ path: found.unit.path.slice(at.length), isAssumed: found.isAssumed === true }]
-          : [],
-      );
-    const all = [
-      { path: '/alice/a.git', isAssumed: true },
-      { path: '/alice/group.git', isAssumed: true },
-    ];
-    t.same(assumed(storage({ templates })), all);
-    t.same(assumed(storage({ templates, owner: { by: 'fixed', name: 'alice' } })), all);
-    const sure = ['/alice/a.git', '/alice/group.git/b.git'].map(path => ({ path, isAssumed: false }));
-    const byFile = { by: 'file', name: 'owner' } as const;
-    t.same(assumed(storage({ templates, owner: byFile })), sure, 'its owner is read from it');
-    const inside = storage({ kind: 'lfs', templates: [`${at}/{owner}/{repo}.git/lfs`] });
-    t.same(assumed(storage({ templates }), inside), sure, 'another template goes on inside');
-    makeFile(`${at}/alice/group.git/fixed/x`);
-    const below = storage({
-      kind: 'lfs',
-      templates: [`${at}/alice/group.git/fixed`],
-      owner: { by: 'fixed', name: 'bob' },
-    });
-    t.ok(
-      assumed(storage({ templates }), below).some(({ path }) => path === '/alice/group.git/fixed'),
-      'another template begins inside',
-    );
-    const found = [...discoverAt(layoutOf(storage({ templates })), [`${at}/alice/group.git`])];
-    t.match(
-      found.filter(({ type }) => type === 'unit'),
-      [{ unit: { path: `${at}/alice/group.git/b.git` } }],
-    );
-  },
-);

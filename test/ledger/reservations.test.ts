@@ -85,7 +85,7 @@ t.test('what a walk finds of one that is over is not taken to be the bytes of an
   ledger.settings = { ...settings, precise: true, totalBytes: 10_000 };
   const { path, leaf } = walk(ledger, 'alice/app', 1000);
   const push = (id: string) =>
-    ledger.admissions.admit({
+    ledger.admit({
       ownerName: 'alice',
       subject: leaf,
       parts: [{ id, bytes: 2000 }],

@@ -214,19 +214,26 @@ export class PushWorld {
     this.hook('post-receive', ask('post'));
   }
 
-  async #asked(path: string, lines: string): Promise<string> {
+  /** Lets the push with this quarantine go on; gives what is in it, and null where there is none. */
+  async begin(name: string, lines = ''): Promise<number | null> {
     const { pushes } = this.measuring;
-    const name = basename(path);
-    const answer = await this.answer();
-    if (answer === 'refuse') return answer;
     const look = await pushes.look(this.repository, name, 10_000);
-    // `git gc --prune=now` removes quarantines of pushes under way, which then fail.
-    if (look.is !== 'seen') return 'refuse';
+    if (look.is !== 'seen') return null;
     const { quarantine } = look;
     const unit = { path: this.repository, owner: 'alice', leaf: repos, bytes: this.bytes };
     pushes.begin({ unit, quarantine, name, lines });
+    // At once: whoever follows the ledger looks at its figures in the next turn.
     this.onCounted(quarantine.bytes);
-    return answer;
+    return quarantine.bytes;
+  }
+
+  async #asked(path: string, lines: string): Promise<string> {
+    const name = basename(path);
+    const answer = await this.answer();
+    if (answer === 'refuse') return answer;
+    const bytes = await this.begin(name, lines);
+    // `git gc --prune=now` removes quarantines of pushes under way, which then fail.
+    return bytes === null ? 'refuse' : answer;
   }
 
   hook(name: string, line: string): void {

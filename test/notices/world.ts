@@ -1,14 +1,10 @@
-/**
- * Notices of a real ledger with a real store, which can be opened again and again; the clock stands until it
- * is moved.
- */
+/** Notices of a real record of events, which can be opened again and again; the clock stands until it is moved. */
 
-import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { MailSettings, WebhookSettings } from '../../src/config/index.ts';
 import type { SoftquotaError } from '../../src/errors.ts';
 import { createUser, identityKinds } from '../../src/identity/index.ts';
-import { Ledger } from '../../src/ledger/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
 import {
   type NoticeSettings,
   Notices,
@@ -17,18 +13,10 @@ import {
   type Summary,
 } from '../../src/notices/index.ts';
 import { secretKeysOf } from '../../src/oauth/index.ts';
-import { Events } from '../../src/overview/index.ts';
+import type { Events } from '../../src/overview/index.ts';
 import { requestKinds } from '../../src/policy/index.ts';
-import { openStore } from '../../src/store/index.ts';
-import {
-  directoryFor,
-  repos,
-  SetClock,
-  silentLog,
-  sweepOnce,
-  settings as usualSettings,
-  walk,
-} from '../ledger/world.ts';
+import { silentLog, walk } from '../ledger/world.ts';
+import { World as EventsWorld } from '../overview/world.ts';
 
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
@@ -37,14 +25,6 @@ export const dayMs = 24 * hourMs;
 export const baseUrl = 'https://git.example/quota/';
 export const keys = secretKeysOf(['a key for secrets of at least 32 characters']);
 export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-
-const never = 3_600_000;
-
-interface Open {
-  readonly ledger: Ledger;
-  readonly events: Events;
-  readonly notices: Notices;
-}
 
 /** A webhook on this host. */
 export function hookAt(url: string, other: Partial<WebhookSettings> = {}): WebhookSettings {
@@ -76,9 +56,6 @@ export function mailAt(port: number, other: Partial<MailSettings> = {}): MailSet
 }
 
 export class World {
-  readonly clock = new SetClock();
-  /** Lines of the log. */
-  readonly logged: string[] = [];
   /** While it is set, the store takes no documents. */
   takesNothing: SoftquotaError | null = null;
   faults: PresentFaults = { faults: [], unknown: [] };
@@ -95,35 +72,43 @@ export class World {
     openRequests: 2,
     worst: [{ name: 'alice', state: 'over', fullness: 124 }],
   };
-  readonly #file: string;
-  readonly #host: string;
+  readonly #record: EventsWorld;
   #settings: NoticeSettings;
-  #open: Open | null = null;
+  #notices: Notices | null = null;
 
-  private constructor(file: string, settings: NoticeSettings, host: string) {
-    this.#file = file;
+  private constructor(record: EventsWorld, settings: NoticeSettings) {
+    this.#record = record;
     this.#settings = settings;
-    this.#host = host;
   }
 
-  static async open(t: Test, settings: Partial<NoticeSettings>, host = 'here'): Promise<World> {
-    const file = join(directoryFor(t), 'softquota.db');
-    const world = new World(file, { webhooks: [], mail: null, ...settings }, host);
-    t.teardown(() => world.close());
-    await world.restart();
+  static async open(t: Test, settings: Partial<NoticeSettings>): Promise<World> {
+    const kinds = [...identityKinds, ...requestKinds, ...noticeKinds];
+    const world = new World(await EventsWorld.open(t, { kinds }), { webhooks: [], mail: null, ...settings });
+    t.teardown(() => world.#close());
+    world.#open();
     return world;
   }
 
+  get clock() {
+    return this.#record.clock;
+  }
+
+  /** Lines of the log. */
+  get logged(): readonly string[] {
+    return this.#record.logged;
+  }
+
   get ledger(): Ledger {
-    return this.#now.ledger;
+    return this.#record.ledger;
   }
 
   get events(): Events {
-    return this.#now.events;
+    return this.#record.events;
   }
 
   get notices(): Notices {
-    return this.#now.notices;
+    if (this.#notices === null) throw new Error('it is closed');
+    return this.#notices;
   }
 
   configure(settings: Partial<NoticeSettings>): void {
@@ -132,25 +117,16 @@ export class World {
   }
 
   async restart(): Promise<void> {
-    await this.close();
+    await this.#close();
+    await this.#record.restart();
+    this.#open();
+  }
+
+  #open(): void {
+    const { ledger, events, clock } = this.#record;
     const tell = (fields: object, message: string) =>
-      void this.logged.push(`${message} ${JSON.stringify(fields)}`);
-    const log = { ...silentLog, error: tell, warn: tell };
-    const ledger = await Ledger.open({
-      store: await openStore({ file: this.#file }),
-      host: this.#host,
-      settings: usualSettings,
-      kinds: [...identityKinds, ...requestKinds, ...noticeKinds],
-      foldCase: true,
-      log,
-      clock: this.clock,
-    });
-    const now = () => this.clock.wallMs;
-    const host = this.#host;
-    const events = await Events.open({ ledger, host, keepMs: 90 * dayMs, log, now, pauseMs: never });
-    sweepOnce(ledger);
-    events.start();
-    const notices = new Notices({
+      void this.#record.logged.push(`${message} ${JSON.stringify(fields)}`);
+    this.#notices = new Notices({
       settings: this.#settings,
       documents: {
         owners: ledger.documents.owners,
@@ -164,17 +140,16 @@ export class World {
         },
       },
       events,
-      host,
+      host: 'here',
       ledger,
       unitName: ({ name }) => name.replace(/^\/srv\/git\//, ''),
       keys,
       baseUrl: () => baseUrl,
-      now,
+      now: () => clock.wallMs,
       present: () => this.faults,
       summary: async since => ({ ...this.summary, since }),
-      log,
+      log: { ...silentLog, error: tell, warn: tell },
     });
-    this.#open = { ledger, events, notices };
   }
 
   /** Lets time pass: what has happened by then is read, and what is due is sent. */
@@ -199,24 +174,12 @@ export class World {
     return id;
   }
 
-  /** Asks as the gate does, and has the refusal put on record as it does. */
   refuse(owner: string, actor = ''): void {
-    const { decision } = this.ledger.decide(owner, repos);
-    if (decision.allowed) throw new Error(`${owner} is allowed`);
-    const { mode } = this.ledger.settings;
-    this.events.refused({ owner, subject: repos, actor, decision, mode });
+    this.#record.refuse(owner, { actor });
   }
 
-  async close(): Promise<void> {
-    const open = this.#open;
-    this.#open = null;
-    await open?.notices.close();
-    await open?.events.close();
-    await open?.ledger.close();
-  }
-
-  get #now(): Open {
-    if (this.#open === null) throw new Error('it is closed');
-    return this.#open;
+  async #close(): Promise<void> {
+    await this.#notices?.close();
+    this.#notices = null;
   }
 }

@@ -24,6 +24,8 @@ export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
 
 export interface WorldOptions extends Pick<EventsOptions, 'limits'> {
+  /** Kinds of documents besides those of the policy. */
+  readonly kinds?: Parameters<typeof Ledger.open>[0]['kinds'];
   readonly settings?: Partial<LedgerSettings>;
   readonly host?: string;
   readonly keepMs?: number;
@@ -40,8 +42,8 @@ interface Open {
 
 export class World {
   readonly clock = new SetClock();
-  /** Errors in the log. */
-  readonly errors: string[] = [];
+  /** Errors and warnings in the log, each with its fields. */
+  readonly logged: string[] = [];
   /** While it is true the store takes nothing. */
   isAway = false;
   /** Called with each write that the store has taken. */
@@ -74,12 +76,15 @@ export class World {
     await this.close();
     this.#options = { ...this.#options, ...options };
     const { settings, limits, host = 'here', keepMs = 90 * dayMs, pauseMs = hourMs } = this.#options;
-    const { isSwept = true } = this.#options;
-    const log = { ...silentLog, error: (_: object, message: string) => void this.errors.push(message) };
+    const { isSwept = true, kinds = [] } = this.#options;
+    const tell = (fields: object, message: string) =>
+      void this.logged.push(`${message} ${JSON.stringify(fields)}`);
+    const log = { ...silentLog, error: tell, warn: tell };
     const ledger = await Ledger.open({
       store: this.#watched(await openStore({ file: this.#file })),
       host,
       settings: { ...usualSettings, ...settings },
+      kinds,
       foldCase: true,
       log,
       clock: this.clock,

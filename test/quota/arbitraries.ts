@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import {
   compileGroup,
+  type decide,
   type Group,
   leaves,
   type QuotaSettings,
@@ -65,6 +66,19 @@ export type Question = typeof question extends fc.Arbitrary<infer Value> ? Value
 
 export function standing(assigned: readonly Group[], defaults: readonly Group[]): Standing {
   return { assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) };
+}
+
+/** The question as `decide` and `explain` take it, with what differs. */
+export function asked(
+  { settings: by, assigned, defaults, usage: stored, subject: what, adding: bytes }: Question,
+  differing: Partial<Parameters<typeof decide>[0]> = {},
+): Parameters<typeof decide>[0] {
+  const groups = standing(assigned, defaults);
+  return { settings: by, standing: groups, usage: stored, subject: what, addingBytes: bytes, ...differing };
+}
+
+export function ruleOf(name: string, limitBytes: number, ...named: readonly RuleSubject[]): Rule {
+  return { name, limitBytes, subjects: named };
 }
 
 /** Settings as app.ini has them when it only switches quotas on. */

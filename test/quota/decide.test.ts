@@ -7,19 +7,13 @@ import {
   noUsage,
   type QuotaSettings,
   type Rule,
-  type RuleSubject,
   reachedThreshold,
   type Subject,
   type Usage,
   usageOf,
 } from '../../src/quota/index.ts';
-import { plainSettings, standing, usage } from './arbitraries.ts';
+import { plainSettings, ruleOf, standing, usage } from './arbitraries.ts';
 
-const rule = (name: string, limitBytes: number, ...subjects: RuleSubject[]): Rule => ({
-  name,
-  limitBytes,
-  subjects,
-});
 const group = (name: string, ...rules: Rule[]): Group => ({ name, rules });
 
 function ask(
@@ -42,7 +36,7 @@ function ask(
 const lfs = (bytes: number) => usageOf({ 'size:git:lfs': bytes });
 
 t.test('with quotas switched off everything is allowed, and all bytes are still told', async t => {
-  const assigned = [group('g', rule('r', 0, 'size:all'))];
+  const assigned = [group('g', ruleOf('r', 0, 'size:all'))];
   const decision = ask(
     usageOf({ 'size:git:lfs': 5, 'size:assets:wiki': 7 }),
     'size:git:lfs',
@@ -91,8 +85,8 @@ t.test('a limit of 0 refuses also who stores nothing', async t => {
 });
 
 t.test('default groups are asked only where no assigned group covers the subject', async t => {
-  const assigned = [group('packages', rule('packages', -1, 'size:assets:packages:all'))];
-  const defaults = [group('free', rule('total', 10, 'size:all'))];
+  const assigned = [group('packages', ruleOf('packages', -1, 'size:assets:packages:all'))];
+  const defaults = [group('free', ruleOf('total', 10, 'size:all'))];
   const groups = { assigned, defaults };
   t.match(ask(lfs(11), 'size:assets:packages:all', groups), { allowed: true, step: 'assigned' });
   t.match(ask(lfs(11), 'size:git:lfs', groups), { allowed: false, step: 'defaults', group: 'free' });
@@ -100,7 +94,7 @@ t.test('default groups are asked only where no assigned group covers the subject
 });
 
 t.test('what no rule covers is refused where the policy says deny', async t => {
-  const groups = { assigned: [group('g', rule('r', -1, 'size:assets:all'))] };
+  const groups = { assigned: [group('g', ruleOf('r', -1, 'size:assets:all'))] };
   t.same(ask(noUsage, 'size:git:lfs', groups, { uncovered: 'deny' }), {
     by: 'no_match',
     allowed: false,
@@ -123,8 +117,8 @@ t.test('with deny, an owner without any group is still held to the built-in limi
 
 t.test('of several groups the one that leaves most room decides, by its tightest rule', async t => {
   const assigned = [
-    group('small', rule('total', 20, 'size:all')),
-    group('large', rule('total', 100, 'size:all'), rule('lfs', 50, 'size:git:lfs')),
+    group('small', ruleOf('total', 20, 'size:all')),
+    group('large', ruleOf('total', 100, 'size:all'), ruleOf('lfs', 50, 'size:git:lfs')),
   ];
   t.match(ask(lfs(30), 'size:git:lfs', { assigned }), {
     allowed: true,
@@ -136,7 +130,7 @@ t.test('of several groups the one that leaves most room decides, by its tightest
 });
 
 t.test('an allowing group decides before a refusing one, and no limit leaves most room of all', async t => {
-  const assigned = [group('a', rule('r', 10, 'size:all')), group('b', rule('r', -1, 'size:all'))];
+  const assigned = [group('a', ruleOf('r', 10, 'size:all')), group('b', ruleOf('r', -1, 'size:all'))];
   t.match(ask(lfs(11), 'size:git:lfs', { assigned }), {
     allowed: true,
     group: 'b',
@@ -145,14 +139,14 @@ t.test('an allowing group decides before a refusing one, and no limit leaves mos
 });
 
 t.test('a limit of 0 leaves less room than a limit far exceeded', async t => {
-  const assigned = [group('nothing', rule('r', 0, 'size:all')), group('over', rule('r', 1, 'size:all'))];
+  const assigned = [group('nothing', ruleOf('r', 0, 'size:all')), group('over', ruleOf('r', 1, 'size:all'))];
   t.match(ask(lfs(1000), 'size:git:lfs', { assigned }), { allowed: false, group: 'over' });
-  const together = [group('g', rule('over', 1, 'size:all'), rule('zero', 0, 'size:git:lfs'))];
+  const together = [group('g', ruleOf('over', 1, 'size:all'), ruleOf('zero', 0, 'size:git:lfs'))];
   t.match(ask(lfs(1000), 'size:git:lfs', { assigned: together }), { allowed: false, rule: 'zero' });
 });
 
 t.test('where two leave the same room, the first by name is told', async t => {
-  const rules = [rule('b', 10, 'size:all'), rule('a', 10, 'size:git:all')];
+  const rules = [ruleOf('b', 10, 'size:all'), ruleOf('a', 10, 'size:git:all')];
   const assigned = [group('y', ...rules), group('x', ...rules)];
   t.match(ask(lfs(4), 'size:git:lfs', { assigned }), { group: 'x', rule: 'a', subjects: ['size:git:all'] });
 });

@@ -8,22 +8,18 @@ import {
   type Explanation,
   explain,
   type Group,
-  type Standing,
   usageOf,
 } from '../../src/quota/index.ts';
-import { plainSettings, type Question, question, standing } from './arbitraries.ts';
+import { asked, plainSettings, type Question, question, standing } from './arbitraries.ts';
 
-const runs = { numRuns: 3000 };
-
-function asked({
-  settings,
-  assigned,
-  defaults,
-  usage,
-  subject,
-  adding,
-}: Question): Parameters<typeof decide>[0] {
-  return { settings, standing: standing(assigned, defaults), usage, subject, addingBytes: adding };
+/** A law of the explanation of every question. */
+function law(name: string, holds: (explanation: Explanation, question: Question) => boolean): void {
+  t.test(name, async () => {
+    fc.assert(
+      fc.property(question, each => holds(explain(asked(each)), each)),
+      { numRuns: 3000 },
+    );
+  });
 }
 
 /** The answer as a person would work it out from the explanation's rows alone. */
@@ -47,80 +43,47 @@ function compare(a: string | null, b: string | null): number {
   return (a ?? '') < (b ?? '') ? -1 : 1;
 }
 
-t.test('an explanation carries the decision itself', async () => {
-  fc.assert(
-    fc.property(question, each => isDeepStrictEqual(explain(asked(each)).decision, decide(asked(each)))),
-    runs,
+law('an explanation carries the decision itself, and survives JSON unchanged', (explanation, each) => {
+  const isDecision = isDeepStrictEqual(explanation.decision, decide(asked(each)));
+  return isDecision && isDeepStrictEqual(JSON.parse(JSON.stringify(explanation)), explanation);
+});
+
+law('whoever works the answer out from the rows comes to the decision and its rule', explanation => {
+  const { decision, steps } = explanation;
+  const { allowed, rule } = workedOut(explanation);
+  const decided = steps.flatMap(step => step.groups.flatMap(group => group.rules)).filter(row => row.decided);
+  if (allowed !== decision.allowed) return false;
+  if (decision.by !== 'rule') return rule === null && decided.length === 0;
+  return (
+    rule?.decided === true &&
+    decided.length === 1 &&
+    rule.rule === decision.rule &&
+    rule.used === decision.used &&
+    rule.limit === decision.limit &&
+    rule.verdict === (decision.allowed ? 'allows' : 'refuses')
   );
 });
 
-t.test('whoever works the answer out from the rows comes to the decision and its rule', async () => {
-  fc.assert(
-    fc.property(question, each => {
-      const explanation = explain(asked(each));
-      const { decision } = explanation;
-      const { allowed, rule } = workedOut(explanation);
-      const decided = explanation.steps
-        .flatMap(step => step.groups.flatMap(group => group.rules))
-        .filter(row => row.decided);
-      if (allowed !== decision.allowed) return false;
-      if (decision.by !== 'rule') return rule === null && decided.length === 0;
-      return (
-        rule?.decided === true &&
-        decided.length === 1 &&
-        rule.rule === decision.rule &&
-        rule.used === decision.used &&
-        rule.limit === decision.limit &&
-        rule.verdict === (decision.allowed ? 'allows' : 'refuses')
-      );
+law('every group says what its rules say, and only the last step has a rule that matches', ({ steps }) => {
+  const isConsistent = steps.every(step =>
+    step.groups.every(group => {
+      if (group.rules.length === 0) return group.verdict === 'no_match';
+      const refused = group.rules.some(rule => rule.verdict === 'refuses');
+      return group.verdict === (refused ? 'refuses' : 'allows');
     }),
-    runs,
   );
+  const earlier = steps.slice(0, -1).flatMap(({ groups }) => groups);
+  return isConsistent && earlier.every(({ verdict }) => verdict === 'no_match');
 });
 
-t.test('every group says what its rules say, and only the last step has a rule that matches', async () => {
-  fc.assert(
-    fc.property(question, each => {
-      const { steps } = explain(asked(each));
-      const consistent = steps.every(step =>
-        step.groups.every(group => {
-          if (group.rules.length === 0) return group.verdict === 'no_match';
-          const refused = group.rules.some(rule => rule.verdict === 'refuses');
-          return group.verdict === (refused ? 'refuses' : 'allows');
-        }),
-      );
-      return (
-        consistent &&
-        steps.slice(0, -1).every(step => step.groups.every(group => group.verdict === 'no_match'))
-      );
-    }),
-    runs,
-  );
-});
-
-t.test('one group of the last step is told as the deciding one, and none where no rule matched', async () => {
-  fc.assert(
-    fc.property(question, each => {
-      const { steps, decision } = explain(asked(each));
-      const deciding = (groups: readonly ExplainedGroup[]) =>
-        groups.filter(group => group.decided).map(group => group.group);
-      const expected = decision.by === 'rule' ? [decision.group] : [];
-      return (
-        isDeepStrictEqual(deciding(steps.flatMap(step => step.groups)), expected) &&
-        isDeepStrictEqual(deciding(steps.at(-1)?.groups ?? []), expected)
-      );
-    }),
-    runs,
-  );
-});
-
-t.test('an explanation survives JSON unchanged', async () => {
-  fc.assert(
-    fc.property(question, each => {
-      const explanation = explain(asked(each));
-      return isDeepStrictEqual(JSON.parse(JSON.stringify(explanation)), explanation);
-    }),
-    runs,
+law('one group of the last step is told as the deciding one, and none where no rule matched', explanation => {
+  const { steps, decision } = explanation;
+  const deciding = (groups: readonly ExplainedGroup[]) =>
+    groups.filter(group => group.decided).map(group => group.group);
+  const expected = decision.by === 'rule' ? [decision.group] : [];
+  return (
+    isDeepStrictEqual(deciding(steps.flatMap(step => step.groups)), expected) &&
+    isDeepStrictEqual(deciding(steps.at(-1)?.groups ?? []), expected)
   );
 });
 
@@ -140,15 +103,9 @@ t.test(
       ],
     };
     const stored = usageOf({ 'size:git:lfs': 45, 'size:repos:public': 10 });
-    const both: Standing = standing([quiet], [free]);
     const settings = { ...plainSettings, totalBytes: 1 };
-    const explanation = explain({
-      settings,
-      standing: both,
-      usage: stored,
-      subject: 'size:git:lfs',
-      addingBytes: 7,
-    });
+    const about = { standing: standing([quiet], [free]), usage: stored, subject: 'size:git:lfs' } as const;
+    const explanation = explain({ ...about, settings, addingBytes: 7 });
     t.same(explanation, {
       subject: 'size:git:lfs',
       settings: {
@@ -195,18 +152,9 @@ t.test(
           ],
         },
       ],
-      decision: decide({ settings, standing: both, usage: stored, subject: 'size:git:lfs', addingBytes: 7 }),
+      decision: decide({ ...about, settings, addingBytes: 7 }),
     });
-    t.equal(
-      explain({
-        settings: { ...settings, precise: true },
-        standing: both,
-        usage: stored,
-        subject: 'size:git:lfs',
-        addingBytes: 7,
-      }).addingBytes,
-      7,
-    );
+    t.equal(explain({ ...about, settings: { ...settings, precise: true }, addingBytes: 7 }).addingBytes, 7);
   },
 );
 

@@ -14,7 +14,7 @@ import {
   standing as standingWords,
   usageOf,
 } from '../../src/quota/index.ts';
-import { limit, plainSettings, question, standing, usage } from './arbitraries.ts';
+import { asked, limit, plainSettings, question, ruleOf, usage } from './arbitraries.ts';
 
 const nobody = { assigned: [], defaults: [] };
 const stored = usageOf({ 'size:git:lfs': 20, 'size:repos:private': 90, 'size:repos:public': 40 });
@@ -22,47 +22,42 @@ const unreachable = usageOf({ 'size:repos:private': 60, 'size:repos:public': 30 
 const forgiving: QuotaSettings = { ...plainSettings, garbage: 'forgive', totalBytes: 100 };
 
 const most = fc.option(fc.nat(60), { nil: null });
+const decided = (settings: Partial<QuotaSettings>, garbage = unreachable) =>
+  decide({
+    settings: { ...forgiving, ...settings },
+    standing: nobody,
+    usage: stored,
+    subject: 'size:all',
+    unreachable: garbage,
+  });
 
 t.test('what no ref reaches does not count, up to the most, which is the limit unless it is set', async t => {
-  const asked = (settings: Partial<QuotaSettings>, garbage = unreachable) =>
-    decide({
-      settings: { ...forgiving, ...settings },
-      standing: nobody,
-      usage: stored,
-      subject: 'size:all',
-      unreachable: garbage,
-    });
   const whole = { stored: 150, unreachable: 90 };
-  t.match(asked({}), { allowed: true, used: 60, garbage: { ...whole, billed: 60, most: 100 } });
-  t.match(asked({ totalBytes: 80 }), { allowed: true, used: 70, garbage: { billed: 70, most: 80 } });
-  t.match(asked({ totalBytes: 50 }), { allowed: false, used: 100, garbage: { billed: 100, most: 50 } });
-  t.match(asked({ garbageMostBytes: 40 }), { allowed: false, used: 110, garbage: { most: 40 } });
-  t.match(asked({ garbageMostBytes: 0 }), { allowed: false, used: 150, garbage: { billed: 150, most: 0 } });
-  t.match(asked({ garbageMostBytes: 1000 }), { used: 60 });
+  t.match(decided({}), { allowed: true, used: 60, garbage: { ...whole, billed: 60, most: 100 } });
+  t.match(decided({ totalBytes: 80 }), { allowed: true, used: 70, garbage: { billed: 70, most: 80 } });
+  t.match(decided({ totalBytes: 50 }), { allowed: false, used: 100, garbage: { billed: 100, most: 50 } });
+  t.match(decided({ garbageMostBytes: 40 }), { allowed: false, used: 110, garbage: { most: 40 } });
+  t.match(decided({ garbageMostBytes: 0 }), { allowed: false, used: 150, garbage: { billed: 150, most: 0 } });
+  t.match(decided({ garbageMostBytes: 1000 }), { used: 60 });
   for (const settings of [{ garbage: 'bill' as const }, { totalBytes: -1 }, { totalBytes: 0 }]) {
-    const decision = asked(settings);
+    const decision = decided(settings);
     t.equal(decision.used, 150);
     t.equal(decision.garbage, undefined);
   }
-  t.equal(asked({}, usageOf({})).garbage, undefined);
-  t.match(asked({}, usageOf({ 'size:assets:wiki': 999 })), {
+  t.equal(decided({}, usageOf({})).garbage, undefined);
+  t.match(decided({}, usageOf({ 'size:assets:wiki': 999 })), {
     used: 50,
     garbage: { unreachable: 150 },
   });
 });
 
 t.test('each rule forgives of what it counts', async t => {
-  const rule = (name: string, limitBytes: number, ...subjects: readonly Leaf[]) => ({
-    name,
-    limitBytes,
-    subjects,
-  });
   const group = compileGroup({
     name: 'g',
     rules: [
-      rule('private', 50, 'size:repos:private'),
-      rule('public', 50, 'size:repos:public'),
-      rule('lfs', 10, 'size:git:lfs'),
+      ruleOf('private', 50, 'size:repos:private'),
+      ruleOf('public', 50, 'size:repos:public'),
+      ruleOf('lfs', 10, 'size:git:lfs'),
     ],
   });
   const asked = (subject: Leaf) =>
@@ -80,21 +75,13 @@ t.test('each rule forgives of what it counts', async t => {
 });
 
 t.test('the words say what does not count, and what of it would', async t => {
-  const asked = (settings: Partial<QuotaSettings>) =>
-    decide({
-      settings: { ...forgiving, ...settings },
-      standing: nobody,
-      usage: stored,
-      subject: 'size:all',
-      unreachable,
-    });
-  const allowed = asked({});
+  const allowed = decided({});
   if (allowed.allowed)
     t.equal(
       standingWords('alice', allowed),
       'alice uses 60 B of 100 B (60 %). 90 B more do not count, since no branch or tag reaches them.',
     );
-  const refused = asked({ garbageMostBytes: 40 });
+  const refused = decided({ garbageMostBytes: 40 });
   if (!refused.allowed)
     t.equal(
       refusal('alice', 'size:all', refused),
@@ -105,44 +92,21 @@ t.test('the words say what does not count, and what of it would', async t => {
 t.test(
   'what is forgiven is never more than there is, nor than the most, and only adds permission',
   async () => {
-    const law = fc.property(question, usage, most, (asked, garbage, garbageMostBytes) => {
-      const groups = standing(asked.assigned, asked.defaults);
-      const { usage: all, subject, adding } = asked;
-      const settings: QuotaSettings = { ...asked.settings, garbage: 'forgive', garbageMostBytes };
-      const before = decide({
-        settings: asked.settings,
-        standing: groups,
-        usage: all,
-        subject,
-        addingBytes: adding,
-        unreachable: garbage,
-      });
-      const after = decide({
-        settings,
-        standing: groups,
-        usage: all,
-        subject,
-        addingBytes: adding,
-        unreachable: garbage,
-      });
-      const why = explain({
-        settings,
-        standing: groups,
-        usage: all,
-        subject,
-        addingBytes: adding,
-        unreachable: garbage,
-      });
-      const rules = why.steps.flatMap(({ groups: some }) => some.flatMap(each => each.rules));
+    const law = fc.property(question, usage, most, (each, garbage, garbageMostBytes) => {
+      const settings: QuotaSettings = { ...each.settings, garbage: 'forgive', garbageMostBytes };
+      const before = decide(asked(each, { unreachable: garbage }));
+      const forgiven = asked(each, { settings, unreachable: garbage });
+      const [after, why] = [decide(forgiven), explain(forgiven)];
+      const rules = why.steps.flatMap(({ groups: some }) => some.flatMap(one => one.rules));
       const isBounded = [...rules, after].every(({ garbage: found, limit: its, used }) => {
         if (found === undefined) return true;
-        const forgiven = found.stored - found.billed;
+        const free = found.stored - found.billed;
         const mostOf = garbageMostBytes ?? its ?? 0;
         return (
-          forgiven >= 0 &&
-          forgiven <= found.unreachable &&
+          free >= 0 &&
+          free <= found.unreachable &&
           found.unreachable <= found.stored &&
-          forgiven <= mostOf &&
+          free <= mostOf &&
           found.most === mostOf &&
           used === found.billed
         );
@@ -190,17 +154,8 @@ t.test('whatever is pushed and said to be unreachable, the disk has limit, most 
         if (what === 'collect') disk[at] = Math.max(0, there - bytes);
         if (what !== 'push') continue;
         const groups = { assigned: [group], defaults: [] };
-        if (
-          !decide({
-            settings,
-            standing: groups,
-            usage: disk,
-            subject: leaf,
-            addingBytes: bytes,
-            unreachable: said,
-          }).allowed
-        )
-          continue;
+        const about = { settings, standing: groups, usage: disk, subject: leaf, unreachable: said };
+        if (!decide({ ...about, addingBytes: bytes }).allowed) continue;
         disk[at] = there + bytes;
         for (const { limitBytes, counts } of group.rules) {
           if (limitBytes === -1 || (counts & (1 << at)) === 0) continue;

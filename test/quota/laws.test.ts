@@ -15,6 +15,7 @@ import {
   withAncestors,
 } from '../../src/quota/index.ts';
 import {
+  asked,
   group,
   limit,
   plainSettings,
@@ -27,10 +28,7 @@ import {
 
 const runs = { numRuns: 3000 };
 
-function answer(asked: Question): Decision {
-  const { settings, assigned, defaults, usage, subject, adding } = asked;
-  return decide({ settings, standing: standing(assigned, defaults), usage, subject, addingBytes: adding });
-}
+const answer = (question: Question): Decision => decide(asked(question));
 
 /** 0 is the smallest limit and -1 the largest. */
 function byLimit(a: number, b: number): number {

@@ -7,15 +7,8 @@ import {
   type LintFinding,
   lint,
   type Rule,
-  type RuleSubject,
 } from '../../src/quota/index.ts';
-import { group, groups, plainSettings, question, standing } from './arbitraries.ts';
-
-const rule = (name: string, limitBytes: number, ...subjects: RuleSubject[]): Rule => ({
-  name,
-  limitBytes,
-  subjects,
-});
+import { asked, group, groups, plainSettings, question, ruleOf } from './arbitraries.ts';
 
 /** Findings of a policy whose built-in limit covers what nothing else does, unless settings say otherwise. */
 function found(
@@ -38,11 +31,11 @@ function faults(...[policy, settings]: Parameters<typeof found>): readonly Omit<
   });
 }
 
-const total = rule('total', 100, 'size:all');
+const total = ruleOf('total', 100, 'size:all');
 
 t.test('a sound policy has no findings', async t => {
-  const free: Group = { name: 'free', rules: [total, rule('lfs', 50, 'size:git:lfs')] };
-  const large: Group = { name: 'large', rules: [rule('more', 900, 'size:all')] };
+  const free: Group = { name: 'free', rules: [total, ruleOf('lfs', 50, 'size:git:lfs')] };
+  const large: Group = { name: 'large', rules: [ruleOf('more', 900, 'size:all')] };
   const policy = { groups: [free, large], defaultGroups: ['free'], assignments: new Map([['large', 3]]) };
   t.same(found(policy), []);
   t.same(found(policy, { uncovered: 'deny', totalBytes: -1 }), []);
@@ -56,7 +49,7 @@ t.test('a group without rules, and a rule without subjects, are named', async t 
   const policy = {
     groups: [
       { name: 'empty', rules: [] },
-      { name: 'idle', rules: [rule('none', 5, 'none'), rule('nothing', 5), total] },
+      { name: 'idle', rules: [ruleOf('none', 5, 'none'), ruleOf('nothing', 5), total] },
     ],
   };
   t.same(faults(policy), [
@@ -80,40 +73,45 @@ t.test('a rule is unreachable where others of its group are always as tight', as
     faults({ groups: [{ name: 'g', rules }] })
       .filter(finding => finding.code === 'unreachable_rule')
       .map(finding => finding.rule);
-  t.same(unreachable(total, rule('wide', 200, 'size:all')), ['wide'], 'a larger limit on the same');
-  t.same(unreachable(total, rule('lfs', 100, 'size:git:lfs')), ['lfs'], 'the same limit on a part');
-  t.same(unreachable(total, rule('lfs', 99, 'size:git:lfs')), [], 'a smaller limit on a part');
-  t.same(unreachable(total, rule('any', -1, 'size:git:lfs')), ['any'], 'no limit beside a limit');
+  t.same(unreachable(total, ruleOf('wide', 200, 'size:all')), ['wide'], 'a larger limit on the same');
+  t.same(unreachable(total, ruleOf('lfs', 100, 'size:git:lfs')), ['lfs'], 'the same limit on a part');
+  t.same(unreachable(total, ruleOf('lfs', 99, 'size:git:lfs')), [], 'a smaller limit on a part');
+  t.same(unreachable(total, ruleOf('any', -1, 'size:git:lfs')), ['any'], 'no limit beside a limit');
   t.same(
-    unreachable(rule('any', -1, 'size:all'), rule('lfs', 5, 'size:git:lfs')),
+    unreachable(ruleOf('any', -1, 'size:all'), ruleOf('lfs', 5, 'size:git:lfs')),
     [],
     'no limit on the rest',
   );
-  t.same(unreachable(rule('zero', 0, 'size:git:all'), rule('lfs', 5, 'size:git:lfs')), ['lfs'], 'beside a 0');
+  t.same(
+    unreachable(ruleOf('zero', 0, 'size:git:all'), ruleOf('lfs', 5, 'size:git:lfs')),
+    ['lfs'],
+    'beside a 0',
+  );
   t.same(
     unreachable(
-      rule('lfs', 5, 'size:git:lfs'),
-      rule('wiki', 5, 'size:assets:wiki'),
-      rule('both', 10, 'size:git:lfs', 'size:assets:wiki'),
+      ruleOf('lfs', 5, 'size:git:lfs'),
+      ruleOf('wiki', 5, 'size:assets:wiki'),
+      ruleOf('both', 10, 'size:git:lfs', 'size:assets:wiki'),
     ),
     [],
     'the sum of two',
   );
-  t.same(unreachable(rule('git', 50, 'size:all'), rule('both', -1, 'size:repos:public', 'size:git:lfs')), [
-    'both',
-  ]);
+  t.same(
+    unreachable(ruleOf('git', 50, 'size:all'), ruleOf('both', -1, 'size:repos:public', 'size:git:lfs')),
+    ['both'],
+  );
 });
 
 t.test('of thousands of rules that never decide each is told beside the few that do', async t => {
-  const many = Array.from({ length: 5000 }, (_, n) => rule(`rule ${n}`, 10_000 - n, 'size:git:lfs'));
-  const findings = found({ groups: [{ name: 'g', rules: [...many, rule('none', 0, 'size:git:all')] }] });
+  const many = Array.from({ length: 5000 }, (_, n) => ruleOf(`rule ${n}`, 10_000 - n, 'size:git:lfs'));
+  const findings = found({ groups: [{ name: 'g', rules: [...many, ruleOf('none', 0, 'size:git:all')] }] });
   t.equal(findings.filter(({ code }) => code === 'unreachable_rule').length, 5000);
   t.ok(Math.max(...findings.map(({ message }) => message.length)) < 200);
-  const halves = [rule('public', 5, 'size:repos:public'), rule('private', 5, 'size:repos:private')];
+  const halves = [ruleOf('public', 5, 'size:repos:public'), ruleOf('private', 5, 'size:repos:private')];
   t.match(
     found({
       groups: [
-        { name: 'g', rules: [...halves, rule('both', -1, 'size:repos:public', 'size:repos:private')] },
+        { name: 'g', rules: [...halves, ruleOf('both', -1, 'size:repos:public', 'size:repos:private')] },
       ],
     }),
     [{ rule: 'both', message: /the limit of "public", "private" is always at least as strict/ }],
@@ -122,10 +120,10 @@ t.test('of thousands of rules that never decide each is told beside the few that
 });
 
 t.test('of two rules that always say the same exactly one is unreachable', async t => {
-  const twins = [rule('b', 100, 'size:repos:all'), rule('a', 100, 'size:repos:all')];
+  const twins = [ruleOf('b', 100, 'size:repos:all'), ruleOf('a', 100, 'size:repos:all')];
   t.match(faults({ groups: [{ name: 'g', rules: twins }] }), [{ code: 'unreachable_rule', rule: 'b' }]);
-  const parts = rule('a', 100, 'size:repos:public', 'size:repos:private');
-  const whole = rule('b', 100, 'size:repos:all');
+  const parts = ruleOf('a', 100, 'size:repos:public', 'size:repos:private');
+  const whole = ruleOf('b', 100, 'size:repos:all');
   t.match(
     faults({ groups: [{ name: 'g', rules: [parts, whole] }] }),
     [{ code: 'unreachable_rule', rule: 'a' }],
@@ -135,16 +133,16 @@ t.test('of two rules that always say the same exactly one is unreachable', async
 
 t.test('a default group beside one that always allows as much makes no difference', async t => {
   const free: Group = { name: 'free', rules: [total] };
-  const open: Group = { name: 'open', rules: [rule('open', -1, 'size:all')] };
+  const open: Group = { name: 'open', rules: [ruleOf('open', -1, 'size:all')] };
   const shadowed = { code: 'shadowed_default_group', group: 'free' };
   t.same(faults({ groups: [free, open], defaultGroups: ['free', 'open'] }), [shadowed]);
   t.same(faults({ groups: [free, open], defaultGroups: ['free'] }), []);
-  const part: Group = { name: 'part', rules: [rule('lfs', -1, 'size:git:lfs')] };
+  const part: Group = { name: 'part', rules: [ruleOf('lfs', -1, 'size:git:lfs')] };
   t.same(faults({ groups: [free, part], defaultGroups: ['free', 'part'] }), []);
 });
 
 t.test('what no rule covers is named where that means a refusal', async t => {
-  const git: Group = { name: 'git', rules: [rule('git', 100, 'size:git:all')] };
+  const git: Group = { name: 'git', rules: [ruleOf('git', 100, 'size:git:all')] };
   const deny = { uncovered: 'deny' } as const;
   const policy = { groups: [git], assignments: new Map([['git', 1]]) };
   const gap = { code: 'uncovered_subject', subject: 'size:assets:all' };
@@ -155,8 +153,8 @@ t.test('what no rule covers is named where that means a refusal', async t => {
 });
 
 t.test('what no rule covers is named where that means no limit at all', async t => {
-  const git: Group = { name: 'git', rules: [rule('git', 100, 'size:git:all')] };
-  const rest: Group = { name: 'rest', rules: [rule('rest', 100, 'size:assets:all')] };
+  const git: Group = { name: 'git', rules: [ruleOf('git', 100, 'size:git:all')] };
+  const rest: Group = { name: 'rest', rules: [ruleOf('rest', 100, 'size:assets:all')] };
   const open = { totalBytes: -1 };
   t.same(
     faults({}, open),
@@ -173,7 +171,7 @@ t.test('names that a terminal would obey are escaped', async t => {
 
 t.test('taking out every rule that never decides changes no answer', async () => {
   fc.assert(
-    fc.property(question, group, (asked, one) => {
+    fc.property(question, group, (each, one) => {
       const findings = found({ groups: [one] });
       const idle = new Set(
         findings
@@ -181,17 +179,8 @@ t.test('taking out every rule that never decides changes no answer', async () =>
           .map(finding => finding.rule),
       );
       fc.pre(idle.size > 0);
-      const without = { ...one, rules: one.rules.filter(each => !idle.has(each.name)) };
-      const answer = (assigned: Group) => {
-        const { settings, usage, subject, adding } = asked;
-        return decide({
-          settings,
-          standing: standing([assigned], asked.defaults),
-          usage,
-          subject,
-          addingBytes: adding,
-        }).allowed;
-      };
+      const without = { ...one, rules: one.rules.filter(rule => !idle.has(rule.name)) };
+      const answer = (assigned: Group) => decide(asked({ ...each, assigned: [assigned] })).allowed;
       return answer(one) === answer(without);
     }),
     { numRuns: 3000 },
@@ -200,23 +189,14 @@ t.test('taking out every rule that never decides changes no answer', async () =>
 
 t.test('taking out every shadowed default group changes no answer', async () => {
   fc.assert(
-    fc.property(question, groups, (asked, defaults) => {
-      const findings = found({ groups: defaults, defaultGroups: defaults.map(each => each.name) });
+    fc.property(question, groups, (each, defaults) => {
+      const findings = found({ groups: defaults, defaultGroups: defaults.map(({ name }) => name) });
       const idle = new Set(
         findings.filter(({ code }) => code === 'shadowed_default_group').map(finding => finding.group),
       );
       fc.pre(idle.size > 0);
-      const answer = (kept: readonly Group[]) => {
-        const { settings, usage, subject, adding } = asked;
-        return decide({
-          settings,
-          standing: standing(asked.assigned, kept),
-          usage,
-          subject,
-          addingBytes: adding,
-        }).allowed;
-      };
-      return answer(defaults) === answer(defaults.filter(each => !idle.has(each.name)));
+      const answer = (kept: readonly Group[]) => decide(asked({ ...each, defaults: kept })).allowed;
+      return answer(defaults) === answer(defaults.filter(({ name }) => !idle.has(name)));
     }),
     { numRuns: 2000 },
   );
@@ -225,9 +205,9 @@ t.test('taking out every shadowed default group changes no answer', async () => 
 t.test('a lone rule that is always as tight is never overlooked', async () => {
   const bytes = fc.nat(5).map(each => each - 1);
   fc.assert(
-    fc.property(question, bytes, bytes, (asked, one, other) => {
-      const subjects = [asked.subject];
-      const rules = [rule('a', one, ...subjects), rule('b', other, ...subjects)];
+    fc.property(question, bytes, bytes, ({ subject }, one, other) => {
+      const subjects = [subject];
+      const rules = [ruleOf('a', one, ...subjects), ruleOf('b', other, ...subjects)];
       const findings = found({ groups: [{ name: 'g', rules }] });
       return findings.filter(({ code }) => code === 'unreachable_rule').length === 1;
     }),

@@ -159,27 +159,11 @@ t.test('the decision is that without them, and the reported one that with them i
   const question = fc.tuple(settings, anyGroups, anyGroups, usage, subject, fc.nat(30));
   fc.assert(
     fc.property(question, ([by, assigned, defaults, used, asked, adding]) => {
-      const { reported, ...decision } = decide({
-        settings: by,
-        standing: standingOf(assigned, defaults),
-        usage: used,
-        subject: asked,
-        addingBytes: adding,
-      });
-      const plain = decide({
-        settings: by,
-        standing: standing(without(assigned), without(defaults)),
-        usage: used,
-        subject: asked,
-        addingBytes: adding,
-      });
-      const all = decide({
-        settings: by,
-        standing: standing(assigned, defaults),
-        usage: used,
-        subject: asked,
-        addingBytes: adding,
-      });
+      const answer = (on: Standing) =>
+        decide({ settings: by, standing: on, usage: used, subject: asked, addingBytes: adding });
+      const { reported, ...decision } = answer(standingOf(assigned, defaults));
+      const plain = answer(standing(without(assigned), without(defaults)));
+      const all = answer(standing(assigned, defaults));
       const expected = plain.allowed && !all.allowed ? all : undefined;
       return (
         JSON.stringify(decision) === JSON.stringify(plain) &&

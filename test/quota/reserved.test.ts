@@ -20,7 +20,7 @@ import {
   warning,
   withAncestors,
 } from '../../src/quota/index.ts';
-import { plainSettings, question, standing, subject } from './arbitraries.ts';
+import { asked, plainSettings, question, standing, subject } from './arbitraries.ts';
 
 const GB = 1_000_000_000;
 const lfs = (bytes: number) => usageOf({ 'size:git:lfs': bytes });
@@ -34,8 +34,8 @@ interface Asked extends Partial<QuotaSettings> {
   readonly subject?: Subject;
 }
 
-function ask(asked: Asked): Decision {
-  const { used = 0, reserved, adding, groups = [], subject: what = 'size:git:lfs', ...changed } = asked;
+function ask(about: Asked): Decision {
+  const { used = 0, reserved, adding, groups = [], subject: what = 'size:git:lfs', ...changed } = about;
   const settings = { ...plainSettings, totalBytes: 10 * GB, ...changed };
   return decide({
     settings,
@@ -47,9 +47,9 @@ function ask(asked: Asked): Decision {
   });
 }
 
-function words(asked: Asked): string {
-  const decision = ask(asked);
-  return decision.allowed ? 'allowed' : refusal('alice', asked.subject ?? 'size:git:lfs', decision);
+function words(about: Asked): string {
+  const decision = ask(about);
+  return decision.allowed ? 'allowed' : refusal('alice', about.subject ?? 'size:git:lfs', decision);
 }
 
 t.test('what is reserved counts as used, with PRECISE and without', async t => {
@@ -86,8 +86,8 @@ const list = fc.array(fc.record({ named: subject, bytes }), { maxLength: 3 });
 
 t.test('a decision is that of its rules, whatever is reserved', async () => {
   fc.assert(
-    fc.property(question, list, (asked, claims) => {
-      const { assigned, usage, adding, settings } = asked;
+    fc.property(question, list, (each, claims) => {
+      const { assigned, usage, adding, settings, subject: what } = each;
       const { precise, refuseWhen } = settings;
       const reserved = claims.flatMap(({ named, bytes: size }) => reservedFor(named, size));
       const counts = (named: readonly RuleSubject[]) =>
@@ -98,25 +98,17 @@ t.test('a decision is that of its rules, whatever is reserved', async () => {
         const stored = counts(subjects).reduce((before, leaf) => before + (usage[leafIndex(leaf)] ?? 0), 0);
         const promised = claims
           .filter(({ named }) => counts(subjects).some(leaf => withAncestors(leaf).includes(named)))
-          .reduce((before, each) => before + each.bytes, 0);
+          .reduce((before, claim) => before + claim.bytes, 0);
         const used = stored + promised + (precise ? adding : 0);
         return refuseWhen === 'reached' ? used >= limit : used > limit;
       };
       const speaking = assigned
         .map(one =>
-          one.rules.filter(rule => withAncestors(asked.subject).some(above => rule.subjects.includes(above))),
+          one.rules.filter(rule => withAncestors(what).some(above => rule.subjects.includes(above))),
         )
         .filter(rules => rules.length > 0);
       fc.pre(speaking.length > 0);
-      const { subject } = asked;
-      const all = {
-        settings,
-        standing: standing(assigned, []),
-        usage,
-        subject,
-        addingBytes: adding,
-        reserved,
-      };
+      const all = asked({ ...each, defaults: [] }, { reserved });
       const decision = decide(all);
       const told = explain(all)
         .steps.at(-1)

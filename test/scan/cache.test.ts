@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
-import { type Cache, openCache, prepareCache } from '../../src/scan/cache.ts';
+import { type Cache, emptyCache, openCache, prepareCache } from '../../src/scan/cache.ts';
 import type { Signature } from '../../src/scan/signature.ts';
 import { temporary } from './world.ts';
 
@@ -74,17 +74,15 @@ t.test('what is written together is there, and what fails of it fails nothing', 
   t.not(open(t, path).readSignature('/many 0'), null, 'no more is gathered than takes little room');
 });
 
-t.test('units that are not to be kept are forgotten', async t => {
+t.test('a cache that is emptied forgets all units, for those who have it open, too', async t => {
   const path = file(t);
   prepareCache(path);
   const cache = open(t, path);
-  for (const unit of ['/a', '/\udcff', '/c']) write(cache, unit, signatureOf('1'));
-  cache.keepOnly(['/\udcff', '/\udcff', '/d']);
+  for (const unit of ['/a', '/\udcff']) write(cache, unit, signatureOf('1'));
+  emptyCache(path);
   t.equal(cache.readSignature('/a'), null);
-  t.equal(cache.readSignature('/c'), null);
-  t.not(cache.readSignature('/\udcff'), null);
-  cache.keepOnly([]);
-  t.equal(cache.readSignature('/\udcff'), null);
+  write(cache, '/a', signatureOf('1'));
+  t.not(cache.readSignature('/a'), null);
 });
 
 t.test('a file that is no cache is made anew', async t => {
@@ -134,26 +132,4 @@ t.test('a cache that cannot be opened fails nothing', async t => {
   write(cache, '/a', signatureOf('1'));
   t.equal(cache.readSignature('/a'), null);
   t.equal(faults.length, 1);
-});
-
-t.test('signatures are read ahead together, except large ones, which are read at their turn', async t => {
-  const path = file(t);
-  prepareCache(path);
-  const cache = open(t, path);
-  const ofSize = (directories: number) =>
-    signatureOf(
-      String(directories),
-      Array.from({ length: directories }, (_, index) => `a-directory-of-some-length-${index}`),
-    );
-  write(cache, '/small', ofSize(10));
-  write(cache, '/large', ofSize(1000));
-  const units = ['/small', '/none', '/large'];
-  cache.readAhead(units);
-  open(t, path).keepOnly([]);
-  t.same(
-    units.map(unit => cache.readSignature(unit)),
-    [ofSize(10), null, null],
-  );
-  write(cache, '/large', ofSize(1000));
-  t.same(cache.readSignature('/large'), ofSize(1000));
 });

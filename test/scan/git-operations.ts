@@ -19,13 +19,13 @@ export type Catcher = 'signature' | 'VERIFY' | 'nothing';
 
 export interface Operation {
   readonly by: Catcher;
-  readonly prepare?: (ground: Ground) => void;
+  readonly prepare: (ground: Ground) => void;
   readonly run: (ground: Ground) => void;
 }
 
 const manyObjects = 150;
 
-const push: Operation['prepare'] = ({ work, commit, gitIn }) => {
+const push: Operation['run'] = ({ work, commit, gitIn }) => {
   commit(3);
   gitIn(work, 'push', '-q', 'origin', 'HEAD:main');
 };
@@ -58,298 +58,223 @@ function makeUnreachable(ground: Ground): void {
   execFileSync('touch', ['-d', '1 year ago', ground.path('objects', directory, old.slice(2))]);
 }
 
+const bySignature = (run: Operation['run'], prepare: Operation['run'] = () => {}): Operation => {
+  return { by: 'signature', prepare, run };
+};
+
+const byVerify: typeof bySignature = (run, prepare) => ({ ...bySignature(run, prepare), by: 'VERIFY' });
+
+const unchanged = (run: Operation['run']): Operation => ({ ...bySignature(run), by: 'nothing' });
+
 export const operations: Readonly<Record<string, Operation>> = {
-  'push of some objects': { by: 'signature', run: ground => push(ground) },
-  'push of some objects into directories that are all there': {
-    by: 'signature',
-    prepare: ({ path }) => {
+  'push of some objects': bySignature(push),
+  'push of some objects into directories that are all there': bySignature(
+    ground => push(ground),
+    ({ path }) => {
       for (let byte = 0; byte < 256; byte++)
         mkdirSync(path('objects', byte.toString(16).padStart(2, '0')), { recursive: true });
     },
-    run: ground => push(ground),
-  },
-  'push of a pack': {
-    by: 'signature',
-    run: ({ work, commit, gitIn }) => {
-      commit(manyObjects);
-      gitIn(work, 'push', '-q', 'origin', 'HEAD:main');
-    },
-  },
-  'forced push': {
-    by: 'signature',
-    run: ({ work, commit, gitIn }) => {
-      gitIn(work, 'reset', '-q', '--hard', 'HEAD~1');
-      commit(2);
-      gitIn(work, 'push', '-q', '--force', 'origin', 'HEAD:main');
-    },
-  },
-  'push of a branch at a commit that is there': {
-    by: 'signature',
-    run: ({ work, gitIn }) => gitIn(work, 'push', '-q', 'origin', 'HEAD:refs/heads/deep/er/branch'),
-  },
-  'push of a tag': {
-    by: 'signature',
-    run: ({ work, gitIn }) => {
-      gitIn(work, 'tag', '-a', '-m', 'a tag', 'v1');
-      gitIn(work, 'push', '-q', 'origin', 'v1');
-    },
-  },
-  'push that deletes a branch': {
-    by: 'signature',
-    run: ({ work, gitIn }) => gitIn(work, 'push', '-q', 'origin', ':refs/heads/deep/er/branch'),
-  },
-  'push that a hook refuses': {
-    by: 'signature',
-    prepare: ({ path }) => {
-      mkdirSync(path('hooks'), { recursive: true });
-      writeFileSync(path('hooks/pre-receive'), '#!/bin/sh\nexit 1\n');
-      chmodSync(path('hooks/pre-receive'), 0o755);
-    },
-    run: ({ work, commit, gitIn, path }) => {
+  ),
+  'push of a pack': bySignature(({ work, commit, gitIn }) => {
+    commit(manyObjects);
+    gitIn(work, 'push', '-q', 'origin', 'HEAD:main');
+  }),
+  'forced push': bySignature(({ work, commit, gitIn }) => {
+    gitIn(work, 'reset', '-q', '--hard', 'HEAD~1');
+    commit(2);
+    gitIn(work, 'push', '-q', '--force', 'origin', 'HEAD:main');
+  }),
+  'push of a branch at a commit that is there': bySignature(({ work, gitIn }) =>
+    gitIn(work, 'push', '-q', 'origin', 'HEAD:refs/heads/deep/er/branch'),
+  ),
+  'push of a tag': bySignature(({ work, gitIn }) => {
+    gitIn(work, 'tag', '-a', '-m', 'a tag', 'v1');
+    gitIn(work, 'push', '-q', 'origin', 'v1');
+  }),
+  'push that deletes a branch': bySignature(({ work, gitIn }) =>
+    gitIn(work, 'push', '-q', 'origin', ':refs/heads/deep/er/branch'),
+  ),
+  'push that a hook refuses': bySignature(
+    ({ work, commit, gitIn, path }) => {
       commit(2);
       throws(() => gitIn(work, 'push', '-q', 'origin', 'HEAD:main'));
       gitIn(work, 'reset', '-q', '--hard', 'HEAD~1');
       // The push leaves only the change that its quarantine made to `objects`.
       chmodSync(path('hooks/pre-receive'), 0o644);
     },
-  },
-  'clone and fetch from it': {
-    by: 'nothing',
-    run: ({ repository, work, gitIn }) => {
-      gitIn(work, 'clone', '-q', '--no-local', repository, join(work, '../clone'));
-      gitIn(work, 'fetch', '-q', 'origin');
+    ({ path }) => {
+      mkdirSync(path('hooks'), { recursive: true });
+      writeFileSync(path('hooks/pre-receive'), '#!/bin/sh\nexit 1\n');
+      chmodSync(path('hooks/pre-receive'), 0o755);
     },
-  },
-  fsck: { by: 'nothing', run: ({ git }) => git('fsck', '--no-dangling') },
-  'fetch of some objects': {
-    by: 'signature',
-    run: ({ other, git, commit, gitIn }) => {
-      commit(2, other);
-      git('fetch', '-q', other, '+main:from-other');
-      gitIn(other, 'status');
-    },
-  },
-  'fetch of a pack': {
-    by: 'signature',
-    run: ({ other, git, commit }) => {
-      commit(manyObjects, other);
-      git('fetch', '-q', other, '+main:from-other');
-    },
-  },
-  'fetch that brings nothing new, and looks whether there is something to maintain': {
-    by: 'signature',
-    run: ({ other, git }) => git('fetch', '-q', other, 'main', 'HEAD'),
-  },
-  'fetch that brings nothing new': {
-    by: 'VERIFY',
-    run: ({ other, git }) => git('-c', 'maintenance.auto=false', 'fetch', '-q', other, 'main'),
-  },
-  'hash-object -w into a new directory': {
-    by: 'signature',
-    prepare: ground => rmSync(ground.path('objects', 'ff'), { recursive: true, force: true }),
-    run: ground => ground.git('hash-object', '-w', contentNamed(ground, 'ff')),
-  },
-  'hash-object -w into a directory that is there': {
-    by: 'VERIFY',
-    run: ground => ground.git('hash-object', '-w', contentNamed(ground, fanOutOf(ground))),
-  },
-  'unpack-objects into directories that are there': {
-    by: 'VERIFY',
-    prepare: ground => {
-      ground.commit(2);
-      for (let byte = 0; byte < 256; byte++)
-        mkdirSync(ground.path('objects', byte.toString(16).padStart(2, '0')), { recursive: true });
-    },
-    run: ({ repository, work, gitIn }) => {
+  ),
+  'clone and fetch from it': unchanged(({ repository, work, gitIn }) => {
+    gitIn(work, 'clone', '-q', '--no-local', repository, join(work, '../clone'));
+    gitIn(work, 'fetch', '-q', 'origin');
+  }),
+  fsck: unchanged(({ git }) => git('fsck', '--no-dangling')),
+  'fetch of some objects': bySignature(({ other, git, commit, gitIn }) => {
+    commit(2, other);
+    git('fetch', '-q', other, '+main:from-other');
+    gitIn(other, 'status');
+  }),
+  'fetch of a pack': bySignature(({ other, git, commit }) => {
+    commit(manyObjects, other);
+    git('fetch', '-q', other, '+main:from-other');
+  }),
+  'fetch that brings nothing new, and looks whether there is something to maintain': bySignature(
+    ({ other, git }) => git('fetch', '-q', other, 'main', 'HEAD'),
+  ),
+  'fetch that brings nothing new': byVerify(({ other, git }) =>
+    git('-c', 'maintenance.auto=false', 'fetch', '-q', other, 'main'),
+  ),
+  'hash-object -w into a new directory': bySignature(
+    ground => ground.git('hash-object', '-w', contentNamed(ground, 'ff')),
+    ground => rmSync(ground.path('objects', 'ff'), { recursive: true, force: true }),
+  ),
+  'hash-object -w into a directory that is there': byVerify(ground =>
+    ground.git('hash-object', '-w', contentNamed(ground, fanOutOf(ground))),
+  ),
+  'unpack-objects into directories that are there': byVerify(
+    ({ repository, work, gitIn }) => {
       const pack = 'git -C "$1" pack-objects --all --stdout -q </dev/null | git -C "$2" unpack-objects -q';
       execFileSync('sh', ['-c', pack, 'sh', work, repository]);
       gitIn(work, 'push', '-q', '--dry-run', 'origin', 'HEAD:main');
     },
-  },
-  'prune that leaves its directory': {
-    by: 'VERIFY',
-    prepare: ground => {
+    ground => {
+      ground.commit(2);
+      for (let byte = 0; byte < 256; byte++)
+        mkdirSync(ground.path('objects', byte.toString(16).padStart(2, '0')), { recursive: true });
+    },
+  ),
+  'prune that leaves its directory': byVerify(
+    ({ git }) => git('prune', '--expire=1.month.ago'),
+    ground => {
       // Takes away what is empty, too.
       ground.git('prune', '--expire=1.month.ago');
       makeUnreachable(ground);
     },
-    run: ({ git }) => git('prune', '--expire=1.month.ago'),
-  },
-  'prune that empties a directory': {
-    by: 'signature',
-    prepare: ground => ground.git('hash-object', '-w', contentNamed(ground, 'fe')),
-    run: ({ git }) => git('prune', '--expire=now'),
-  },
-  'update-ref: a new ref': {
-    by: 'signature',
-    run: ({ git }) => git('update-ref', 'refs/heads/new', 'refs/heads/main'),
-  },
-  'update-ref: one that moves': {
-    by: 'signature',
-    run: ({ git }) => git('update-ref', 'refs/heads/new', 'refs/heads/main~1'),
-  },
-  'update-ref: a deep one that moves': {
-    by: 'signature',
-    prepare: ({ git }) => git('update-ref', 'refs/a/b/c/d', 'refs/heads/main'),
-    run: ({ git }) => git('update-ref', 'refs/a/b/c/d', 'refs/heads/main~1'),
-  },
-  'update-ref: one that goes': {
-    by: 'signature',
-    run: ({ git }) => git('update-ref', '-d', 'refs/heads/new'),
-  },
-  'symbolic-ref': { by: 'signature', run: ({ git }) => git('symbolic-ref', 'HEAD', 'refs/heads/other') },
-  'branch -m': {
-    by: 'signature',
-    prepare: ({ git }) => git('branch', 'one', 'main'),
-    run: ({ git }) => git('branch', '-m', 'one', 'two'),
-  },
-  'notes add': { by: 'signature', run: ({ git }) => git('notes', 'add', '-m', 'a note', 'main') },
-  replace: { by: 'signature', run: ({ git }) => git('replace', 'main', 'main~1') },
-  'pack-refs': { by: 'signature', run: ({ git }) => git('pack-refs', '--all') },
-  'an entry of a reflog, with its ref': {
-    by: 'signature',
-    prepare: ({ git }) => {
+  ),
+  'prune that empties a directory': bySignature(
+    ({ git }) => git('prune', '--expire=now'),
+    ground => ground.git('hash-object', '-w', contentNamed(ground, 'fe')),
+  ),
+  'update-ref: a new ref': bySignature(({ git }) => git('update-ref', 'refs/heads/new', 'refs/heads/main')),
+  'update-ref: one that moves': bySignature(({ git }) =>
+    git('update-ref', 'refs/heads/new', 'refs/heads/main~1'),
+  ),
+  'update-ref: a deep one that moves': bySignature(
+    ({ git }) => git('update-ref', 'refs/a/b/c/d', 'refs/heads/main~1'),
+    ({ git }) => git('update-ref', 'refs/a/b/c/d', 'refs/heads/main'),
+  ),
+  'update-ref: one that goes': bySignature(({ git }) => git('update-ref', '-d', 'refs/heads/new')),
+  'symbolic-ref': bySignature(({ git }) => git('symbolic-ref', 'HEAD', 'refs/heads/other')),
+  'branch -m': bySignature(
+    ({ git }) => git('branch', '-m', 'one', 'two'),
+    ({ git }) => git('branch', 'one', 'main'),
+  ),
+  'notes add': bySignature(({ git }) => git('notes', 'add', '-m', 'a note', 'main')),
+  replace: bySignature(({ git }) => git('replace', 'main', 'main~1')),
+  'pack-refs': bySignature(({ git }) => git('pack-refs', '--all')),
+  'an entry of a reflog, with its ref': bySignature(
+    ({ git }) => git('update-ref', 'refs/heads/logged', 'main~1'),
+    ({ git }) => {
       git('config', 'core.logAllRefUpdates', 'always');
       git('update-ref', 'refs/heads/logged', 'main');
     },
-    run: ({ git }) => git('update-ref', 'refs/heads/logged', 'main~1'),
-  },
-  'an entry that is only appended to a reflog': {
-    by: 'VERIFY',
-    run: ({ path }) => appendFileSync(path('logs/refs/heads/logged'), 'one more line\n'),
-  },
-  'reflog expire': { by: 'signature', run: ({ git }) => git('reflog', 'expire', '--expire=now', '--all') },
-  'repack of what is loose': { by: 'signature', run: ({ git }) => git('repack', '-d', '-q') },
-  'repack of all': { by: 'signature', prepare: push, run: ({ git }) => git('repack', '-a', '-d', '-q') },
-  'repack that loosens what nothing refers to': {
-    by: 'signature',
-    prepare: ({ git }) => git('update-ref', '-d', 'refs/heads/from-other'),
-    run: ({ git }) => git('repack', '-A', '-d', '-q', '--unpack-unreachable=1.year.ago'),
-  },
-  'repack with a bitmap': { by: 'signature', run: ({ git }) => git('repack', '-a', '-d', '-b', '-q') },
-  'prune-packed': {
-    by: 'signature',
-    prepare: ground => {
+  ),
+  'an entry that is only appended to a reflog': byVerify(({ path }) =>
+    appendFileSync(path('logs/refs/heads/logged'), 'one more line\n'),
+  ),
+  'reflog expire': bySignature(({ git }) => git('reflog', 'expire', '--expire=now', '--all')),
+  'repack of what is loose': bySignature(({ git }) => git('repack', '-d', '-q')),
+  'repack of all': bySignature(({ git }) => git('repack', '-a', '-d', '-q'), push),
+  'repack that loosens what nothing refers to': bySignature(
+    ({ git }) => git('repack', '-A', '-d', '-q', '--unpack-unreachable=1.year.ago'),
+    ({ git }) => git('update-ref', '-d', 'refs/heads/from-other'),
+  ),
+  'repack with a bitmap': bySignature(({ git }) => git('repack', '-a', '-d', '-b', '-q')),
+  'prune-packed': bySignature(
+    ({ git }) => git('prune-packed', '-q'),
+    ground => {
       push(ground);
       ground.git('repack', '-q');
     },
-    run: ({ git }) => git('prune-packed', '-q'),
-  },
-  'multi-pack-index write': { by: 'signature', run: ({ git }) => git('multi-pack-index', 'write') },
-  'multi-pack-index repack': {
-    by: 'signature',
-    prepare: ground => {
+  ),
+  'multi-pack-index write': bySignature(({ git }) => git('multi-pack-index', 'write')),
+  'multi-pack-index repack': bySignature(
+    ({ git }) => git('multi-pack-index', 'repack', '--batch-size=0'),
+    ground => {
       ground.commit(manyObjects);
       ground.gitIn(ground.work, 'push', '-q', 'origin', 'HEAD:main');
       ground.git('multi-pack-index', 'write');
     },
-    run: ({ git }) => git('multi-pack-index', 'repack', '--batch-size=0'),
-  },
-  'commit-graph write': { by: 'signature', run: ({ git }) => git('commit-graph', 'write', '--reachable') },
-  gc: { by: 'signature', prepare: push, run: ({ git }) => git('gc', '-q') },
-  'gc of all that nothing refers to': {
-    by: 'signature',
-    prepare: makeUnreachableAnywhere,
-    run: ({ git }) => git('gc', '-q', '--prune=now'),
-  },
-  'gc --auto that has nothing to do': { by: 'nothing', run: ({ git }) => git('gc', '--auto', '-q') },
-  'maintenance run': {
-    by: 'signature',
-    prepare: push,
-    run: ({ git }) =>
-      git('maintenance', 'run', '--task=loose-objects', '--task=incremental-repack', '--quiet'),
-  },
-  'update-server-info': {
-    by: 'signature',
-    prepare: push,
-    run: ({ git }) => git('update-server-info'),
-  },
-  'worktree add': {
-    by: 'signature',
-    run: ({ git, work }) => git('worktree', 'add', '-q', '-b', 'tree', join(work, '../tree'), 'main'),
-  },
-  'commit in a worktree': {
-    by: 'signature',
-    run: ({ work, commit }) => commit(1, join(work, '../tree')),
-  },
-  'worktree remove': {
-    by: 'signature',
-    run: ({ git, work }) => git('worktree', 'remove', '--force', join(work, '../tree')),
-  },
-  'bundle create': {
-    by: 'nothing',
-    run: ({ git, work }) => git('bundle', 'create', '-q', join(work, '../bundle'), 'main'),
-  },
-  'bundle unbundle': {
-    by: 'signature',
-    prepare: ({ commit, work, gitIn }) => {
+  ),
+  'commit-graph write': bySignature(({ git }) => git('commit-graph', 'write', '--reachable')),
+  gc: bySignature(({ git }) => git('gc', '-q'), push),
+  'gc of all that nothing refers to': bySignature(
+    ({ git }) => git('gc', '-q', '--prune=now'),
+    makeUnreachableAnywhere,
+  ),
+  'gc --auto that has nothing to do': unchanged(({ git }) => git('gc', '--auto', '-q')),
+  'maintenance run': bySignature(
+    ({ git }) => git('maintenance', 'run', '--task=loose-objects', '--task=incremental-repack', '--quiet'),
+    push,
+  ),
+  'update-server-info': bySignature(({ git }) => git('update-server-info'), push),
+  'worktree add': bySignature(({ git, work }) =>
+    git('worktree', 'add', '-q', '-b', 'tree', join(work, '../tree'), 'main'),
+  ),
+  'commit in a worktree': bySignature(({ work, commit }) => commit(1, join(work, '../tree'))),
+  'worktree remove': bySignature(({ git, work }) =>
+    git('worktree', 'remove', '--force', join(work, '../tree')),
+  ),
+  'bundle create': unchanged(({ git, work }) =>
+    git('bundle', 'create', '-q', join(work, '../bundle'), 'main'),
+  ),
+  'bundle unbundle': bySignature(
+    ({ git, work }) => git('bundle', 'unbundle', join(work, '../new-bundle')),
+    ({ commit, work, gitIn }) => {
       commit(3);
       gitIn(work, 'bundle', 'create', '-q', join(work, '../new-bundle'), 'HEAD');
     },
-    run: ({ git, work }) => git('bundle', 'unbundle', join(work, '../new-bundle')),
-  },
-  'index-pack --stdin': {
-    by: 'signature',
-    prepare: ({ commit }) => commit(3),
-    run: ({ repository, work }) => {
+  ),
+  'index-pack --stdin': bySignature(
+    ({ repository, work }) => {
       const pack = 'git -C "$1" pack-objects --all --stdout -q </dev/null | git -C "$2" index-pack --stdin';
       execFileSync('sh', ['-c', pack, 'sh', work, repository]);
     },
-  },
-  'alternates: a new file': {
-    by: 'signature',
-    run: ({ path, other }) => {
-      rmSync(path('objects/info/alternates'), { force: true });
-      writeFileSync(path('objects/info/alternates'), `${other}/.git/objects\n`);
-    },
-  },
-  'alternates: another line in the file': {
-    by: 'VERIFY',
-    run: ({ path, other }) => appendFileSync(path('objects/info/alternates'), `${other}/.git/objects\n`),
-  },
-  'new objects of an alternate': {
-    by: 'nothing',
-    run: ({ commit, other }) => commit(2, other),
-  },
-  'git config': { by: 'signature', run: ({ git }) => git('config', 'receive.denyDeletes', 'false') },
-  'config, written in place': {
-    by: 'VERIFY',
-    run: ({ path }) => appendFileSync(path('config'), '# edited\n'),
-  },
-  'description, written in place': {
-    by: 'VERIFY',
-    run: ({ path }) => writeFileSync(path('description'), 'a repository of some length\n'),
-  },
-  'a new hook': {
-    by: 'VERIFY',
-    run: ({ path }) => fillAnew(path('hooks/post-update'), 20),
-  },
-  'a new file in info': {
-    by: 'VERIFY',
-    run: ({ path }) => fillAnew(path('info/attributes'), 30),
-  },
-  'a hook, written in place': {
-    by: 'VERIFY',
-    run: ({ path }) => appendFileSync(path('hooks/post-update'), '# edited\n'),
-  },
-  'an LFS upload': {
-    by: 'signature',
-    run: ({ path, git }) => {
-      fill(path('lfs/tmp/upload'), 3000);
-      mkdirSync(path('lfs/objects/ab/cd'), { recursive: true });
-      git('--version');
-      execFileSync('mv', [path('lfs/tmp/upload'), path('lfs/objects/ab/cd/abcd01')]);
-    },
-  },
-  'an LFS upload into directories that are there': {
-    by: 'signature',
-    run: ({ path }) => fillAnew(path('lfs/objects/ab/cd/abcd02'), 2000),
-  },
-  'an LFS upload that begins': { by: 'signature', run: ({ path }) => fillAnew(path('lfs/tmp/partial'), 100) },
-  'an LFS upload that goes on': {
-    by: 'VERIFY',
-    run: ({ path }) => appendFileSync(path('lfs/tmp/partial'), 'x'.repeat(1000)),
-  },
+    ({ commit }) => commit(3),
+  ),
+  'alternates: a new file': bySignature(({ path, other }) => {
+    rmSync(path('objects/info/alternates'), { force: true });
+    writeFileSync(path('objects/info/alternates'), `${other}/.git/objects\n`);
+  }),
+  'alternates: another line in the file': byVerify(({ path, other }) =>
+    appendFileSync(path('objects/info/alternates'), `${other}/.git/objects\n`),
+  ),
+  'new objects of an alternate': unchanged(({ commit, other }) => commit(2, other)),
+  'git config': bySignature(({ git }) => git('config', 'receive.denyDeletes', 'false')),
+  'config, written in place': byVerify(({ path }) => appendFileSync(path('config'), '# edited\n')),
+  'description, written in place': byVerify(({ path }) =>
+    writeFileSync(path('description'), 'a repository of some length\n'),
+  ),
+  'a new hook': byVerify(({ path }) => fillAnew(path('hooks/post-update'), 20)),
+  'a new file in info': byVerify(({ path }) => fillAnew(path('info/attributes'), 30)),
+  'a hook, written in place': byVerify(({ path }) => appendFileSync(path('hooks/post-update'), '# edited\n')),
+  'an LFS upload': bySignature(({ path, git }) => {
+    fill(path('lfs/tmp/upload'), 3000);
+    mkdirSync(path('lfs/objects/ab/cd'), { recursive: true });
+    git('--version');
+    execFileSync('mv', [path('lfs/tmp/upload'), path('lfs/objects/ab/cd/abcd01')]);
+  }),
+  'an LFS upload into directories that are there': bySignature(({ path }) =>
+    fillAnew(path('lfs/objects/ab/cd/abcd02'), 2000),
+  ),
+  'an LFS upload that begins': bySignature(({ path }) => fillAnew(path('lfs/tmp/partial'), 100)),
+  'an LFS upload that goes on': byVerify(({ path }) =>
+    appendFileSync(path('lfs/tmp/partial'), 'x'.repeat(1000)),
+  ),
 };
 
 /** Objects that nothing refers to, in a pack and loose. */

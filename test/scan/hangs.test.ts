@@ -160,7 +160,7 @@ t.test('a path on a disk that hangs is told so, and paths on others are looked u
       message: /ETIMEDOUT/,
     });
   }
-  t.equal(scanner.status().hangingLookups, before, 'and no further thread waits');
+  t.ok(scanner.status().hangingLookups <= before, 'and no further thread waits');
 });
 
 t.test('a scanner closes in time while a disk hangs, and tells how many threads are left', async t => {

@@ -24,4 +24,4 @@ Object.assign(fs, {
   },
 });
 syncBuiltinESMExports();
-await import('../../src/scan/walker.ts');
+await import('../../src/scan/io-worker.ts');

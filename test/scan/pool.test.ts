@@ -3,11 +3,14 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Layout, resolveLayout } from '../../src/layout/index.ts';
+import { DiskThreads } from '../../src/scan/disk-threads.ts';
 import type { TaskResult } from '../../src/scan/messages.ts';
+import { Mounts } from '../../src/scan/mounts.ts';
+import type { ScannerParts } from '../../src/scan/options.ts';
 import { Pool, type WalkJob } from '../../src/scan/pool.ts';
 import { hangs } from './hanging.ts';
 import { startedThreads } from './threads.ts';
-import { fill, storage, temporary, unitAt } from './world.ts';
+import { Book, fill, storage, temporary, unitAt } from './world.ts';
 
 interface World {
   readonly root: string;
@@ -24,26 +27,25 @@ function world(t: Test, size = 1, restMs = 60_000): World {
   const root = temporary(t);
   const storages = [storage('lfs', `${root}/{owner}`)];
   const layout: Layout = resolveLayout(storages, []);
-  const warnings: string[] = [];
+  const book = new Book();
+  const { warnings } = book;
   const begun: string[] = [];
   const done: string[] = [];
-  let seq = 0;
-  const pool = new Pool({
-    size,
-    cacheFile: () => null,
-    code: new URL('odd-walker.ts', import.meta.url),
+  const parts: ScannerParts = {
+    options: book.options({
+      storages,
+      cacheFile: '',
+      workers: size,
+      walkerCode: new URL('odd-walker.ts', import.meta.url),
+    }),
     context: () => ({ storages, exclude: [], measure: 'apparent', layout }),
-    knownBytes: () => undefined,
-    nextSeq: () => {
-      seq += 1;
-      return seq;
-    },
+    cacheFile: () => null,
+    mounts: new Mounts(),
     hangs: hangs(),
+    threads: new DiskThreads({ hangs: hangs(), hungAfterMs: 30_000 }),
     hungAfterMs: 30_000,
-    deviceOf: () => '',
-    restMs,
-    warn: (_, message) => warnings.push(message),
-  });
+  };
+  const pool = new Pool(parts, { isUnsettled: () => false, restMs });
   t.teardown(() => pool.close(300));
   return {
     root,
@@ -57,7 +59,7 @@ function world(t: Test, size = 1, restMs = 60_000): World {
       for (let index = 0; index < directories; index++) fill(join(path, String(index), 'file'), 1);
       return new Promise(resolve => {
         pool.add({
-          task: urgency === 'sweep' ? { unit: unitAt(path), inner: [] } : { path },
+          task: urgency === 'sweep' ? { unit: unitAt(path), inner: [], trustsSignature: false } : { path },
           urgency,
           begin: () => begun.push(name),
           done: result => {

@@ -59,9 +59,7 @@ function gitStep(ground: Ground, random: Numbers): readonly Step[] {
   if (operation === undefined) throw new Error(`there is no ${name}`);
   const { prepare, by, run } = operation;
   return [
-    ...(prepare === undefined
-      ? []
-      : [{ name: `before ${name}`, by: 'VERIFY' as const, run: () => prepare(ground) }]),
+    { name: `before ${name}`, by: 'VERIFY', run: () => prepare(ground) },
     { name, by, run: () => run(ground) },
   ];
 }
@@ -143,7 +141,7 @@ function makeWorld(t: Test, random: Numbers): World {
   ];
   const { scanner, book } = scanning(t, storages, {
     workers: 3,
-    code: { walker: new URL('late-walker.ts', import.meta.url) },
+    walkerCode: new URL('late-walker.ts', import.meta.url),
   });
   const inner = grounds.map(ground => placeAt(ground.path('lfs')));
   for (const { unit } of inner) fill(join(unit, 'first'), 10);

@@ -1,6 +1,7 @@
 import t from 'tap';
-import { RootCheck } from '../../src/scan/root-check.ts';
+import { rootCheck } from '../../src/scan/root-check.ts';
 import { until } from '../e2e/ask.ts';
+import { Book } from './world.ts';
 
 t.test('where no thread can be started, the roots are looked at again a moment later', async t => {
   let tries = 0;
@@ -8,11 +9,11 @@ t.test('where no thread can be started, the roots are looked at again a moment l
     tries += 1;
     throw new Error('there is no thread');
   };
-  const check = new RootCheck({
-    knownUnits: { rootRecord: () => undefined, knownBelow: () => [] },
+  const check = rootCheck({
+    options: new Book().options({ storages: [], cacheFile: '' }),
     context: fail,
-    threads: { ask: fail },
+    threads: { ask: fail, askAround: fail },
   });
-  t.equal(await check.roots(), null);
-  await until(async () => ((await check.roots()) === null && tries > 1 ? true : null));
+  t.equal(await check(), null);
+  await until(async () => ((await check()) === null && tries > 1 ? true : null));
 });

@@ -59,6 +59,25 @@ t.test('units that are made, moved and removed are noticed by the next sweep', a
   );
 });
 
+t.test('a repository that is none any more is gone, and is back when it is one again', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)]);
+  const repository = join(root, 'alice/a.git');
+  bareRepository(repository, 100);
+  mkdirSync(join(root, 'alice/empty.git'));
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.same([...book.units.keys()], [repository]);
+  renameSync(join(repository, 'HEAD'), join(repository, 'HEAD.away'));
+  bareRepository(join(repository, 'inside.git'), 300);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.same([...book.units.keys()], [join(repository, 'inside.git')], 'what is below it is found');
+  rmSync(join(repository, 'inside.git'), { recursive: true });
+  renameSync(join(repository, 'HEAD.away'), join(repository, 'HEAD'));
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.same([...book.units.keys()], [repository]);
+  t.equal(book.bytes(repository), independentCount(repository).bytes);
+});
+
 t.test('no unit is dropped while its storage is not mounted', async t => {
   const root = join(temporary(t), 'mounted');
   mkdirSync(root);
@@ -199,7 +218,7 @@ t.test('a sweep tells how far it is, and logs it', async t => {
   const root = temporary(t);
   const logged: string[] = [];
   const log = { info: (_: object, message: string) => logged.push(message), warn: () => {}, error: () => {} };
-  const options = { code: { walker: new URL('odd-walker.ts', import.meta.url) }, workers: 1, log };
+  const options = { walkerCode: new URL('odd-walker.ts', import.meta.url), workers: 1, log };
   const { scanner } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
   for (let owner = 0; owner < 10; owner++) {
     for (let index = 0; index < 5; index++) fill(join(root, `slow ${owner}`, String(index), 'file'), 10);
@@ -297,7 +316,7 @@ t.test('a link from one owner to another bills nobody for the other', async t =>
 
 t.test('other settings stop the sweep that runs and begin another one', async t => {
   const root = temporary(t);
-  const options = { code: { walker: new URL('odd-walker.ts', import.meta.url) }, workers: 1 };
+  const options = { walkerCode: new URL('odd-walker.ts', import.meta.url), workers: 1 };
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/a/{owner}`)], options);
   for (let index = 0; index < 300; index++) fill(join(root, 'a/slow', String(index), 'file'), 1);
   fill(join(root, 'b/bob/.skip/file'), 100);
@@ -324,7 +343,7 @@ t.test('other settings stop the sweep that runs and begin another one', async t 
 
 t.test('a unit whose walk ends its thread is named, and no other one is lost', async t => {
   const root = temporary(t);
-  const options = { code: { walker: new URL('odd-walker.ts', import.meta.url) } };
+  const options = { walkerCode: new URL('odd-walker.ts', import.meta.url) };
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
   for (let owner = 0; owner < 50; owner++) fill(join(root, `owner ${owner}`, 'file'), 1);
   fill(join(root, 'poison/file'), 1);
@@ -341,7 +360,7 @@ t.test('a unit whose walk ends its thread is named, and no other one is lost', a
 
 t.test('a scanner that closes stops walking within a second', async t => {
   const root = temporary(t);
-  const options = { code: { walker: new URL('odd-walker.ts', import.meta.url) }, workers: 1 };
+  const options = { walkerCode: new URL('odd-walker.ts', import.meta.url), workers: 1 };
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
   for (let index = 0; index < 500; index++) fill(join(root, 'slow', String(index), 'file'), 1);
   const running = scanner.sweep({ kind: 'sweep' });

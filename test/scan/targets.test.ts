@@ -21,7 +21,8 @@ function poolOf(walkMs: number) {
     setImmediate(() => {
       const now = monotonic();
       endedMs.push(now);
-      job.done({ outcome: 'stopped' }, { seq: endedMs.length, at: Date.now(), monotonicMs: now - walkMs });
+      const start = { seq: endedMs.length, at: Date.now(), monotonicMs: now - walkMs };
+      job.done({ outcome: 'stopped' }, start, job.task);
     });
   };
   return { add, endedMs };

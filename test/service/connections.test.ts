@@ -69,19 +69,16 @@ t.test('a body that does not come to its end keeps no place; one that came whole
   t.match(String(answer), /^HTTP\/1\.1 200 /);
 });
 
-t.test(
-  'where room is to be made, a quarter of those without a request are ended, the longest first',
-  async t => {
-    const { from, connections } = await open(t, { most: 100 });
-    const asking = await from('127.0.0.1', question);
-    const silent: Socket[] = [];
-    for (let n = 0; n < 8; n++) silent.push(await from('127.0.0.1'));
-    const ended = silent.slice(0, 2).map(socket => once(socket, 'close'));
-    connections.makeRoom();
-    await Promise.all(ended);
-    t.strictSame(
-      [asking, ...silent.slice(2)].map(({ readyState }) => readyState),
-      Array(7).fill('open'),
-    );
-  },
-);
+t.test('to make room, a quarter of those without a request are ended, the longest first', async t => {
+  const { from, connections } = await open(t, { most: 100 });
+  const asking = await from('127.0.0.1', question);
+  const silent: Socket[] = [];
+  for (let n = 0; n < 8; n++) silent.push(await from('127.0.0.1'));
+  const ended = silent.slice(0, 2).map(socket => once(socket, 'close'));
+  connections.makeRoom();
+  await Promise.all(ended);
+  t.strictSame(
+    [asking, ...silent.slice(2)].map(({ readyState }) => readyState),
+    Array(7).fill('open'),
+  );
+});

@@ -36,29 +36,26 @@ t.test('each socket is known by its name, and no child is told of them again', a
   t.strictSame(env, { HOME: '/' });
 });
 
-t.test(
-  'a single socket is the gate, whatever its name; none and those of another process are none',
-  async t => {
-    for (const LISTEN_FDNAMES of ['softquota.socket', '', 'unknown', undefined]) {
-      t.strictSame(
-        [
-          ...inheritedSockets(
-            { LISTEN_PID: '7', LISTEN_FDS: '1', ...(LISTEN_FDNAMES === undefined ? {} : { LISTEN_FDNAMES }) },
-            7,
-          ),
-        ],
-        [['gate', 3]],
-      );
-    }
+t.test('a single socket is the gate, whatever its name; those of another process are none', async t => {
+  for (const LISTEN_FDNAMES of ['softquota.socket', '', 'unknown', undefined]) {
     t.strictSame(
-      [...inheritedSockets({ LISTEN_PID: '7', LISTEN_FDS: '1', LISTEN_FDNAMES: 'trusted' }, 7)],
-      [['trusted', 3]],
+      [
+        ...inheritedSockets(
+          { LISTEN_PID: '7', LISTEN_FDS: '1', ...(LISTEN_FDNAMES === undefined ? {} : { LISTEN_FDNAMES }) },
+          7,
+        ),
+      ],
+      [['gate', 3]],
     );
-    t.equal(inheritedSockets({}, 7).size, 0);
-    t.equal(inheritedSockets({ LISTEN_PID: '8', LISTEN_FDS: '1' }, 7).size, 0);
-    t.equal(inheritedSockets({ LISTEN_PID: '7', LISTEN_FDS: '0' }, 7).size, 0);
-  },
-);
+  }
+  t.strictSame(
+    [...inheritedSockets({ LISTEN_PID: '7', LISTEN_FDS: '1', LISTEN_FDNAMES: 'trusted' }, 7)],
+    [['trusted', 3]],
+  );
+  t.equal(inheritedSockets({}, 7).size, 0);
+  t.equal(inheritedSockets({ LISTEN_PID: '8', LISTEN_FDS: '1' }, 7).size, 0);
+  t.equal(inheritedSockets({ LISTEN_PID: '7', LISTEN_FDS: '0' }, 7).size, 0);
+});
 
 t.test('names that do not tell sockets apart are a fault', async t => {
   const given = (LISTEN_FDS: string, LISTEN_FDNAMES: string) => () =>

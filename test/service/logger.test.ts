@@ -22,28 +22,25 @@ async function linesOf(process_: ChildProcess & { readonly stderr: NodeJS.Readab
   return (await textOf(process_.stderr)).trimEnd().split('\n');
 }
 
-t.test(
-  'of an error the log shows type, message, code, stack and cause, and nothing that hangs on it',
-  async t => {
-    const process_ = started(t, 'info', 'json', 'errors');
-    const lines = await linesOf(process_);
-    const [first, bare, others, several] = lines.map(line => JSON.parse(line));
-    const err = {
-      type: 'RangeError',
-      message: 'redis://********@redis.example:6379/0 refused "AUTH"',
-      code: 'ECANARY',
-      stack: /^RangeError: redis:\/\/\*{8}@redis\.example[\s\S]+logging-child/,
-      cause: { type: 'Error', message: 'below', cause: { type: 'Error', message: 'at the bottom' } },
-    };
-    t.match(first, { msg: 'first', err });
-    t.strictSame(Object.keys(first.err), ['type', 'message', 'code', 'stack', 'cause']);
-    t.strictSame(Object.keys(first.err.cause), ['type', 'message', 'stack', 'cause']);
-    t.match(bare, { msg: err.message, err });
-    t.match(others, { reason: err, deep: { list: [err] } });
-    t.match(several, { err: { type: 'AggregateError', errors: [err] } });
-    t.notMatch(lines.join('\n'), /canary-/);
-  },
-);
+t.test('the log shows type, message, code, stack and cause of an error, and nothing else of it', async t => {
+  const process_ = started(t, 'info', 'json', 'errors');
+  const lines = await linesOf(process_);
+  const [first, bare, others, several] = lines.map(line => JSON.parse(line));
+  const err = {
+    type: 'RangeError',
+    message: 'redis://********@redis.example:6379/0 refused "AUTH"',
+    code: 'ECANARY',
+    stack: /^RangeError: redis:\/\/\*{8}@redis\.example[\s\S]+logging-child/,
+    cause: { type: 'Error', message: 'below', cause: { type: 'Error', message: 'at the bottom' } },
+  };
+  t.match(first, { msg: 'first', err });
+  t.strictSame(Object.keys(first.err), ['type', 'message', 'code', 'stack', 'cause']);
+  t.strictSame(Object.keys(first.err.cause), ['type', 'message', 'stack', 'cause']);
+  t.match(bare, { msg: err.message, err });
+  t.match(others, { reason: err, deep: { list: [err] } });
+  t.match(several, { err: { type: 'AggregateError', errors: [err] } });
+  t.notMatch(lines.join('\n'), /canary-/);
+});
 
 t.test('for people it shows no more', async t => {
   const words = (await linesOf(started(t, 'info', 'pretty', 'errors'))).join('\n');

@@ -10,14 +10,14 @@ const vectors: { readonly sizes: readonly { readonly text: string; readonly byte
 /** Bytes, or the reason why there are none. */
 function read(text: string): number | string {
   const size = parseSize(text);
-  return size.ok ? size.bytes : size.reason;
+  return size.ok ? size.value : size.problem;
 }
 
 t.test('every recorded size is read as recorded', async t => {
   t.ok(vectors.sizes.length > 0);
   for (const { text, bytes } of vectors.sizes) {
     const size = parseSize(text);
-    t.equal(size.ok ? size.bytes : 'error', bytes, JSON.stringify(text));
+    t.equal(size.ok ? size.value : 'error', bytes, JSON.stringify(text));
   }
 });
 
@@ -172,5 +172,5 @@ t.test('a size is written as short as it can be and still be read as the same', 
   t.equal(writeSize(12_345_678), '12345678 B');
   t.equal(writeSize(-1), '-1');
   const bytes = fc.oneof(fc.maxSafeNat(), fc.nat(5000), fc.constant(-1));
-  fc.assert(fc.property(bytes, size => t.same(parseSize(writeSize(size)), { ok: true, bytes: size })));
+  fc.assert(fc.property(bytes, size => t.same(parseSize(writeSize(size)), { ok: true, value: size })));
 });

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { account, addressOf, tokenOf } from '../e2e/accounts.ts';
 import { until } from '../e2e/ask.ts';
-import type { Tab } from '../e2e/browser.ts';
+
 import { Clone } from '../e2e/clone.ts';
 import { Server } from '../e2e/server.ts';
-import { isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { field, isLoaded, lookAt, reads, readsNoMore, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -41,15 +41,6 @@ async function grow(name: string, bytes: number): Promise<void> {
   const file = join(server.path(name), 'all.bundle');
   await writeFile(file, '');
   await truncate(file, bytes);
-}
-
-/** The field of this label. */
-const field = (label: string) => `::-p-aria(${label})`;
-
-/** A page that nobody looks at asks nothing; a browser with windows tells it when somebody comes back. */
-async function lookAt({ page }: Tab): Promise<void> {
-  await page.bringToFront();
-  await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
 }
 
 t.test('before, nothing limits alice', async t => {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { anySession, anyToken, ownerRow } from '../../src/wire/index.ts';
 import { World } from '../api/world.ts';
 import type { Tab } from '../e2e/browser.ts';
-import { isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { choose, field, isLoaded, reads, readsNoMore, Web } from './world.ts';
 
 t.setTimeout(900_000);
 
@@ -35,15 +35,9 @@ for (const owner of ['lena', 'nora', 'olga']) {
 const web = await Web.open(t);
 const token = await world.newToken('admin1', ['all']);
 const at = (path: string) => web.signedIn(world.url, token, path);
-const field = (label: string) => `::-p-aria(${label})`;
 
 async function namesIn(tab: Tab): Promise<readonly string[]> {
   return tab.page.$$eval('main tbody tr > :first-child a', links => links.map(link => link.innerText));
-}
-
-async function choose(tab: Tab, label: string, value: string): Promise<void> {
-  const select = await tab.page.waitForSelector(`${field(label)}`);
-  await select?.select(value);
 }
 
 t.test('the numbers of the overview lead to the list of those very owners, with the same state', async t => {

@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { World } from '../api/world.ts';
-import type { Tab } from '../e2e/browser.ts';
-import { barriers, reads, readsNoMore, Web } from './world.ts';
+
+import { barriers, choose, field, reads, readsNoMore, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -18,13 +18,6 @@ await world.must(200, 'PUT', '/admin/quota/policy', {
 });
 const web = await Web.open(t);
 const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'rules/total');
-
-const field = (label: string) => `::-p-aria(${label})`;
-
-async function choose(page: Tab, label: string, value: string): Promise<void> {
-  const select = await page.page.waitForSelector(field(label));
-  await select?.select(value);
-}
 
 t.test('a rule is given a grace, and what that changes is shown before it is saved', async t => {
   await reads(tab, 'as configured', 'main');

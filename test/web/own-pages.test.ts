@@ -1,7 +1,7 @@
 /** Pages that users see of themselves and of their organizations, in Chromium. */
 
 import t from 'tap';
-import { endSessions, sessionsOf } from '../api/people.ts';
+import { sessionsOf } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import { oddNames } from './realm.ts';
 import { barriersInAnyLook, isLoaded, reads, readsNoMore, Web } from './world.ts';
@@ -94,20 +94,6 @@ t.test('names that would do harm are only text', async t => {
   }
   t.match(await tab.page.title(), 'acme');
   t.same(tab.complaints, []);
-});
-
-t.test('where the session ends the page stays, and goes on after signing in', async t => {
-  const token = await world.newToken('alice', ['all']);
-  const tab = await web.signedIn(world.url, token, 'mine');
-  await reads(tab, 'the-largest', 'main');
-  await endSessions(world, 'alice');
-  await reads(tab, 'Your session has ended', '.banner');
-  t.match(await tab.read('main'), 'the-largest');
-  await tab.click('.banner button');
-  await tab.fill('dialog input[type=password]', token);
-  await tab.page.keyboard.press('Enter');
-  await readsNoMore(tab, 'Your session has ended');
-  t.equal(tab.page.url(), new URL('mine', world.url).href);
 });
 
 t.test('a token is made, shown once, and revoked after asking', async t => {

@@ -95,7 +95,7 @@ t.test('a mapping tells the place of its fault, and quota groups that there are 
 
 t.test('a secret is sent only where one was typed, and claims only where they are an object', async t => {
   t.notOk('client_secret' in fieldsOf(newSource));
-  t.equal(fieldsOf({ ...newSource, clientSecret: 's' }).client_secret, 's');
+  t.equal(fieldsOf({ ...newSource, client_secret: 's' }).client_secret, 's');
   t.same(claimsIn('{"groups": "a, b"}'), { groups: 'a, b' });
   for (const text of ['', '[]', 'null', '"x"', '{']) t.equal(claimsIn(text), null, text);
 });

@@ -65,6 +65,7 @@ t.test('a page of somebody else’s changes nothing, frames nothing, and signs n
     Promise.all([
       post('api/v1/admin/users', { username: 'planted' }),
       post('api/v1/admin/users', { username: 'planted' }, 'application/json'),
+      post('api/v1/admin/auths', { username: 'planted' }, 'application/x-www-form-urlencoded'),
       post('api/v1/session', { token: ${JSON.stringify(mallory)} }),
       post('api/v1/session', { token: ${JSON.stringify(mallory)} }, 'application/json'),
     ])`;

@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import t from 'tap';
 import { account, addressOf, tokenOf } from '../e2e/accounts.ts';
 import { until } from '../e2e/ask.ts';
-import type { Tab } from '../e2e/browser.ts';
+
 import { must, run } from '../e2e/run.ts';
 import { Server } from '../e2e/server.ts';
 import { withWorker } from '../e2e/with-worker.ts';
-import { barriers, barriersInAnyLook, isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { barriers, barriersInAnyLook, isLoaded, lookAt, reads, readsNoMore, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -46,12 +46,6 @@ await server.usageIs('alice', bytes => bytes > 8_000_000);
 
 const push = () => run('git', ['push', 'origin', 'next'], { cwd: clone });
 const aliceToken = await tokenOf(server, 'alice', ['all']);
-
-/** A page that nobody looks at asks nothing. */
-async function lookAt({ page }: Tab): Promise<void> {
-  await page.bringToFront();
-  await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
-}
 
 t.test('without a worker the page says so', async t => {
   const tab = await web.signedIn(url, aliceToken, 'space/alice?repo=site');

@@ -1,7 +1,5 @@
-/** Input of strangers, to Chromium and by it: names from a provider that lies, and pages of another site. */
+/** Input of strangers, to Chromium: names from a provider that lies. */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import t from 'tap';
 import { printable } from '../../src/text/index.ts';
 import { hostileProvider } from '../oauth/hostile-provider.ts';
@@ -55,42 +53,4 @@ t.test('whatever a provider calls people and groups is only text on every page',
     await isLoaded(tab);
     await isOnlyText(path);
   }
-});
-
-t.test('a page of another site changes nothing in the name of who is signed in here', async t => {
-  const site = createServer((_request, response) => {
-    response.setHeader('Content-Type', 'text/html').end(`<title>waiting</title>
-      <form method="post" enctype="text/plain" action="${world.url}api/v1/admin/users"><input name='{"username":"planted","x":"' value='"}'></form>
-      <script>
-        const send = (path, method, type) => fetch("${world.url}api/v1" + path, {
-          method, mode: "no-cors", credentials: "include", headers: { "Content-Type": type },
-          body: method === "GET" ? undefined : JSON.stringify({ username: "planted" }),
-        }).then(() => 0, () => 0);
-        Promise.all([
-          send("/admin/users", "POST", "text/plain"),
-          send("/admin/users", "POST", "application/json"),
-          send("/admin/auths", "POST", "application/x-www-form-urlencoded"),
-        ]).then(() => { document.title = "sent"; });
-      </script>`);
-  });
-  site.listen(0, '127.0.0.1');
-  await once(site, 'listening');
-  t.teardown(() => site.close());
-  const address = site.address();
-  if (address === null || typeof address === 'string') throw new Error('it listens on a port');
-
-  const tab = await web.signedIn(world.url, admin, 'owners');
-  await isLoaded(tab);
-  // Another port is of the same site, another name is not: cookies come along with the one, but not with the
-  // other.
-  for (const host of ['127.0.0.1', 'localhost']) {
-    await tab.go(`http://${host}:${address.port}/`);
-    await tab.page.waitForFunction('document.title === "sent"');
-    await Promise.all([tab.page.waitForNavigation(), tab.page.evaluate('document.forms[0].submit()')]);
-    t.equal(tab.page.url(), `${world.url}api/v1/admin/users`, 'the form came here');
-  }
-  await world.must(404, 'GET', '/admin/users/planted');
-  await tab.go(new URL('owners', world.url).href);
-  await isLoaded(tab);
-  t.match(tab.page.url(), /owners$/, 'and they are still signed in');
 });

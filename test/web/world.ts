@@ -61,6 +61,20 @@ export async function signIn(tab: Tab, token: string): Promise<void> {
   if (status !== 201) throw new Error(`signing in: ${status}`);
 }
 
+/** The field of this label, for `Tab.fill` and `Tab.click`. */
+export const field = (label: string) => `::-p-aria(${label})`;
+
+export async function choose({ page }: Tab, label: string, value: string): Promise<void> {
+  const select = await page.waitForSelector(field(label));
+  await select?.select(value);
+}
+
+/** A page that nobody looks at asks nothing; a browser with windows tells it when somebody comes back. */
+export async function lookAt({ page }: Tab): Promise<void> {
+  await page.bringToFront();
+  await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
+}
+
 /** Resolves once nothing on the page is still on its way. */
 export async function isLoaded(tab: Tab): Promise<void> {
   await tab.page.waitForFunction('document.querySelector("h1") && !document.querySelector(".skeleton")');

@@ -7,6 +7,7 @@ import { faultOf, wordsOf } from './api/fault.ts';
 import { type Session, signOut, signOutAt } from './api/session.ts';
 import { Announcer, announce } from './parts/announcer.tsx';
 import { Banners } from './parts/banners.tsx';
+import { Button } from './parts/button.tsx';
 import { Name } from './parts/name.tsx';
 import { go, to } from './place.ts';
 
@@ -139,8 +140,8 @@ function SignOut({ at }: { at: string | null }) {
     }
   };
   return (
-    <button type="button" class="quiet" onClick={() => void leave()}>
+    <Button look="quiet" onClick={() => void leave()}>
       Sign out
-    </button>
+    </Button>
   );
 }

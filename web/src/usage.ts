@@ -1,12 +1,10 @@
 /** Usage by kind, as the API has it, as the bytes of each leaf. */
 
-import { isSubject, type Leaf, leaves, type Usage } from '../../src/quota/index.ts';
+import { type Leaf, leaves, type Usage } from '../../src/quota/index.ts';
 import type { OwnerRow } from '../../src/wire/index.ts';
 
-export type Tree = OwnerRow['tree'];
-
 /** In the order of `leaves`. */
-export function usageIn({ size: { repos, git, assets } }: Tree): Usage {
+export function usageIn({ size: { repos, git, assets } }: OwnerRow['tree']): Usage {
   const bytes: Readonly<Record<Leaf, number>> = {
     'size:repos:public': repos.public,
     'size:repos:private': repos.private,
@@ -20,20 +18,10 @@ export function usageIn({ size: { repos, git, assets } }: Tree): Usage {
   return leaves.map(leaf => bytes[leaf]);
 }
 
-export interface Portion {
-  readonly leaf: Leaf;
-  readonly bytes: number;
-}
-
 /** The kinds that there is something of, in the order of `leaves`. */
-export function portions(usage: Usage): readonly Portion[] {
+export function portions(usage: Usage): readonly { readonly leaf: Leaf; readonly bytes: number }[] {
   return leaves.flatMap((leaf, index) => {
     const bytes = usage[index] ?? 0;
     return bytes > 0 ? [{ leaf, bytes }] : [];
   });
-}
-
-/** A subject that the API names, as one; null: a newer daemon knows more of them. */
-export function subjectNamed(text: string) {
-  return isSubject(text) ? text : null;
 }

@@ -6,23 +6,21 @@ import { issuerOf, mustBeSource, unlink } from '../../oauth/index.ts';
 import { isoTime } from '../../text/index.ts';
 import { knownName, link, mark, newLink } from '../../wire/index.ts';
 import { knownOwner } from '../owners.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const path = '/admin/auths/{id}/links';
 const params = z.object({ id: mark });
-const one = { path: `${path}/{user}`, tag: 'sources', params: params.extend({ user: knownName }) } as const;
+const one = { path: `${path}/{user}`, params: params.extend({ user: knownName }) } as const;
 
 export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listLinks',
       path,
-      tag: 'sources',
       summary: 'List the accounts that are linked at the provider of a source',
       description: 'Other sources with the same provider have the same links.',
       params,
-      faults: [404],
       answer: { status: 200, description: 'Links, in the order of creation', schema: z.array(link) },
       handle: named => {
         const { discoveryUrl } = mustBeSource(documents.snapshot, named.params.id);
@@ -34,10 +32,9 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
         }));
       },
     }),
-    route({
+    putRoute({
       id: 'linkUser',
       ...one,
-      method: 'put',
       summary: 'Link a user to an account at the provider of a source',
       description: 'From then on, a sign-in with that subject at the provider is a sign-in of this user.',
       body: newLink,
@@ -54,15 +51,13 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
         }, caller);
       },
     }),
-    route({
+    deleteRoute({
       id: 'unlinkUser',
       ...one,
-      method: 'delete',
       summary: 'Unlink a user from the account at the provider of a source',
       description:
         'The next sign-in with that subject is treated like the first one. If a source made the user an ' +
         'administrator, ends.',
-      faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { id, user } }, { caller }) =>
         documents.transact(transaction => unlink(transaction, id, user), caller),

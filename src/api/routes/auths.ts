@@ -21,12 +21,12 @@ import {
   source,
   sourceEdit,
 } from '../../wire/index.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, patchRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editIn, wantedSource } from './source-fields.ts';
 
 const path = '/admin/auths';
-const one = { path: `${path}/{id}`, tag: 'sources', params: z.object({ id: mark }) } as const;
+const one = { path: `${path}/{id}`, params: z.object({ id: mark }) } as const;
 
 export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
   const shown = (document: SourceDocument): Source => ({
@@ -41,19 +41,16 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
     warning: document.isActive ? await signIn.trouble(document) : null,
   });
   return [
-    route({
+    getRoute({
       id: 'listSources',
       path,
-      tag: 'sources',
       summary: 'OAuth2 sources, in the order of creation',
       answer: { status: 200, description: 'Sources', schema: z.array(source) },
       handle: () => sourcesIn(documents.snapshot).map(shown),
     }),
-    route({
+    postRoute({
       id: 'createSource',
-      method: 'post',
       path,
-      tag: 'sources',
       summary: 'Create an OAuth2 source',
       description:
         'The source is saved even if the provider cannot be reached; `warning` then has the reason. Enter `redirect_uri` of ' +
@@ -69,18 +66,16 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
         );
       },
     }),
-    route({
+    getRoute({
       id: 'getSource',
       ...one,
       summary: 'One OAuth2 source',
-      faults: [404],
       answer: { status: 200, description: 'The source', schema: source },
       handle: named => shown(mustBeSource(documents.snapshot, named.params.id)),
     }),
-    route({
+    patchRoute({
       id: 'editSource',
       ...one,
-      method: 'patch',
       summary: 'Change an OAuth2 source',
       description:
         'If the source is no longer active, or has another provider, its users are signed out. Users whom it made administrators ' +
@@ -98,15 +93,13 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
         );
       },
     }),
-    route({
+    deleteRoute({
       id: 'deleteSource',
       ...one,
-      method: 'delete',
       summary: 'Delete an OAuth2 source',
       description:
         'Users whom it made administrators lose these rights, and its users are signed out. Links stay: another source ' +
         'with the same provider uses them.',
-      faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { caller }) =>
         documents.transact(transaction => deleteSource(transaction, named.params.id), caller),
@@ -118,10 +111,9 @@ const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const
 
 export function signInRoutes({ signIn }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listSignInSources',
       path: '/sign-in/sources',
-      tag: 'sources',
       summary: 'The sources that users can sign in with',
       access: 'anybody',
       answer: { status: 200, description: 'The active sources', schema: z.array(offeredSource) },

@@ -11,7 +11,7 @@ import {
   triedSynchronization,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
-import { type Route, route } from '../route.ts';
+import { postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { wantedSource } from './source-fields.ts';
 
@@ -21,11 +21,9 @@ const params = z.object({ id: mark });
 export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): readonly Route[] {
   const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
   return [
-    route({
+    postRoute({
       id: 'trySourceDraft',
-      method: 'post',
       path: `${path}/try`,
-      tag: 'sources',
       summary: 'Show what claims would change with a source that is not saved',
       description: 'Changes nothing.',
       access: administrators.read,
@@ -36,27 +34,22 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
         return tryClaims(documents, draft, user ?? null, claims);
       },
     }),
-    route({
+    postRoute({
       id: 'trySource',
-      method: 'post',
       path: `${path}/{id}/try`,
-      tag: 'sources',
       summary: 'Show what claims would change with a source',
       description: 'Changes nothing.',
       access: administrators.read,
       params,
       body: triedClaims,
-      faults: [404],
       mustBe,
       answer: { status: 200, description: 'The effect on the user', schema: triedSynchronization },
       handle: ({ params: { id }, body: { user, claims } }) =>
         tryClaims(documents, mustBeSource(documents.snapshot, id), user ?? null, claims),
     }),
-    route({
+    postRoute({
       id: 'synchronizeUser',
-      method: 'post',
       path: `${path}/{id}/claims`,
-      tag: 'sources',
       summary: "Synchronize a user's quota groups from claims",
       description:
         'It does the same as a sign-in, in one change with one event, but makes nobody an administrator. With `[users] ' +

@@ -5,7 +5,7 @@ import { type Event, type EventsPage, event, eventKinds } from '../../overview/i
 import { isoTime } from '../../text/index.ts';
 import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
-import { type Call, csvRoute, type Route, route } from '../route.ts';
+import { type Call, csvRoute, getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const mostEvents = 1000;
@@ -51,10 +51,9 @@ const linesAtOnce = 500;
 
 export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listEvents',
       path: '/admin/quota/events',
-      tag: 'operation',
       summary: 'Refusals, thresholds reached, policy changes and sign-ins, newest first',
       description:
         'Events are kept for `[events] KEEP`. Refusals are added up per owner, actor, subject and hour; they and thresholds ' +
@@ -77,7 +76,6 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
     csvRoute({
       id: 'downloadEvents',
       path: '/admin/quota/events.csv',
-      tag: 'operation',
       summary: 'The same events as CSV, without pages',
       description:
         `At most the newest ${mostLines.toLocaleString('en-US')}. The columns are named in the first line; sizes are bytes. ` +
@@ -126,60 +124,46 @@ async function* csvLines(
   for (let page = first; ; page = await read(page.next)) {
     const told = page.events.slice(0, left);
     left -= told.length;
-    yield told.map(each => csvLine(columns.map(column => cellsOf(each)[column] ?? null))).join('');
+    yield told.map(lineOf).join('');
     if (page.next === null || left === 0) return;
   }
 }
 
-function cellsOf(told: Event): Readonly<Partial<Record<(typeof columns)[number], string | number | null>>> {
-  const { id, at, kind, owner } = told;
-  const common = { id, at, kind, owner };
+function lineOf(told: Event): string {
+  const cells = cellsOf(told);
+  return csvLine(columns.map(column => cellOf(cells[column])));
+}
+
+/** The fields of an event by the names of columns: its own, and those that have other names there. */
+function cellsOf(told: Event): Readonly<Record<string, unknown>> {
   switch (told.kind) {
-    case 'refusal': {
-      const { last_at, actor, subject, count, used, limit, group, rule, mode } = told;
-      const action = mode === 'report' ? 'would be refused' : 'refused';
-      return { ...common, last_at, action, actor, subject, count, used, limit, group, rule };
-    }
+    case 'refusal':
+      return { ...told, action: told.mode === 'report' ? 'would be refused' : 'refused' };
     case 'threshold': {
-      const { direction, to, from, subjects, used, limit, group, rule } = told;
-      const action = direction === 'up' ? `reached ${to}` : `below ${from}`;
-      return { ...common, action, subject: subjects.join(' '), used, limit, group, rule };
+      const action = told.direction === 'up' ? `reached ${told.to}` : `below ${told.from}`;
+      return { ...told, action, subject: told.subjects.join(' ') };
     }
     case 'grace': {
-      const { mode, subjects, used, limit, group, rule, until } = told;
-      const action = mode === 'report' ? 'grace ended, would be refused' : 'grace ended';
-      return { ...common, action, subject: subjects.join(' '), used, limit, group, rule, until };
-    }
-    case 'policy': {
-      const { action, what, name, before, after, by } = told;
-      const shown = { before: jsonOf(before), after: jsonOf(after) };
-      return { ...common, action, actor: by?.name ?? null, what, name, ...shown };
+      const action = told.mode === 'report' ? 'grace ended, would be refused' : 'grace ended';
+      return { ...told, action, subject: told.subjects.join(' ') };
     }
     case 'sign-in':
-      return { ...common, action: told.outcome, actor: told.by?.name ?? null, name: told.source.name };
-    case 'request': {
-      const { action, by, bytes, until, words } = told;
-      return { ...common, action, actor: by?.name ?? null, bytes, until, words };
-    }
-    case 'allowance': {
-      const { action, by, bytes, until, why } = told;
-      return { ...common, action, actor: by?.name ?? null, bytes, until, words: why };
-    }
+      return { ...told, action: told.outcome, actor: told.by?.name, name: told.source.name };
+    case 'policy':
+    case 'request':
+      return { ...told, actor: told.by?.name };
+    case 'allowance':
+      return { ...told, actor: told.by?.name, words: told.why };
     case 'reclaim': {
-      const { repository, freed, fault } = told;
-      return {
-        ...common,
-        action: fault === null ? 'freed' : 'failed',
-        name: repository,
-        bytes: freed,
-        words: fault,
-      };
+      const { repository: name, freed: bytes, fault: words } = told;
+      return { ...told, action: words === null ? 'freed' : 'failed', name, bytes, words };
     }
   }
 }
 
-function jsonOf(content: unknown): string | null {
-  return content === null || content === undefined ? null : JSON.stringify(content);
+function cellOf(field: unknown): string | number | null {
+  if (field === null || field === undefined) return null;
+  return typeof field === 'string' || typeof field === 'number' ? field : JSON.stringify(field);
 }
 
 /** `address` is that of the list, `query` what was asked, `next` where the page ended. */

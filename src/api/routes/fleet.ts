@@ -11,7 +11,7 @@ import {
   repairOrder,
   sharedStore,
 } from '../../wire/index.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices): readonly Route[] {
@@ -23,10 +23,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
     );
   };
   return [
-    route({
+    getRoute({
       id: 'listHosts',
       path: '/admin/quota/hosts',
-      tag: 'operation',
       summary: 'The hosts that share this quota',
       faults: [404, 503],
       answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
@@ -39,11 +38,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
           .map(host => fleetHostShown(host, stored.get(host.host), walks.get(host.host), now()));
       },
     }),
-    route({
+    deleteRoute({
       id: 'forgetHost',
-      method: 'delete',
       path: '/admin/quota/hosts/{host}',
-      tag: 'operation',
       summary: 'Remove a host that no longer exists, with its usage',
       params: z.object({ host: mark }),
       faults: [404, 409, 503],
@@ -59,10 +56,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
         await fleet.forgetHost(host);
       },
     }),
-    route({
+    getRoute({
       id: 'getSharedStore',
       path: '/admin/quota/store',
-      tag: 'operation',
       summary: 'The state of the shared store',
       faults: [404],
       answer: { status: 200, description: 'Its state', schema: sharedStore },
@@ -75,11 +71,9 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
         };
       },
     }),
-    route({
+    postRoute({
       id: 'repairStore',
-      method: 'post',
       path: '/admin/quota/store/repair',
-      tag: 'operation',
       summary: 'Choose between two diverged policies, for all hosts',
       body: repairOrder,
       faults: [404, 409, 503],

@@ -19,42 +19,34 @@ import {
 import { printable } from '../../text/index.ts';
 import { group, knownName, newGroup, user } from '../../wire/index.ts';
 import { ownerToAssign } from '../owners.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editOf, groupShown, userShown } from './shapes.ts';
 
 const path = '/admin/quota/groups/{group}';
 const params = z.object({ group: knownName });
-const one = { path, tag: 'policy', params, faults: [404] } as const;
-const oneRule = {
-  path: `${path}/rules/{rule}`,
-  tag: 'policy',
-  params: params.extend({ rule: knownName }),
-} as const;
+const one = { path, params } as const;
+const oneRule = { path: `${path}/rules/{rule}`, params: params.extend({ rule: knownName }) } as const;
 
 export function groupRoutes({ documents }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listGroups',
       path: '/admin/quota/groups',
-      tag: 'policy',
       summary: 'All groups with their rules, in the order of creation',
       answer: { status: 200, description: 'Groups', schema: z.array(group) },
       handle: () => groupsIn(documents.snapshot).map(groupShown),
     }),
-    route({
+    getRoute({
       id: 'listGroupNames',
       path: '/admin/quota/group-names',
-      tag: 'policy',
       summary: 'Only the names of all groups, in the order of creation',
       answer: { status: 200, description: 'Names', schema: z.array(z.string()) },
       handle: () => groupNamesIn(documents.snapshot),
     }),
-    route({
+    postRoute({
       id: 'createGroup',
-      method: 'post',
       path: '/admin/quota/groups',
-      tag: 'policy',
       summary: 'Create a group, and those of its rules that do not exist yet',
       description:
         'Either everything is created or nothing. An existing rule is used unchanged, whatever the request says about it.',
@@ -73,26 +65,24 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
         }, caller);
       },
     }),
-    route({
+    getRoute({
       id: 'getGroup',
       ...one,
       summary: 'One group with its rules',
       answer: { status: 200, description: 'The group', schema: group },
       handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
     }),
-    route({
+    deleteRoute({
       id: 'deleteGroup',
       ...one,
-      method: 'delete',
       summary: 'Delete a group and its memberships; its rules remain',
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { caller }) =>
         documents.transact(({ changes }) => deleteGroup(changes, named.params.group), caller),
     }),
-    route({
+    putRoute({
       id: 'addRuleToGroup',
       ...oneRule,
-      method: 'put',
       summary: 'Add a rule to a group',
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
@@ -102,12 +92,10 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
           caller,
         ),
     }),
-    route({
+    deleteRoute({
       id: 'removeRuleFromGroup',
       ...oneRule,
-      method: 'delete',
       summary: 'Remove a rule from a group; the rule itself remains',
-      faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
         documents.transact(
@@ -129,29 +117,22 @@ function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
 }
 
 const usersPath = `${path}/users`;
-const oneUser = {
-  path: `${usersPath}/{user}`,
-  tag: 'policy',
-  params: params.extend({ user: knownName }),
-} as const;
+const oneUser = { path: `${usersPath}/{user}`, params: params.extend({ user: knownName }) } as const;
 
 export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listUsersInGroup',
       path: usersPath,
-      tag: 'policy',
       summary: 'List the members of a group, in the order in which they were added',
       description: 'Without owners to whom it applies only as a default group.',
       params,
-      faults: [404],
       answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
       handle: named => usersIn({ documents, ledger }, named.params.group),
     }),
-    route({
+    putRoute({
       id: 'addUserToGroup',
       ...oneUser,
-      method: 'put',
       summary: 'Add a user or an organization to a group',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
       faults: [404, 409],
@@ -163,12 +144,10 @@ export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices):
           assign(transaction.changes, id, named.params.group);
         }, caller),
     }),
-    route({
+    deleteRoute({
       id: 'removeUserFromGroup',
       ...oneUser,
-      method: 'delete',
       summary: 'Remove a user or an organization from a group',
-      faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
         documents.transact(transaction => {

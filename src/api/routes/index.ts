@@ -1,6 +1,6 @@
 /** Every route that there is, in the order in which the description tells them. */
 
-import type { Route } from '../route.ts';
+import type { Route, Tag, TaggedRoute } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { authLinkRoutes } from './auth-links.ts';
 import { authRoutes, signInRoutes } from './auths.ts';
@@ -25,36 +25,25 @@ import { usageRoutes } from './usage.ts';
 import { allowanceRoutes, userQuotaRoutes } from './user-quotas.ts';
 import { memberRoutes, userRoutes } from './users.ts';
 
-export function allRoutes(services: ApiServices): readonly Route[] {
-  return [
-    ...ruleRoutes(services),
-    ...groupRoutes(services),
-    ...groupUserRoutes(services),
-    ...userQuotaRoutes(services),
-    ...allowanceRoutes(services),
-    ...ownQuotaRoutes(services),
-    ...requestRoutes(services),
-    ...requestAnswerRoutes(services),
-    ...ownFigureRoutes(services),
-    ...overviewRoutes(services),
-    ...usageRoutes(services),
-    ...unitRoutes(services),
-    ...policyRoutes(services),
-    ...trialRoutes(services),
-    ...scanRoutes(services),
-    ...spaceRoutes(services),
-    ...eventRoutes(services),
-    ...noticeRoutes(services),
-    ...userRoutes(services),
-    ...memberRoutes(services),
-    ...tokenRoutes(services),
-    ...sessionRoutes(services),
-    ...authRoutes(services),
-    ...authLinkRoutes(services),
-    ...claimRoutes(services),
-    ...signInRoutes(services),
-    ...installationRoutes(services),
-    ...fleetRoutes(services),
-    ...aboutRoutes,
-  ];
+type RouteMaker = (services: ApiServices) => readonly Route[];
+
+const sections: readonly (readonly [Tag, readonly RouteMaker[]])[] = [
+  ['policy', [ruleRoutes, groupRoutes, groupUserRoutes]],
+  ['owners', [userQuotaRoutes, allowanceRoutes]],
+  ['own', [ownQuotaRoutes, requestRoutes]],
+  ['owners', [requestAnswerRoutes]],
+  ['own', [ownFigureRoutes]],
+  ['owners', [overviewRoutes, usageRoutes, unitRoutes]],
+  ['policy', [policyRoutes, trialRoutes]],
+  ['operation', [scanRoutes, spaceRoutes, eventRoutes, noticeRoutes]],
+  ['users', [userRoutes, memberRoutes, tokenRoutes, sessionRoutes]],
+  ['sources', [authRoutes, authLinkRoutes, claimRoutes, signInRoutes]],
+  ['operation', [installationRoutes, fleetRoutes]],
+  ['about', [aboutRoutes]],
+];
+
+export function allRoutes(services: ApiServices): readonly TaggedRoute[] {
+  return sections.flatMap(([tag, makers]) =>
+    makers.flatMap(make => make(services)).map(route => ({ ...route, tag: route.tag ?? tag })),
+  );
 }

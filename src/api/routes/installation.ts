@@ -7,23 +7,21 @@ import { z } from 'zod';
 import { version } from '../../version.ts';
 import { finding, versionReport } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 export function installationRoutes({ findings, backup }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listFindings',
       path: '/admin/quota/findings',
-      tag: 'operation',
       summary: 'The problems of this installation, the worst first',
       answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
       handle: () => findings(),
     }),
-    route({
+    getRoute({
       id: 'takeBackup',
       path: '/admin/backup',
-      tag: 'operation',
       summary: 'A backup of everything that cannot be measured again',
       description:
         'For `softquota restore`. It contains the hashes of tokens, so reading it needs a write scope.',
@@ -40,20 +38,18 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
   ];
 }
 
-export const aboutRoutes: readonly Route[] = [
-  route({
+export const aboutRoutes = (): readonly Route[] => [
+  getRoute({
     id: 'getVersion',
     path: '/version',
-    tag: 'about',
     summary: 'The version of softquota',
     access: 'anybody',
     answer: { status: 200, description: 'The version', schema: versionReport },
     handle: () => ({ version }),
   }),
-  route({
+  getRoute({
     id: 'getDescription',
     path: '/openapi.json',
-    tag: 'about',
     summary: 'This description',
     access: 'anybody',
     answer: {

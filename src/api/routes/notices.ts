@@ -13,7 +13,7 @@ import {
   noticeTest,
   noticeTestOrder,
 } from '../../wire/index.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, patchRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const path = '/admin/quota/notices';
@@ -28,10 +28,9 @@ const listQuery = z.strictObject({
 export function noticeRoutes(services: ApiServices): readonly Route[] {
   const { notices } = services;
   return [
-    route({
+    getRoute({
       id: 'listNotices',
       path,
-      tag: 'operation',
       summary: 'Where notices go, and what waits or could not be delivered, the newest first',
       description:
         'What was delivered is not listed. Addresses of webhooks and secrets are never shown. A notice that waits is ' +
@@ -65,11 +64,9 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
         forgotten: notices.forgotten,
       }),
     }),
-    route({
+    postRoute({
       id: 'testNotices',
-      method: 'post',
       path: `${path}/test`,
-      tag: 'operation',
       summary: 'Send a trial to a webhook or by mail, and say what became of it',
       description: 'It is sent at once and once, past what waits. A trial has the type `test`.',
       body: noticeTestOrder,
@@ -80,21 +77,17 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
         return { to, delivered: fault === null, fault };
       },
     }),
-    route({
+    postRoute({
       id: 'sendAllNoticesAgain',
-      method: 'post',
       path: `${path}/send-again`,
-      tag: 'operation',
       summary: 'Send all dead notices again',
       faults: [503],
       answer: { status: 200, description: 'How many', schema: noticesSentAgain },
       handle: async () => ({ count: await notices.sendAgain(null) }),
     }),
-    route({
+    postRoute({
       id: 'sendNoticeAgain',
-      method: 'post',
       path: `${path}/{id}/send-again`,
-      tag: 'operation',
       summary: 'Send a dead notice again',
       params,
       faults: [404, 409, 503],
@@ -113,7 +106,7 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
     sends: notices.places().some(({ via }) => via === 'mail'),
   });
   return [
-    route({
+    getRoute({
       id: 'getMailWish',
       path: own,
       tag: 'own',
@@ -123,9 +116,8 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'The wish, and the address', schema: mailWish },
       handle: (_input, { caller }) => shown(ownIdOf(caller)),
     }),
-    route({
+    patchRoute({
       id: 'setMailWish',
-      method: 'patch',
       path: own,
       tag: 'own',
       summary: 'Get mails about your own quota, or no more of them',

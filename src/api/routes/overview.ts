@@ -14,7 +14,7 @@ import {
   type UnownedKind,
 } from '../../wire/index.ts';
 import { type KnownOwner, knownOwner } from '../owners.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
 
@@ -31,10 +31,9 @@ export const range = z.enum(historyRanges).default('week').meta({
 export function overviewRoutes(services: ApiServices): readonly Route[] {
   const { ledger, totals, events, scanner } = services;
   return [
-    route({
+    getRoute({
       id: 'getOverview',
       path: '/admin/quota/overview',
-      tag: 'owners',
       summary: 'Sums over all owners, the disks, and the refusals of the last days',
       answer: { status: 200, description: 'The overview', schema: overview },
       handle: async () => {
@@ -83,10 +82,9 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         };
       },
     }),
-    route({
+    getRoute({
       id: 'getHistory',
       path: '/admin/quota/history',
-      tag: 'owners',
       summary: 'The usage history of one owner or of all owners together',
       query: z.strictObject({
         owner: knownName.min(1).optional().meta({ description: 'Without it: all owners together.' }),

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
 import { explanation, history, type OwnReport, ownReport } from '../../wire/index.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
@@ -25,27 +25,27 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
   const { events, baseUrl } = services;
   const { owner } = scope;
   return [
-    route({
+    getRoute({
       ...operationOf(scope, 'getReportOf', '/report'),
       summary: 'The whole report, with the names of the deciding groups and rules',
       answer: { status: 200, description: 'The report', schema: ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
-    route({
+    getRoute({
       ...operationOf(scope, 'explainDecisionOf', '/explain'),
       summary: 'The whole reasoning of a decision',
       query: z.strictObject(askedDecision),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
       handle: (input, { caller }) => explanationOf(services, owner(input.params, caller).name, input.query),
     }),
-    route({
+    getRoute({
       ...operationOf(scope, 'getHistoryOf', '/history'),
       summary: 'The usage history',
       query: z.strictObject({ range }),
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
       handle: (input, { caller }) => pastOf(services, owner(input.params, caller), input.query.range),
     }),
-    route({
+    getRoute({
       ...operationOf(scope, 'listEventsOf', '/events'),
       summary: 'Refusals and thresholds reached, newest first',
       description: 'Only of this owner, not of an earlier owner with the same name.',

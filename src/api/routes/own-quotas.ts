@@ -4,15 +4,15 @@
 
 import { z } from 'zod';
 import type { KnownUnit } from '../../ledger/index.ts';
-import { allowancesOf } from '../../policy/index.ts';
+import { ruleContent } from '../../policy/index.ts';
 import { type Leaf, leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { askedSubject, ownQuotaInfo, usedUnit } from '../../wire/index.ts';
 import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
 import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
-import { allowanceShown, ownQuotaShown } from './shapes.ts';
+import { quotaShown } from './shapes.ts';
 
 /** Lists of units, each with the subject of what is in it. */
 const lists = {
@@ -30,24 +30,21 @@ const mostUnits = 100_000;
 
 const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
-function quotaRoutes(
-  { documents, ledger, scanner, baseUrl, now }: ApiServices,
-  scope: OwnerScope,
-): readonly Route[] {
+function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
+  const { ledger, scanner, baseUrl } = services;
   const { owner } = scope;
   return [
-    route({
+    getRoute({
       ...operationOf(scope, 'getQuotaOf', ''),
       summary: 'The usage and its limits',
       answer: { status: 200, description: 'Use and limits', schema: ownQuotaInfo },
-      handle: (input, { caller }) => {
-        const found = owner(input.params, caller);
-        const groups = ledger.policy.groupsOf(found.id, ledger.settings.defaultGroups);
-        const allowances = allowancesOf(documents.snapshot, found.id, now());
-        return ownQuotaShown(found, groups, allowances.map(allowanceShown));
-      },
+      handle: (input, { caller }) =>
+        quotaShown(services, owner(input.params, caller), ({ rules }) => ({
+          // Names are for administrators.
+          rules: rules.map(({ name: _, ...fields }) => ruleContent(fields)),
+        })),
     }),
-    route({
+    getRoute({
       ...operationOf(scope, 'checkQuotaOf', '/check'),
       summary: 'Tells whether an action that adds data of this kind may start',
       query: z.object({ subject: askedSubject }),
@@ -58,7 +55,7 @@ function quotaRoutes(
       },
     }),
     ...Object.entries(lists).map(([list, subject]) =>
-      route({
+      getRoute({
         ...operationOf(scope, `list${list[0]?.toUpperCase()}${list.slice(1)}Of`, `/${list}`),
         summary: `The ${list} that use space, largest first`,
         query: unitsQuery,

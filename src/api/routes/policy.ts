@@ -14,7 +14,7 @@ import {
   wholePolicy,
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { simulate } from '../simulate.ts';
 import { mustBeSound } from '../sound-policy.ts';
@@ -30,10 +30,9 @@ const flag = z
 
 export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'getPolicy',
       path,
-      tag: 'policy',
       summary: 'All rules, groups and memberships',
       description:
         'The answer is long if many owners are in groups: to ask again, send the `ETag` of the last answer.',
@@ -45,11 +44,9 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       },
       handle: () => wholePolicyOf(ledger),
     }),
-    route({
+    putRoute({
       id: 'replacePolicy',
-      method: 'put',
       path,
-      tag: 'policy',
       summary: 'Replace the policy in force',
       description:
         'Either the whole policy comes into force or nothing. The body can have up to 16 MiB. With the `version` of a policy, ' +
@@ -83,21 +80,18 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
 
 export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'lintPolicy',
       path: '/admin/quota/lint',
-      tag: 'policy',
       summary: 'Possible mistakes in the policy',
       description:
         'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
       answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
       handle: () => [...lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
     }),
-    route({
+    postRoute({
       id: 'simulatePolicy',
-      method: 'post',
       path: '/admin/quota/simulate',
-      tag: 'policy',
       summary: 'Owners who would be newly refused or allowed with another policy',
       description: 'Decides as if `[quota] ENABLED` were true. Nothing is changed.',
       access: administrators.read,

@@ -22,9 +22,11 @@ import {
   type OwnerReport,
   type OwnerRow,
   type UnitRow,
+  verdictShown,
+  withEnds,
 } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
-import { allowanceAdded, allowanceShown, graceAdded, verdictShown } from './shapes.ts';
+import { allowanceShown } from './shapes.ts';
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
   // Reserved bytes change nobody's state.
@@ -127,8 +129,7 @@ function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number
       ...group,
       rules: group.rules.map(({ allowance, grace, ...rule }) => ({
         ...rule,
-        ...allowanceAdded(allowance),
-        ...graceAdded(grace),
+        ...withEnds({ allowance, grace }),
       })),
     })),
   };

@@ -28,7 +28,7 @@ import {
 } from '../../wire/index.ts';
 import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
 import { requestShown } from './shapes.ts';
@@ -55,7 +55,7 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
   };
 
   return [
-    route({
+    getRoute({
       ...operationOf(scope, 'listRequestsOf', '/requests'),
       summary: 'The requests for more space, and their answers, the latest first',
       answer: { status: 200, description: 'Requests', schema: z.array(spaceRequest) },
@@ -64,9 +64,8 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
           requestShown(documents.owners, entry),
         ),
     }),
-    route({
+    postRoute({
       ...operationOf(scope, 'requestSpaceFor', '/requests', 'write'),
-      method: 'post',
       summary: 'Ask for more space, for a time',
       description:
         'An owner has one open request, and makes at most five within a day. What `[requests] AUTO_GRANT` covers is granted at ' +
@@ -94,9 +93,8 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
         return requestShown(documents.owners, entry);
       },
     }),
-    route({
+    deleteRoute({
       ...operationOf(scope, 'withdrawRequestOf', '/requests/{id}', 'write'),
-      method: 'delete',
       summary: 'Withdraw an open request',
       params: params.extend({ id: mark }),
       faults: [404, 409],
@@ -128,8 +126,6 @@ const listQuery = z.strictObject({
 export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
   const { documents, baseUrl, now } = services;
   const answering = {
-    method: 'post',
-    tag: 'owners',
     params,
     faults: [404, 409],
     mustBe: (named: z.infer<typeof params>) => void mustBeRequest(documents.snapshot, named.id),
@@ -138,10 +134,9 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
   const answered = async (answer: (transaction: Transaction) => RequestEntry, caller: Caller) =>
     requestShown(documents.owners, await documents.transact(answer, caller));
   return [
-    route({
+    getRoute({
       id: 'listRequests',
       path,
-      tag: 'owners',
       summary: 'Requests for more space, the latest first',
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(spaceRequest), headers: pagingHeaders },
@@ -153,7 +148,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         return page.map(entry => requestShown(documents.owners, entry));
       },
     }),
-    route({
+    postRoute({
       ...answering,
       id: 'grantRequest',
       path: `${path}/{id}/grant`,
@@ -176,7 +171,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         return answered(transaction => grantRequest(transaction, id, grant), caller);
       },
     }),
-    route({
+    postRoute({
       ...answering,
       id: 'declineRequest',
       path: `${path}/{id}/decline`,

@@ -4,32 +4,24 @@ import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
 import { createRule, deleteRule, editRule, mustBeRule, rulesIn } from '../../policy/index.ts';
 import { knownName, newRule, rule, ruleEdit } from '../../wire/index.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, patchRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editOf, newRuleFrom, ruleShown } from './shapes.ts';
 
-const one = {
-  path: '/admin/quota/rules/{rule}',
-  tag: 'policy',
-  params: z.object({ rule: knownName }),
-  faults: [404],
-} as const;
+const one = { path: '/admin/quota/rules/{rule}', params: z.object({ rule: knownName }) } as const;
 
 export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listRules',
       path: '/admin/quota/rules',
-      tag: 'policy',
       summary: 'All rules, in the order of creation',
       answer: { status: 200, description: 'Rules', schema: z.array(rule) },
       handle: () => rulesIn(documents.snapshot).map(ruleShown),
     }),
-    route({
+    postRoute({
       id: 'createRule',
-      method: 'post',
       path: '/admin/quota/rules',
-      tag: 'policy',
       summary: 'Create a rule',
       description: 'It limits nobody until it is in a group.',
       body: newRule,
@@ -41,17 +33,16 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
         return ruleShown(created);
       },
     }),
-    route({
+    getRoute({
       id: 'getRule',
       ...one,
       summary: 'One rule',
       answer: { status: 200, description: 'The rule', schema: rule },
       handle: ({ params: { rule: name } }) => shownOf(documents.snapshot, name),
     }),
-    route({
+    patchRoute({
       id: 'editRule',
       ...one,
-      method: 'patch',
       summary: 'Change a rule in every group that has it',
       body: ruleEdit,
       mustBe: named => void mustBeRule(documents.snapshot, named.rule),
@@ -59,10 +50,9 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
       handle: async ({ params: { rule: name }, body }, { caller }) =>
         ruleShown(await documents.transact(({ changes }) => editRule(changes, name, editOf(body)), caller)),
     }),
-    route({
+    deleteRoute({
       id: 'deleteRule',
       ...one,
-      method: 'delete',
       summary: 'Delete a rule, and remove it from every group',
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { rule: name } }, { caller }) =>

@@ -3,17 +3,15 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { mark, scanOrder, scanReport } from '../../wire/index.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
 
 export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[] {
   return [
-    route({
+    postRoute({
       id: 'startScan',
-      method: 'post',
       path: '/admin/quota/scans',
-      tag: 'operation',
       summary: 'Measure now',
       body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
       answer: { status: 202, description: 'The scan, which runs in the background', schema: scanReport },
@@ -24,21 +22,18 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
         );
       },
     }),
-    route({
+    getRoute({
       id: 'listScans',
       path: '/admin/quota/scans',
-      tag: 'operation',
       summary: 'Waiting, running and recent scans',
       answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
       handle: () => scanner.runs().map(scanShown),
     }),
-    route({
+    getRoute({
       id: 'getScan',
       path: '/admin/quota/scans/{id}',
-      tag: 'operation',
       summary: 'One scan',
       params: z.object({ id: mark }),
-      faults: [404],
       answer: { status: 200, description: 'The scan', schema: scanReport },
       handle: ({ params }) => {
         const run = scanner.runs().find(({ id }) => String(id) === params.id);

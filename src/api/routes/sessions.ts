@@ -33,7 +33,7 @@ import { refuse } from '../access.ts';
 import type { Browser } from '../asker.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { listAddress, pagingHeaders, tellPage } from '../pages.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { everybodysQuery, newestFirst } from './tokens.ts';
 
@@ -87,10 +87,9 @@ export function sessionRoutes({
   };
 
   return [
-    route({
+    getRoute({
       id: 'getSession',
       path: '/session',
-      tag: 'users',
       summary: 'The user who is signed in',
       description: 'From the session, or from the token of the request.',
       access: 'whoever is known',
@@ -99,11 +98,9 @@ export function sessionRoutes({
       handle: (_, { caller }) =>
         shown(caller, caller.sessionKey === null ? undefined : identity.signedIn.session(caller.sessionKey)),
     }),
-    route({
+    postRoute({
       id: 'signIn',
-      method: 'post',
       path: '/session',
-      tag: 'users',
       summary: 'Sign a browser in',
       description:
         'With a token: the session has the same scopes, and ends with the token. Or with the code of a ' +
@@ -129,11 +126,9 @@ export function sessionRoutes({
         return shown({ ownerId: owner.id, name: owner.name, isAdmin, scopes, expiresAt: endsAt }, known);
       },
     }),
-    route({
+    deleteRoute({
       id: 'signOut',
-      method: 'delete',
       path: '/session',
-      tag: 'users',
       summary: 'Sign out',
       description: 'Ends the session of the request. A token does not end: 404.',
       access: 'whoever is known',
@@ -150,7 +145,7 @@ export function sessionRoutes({
         browser.hold(null);
       },
     }),
-    route({
+    getRoute({
       id: 'listSessions',
       path,
       ...ownOrAdministered(ledger, 'read'),
@@ -163,10 +158,9 @@ export function sessionRoutes({
           .sessionsOf(knownOwner(ledger, named.params.user).id)
           .map(known => rowOf(known, caller.sessionKey)),
     }),
-    route({
+    getRoute({
       id: 'listAllSessions',
       path: '/admin/sessions',
-      tag: 'users',
       summary: 'The sessions of all users in browsers, the newest first',
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anySession), headers: pagingHeaders },
@@ -184,9 +178,8 @@ export function sessionRoutes({
         return entries.map(({ known, user }) => ({ ...rowOf(known, call.caller.sessionKey), user }));
       },
     }),
-    route({
+    deleteRoute({
       id: 'endSession',
-      method: 'delete',
       path: `${path}/{id}`,
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Sign a browser out',
@@ -199,17 +192,14 @@ export function sessionRoutes({
         }, caller);
       },
     }),
-    route({
+    postRoute({
       id: 'makeSignInLink',
-      method: 'post',
       path: '/users/{user}/sign-in-link',
-      tag: 'users',
       summary: 'Create a link that signs a user in',
       description:
         'The link works once, within ten minutes, on the host that created it, until its daemon ends. The session has no more ' +
         'rights than the token of this request, and does not last longer.',
       params,
-      faults: [404],
       mustBe: named => void knownOwner(ledger, named.user),
       answer: { status: 201, description: 'The link', schema: signInLink },
       handle: (named, { caller }) => {

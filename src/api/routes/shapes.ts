@@ -3,28 +3,17 @@
 import type { Owners, Snapshot } from '../../documents/index.ts';
 import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
-import type { OwnerUsage } from '../../ledger/index.ts';
 import * as policy from '../../policy/index.ts';
-import {
-  type ActiveAllowance,
-  asTree,
-  type Decision,
-  type Grace,
-  type Group as HeldGroup,
-  type Rule as HeldRule,
-} from '../../quota/index.ts';
+import { asTree, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { isoTime } from '../../text/index.ts';
 import {
-  type AddedAllowance,
   type Allowance,
-  type GraceShown,
   type Group,
   graceMostFrom,
   graceMsFrom,
   type NewRule,
-  type OwnQuotaInfo,
   type OwnReport,
   type QuotaInfo,
   type Rule,
@@ -32,8 +21,9 @@ import {
   type ScanReport,
   type SpaceRequest,
   type User,
-  type Verdict,
 } from '../../wire/index.ts';
+import type { KnownOwner } from '../owners.ts';
+import type { ApiServices } from '../services.ts';
 
 export function ruleShown({ name, ...fields }: HeldRule): Rule {
   return { name, ...policy.ruleContent(fields) };
@@ -43,72 +33,21 @@ export function groupShown({ name, rules }: HeldGroup): Group {
   return { name, rules: rules.map(ruleShown) };
 }
 
-export function quotaShown(
-  owner: OwnerUsage,
-  groups: readonly HeldGroup[],
-  allowances: readonly Allowance[],
-): QuotaInfo {
-  return { ...usedShown(owner), groups: groups.map(groupShown), ...ifAny(allowances) };
-}
-
-/** Without names, which are for administrators. */
-export function ownQuotaShown(
-  owner: OwnerUsage,
-  groups: readonly HeldGroup[],
-  allowances: readonly Allowance[],
-): OwnQuotaInfo {
+/** The usage of an owner and what limits it; `show` says what is told of a group. */
+export function quotaShown<Shown>(
+  { documents, ledger, now }: Pick<ApiServices, 'documents' | 'ledger' | 'now'>,
+  { id, usage, unreachable }: KnownOwner,
+  show: (group: HeldGroup) => Shown,
+): Omit<QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
+  const groups = ledger.policy.groupsOf(id, ledger.settings.defaultGroups);
+  const allowances = policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
   return {
-    ...usedShown(owner),
-    groups: groups.map(({ rules }) => ({
-      rules: rules.map(({ name: _, ...fields }) => policy.ruleContent(fields)),
-    })),
-    ...ifAny(allowances),
+    used: asTree(usage),
+    ...(unreachable === null ? {} : { unreachable: asTree(unreachable) }),
+    groups: groups.map(show),
+    // Clients of Forgejo know no such field, so it is there only where there is something to say.
+    ...(allowances.length === 0 ? {} : { allowances }),
   };
-}
-
-function usedShown({ usage, unreachable }: OwnerUsage): Pick<QuotaInfo, 'used' | 'unreachable'> {
-  return { used: asTree(usage), ...(unreachable === null ? {} : { unreachable: asTree(unreachable) }) };
-}
-
-/** Clients of Forgejo know no such field, so it is there only where there is something to say. */
-function ifAny(allowances: readonly Allowance[]): { readonly allowances?: readonly Allowance[] } {
-  return allowances.length === 0 ? {} : { allowances };
-}
-
-/** A decision in short. */
-export function verdictShown(decision: Decision): Verdict {
-  const { allowed, used, limit, group, rule, allowance, garbage, grace, reported } = decision;
-  return {
-    allowed,
-    used,
-    limit,
-    group,
-    rule,
-    ...allowanceAdded(allowance),
-    ...given({ garbage }),
-    ...graceAdded(grace),
-    ...(reported === undefined || reported.allowed
-      ? {}
-      : {
-          reported: {
-            used: reported.used,
-            limit: reported.limit,
-            group: reported.group,
-            rule: reported.rule,
-          },
-        }),
-  };
-}
-
-export function graceAdded(passed: Grace | undefined): { readonly grace?: GraceShown } {
-  return passed === undefined ? {} : { grace: { until: isoTime(passed.until), below: passed.below } };
-}
-
-/** The part of a limit that allowances add; none where they add nothing. */
-export function allowanceAdded(allowance: ActiveAllowance | undefined): {
-  readonly allowance?: AddedAllowance;
-} {
-  return allowance === undefined ? {} : { allowance: { ...allowance, until: isoTime(allowance.until) } };
 }
 
 export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): User {

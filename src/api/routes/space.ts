@@ -12,7 +12,7 @@ import {
   spaceAnswer,
   text,
 } from '../../wire/index.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
 import { unitName } from '../unit-name.ts';
 import { operationOf, ownerScopes } from './owner-scopes.ts';
@@ -44,7 +44,7 @@ type Asked = z.output<typeof asked>;
 
 export function spaceRoutes(services: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'getSpace',
       path: '/admin/quota/space',
       tag: 'owners',
@@ -56,7 +56,7 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       handle: ({ query }) => spaceOf(services, query.user, query),
     }),
     ...ownerScopes(services).map(scope =>
-      route({
+      getRoute({
         ...operationOf(scope, 'getSpaceOf', '/space'),
         summary: 'What takes the space of the repositories, and what would free how much',
         description: takesTime,
@@ -66,11 +66,9 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
         handle: ({ params, query }, { caller }) => spaceOf(services, scope.owner(params, caller).name, query),
       }),
     ),
-    route({
+    postRoute({
       id: 'startReclaim',
-      method: 'post',
       path: '/admin/quota/reclaims',
-      tag: 'operation',
       summary: 'Collect garbage now',
       description: 'What became unreachable within `[reclaim] EXPIRE` stays.',
       body: reclaimOrder.default({}),
@@ -83,10 +81,9 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       handle: ({ body }) =>
         unitsFor(services, body.repository).map(({ path, name }) => services.space.reclaim(path, name)),
     }),
-    route({
+    getRoute({
       id: 'listReclaims',
       path: '/admin/quota/reclaims',
-      tag: 'operation',
       summary: 'Running and recent collections of garbage that somebody asked for',
       answer: { status: 200, description: 'The newest first', schema: z.array(reclaimRun) },
       handle: () => [...services.space.runs()],

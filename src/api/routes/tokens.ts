@@ -7,7 +7,7 @@ import { isoTime, momentOf } from '../../text/index.ts';
 import { anyToken, createdToken, knownName, newToken, type Token, text, token } from '../../wire/index.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { forgivingPage, listAddress, pageQuery, pagingHeaders, tellPage, tellPages } from '../pages.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 /** The lists of what all users have. */
@@ -21,7 +21,7 @@ const params = z.object({ user: knownName });
 
 export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listTokens',
       path,
       ...ownOrAdministered(ledger, 'read'),
@@ -39,10 +39,9 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
         return tokens.slice(end - query.limit, end).map(token => tokenShown(token, token.lastUsedAt));
       },
     }),
-    route({
+    getRoute({
       id: 'listAllTokens',
       path: '/admin/tokens',
-      tag: 'users',
       summary: 'The tokens of all users, the newest first',
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anyToken), headers: pagingHeaders },
@@ -60,9 +59,8 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
         return entries.map(({ token, user }) => ({ ...tokenShown(token, token.lastUsedAt), user }));
       },
     }),
-    route({
+    postRoute({
       id: 'createToken',
-      method: 'post',
       path,
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Make a token',
@@ -83,9 +81,8 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
         return { ...tokenShown(made.document), sha1: made.token };
       },
     }),
-    route({
+    deleteRoute({
       id: 'revokeToken',
-      method: 'delete',
       path: `${path}/{id}`,
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Revoke a token',

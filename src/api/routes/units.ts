@@ -8,7 +8,7 @@ import type { LargeUnit } from '../../store/index.ts';
 import { isoTime } from '../../text/index.ts';
 import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
 import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
-import { type Route, route } from '../route.ts';
+import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const listQuery = z.strictObject({
@@ -26,10 +26,9 @@ interface Found {
 
 export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listUnits',
       path: '/admin/quota/units',
-      tag: 'owners',
       summary: 'The largest repositories and other units of all owners, largest first',
       description:
         'Of other hosts that share the quota, the 20 largest of each owner. What sources report in whole sets is not ' +

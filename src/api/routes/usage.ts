@@ -6,7 +6,7 @@ import { inSlices } from '../../slices.ts';
 import { explanation, knownName, type OwnerRow, ownerReport, ownerRow } from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
 import { listAddress, pageOf, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
-import { csvRoute, type Route, route } from '../route.ts';
+import { csvRoute, getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { ownerList, ownersQuery, type RankedOwner } from './owner-list.ts';
 import { askedDecision, explanationOf, reportOf, rowOf } from './reports.ts';
@@ -18,10 +18,9 @@ const linesAtOnce = 200;
 export function usageRoutes(services: ApiServices): readonly Route[] {
   const { ledger, baseUrl } = services;
   return [
-    route({
+    getRoute({
       id: 'listUsage',
       path: '/admin/quota/usage',
-      tag: 'owners',
       summary: 'Owners with their usage and limits',
       query: z.strictObject({ ...ownersQuery, ...pageQuery }),
       faults: [404],
@@ -41,7 +40,6 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
     csvRoute({
       id: 'downloadUsage',
       path: '/admin/quota/usage.csv',
-      tag: 'owners',
       summary: 'The same list as CSV, without pages',
       description:
         'The columns are named in the first line; sizes are bytes. A name that a spreadsheet would take for a formula ' +
@@ -56,20 +54,19 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         return csvLines(services, entries);
       },
     }),
-    route({
+    getRoute({
       id: 'getUsage',
       path: '/admin/quota/usage/{owner}',
-      tag: 'owners',
       summary: 'The whole report about one owner',
       description: 'Also for an unknown owner, whose `known` is false.',
       params: z.object({ owner: knownName }),
+      faults: [],
       answer: { status: 200, description: 'The owner', schema: ownerReport },
       handle: ({ params }) => reportOf(services, params.owner, mostUnits),
     }),
-    route({
+    getRoute({
       id: 'explainDecision',
       path: '/admin/quota/explain',
-      tag: 'owners',
       summary: 'The whole reasoning of a decision',
       query: z.strictObject({ user: knownName.min(1), ...askedDecision }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },

@@ -10,39 +10,30 @@ import {
 } from '../../policy/index.ts';
 import { allowance, knownName, mark, newAllowance, ownersGroups, quotaInfo } from '../../wire/index.ts';
 import { knownOwner, mustNotGiveThemselves, ownerToAssign } from '../owners.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { allowanceShown, quotaShown } from './shapes.ts';
+import { allowanceShown, groupShown, quotaShown } from './shapes.ts';
 
 const params = z.object({ user: knownName });
 
-export function userQuotaRoutes({ documents, ledger, autoCreate, now }: ApiServices): readonly Route[] {
+export function userQuotaRoutes(services: ApiServices): readonly Route[] {
+  const { documents, ledger, autoCreate } = services;
   return [
-    route({
+    getRoute({
       id: 'getQuotaOfUser',
       path: '/admin/users/{user}/quota',
-      tag: 'owners',
       summary: 'The usage of a user or an organization, and its effective groups',
       params,
-      faults: [404],
       answer: { status: 200, description: 'Use and groups', schema: quotaInfo },
-      handle: named => {
-        const owner = knownOwner(ledger, named.params.user);
-        const groups = ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups);
-        const allowances = allowancesOf(documents.snapshot, owner.id, now());
-        return quotaShown(owner, groups, allowances.map(allowanceShown));
-      },
+      handle: named => quotaShown(services, knownOwner(ledger, named.params.user), groupShown),
     }),
-    route({
+    postRoute({
       id: 'setGroupsOfUser',
-      method: 'post',
       path: '/admin/users/{user}/quota/groups',
-      tag: 'owners',
       summary: 'Add a user or an organization to these groups, and remove it from all others',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
       params,
       body: ownersGroups,
-      faults: [404],
       mustBe: named => {
         if (!autoCreate) knownOwner(ledger, named.user);
       },
@@ -61,24 +52,20 @@ const allowancesPath = '/admin/users/{user}/quota/allowances';
 export function allowanceRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
   const mustBe = (named: z.infer<typeof params>) => void knownOwner(ledger, named.user);
   return [
-    route({
+    getRoute({
       id: 'listAllowances',
       path: allowancesPath,
-      tag: 'owners',
       summary: 'The allowances of a user or an organization that have not ended, the first to end first',
       params,
-      faults: [404],
       answer: { status: 200, description: 'Allowances', schema: z.array(allowance) },
       handle: named => {
         const { id } = knownOwner(ledger, named.params.user);
         return allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
       },
     }),
-    route({
+    postRoute({
       id: 'createAllowance',
-      method: 'post',
       path: allowancesPath,
-      tag: 'owners',
       summary: 'Give a user or an organization extra bytes for a limited time',
       description:
         'They are on top of each limit above 0 that applies to the owner, and end automatically. Nobody can give them to ' +
@@ -108,14 +95,11 @@ export function allowanceRoutes({ documents, ledger, now }: ApiServices): readon
         return allowanceShown(created);
       },
     }),
-    route({
+    deleteRoute({
       id: 'endAllowance',
-      method: 'delete',
       path: `${allowancesPath}/{id}`,
-      tag: 'owners',
       summary: 'End an allowance now',
       params: params.extend({ id: mark }),
-      faults: [404],
       mustBe,
       answer: { status: 204, description: 'It has ended' },
       handle: (named, { caller }) =>

@@ -33,11 +33,11 @@ import {
 } from '../../wire/index.ts';
 import { knownOwner } from '../owners.ts';
 import { forgivingPage, listAddress, pagingHeaders, tellPage } from '../pages.ts';
-import { type Route, route } from '../route.ts';
+import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
 
-const one = { path: '/admin/users/{user}', tag: 'users', params: z.object({ user: knownName }) } as const;
+const one = { path: '/admin/users/{user}', params: z.object({ user: knownName }) } as const;
 
 const listQuery = z.object({
   q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
@@ -47,10 +47,9 @@ const listQuery = z.object({
 
 export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listUsers',
       path: '/admin/users',
-      tag: 'users',
       summary: 'Users and organizations, by name',
       description: 'Includes owners that were found on the disk or reported.',
       query: listQuery,
@@ -63,11 +62,9 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),
-    route({
+    postRoute({
       id: 'createUser',
-      method: 'post',
       path: '/admin/users',
-      tag: 'users',
       summary: 'Create a user or an organization',
       body: newUser,
       faults: [409],
@@ -79,18 +76,16 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         return userShown(documents.snapshot, owner);
       },
     }),
-    route({
+    getRoute({
       id: 'getUser',
       ...one,
       summary: 'One user or organization',
-      faults: [404],
       answer: { status: 200, description: 'The user', schema: user },
       handle: named => userShown(documents.snapshot, recordOf(ledger, named.params.user)),
     }),
-    route({
+    patchRoute({
       id: 'editUser',
       ...one,
-      method: 'patch',
       summary: 'Change or rename a user or an organization',
       description:
         'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
@@ -108,10 +103,9 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         return userShown(documents.snapshot, owner);
       },
     }),
-    route({
+    deleteRoute({
       id: 'deleteUser',
       ...one,
-      method: 'delete',
       summary: 'Delete a user or an organization',
       description:
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
@@ -161,29 +155,21 @@ function fieldsOf({ type, email, full_name: fullName, is_admin: isAdmin }: NewUs
 
 const path = '/admin/orgs/{org}/members';
 const params = z.object({ org: knownName });
-const oneMember = {
-  path: `${path}/{user}`,
-  tag: 'users',
-  params: params.extend({ user: knownName }),
-  faults: [404],
-} as const;
+const oneMember = { path: `${path}/{user}`, params: params.extend({ user: knownName }) } as const;
 
 export function memberRoutes({ documents, ledger }: ApiServices): readonly Route[] {
   return [
-    route({
+    getRoute({
       id: 'listMembers',
       path,
-      tag: 'users',
       summary: 'List the members of an organization, in the order in which they were added',
       params,
-      faults: [404],
       answer: { status: 200, description: 'Members', schema: z.array(member) },
       handle: named => membersShown({ documents, ledger }, named.params.org),
     }),
-    route({
+    putRoute({
       id: 'setMember',
       ...oneMember,
-      method: 'put',
       summary: 'Add a user to an organization, or change the role',
       body: membership,
       mustBe: named => {
@@ -198,10 +184,9 @@ export function memberRoutes({ documents, ledger }: ApiServices): readonly Route
           setMember(transaction.changes, organization, user, named.body.role);
         }, caller),
     }),
-    route({
+    deleteRoute({
       id: 'removeMember',
       ...oneMember,
-      method: 'delete',
       summary: 'Remove a user from an organization',
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>

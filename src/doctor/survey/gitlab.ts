@@ -8,7 +8,7 @@
 
 import { join } from 'node:path';
 import type { Subject } from '../../quota/index.ts';
-import { fileText, isClosed, isDirectory, liesIn, withAbove } from './directories.ts';
+import { fileText, isClosed, isDirectory, liesIn, withAbove } from '../paths.ts';
 import { type ForgeFound, type Proposal, type Recognised, type StorePlace, section } from './recognised.ts';
 
 const noHooks =

@@ -5,7 +5,7 @@
 import { dirname, join, relative } from 'node:path';
 import type { OwnerSource } from '../../layout/index.ts';
 import { counted } from '../../text/index.ts';
-import { isDirectory, physical } from './directories.ts';
+import { isDirectory, physical } from '../paths.ts';
 import { byDirectory, everythingOf, type Proposal, type Recognised, section } from './recognised.ts';
 
 /** Directories that hold repositories and are nobody's name. */

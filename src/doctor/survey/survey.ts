@@ -15,12 +15,12 @@ import {
 } from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import { counted, formatCount } from '../../text/index.ts';
-import { hangs, isDirectory, physical } from './directories.ts';
+import { hangs, isDirectory, physical } from '../paths.ts';
+import { groupWriters } from '../rights.ts';
 import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
 import { gitlab } from './gitlab.ts';
 import { gitolite, plain } from './plain.ts';
 import type { ForgeFound, Proposal, Recognised, StorePlace } from './recognised.ts';
-import { groupWriters } from './writers.ts';
 
 /** A store of which no walk can tell an owner. */
 interface FoundStore extends StorePlace {

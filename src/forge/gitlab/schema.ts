@@ -1,12 +1,12 @@
 /** GitLab: owners are namespaces, and no path says whose a repository is. */
 
-import { missingOwner, readBlobs } from '../blob-sums.ts';
 import type { ForgeDatabase } from '../database.ts';
 import { type ForgeSchema, ownerOfRepository, type RowOwners } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
+import { ObjectSums, readObjects } from '../object-sums.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
 import type { OwnerLevel } from '../settings.ts';
-import { PartSums, type RowOwner } from '../sums.ts';
+import { nobody, PartSums } from '../sums.ts';
 import { eachGitlabOwner, gitlabMembers, Namespaces } from './namespaces.ts';
 import { eachGitlabRepository, projectLfsObjects } from './repositories.ts';
 import { artifactTables, gitlabTables } from './tables.ts';
@@ -54,18 +54,13 @@ export function gitlabSchema(level: OwnerLevel): ForgeSchema {
 }
 
 async function countGitlabLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
-  const blobs = await readBlobs(db, 'lfs_objects', gitlabTables.lfs_objects, {
-    leaf: 'size:git:lfs',
-    owners: whose.owners.size,
-    orphaned: 'lfs_orphaned',
-  });
+  const sums = new ObjectSums('size:git:lfs', whose, 'lfs_orphaned');
+  const objects = await readObjects(db, 'lfs_objects', gitlabTables.lfs_objects, sums);
   await eachRow(db, 'lfs_objects_projects', gitlabTables.lfs_objects_projects, (_, row) => {
-    const owner = ownerOfRepository(whose, numberAt(row, 2));
-    if (owner !== 'no repository') {
-      blobs.add(numberAt(row, 1), owner === 'no owner' ? missingOwner : owner);
-    }
+    const object = objects.get(numberAt(row, 1));
+    if (object !== undefined) sums.addOwner(object, ownerOfRepository(whose, numberAt(row, 2)));
   });
-  return blobs.sums();
+  return sums.sums();
 }
 
 /** An uploaded file belongs to a project, a group, a user or a snippet. `snippets`: owners by their ids. */
@@ -77,12 +72,9 @@ async function countUploads(
 ): Promise<PartSums> {
   const leaf = 'size:assets:attachments:issues';
   const sums = new PartSums([leaf], whose.owners.size);
-  const rowOfOwner = (ownerId: number | undefined): RowOwner => {
-    if (ownerId === undefined) return 'no repository';
-    const row = whose.owners.rowOf(ownerId);
-    return row === -1 ? 'no owner' : row;
-  };
-  const ownerOf = (type: string, id: number): RowOwner => {
+  const rowOfOwner = (ownerId: number | undefined): number =>
+    ownerId === undefined ? nobody : whose.owners.rowOf(ownerId);
+  const ownerOf = (type: string, id: number): number => {
     switch (type) {
       case 'Project':
         return ownerOfRepository(whose, id);
@@ -93,12 +85,12 @@ async function countUploads(
       case 'Snippet':
         return rowOfOwner(snippets.get(id));
       default:
-        return 'no repository';
+        return nobody;
     }
   };
   await eachRow(db, 'uploads', gitlabTables.uploads, (_, row) => {
     const owner = ownerOf(textAt(row, 2), numberAt(row, 3));
-    sums.addTo(leaf, owner, numberAt(row, 1), 'attachments_orphaned');
+    sums.add(leaf, owner, numberAt(row, 1), 'attachments_orphaned');
   });
   return sums;
 }
@@ -111,7 +103,7 @@ async function countGitlabArtifacts(db: ForgeDatabase, whose: RowOwners): Promis
   const jobs = artifactTables.find(table => present.has(table)) ?? artifactTables[0];
   for (const table of [jobs, 'ci_pipeline_artifacts']) {
     await eachRow(db, table, gitlabTables.ci_pipeline_artifacts, (_, row) => {
-      sums.addTo(leaf, ownerOfRepository(whose, numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
+      sums.add(leaf, ownerOfRepository(whose, numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
     });
   }
   return sums;
@@ -126,9 +118,8 @@ async function countGitlabPackages(db: ForgeDatabase, whose: RowOwners): Promise
     projects.add(id, numberAt(row, 1)),
   );
   await eachRow(db, 'packages_package_files', gitlabTables.packages_package_files, (_, row) => {
-    const project = projects.get(numberAt(row, 1));
-    const owner = project === undefined ? 'no repository' : ownerOfRepository(whose, project);
-    sums.addTo(leaf, owner, numberAt(row, 2), 'packages_orphaned');
+    const owner = ownerOfRepository(whose, projects.get(numberAt(row, 1)));
+    sums.add(leaf, owner, numberAt(row, 2), 'packages_orphaned');
   });
   return sums;
 }

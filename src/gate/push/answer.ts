@@ -3,9 +3,10 @@
 import { type QuotaSettings, warning } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
 import type { Decided } from '../decided.ts';
-import { refusalText } from '../refusal-text.ts';
+import { type RefusalWords, refusalText } from '../refusal-text.ts';
+import type { GateServices } from '../services.ts';
 import type { PushPlace } from './place.ts';
-import type { PushAnswer } from './services.ts';
+import type { PushAnswer, PushWorker } from './services.ts';
 
 export const goOn: PushAnswer = { status: 200, text: '' };
 export const askAgain: PushAnswer = { status: 202, text: '' };
@@ -37,42 +38,31 @@ export function shortened(name: string): string {
   return name.length > longestName ? `${name.slice(0, longestName)}...` : name;
 }
 
-interface PushWords {
-  readonly place: PushPlace;
-  readonly decided: Decided;
-  readonly settings: Pick<QuotaSettings, 'garbage' | 'mode' | 'warnAt'>;
-  readonly contact: string | null;
-  /** Somebody can tell whether a push makes the repository smaller. */
-  readonly isJudged: boolean;
-  /** git refuses --force in the repository; it does not, unless given. */
-  readonly deniesForce?: boolean;
-}
-
 /** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
-export function warningText({ decided, settings }: Pick<PushWords, 'decided' | 'settings'>): string {
-  const { owner, decision } = decided;
+export function warningText(settings: QuotaSettings, { owner, decision }: Decided): string {
   const warned =
     settings.mode === 'report' || !decision.allowed ? null : warning(settings, owner.name, decision);
   return warned === null ? '' : `${warned}\n`;
 }
 
-/** `space`: lines that tell what takes the space in the repository, for who may read it. */
+/** Returns the text of a refusal; empty for a push that goes on. */
 export function refusedText(
-  { place, decided, settings, contact, isJudged, deniesForce = false }: PushWords,
-  space: readonly string[] = [],
+  { contact, ledger, worker }: Pick<GateServices, 'contact' | 'ledger'> & { readonly worker: PushWorker },
+  { leaf, unit }: PushPlace,
+  { owner, decision }: Decided,
+  { space = [], ...more }: Partial<RefusalWords>,
 ): string {
-  const { owner, decision } = decided;
   if (decision.allowed) return '';
   return refusalText({
     ownerName: owner.name,
-    subject: place.leaf,
+    subject: leaf,
     decision,
     isPush: true,
-    isForgiving: settings.garbage === 'forgive',
-    isJudged,
-    deniesForce,
-    repositoryBytes: place.unit?.bytes ?? null,
+    isForgiving: ledger.settings.garbage === 'forgive',
+    isJudged: worker.isHere,
+    repositoryBytes: unit?.bytes ?? null,
     space: space.slice(0, mostSpaceLines),
-    contact,
+    contact: contact(),
+    ...more,
   });
 }

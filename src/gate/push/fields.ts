@@ -6,7 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { SoftquotaError } from '../../errors.ts';
+import { badParameter } from '../../errors.ts';
 import { decodePath } from '../../layout/index.ts';
 import { printable } from '../../text/index.ts';
 
@@ -39,19 +39,20 @@ export function readPush(body: Buffer): PushRequest | null {
   for (;;) {
     const end = body.indexOf(0, at);
     if (at > longestFieldsBytes || (end === -1 && body.length > longestFieldsBytes)) return null;
-    if (end === -1) throw bad('an empty field has to follow the fields');
+    if (end === -1) throw badParameter('an empty field has to follow the fields');
     if (end === at) break;
     addField(fields, body.subarray(at, end));
     at = end + 1;
   }
   const hook = hooks.find(name => name === fields.get('hook'));
-  if (hook === undefined) throw bad(`hook is none of ${hooks.join(', ')}`);
+  if (hook === undefined) throw badParameter(`hook is none of ${hooks.join(', ')}`);
   const directory = fieldOf(fields, 'directory');
-  if (!directory.startsWith('/')) throw bad('directory is not an absolute path');
+  if (!directory.startsWith('/')) throw badParameter('directory is not an absolute path');
   // The system takes no longer path.
   if (Buffer.byteLength(directory) > longestPathBytes) return null;
   const lines = body.subarray(at + 1);
-  if (lines.length > longestLinesBytes) throw bad(`there are more than ${longestLinesBytes} bytes of lines`);
+  if (lines.length > longestLinesBytes)
+    throw badParameter(`there are more than ${longestLinesBytes} bytes of lines`);
   const digest = createHash('sha256').update(body).digest('base64');
   return { hook, fields, lines, isCut: fields.get('more') === 'yes', digest };
 }
@@ -63,13 +64,9 @@ export function fieldOf(fields: PushFields, name: string): string {
 
 function addField(fields: Map<string, string>, bytes: Buffer): void {
   const end = bytes.indexOf('=');
-  if (end < 1) throw bad('a field is not of the form NAME=VALUE');
+  if (end < 1) throw badParameter('a field is not of the form NAME=VALUE');
   const name = bytes.toString('latin1', 0, end);
-  if (fields.has(name)) throw bad(`${printable(name.slice(0, 80))} is given more than once`);
-  if (fields.size === mostFields) throw bad(`there are more than ${mostFields} fields`);
+  if (fields.has(name)) throw badParameter(`${printable(name.slice(0, 80))} is given more than once`);
+  if (fields.size === mostFields) throw badParameter(`there are more than ${mostFields} fields`);
   fields.set(name, decodePath(bytes.subarray(end + 1)));
-}
-
-function bad(message: string): SoftquotaError {
-  return new SoftquotaError('bad_parameter', message);
 }

@@ -35,16 +35,12 @@ export class Folders {
 
   /** The names that the push itself writes, as `wanted` has those of others. */
   get written(): readonly string[] {
-    return [...this.#folders].flatMap(([folder, own]) =>
-      parts.filter(part => own.has(part)).map(part => `${folder}/${part}`),
-    );
+    return this.#names(true);
   }
 
   /** The names that have to be looked for in the repository. */
   get wanted(): readonly string[] {
-    return [...this.#folders].flatMap(([folder, own]) =>
-      parts.filter(part => !own.has(part)).map(part => `${folder}/${part}`),
-    );
+    return this.#names(false);
   }
 
   /** A folder that would be a repository beside these names that exist; null: none would. */
@@ -55,6 +51,12 @@ export class Folders {
       if (has('HEAD') && (has('objects') || has('commondir'))) return folder;
     }
     return null;
+  }
+
+  #names(isOwn: boolean): readonly string[] {
+    return [...this.#folders].flatMap(([folder, own]) =>
+      parts.filter(part => own.has(part) === isOwn).map(part => `${folder}/${part}`),
+    );
   }
 
   #note(folder: string, part: string): void {

@@ -10,7 +10,7 @@
 
 import { type Decision, type DiskFull, isLeaf, isRepository, type Subject } from '../../quota/index.ts';
 import type { Judgement, JudgeTask, PushWorker } from './services.ts';
-import type { Timing } from './timing.ts';
+import { inTime, type Timing } from './timing.ts';
 
 /** Returns how a push that is refused is judged; null: it is not. */
 export function mannerOf(decision: Decision | DiskFull, subject: Subject): JudgeTask['manner'] | null {
@@ -96,17 +96,12 @@ export class TimedJudgements {
     over: AbortSignal,
     find: (signal: AbortSignal) => Promise<Found>,
   ): Promise<Found | 'overdue'> {
-    const { promise: overdue, resolve } = Promise.withResolvers<'overdue'>();
     const end = new AbortController();
-    const callOff = this.#timing.after(Math.max(0, until - this.#timing.now()), () => {
-      resolve('overdue');
-      end.abort();
-    });
-    try {
-      return await Promise.race([overdue, find(AbortSignal.any([end.signal, over, this.#closed.signal]))]);
-    } finally {
-      callOff();
-    }
+    const found = find(AbortSignal.any([end.signal, over, this.#closed.signal]));
+    const leftMs = Math.max(0, until - this.#timing.now());
+    const inItsTime = await inTime(this.#timing, found, leftMs, 'overdue' as const);
+    if (inItsTime === 'overdue') end.abort();
+    return inItsTime;
   }
 
   #noteOverdue(unit: string): void {

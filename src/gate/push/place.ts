@@ -2,7 +2,7 @@
 
 import { SoftquotaError } from '../../errors.ts';
 import type { Leaf } from '../../quota/index.ts';
-import type { LocatedUnit } from '../located-unit.ts';
+import { knownUnitAt, type LocatedUnit } from '../located-unit.ts';
 import { pathIn } from '../parameters.ts';
 import type { GateServices } from '../services.ts';
 import type { ServerFacts } from './servers.ts';
@@ -28,7 +28,7 @@ export async function findPlace(services: PlaceServices, facts: ServerFacts): Pr
 }
 
 async function unitAt(services: PlaceServices, path: string): Promise<LocatedUnit | null> {
-  const known = knownAt(services, path);
+  const known = knownUnitAt(services.ledger, path);
   if (known !== null) return known;
   try {
     return await services.locate(path);
@@ -36,13 +36,5 @@ async function unitAt(services: PlaceServices, path: string): Promise<LocatedUni
     if (!(error instanceof SoftquotaError && error.code === 'unknown_path')) throw error;
   }
   const same = await services.pushes.sameDirectory(path);
-  return same === null ? null : knownAt(services, same);
-}
-
-/** A path inside a unit is that unit. */
-function knownAt({ ledger }: PlaceServices, path: string): LocatedUnit | null {
-  const known = ledger.units.unitAt(path);
-  if (known === null) return null;
-  const { name, owner, leaf, bytes } = known;
-  return { path: name, owner, leaf, bytes };
+  return same === null ? null : knownUnitAt(services.ledger, same);
 }

@@ -7,8 +7,7 @@
  */
 
 import { workInSlices } from '../../slices.ts';
-import { type Decided, decidedFirstByDisk } from '../decided.ts';
-import { recordDecision } from '../record.ts';
+import { type Decided, decidedFirstByDisk, recordDecision } from '../decided.ts';
 import type { GateServices } from '../services.ts';
 import {
   askAgain,
@@ -30,7 +29,7 @@ import { findPlace, type PushPlace } from './place.ts';
 import { RefAllowance } from './ref-allowance.ts';
 import { giteaFile, isInternal, type ServerFacts, serverFacts } from './servers.ts';
 import type { AllowedPush, JudgeTask, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
-import { systemTiming, type Timing } from './timing.ts';
+import { inTime, systemTiming, type Timing } from './timing.ts';
 
 interface PushParts
   extends Pick<
@@ -132,8 +131,9 @@ export class PushQuestions {
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
     const identity = `${request.digest} ${seenAs(look)}`;
     const push = { request, facts, place, lines, changes, existing, growth, key, identity, askedAt };
-    if (await this.#isForges(push)) return this.#letPass(push);
-    return this.#ask(push);
+    if (!(await this.#isForges(push))) return this.#ask(push);
+    this.#begin(push);
+    return goOn;
   }
 
   async #arrived({ lines }: PushRequest, place: PushPlace | null): Promise<PushAnswer> {
@@ -152,8 +152,7 @@ export class PushQuestions {
     if (decided.decision.allowed || this.#settings.mode === 'report') return goOn;
     this.#record(place, actor, decided);
     // Nobody judges what is not there yet.
-    const words = { ...this.#wordsFor(place, decided), isJudged: false };
-    return { status: 413, text: refusedText(words) };
+    return { status: 413, text: refusedText(this.#parts, place, decided, { isJudged: false }) };
   }
 
   /** Deleting is never refused. The certificate of a signed push stays whatever the next hooks say. */
@@ -188,11 +187,6 @@ export class PushQuestions {
     return found.length > 0;
   }
 
-  #letPass(push: MeasuredPush): PushAnswer {
-    this.#begin(push);
-    return goOn;
-  }
-
   /** From here to the decision nothing else is decided. */
   #ask(push: MeasuredPush): Promise<PushAnswer> {
     const { place, key, identity } = push;
@@ -219,15 +213,8 @@ export class PushQuestions {
     return allowed.quarantine?.id === growth.quarantine?.id ? allowed : null;
   }
 
-  async #held(answer: Promise<PushAnswer>): Promise<PushAnswer> {
-    const { promise: late, resolve } = Promise.withResolvers<'late'>();
-    const callOff = this.#timing.after(heldMs, () => resolve('late'));
-    try {
-      const found = await Promise.race([answer, late]);
-      return found === 'late' ? askAgain : found;
-    } finally {
-      callOff();
-    }
+  #held(answer: Promise<PushAnswer>): Promise<PushAnswer> {
+    return inTime(this.#timing, answer, heldMs, askAgain);
   }
 
   async #answerNew(push: MeasuredPush, asked: AskedPush, before: AllowedPush | null): Promise<PushAnswer> {
@@ -239,9 +226,10 @@ export class PushQuestions {
       asked.allowed = this.#begin(push);
       if (!growth.grows) return goOn;
       this.#record(place, facts.actor, decided);
-      return { status: 200, text: warningText({ decided, settings: this.#settings }) };
+      return { status: 200, text: warningText(this.#settings, decided) };
     }
-    if (before !== null) asked.allowed = this.#countAgain(before);
+    if (before !== null) this.#parts.pushes.begin(before);
+    asked.allowed = before;
     if (!growth.grows) {
       const areFew = await this.#areFewRefs(push, asked.over.signal);
       if (asked.over.signal.aborted || (this.#isClosed && !areFew)) return askAgain;
@@ -251,11 +239,6 @@ export class PushQuestions {
       }
     }
     return this.#judgeOrRefuse(push, asked, decided);
-  }
-
-  #countAgain(push: AllowedPush): AllowedPush {
-    this.#parts.pushes.begin(push);
-    return push;
   }
 
   /** Tells whether a push that brings no object may write its refs over the limit, and counts them. */
@@ -306,8 +289,8 @@ export class PushQuestions {
     // Only users who may read the repository can name the quarantine of a push that is under way.
     const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
     const deniesForce = unit !== null && worker.isHere && (await pushes.deniesForce(unit));
-    const words = { ...this.#wordsFor(place, decided), deniesForce };
-    return { status: 413, text: refusedText(words, space) + saying(notice) };
+    const text = refusedText(this.#parts, place, decided, { deniesForce, space });
+    return { status: 413, text: text + saying(notice) };
   }
 
   #task(
@@ -344,11 +327,6 @@ export class PushQuestions {
 
   #record({ leaf, unit }: PushPlace, actor: string, { owner, decision }: Decided): void {
     recordDecision(this.#parts, { owner: owner.name, subject: leaf, actor, decision }, unit?.path);
-  }
-
-  #wordsFor(place: PushPlace, decided: Decided) {
-    const { contact, worker } = this.#parts;
-    return { place, decided, settings: this.#settings, contact: contact(), isJudged: worker.isHere };
   }
 
   get #settings() {

@@ -6,6 +6,22 @@ export interface Timing {
   after(milliseconds: number, callback: () => void): () => void;
 }
 
+/** Waits so many milliseconds for an answer; then it is `late`. */
+export async function inTime<Answer, Late>(
+  timing: Timing,
+  answer: Promise<Answer>,
+  milliseconds: number,
+  late: Late,
+): Promise<Answer | Late> {
+  const { promise: over, resolve } = Promise.withResolvers<Late>();
+  const callOff = timing.after(milliseconds, () => resolve(late));
+  try {
+    return await Promise.race([answer, over]);
+  } finally {
+    callOff();
+  }
+}
+
 export const systemTiming: Timing = {
   now: () => performance.now(),
   after: (milliseconds, callback) => {

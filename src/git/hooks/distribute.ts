@@ -3,17 +3,17 @@
 import { basename, dirname, join } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
 import { findRepositories } from './find.ts';
-import { Folder, physicalPath } from './folder.ts';
+import { belongingOf, Folder, physicalPath } from './folder.ts';
 import type { Gitolite } from './gitolite.ts';
 import { type HookName, hookNames, isOurs } from './hook.ts';
 import { absentHooks, type HookPlace, type HookState, inspectPlace, statesIn } from './inspect.ts';
 import {
   givesWay,
   type InstalledHooks,
-  type InstallOptions,
   type InstallResult,
   installHooks,
   installIn,
+  type WantedSettings,
 } from './install.ts';
 import { nothingRemoved, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
 
@@ -33,18 +33,14 @@ export interface DistributeReport {
  */
 export async function distributeHooks(
   gitolite: Gitolite,
-  options: InstallOptions,
+  options: WantedSettings,
 ): Promise<DistributeReport> {
   const repositories = await allRepositories(gitolite);
-  await using folder = await openCommon(gitolite);
+  await using folder = await openOrMake(gitolite.common);
   for (const name of hookNames) {
-    const place = await inspectPlace(folder, name);
-    try {
-      await mustNotBeOverridden(gitolite, place);
-      await mustHideNothing(repositories, place);
-    } finally {
-      await place.folder?.close();
-    }
+    await using place = await inspectPlace(folder, name);
+    await mustNotBeOverridden(gitolite, place);
+    await mustHideNothing(repositories, place);
   }
   const hooks = await installIn(folder, { wanted: options });
   if (gitolite.overriding !== null) await removeIn(gitolite.overriding);
@@ -114,23 +110,12 @@ async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
   );
 }
 
-/** Made as gitolite would: by its user's home, down to the folder. */
-async function openCommon({ common }: Gitolite): Promise<Folder> {
-  const parts: string[] = [];
-  for (let path = common; ; path = dirname(path)) {
-    let folder = await Folder.find(path);
-    if (folder === null) {
-      parts.unshift(basename(path));
-      continue;
-    }
-    for (const part of parts) {
-      const { uid, gid, mode } = folder.stats;
-      const made: Folder = await folder.makeDirectory(part, { uid, gid, mode: mode & 0o7777 });
-      await folder.close();
-      folder = made;
-    }
-    return folder;
-  }
+/** Makes it as gitolite would, which is as the directory above it is. */
+async function openOrMake(path: string): Promise<Folder> {
+  const found = await Folder.find(path);
+  if (found !== null) return found;
+  await using above = await openOrMake(dirname(path));
+  return await above.directoryOrMade(basename(path), belongingOf(above.stats));
 }
 
 async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promise<void> {

@@ -1,8 +1,8 @@
 /** Finding the repositories of a server. */
 
-import { lstat, opendir, realpath } from 'node:fs/promises';
+import { opendir, realpath } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
-import { beforeFollow, beforeLook, decodePath, encodePath, saysHangs } from '../../layout/index.ts';
+import { beforeFollow, decodePath, encodePath, holdsRepository, saysHangs } from '../../layout/index.ts';
 import { reasonOf } from './reason.ts';
 
 interface FoundRepositories {
@@ -45,12 +45,11 @@ export async function findRepositories(roots: readonly string[]): Promise<FoundR
     if (visited.has(path)) continue;
     visited.add(path);
     try {
-      beforeLook(path);
-      if (await isRepository(path)) {
+      if (holdsRepository(path)) {
         repositories.add(path);
         waiting.push(...(await directoriesIn(path)).filter(entry => entry === `${path}/modules`));
       } else {
-        if (await isRepository(`${path}/.git`)) workingCopies.push(`${path}/.git`);
+        if (holdsRepository(`${path}/.git`)) workingCopies.push(`${path}/.git`);
         waiting.push(...(await directoriesIn(path)));
       }
     } catch (error) {
@@ -63,19 +62,6 @@ export async function findRepositories(roots: readonly string[]): Promise<FoundR
 
 function unreadAt(path: string, error: unknown): UnreadPlace {
   return { path, reason: reasonOf(error), hangs: saysHangs(error) };
-}
-
-async function isRepository(path: string): Promise<boolean> {
-  for (const name of ['HEAD', 'objects', 'refs']) {
-    try {
-      await lstat(encodePath(`${path}/${name}`));
-    } catch (error) {
-      const code = systemCode(error);
-      if (code === 'ENOENT' || code === 'ENOTDIR') return false;
-      throw error;
-    }
-  }
-  return true;
 }
 
 async function directoriesIn(path: string): Promise<string[]> {

@@ -31,6 +31,11 @@ export interface Belonging {
   readonly gid: number;
 }
 
+interface WriteOptions {
+  readonly seen?: BoundedFile;
+  readonly temporary?: string;
+}
+
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
 export class Folder {
@@ -127,17 +132,21 @@ export class Folder {
     return decodePath(await readlink(this.at(name), { encoding: 'buffer' }));
   }
 
-  async makeDirectory(name: string, belonging: Belonging): Promise<Folder> {
+  /** The directory at a path below, made with those on the way where it is missing. No part may be a link. */
+  async directoryOrMade(path: string, belonging: Belonging): Promise<Folder> {
+    const [name = '', ...below] = path.split('/');
+    const folder = (await this.directory(name)) ?? (await this.#make(name, belonging));
+    if (below.length === 0) return folder;
+    await using between = folder;
+    return await between.directoryOrMade(below.join('/'), belonging);
+  }
+
+  async #make(name: string, belonging: Belonging): Promise<Folder> {
     await mkdir(this.at(name), 0o700);
     await using made = await this.#existing(name);
     await give(made.#handle, belonging);
     await this.#sync();
     return await this.#existing(name); // with the stats it has by now
-  }
-
-  /** The directory of this name, made where it is missing. */
-  async directoryOrMade(name: string, belonging: Belonging): Promise<Folder> {
-    return (await this.directory(name)) ?? (await this.makeDirectory(name, belonging));
   }
 
   async #existing(name: string): Promise<Folder> {
@@ -151,41 +160,27 @@ export class Folder {
     return readBounded(this.at(name));
   }
 
-  /** Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. */
-  async write(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
-    const temporary = `.softquota-${randomBytes(8).toString('hex')}`;
-    await this.create(temporary, bytes, belonging);
-    await this.replace(temporary, name);
-  }
-
   /**
-   * Does the same as write, but only where `name` still is what was seen there; else throws ChangedMeanwhile.
+   * Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. With `seen` only
+   * where that still is there; else throws ChangedMeanwhile. `temporary` holds the new bytes until then; throws
+   * EEXIST where there is one.
    */
-  async writeOver(seen: BoundedFile, name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
-    const temporary = `.softquota-${randomBytes(8).toString('hex')}`;
-    await this.create(temporary, bytes, belonging);
+  async write(
+    name: string,
+    bytes: Uint8Array,
+    belonging: Belonging,
+    { seen, temporary = `.softquota-${randomBytes(8).toString('hex')}` }: WriteOptions = {},
+  ): Promise<void> {
+    await this.#create(temporary, bytes, belonging);
     try {
-      if (seen.kind === 'absent' && (await this.#linkNew(temporary, name))) return;
-      if (!isSame(seen, this.entry(name))) throw new ChangedMeanwhile(`${this.path}/${name}`);
+      if (seen?.kind === 'absent' && (await this.#linkNew(temporary, name))) return;
+      if (seen !== undefined && !isSame(seen, this.entry(name)))
+        throw new ChangedMeanwhile(`${this.path}/${name}`);
       await rename(this.at(temporary), this.at(name));
     } finally {
       await unlink(this.at(temporary)).catch(() => {});
       await this.#sync();
     }
-  }
-
-  /**
-   * Does the same as git does: the lock NAME.lock holds the new bytes, and becomes the file. Throws EEXIST
-   * where another program has the lock, and ChangedMeanwhile where `name` is no longer what was seen there.
-   */
-  async writeLocked(seen: BoundedFile, name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
-    const lock = `${name}.lock`;
-    await this.create(lock, bytes, belonging);
-    if (!isSame(seen, this.entry(name))) {
-      await this.remove(lock);
-      throw new ChangedMeanwhile(`${this.path}/${name}`);
-    }
-    await this.replace(lock, name);
   }
 
   /** Gives a file a second name that is not there; false where the file system has no second names. */
@@ -201,8 +196,7 @@ export class Folder {
     }
   }
 
-  /** Makes a file that was not there; throws EEXIST where it was. */
-  async create(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+  async #create(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
     const handle = await open(this.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     try {
       await handle.writeFile(bytes);
@@ -214,17 +208,6 @@ export class Folder {
     } finally {
       await handle.close();
     }
-  }
-
-  /** Renames `from` to `to` at once, taking it away where that fails. */
-  async replace(from: string, to: string): Promise<void> {
-    try {
-      await rename(this.at(from), this.at(to));
-    } catch (error) {
-      await unlink(this.at(from)).catch(() => {});
-      throw error;
-    }
-    await this.#sync();
   }
 
   /** Moves a file of this folder over one of another, at once. */
@@ -260,6 +243,10 @@ export class Folder {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+export function belongingOf({ mode, uid, gid }: Stats): Belonging {
+  return { mode: mode & 0o7777, uid, gid };
 }
 
 /** The path without links; null where nothing is there. Rejects where its disk does not answer. */

@@ -40,9 +40,9 @@ export async function writePrograms(directory: string, wanted: WantedSettings): 
   await using folder = await openOrMake(directory);
   const written: string[] = [];
   for (const name of programNames) {
-    const isBelow = name === 'receive-pack/git';
-    await using below = isBelow ? await folder.directoryOrMade(dirname(name), made(folder)) : null;
-    const [place, file] = [below ?? folder, basename(name)];
+    const below = dirname(name);
+    await using inner = below === '.' ? null : await folder.directoryOrMade(below, made(folder));
+    const [place, file] = [inner ?? folder, basename(name)];
     const content = filled(name, { ...defaultSettings, ...wanted });
     if (!isInPlace(content, place.entry(file))) await place.write(file, content, ownedLike(place));
     written.push(`${place.path}/${file}`);
@@ -56,7 +56,7 @@ async function openOrMake(directory: string): Promise<Folder> {
   if (found !== null) return found;
   const above = dirname(path);
   await using folder = await Folder.open((await physicalPath(above)) ?? above);
-  return await folder.makeDirectory(basename(path), made(folder));
+  return await folder.directoryOrMade(basename(path), made(folder));
 }
 
 function made({ stats }: Folder) {

@@ -3,14 +3,12 @@
  * looks at the disk and starts no program.
  */
 
-import { lstat } from 'node:fs/promises';
-import { encodePath } from '../../layout/index.ts';
 import { isGone } from '../worker/files.ts';
 import { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
-import { folderFile, hookNames } from './hook.ts';
+import { folderFile } from './hook.ts';
 import { runFolder, statesIn } from './inspect.ts';
-import { type InstallOptions, installInto } from './install.ts';
+import { installInto, type WantedSettings } from './install.ts';
 import { reasonOf } from './reason.ts';
 
 /** The outcome of looking after a repository. */
@@ -28,32 +26,6 @@ interface Guarded {
 
 const unguarded: Guarded = { isGuarded: false, why: null, put: false, isForge: false, skipped: [] };
 
-/** The files that change when something changes about the hooks of a repository. */
-const watchedFiles = [
-  'hooks',
-  ...hookNames.flatMap(name => [`hooks/${name}`, `hooks/${name}.d/${folderFile}`]),
-  'hooks/pre-receive.d',
-  'custom_hooks',
-  ...hookNames.map(name => `custom_hooks/${name}`),
-  'HEAD',
-];
-
-/** A text that stays the same as long as nobody touches the hooks; null where there is no such directory. */
-export async function hooksSignature(repository: string): Promise<string | null> {
-  const parts: string[] = [];
-  for (const file of watchedFiles) {
-    try {
-      const { ino, ctimeMs } = await lstat(encodePath(`${repository}/${file}`));
-      // Only that there is a HEAD counts.
-      parts.push(file === 'HEAD' ? '+' : `${ino} ${ctimeMs}`);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-      parts.push('-');
-    }
-  }
-  return parts.every(part => part === '-') ? null : parts.join(',');
-}
-
 /**
  * Puts in what is missing, and replaces what is of another version; the settings of hooks in place stay.
  * `isForge`: other repositories beside it are a forge's. A fault is a value. Nothing is written through a
@@ -62,7 +34,7 @@ export async function hooksSignature(repository: string): Promise<string | null>
 export async function guardRepository(
   path: string,
   isForge: boolean,
-  options: InstallOptions,
+  options: WantedSettings,
 ): Promise<Guarded> {
   try {
     await using repository = await Folder.open(path);
@@ -76,7 +48,7 @@ async function guardIn(
   repository: Folder,
   path: string,
   isForge: boolean,
-  options: InstallOptions,
+  options: WantedSettings,
 ): Promise<Guarded> {
   if (['HEAD', 'objects', 'refs'].some(name => repository.entry(name).kind === 'absent')) return unguarded;
   const uid = process.geteuid?.() ?? -1;
@@ -89,12 +61,15 @@ async function guardIn(
   const before = await filesOfGuarded(repository);
   if (before !== null) return { ...unguarded, isGuarded: true, isForge: isAnyInFolder(before) };
   const hooks = Object.values(await installInto(repository, options, isForge));
+  // Hooks on a file system without exec are in place, although git cannot run them.
+  const put = hooks.some(({ did }) => did !== 'unchanged');
+  const skipped = put ? hooks.filter(hook => hook.skipped) : [];
   return {
     isGuarded: true,
     why: null,
-    put: true,
+    put,
     isForge: isAnyInFolder(hooks.map(({ file }) => file)),
-    skipped: hooks.flatMap(hook => (hook.skipped ? [hook.previous ?? hook.file] : [])),
+    skipped: skipped.map(({ file, previous }) => previous ?? file),
   };
 }
 

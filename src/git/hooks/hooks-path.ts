@@ -3,9 +3,9 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type SystemAccount, systemAccounts } from '../../accounts.ts';
-import { type ProgramOptions, readBounded } from '../../bounded/index.ts';
+import { readBounded } from '../../bounded/index.ts';
 import { beforeFollow, encodePath, saysHangs } from '../../layout/index.ts';
-import { asOwner, type ConfigFacts, git } from './config.ts';
+import { type ConfigFacts, configSetting } from './config.ts';
 import type { Folder } from './folder.ts';
 import { type HookName, hookNames } from './hook.ts';
 import { isCurrentEntry } from './inspect.ts';
@@ -23,6 +23,8 @@ export interface HooksPath {
 
 type Setting = Pick<HooksPath, 'path' | 'from'>;
 
+const key = 'core.hooksPath';
+
 /** Answers for one repository after the other; what is the same for all is read once. */
 type HooksPathFinder = (repository: Folder, facts: ConfigFacts) => Promise<HooksPath | null>;
 
@@ -39,7 +41,7 @@ export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
     const { uid } = repository.stats;
     const owners = ofOwners.get(uid) ?? ofOwner(uid, passwd);
     ofOwners.set(uid, owners);
-    ofSystem ??= hooksPathIn(['--system'], "the system's configuration");
+    ofSystem ??= settingOf(configSetting('system', key), "the system's configuration");
     const own =
       facts.hooksPath === null ? null : { path: facts.hooksPath, from: `${repository.path}/config` };
     const found = own ?? (await owners) ?? (await ofSystem);
@@ -78,7 +80,7 @@ async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
   const { gid, home } = account;
   for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
     if (isNoFile(file)) continue;
-    const found = await hooksPathIn(['--file', file], file, asOwner({ uid, gid }));
+    const found = await settingOf(configSetting({ file, owner: { uid, gid } }, key), file);
     if (found !== null) return found;
   }
   return null;
@@ -96,14 +98,7 @@ function isNoFile(path: string): boolean {
   }
 }
 
-/** A file that is not there, or that git cannot read, says nothing. */
-async function hooksPathIn(
-  source: readonly string[],
-  from: string,
-  reader: Pick<ProgramOptions, 'user'> = {},
-): Promise<Setting | null> {
-  const args = ['config', ...source, '--no-includes', '-z', '--get', 'core.hooksPath'];
-  const output = await git(args, reader).catch(() => '');
-  const path = output.split('\0')[0];
+async function settingOf(value: Promise<string | null>, from: string): Promise<Setting | null> {
+  const path = await value;
   return path ? { path, from } : null;
 }

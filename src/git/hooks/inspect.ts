@@ -40,7 +40,7 @@ export const absentHooks: Readonly<Record<HookName, HookState>> = {
 };
 
 /** The files in `hooks` under one hook's names. */
-export interface HookPlace {
+export interface HookPlace extends AsyncDisposable {
   readonly name: HookName;
   /** The name of the directory: `hooks`, or `custom_hooks`. */
   readonly below: string;
@@ -83,7 +83,8 @@ async function placeIn(
     const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
     const delegates = runsFolder(name, main);
     const seen = { name, below, main, folder, inFolder, previous, delegates };
-    return { ...seen, isForge: isOfForge(seen, isKnownForge) };
+    const close = async (): Promise<void> => folder?.close();
+    return { ...seen, isForge: isOfForge(seen, isKnownForge), [Symbol.asyncDispose]: close };
   } catch (error) {
     await folder?.close();
     throw error;
@@ -97,7 +98,7 @@ const absent: BoundedFile = { kind: 'absent' };
  * another hook is in the place of the forge's, nothing replaces it.
  */
 function isOfForge(
-  { name, main, folder, inFolder, delegates }: Omit<HookPlace, 'isForge'>,
+  { name, main, folder, inFolder, delegates }: Omit<HookPlace, 'isForge' | typeof Symbol.asyncDispose>,
   isKnown: boolean,
 ): boolean {
   if (main.kind === 'file' && !isOurs(name, main)) return delegates;
@@ -132,9 +133,8 @@ async function fileIn(where: Folder | null, file: string): Promise<BoundedFile> 
 export async function statesIn(hooks: Folder): Promise<Record<HookName, HookState>> {
   const states: Record<HookName, HookState> = { ...absentHooks };
   for (const name of hookNames) {
-    const place = await placeIn(hooks, name, true);
+    await using place = await placeIn(hooks, name, true);
     states[name] = stateOf(place, hooks);
-    await place.folder?.close();
   }
   return states;
 }

@@ -4,7 +4,7 @@ import type { BoundedFile } from '../../bounded/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { readFacts } from './config.ts';
 import { inEach, type RepositoryFault } from './each.ts';
-import { ChangedMeanwhile, type Folder } from './folder.ts';
+import { belongingOf, ChangedMeanwhile, type Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { defaultSettings, filled, type HookSettings, settingsIn } from './head.ts';
 import {
@@ -21,9 +21,7 @@ import { type HookPlace, inspectPlace, isGogs, isInPlace, statesIn } from './ins
 import { hookConfPath, type OldSettings, readOldSettings, removeOld } from './old-settings.ts';
 
 /** The settings to be written; where a policy is not given, that of the hook in place stays. */
-export interface WantedSettings extends Pick<HookSettings, 'socket' | 'client'>, OldSettings {}
-
-export interface InstallOptions extends WantedSettings {
+export interface WantedSettings extends Pick<HookSettings, 'socket' | 'client'>, OldSettings {
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
 }
@@ -56,11 +54,11 @@ export type InstallResult = InstallDone | RepositoryFault;
  */
 export async function installHooks(
   repositories: readonly string[],
-  options: InstallOptions,
+  options: WantedSettings,
 ): Promise<readonly InstallResult[]> {
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<InstallDone> => {
-    const facts = await readFacts(repository);
+    const facts = readFacts(repository);
     const gitlab = gitlabEvidence(path, facts);
     if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));
     const hooks = await installInto(repository, options);
@@ -77,10 +75,10 @@ const mostAttempts = 5;
  */
 export async function installInto(
   repository: Folder,
-  options: InstallOptions,
+  options: WantedSettings,
   isForge = false,
 ): Promise<InstalledHooks> {
-  const old = await readOldSettings(repository, options.hookConf ?? hookConfPath);
+  const old = readOldSettings(repository, options.hookConf ?? hookConfPath);
   for (let attempt = 1; ; attempt++) {
     try {
       const hooks = await installOnce(repository, { wanted: options, old, isForge });
@@ -100,15 +98,11 @@ interface Terms {
 }
 
 async function installOnce(repository: Folder, terms: Terms): Promise<InstalledHooks> {
-  await using hooks = await folderIn(repository, 'hooks');
+  const belonging = belongingOf(repository.stats);
+  await using hooks = await repository.directoryOrMade('hooks', belonging);
   if (!isGogs(hooks)) return (await linkedIn(hooks)) ?? (await installIn(hooks, terms));
-  await using custom = await folderIn(repository, customFolder);
+  await using custom = await repository.directoryOrMade(customFolder, belonging);
   return await installIn(custom, terms);
-}
-
-function folderIn(repository: Folder, name: string): Promise<Folder> {
-  const { mode, uid, gid } = repository.stats;
-  return repository.directoryOrMade(name, { mode: mode & 0o7777, uid, gid });
 }
 
 /** The hooks where links lead to this version's, as gitolite makes them; null where not both do. */
@@ -130,32 +124,21 @@ async function inEachHook(act: (name: HookName) => Promise<InstalledHook>): Prom
 
 /** Puts both hooks into a folder of hooks, a repository's or one that many repositories use. */
 export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledHooks> {
-  const places = new Map<HookName, HookPlace>();
-  try {
-    for (const name of hookNames) {
-      const place = await inspectPlace(hooks, name, terms.isForge);
-      places.set(name, place);
-      mustHaveRoomForPrevious(hooks, place);
-    }
-    return await inEachHook(async name => {
-      const place = places.get(name);
-      if (place === undefined) throw new Error(`${name} has no place`);
-      return installAt(hooks, place, terms);
-    });
-  } finally {
-    await Promise.all([...places.values()].map(place => place.folder?.close()));
+  for (const name of hookNames) {
+    await using place = await inspectPlace(hooks, name, terms.isForge);
+    mustHaveRoomForPrevious(hooks, place);
   }
+  return inEachHook(async name => {
+    await using place = await inspectPlace(hooks, name, terms.isForge);
+    return await installAt(hooks, place, terms);
+  });
 }
 
 /** Puts both hooks into Gitaly's custom_hooks_dir, which runs what lies in NAME.d for all repositories. */
 export async function installForGitlab(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
   return inEachHook(async name => {
-    const place = await inspectPlace(directory, name);
-    try {
-      return await installInFolder(directory, place, { wanted });
-    } finally {
-      await place.folder?.close();
-    }
+    await using place = await inspectPlace(directory, name);
+    return await installInFolder(directory, place, { wanted });
   });
 }
 
@@ -193,7 +176,7 @@ async function installAt(hooks: Folder, place: HookPlace, terms: Terms): Promise
   const content = contentFor(place, terms);
   const unchanged = isInPlace(content, main);
   if (main.kind === 'file' && givesWay(place)) await keepPrevious(hooks, place, main);
-  if (!unchanged) await hooks.writeOver(main, name, content, ownedLike(hooks));
+  if (!unchanged) await hooks.write(name, content, ownedLike(hooks), { seen: main });
   // Left from a time when another hook ran the folder.
   if (inForge === null && isOurs(name, inFolder)) await place.folder?.remove(folderFile);
   const did = unchanged ? 'unchanged' : isOurs(name, main) ? 'updated' : 'installed';
@@ -215,7 +198,7 @@ async function installInFolder(hooks: Folder, place: HookPlace, terms: Terms): P
   const file = `${below}/${name}.d/${folderFile}`;
   const content = contentFor(place, terms);
   if (isInPlace(content, inFolder)) return { did: 'unchanged', file, previous: null, skipped: false };
-  await using folder = await hooksFolder(hooks, name);
+  await using folder = await hooks.directoryOrMade(`${name}.d`, belongingOf(hooks.stats));
   await folder.write(folderFile, content, ownedLike(hooks));
   return { did: isOurs(name, inFolder) ? 'updated' : 'installed', file, previous: null, skipped: false };
 }
@@ -228,15 +211,8 @@ async function keepPrevious(
   place: HookPlace,
   main: BoundedFile & { kind: 'file' },
 ): Promise<void> {
-  const { uid, gid, mode } = main.stats;
-  await using folder = await hooksFolder(hooks, place.name);
-  await folder.write(previousFile, main.bytes, { uid, gid, mode: mode & 0o7777 });
-}
-
-/** The folder NAME.d, made where it is not there. */
-function hooksFolder(hooks: Folder, name: HookName): Promise<Folder> {
-  const { mode, uid, gid } = hooks.stats;
-  return hooks.directoryOrMade(`${name}.d`, { mode: mode & 0o7777, uid, gid });
+  await using folder = await hooks.directoryOrMade(`${place.name}.d`, belongingOf(hooks.stats));
+  await folder.write(previousFile, main.bytes, belongingOf(main.stats));
 }
 
 /** Lets users run the hook who may search the directory, and only its owner write it. */

@@ -6,7 +6,7 @@
 
 import { readdir } from 'node:fs/promises';
 import { readBounded } from '../../bounded/index.ts';
-import { changeConfig, git, oldKeys, readConfig } from './config.ts';
+import { readFacts, unsetKeys } from './config.ts';
 import type { Folder } from './folder.ts';
 import { type HookSettings, parseLastFor, parseOnError } from './head.ts';
 
@@ -23,32 +23,33 @@ export async function oldFiles(repository: Folder): Promise<readonly string[]> {
   return names.filter(name => oldFile.test(name) && repository.entry(name).kind === 'file').sort();
 }
 
-/** The settings of 0.1 in the repository's own configuration, by the lower-case name of each. */
-async function oldValues(repository: Folder): Promise<ReadonlyMap<string, string>> {
+/** The settings of 0.1 in the repository's own configuration, which need not be one that git can read. */
+function oldValues(repository: Folder): ReadonlyMap<string, string> {
   const config = repository.entry('config');
   if (config.kind !== 'file' || !/softquota/i.test(config.bytes.toString('latin1'))) return new Map();
-  const found = await readConfig(repository, oldKeys.source);
-  return new Map([...found].map(([key, value]) => [key.slice('softquota.'.length), value]));
+  return readFacts(repository).oldSettings;
 }
 
 /** hook.conf counted instead of the repository's own settings. */
-export async function readOldSettings(repository: Folder, hookConf: string): Promise<OldSettings> {
+export function readOldSettings(repository: Folder, hookConf: string): OldSettings {
   const file = readBounded(hookConf, { follow: true });
   if (file.kind === 'file') return settingsOf(new Map(linesOf(file.bytes.toString())));
-  return settingsOf(await oldValues(repository));
+  return settingsOf(oldValues(repository));
 }
 
 function linesOf(text: string): [string, string][] {
   return text.split('\n').flatMap(line => {
     const setting = line.trim();
     const [key = ''] = /^[A-Za-z]+(?=[ \t=])/.exec(setting) ?? [];
-    return key === '' ? [] : [[key.toLowerCase(), setting.slice(key.length).replace(/^[ \t=]+/, '')]];
+    return key === ''
+      ? []
+      : [[`softquota.${key.toLowerCase()}`, setting.slice(key.length).replace(/^[ \t=]+/, '')]];
   });
 }
 
 function settingsOf(values: ReadonlyMap<string, string>): OldSettings {
-  const onError = taken(values.get('onerror'), parseOnError);
-  const lastFor = taken(values.get('lastfor'), parseLastFor);
+  const onError = taken(values.get('softquota.onerror'), parseOnError);
+  const lastFor = taken(values.get('softquota.lastfor'), parseLastFor);
   return { ...(onError !== null && { onError }), ...(lastFor !== null && { lastFor }) };
 }
 
@@ -60,14 +61,9 @@ function taken<Value>(text: string | undefined, parse: (text: string) => Value):
   }
 }
 
-/** Removes what 0.1 kept in a repository; true if there was anything. */
-export async function removeOld(repository: Folder): Promise<boolean> {
-  const files = await oldFiles(repository);
-  for (const name of files) await repository.remove(name);
-  const keys = [...(await oldValues(repository)).keys()];
-  if (keys.length === 0) return files.length > 0;
-  await changeConfig(repository, async file => {
-    for (const key of keys) await git(['config', '--file', file, '--unset-all', `softquota.${key}`]);
-  });
-  return true;
+/** Removes what 0.1 kept in a repository. */
+export async function removeOld(repository: Folder): Promise<void> {
+  for (const name of await oldFiles(repository)) await repository.remove(name);
+  const values = oldValues(repository);
+  if (values.size > 0) await unsetKeys(repository, values.keys());
 }

@@ -34,11 +34,11 @@ export function isProtected(status: RepositoryStatus): boolean {
 export async function hooksStatus(repositories: readonly string[]): Promise<readonly RepositoryStatus[]> {
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<ReadStatus> => {
-    const facts = await readFacts(repository);
+    const facts = readFacts(repository);
     const gitlab = gitlabEvidence(path, facts);
     await using hooks = await runFolder(repository);
     const files = await oldFiles(repository);
-    const left = [...(facts.oldSettings ? ['softquota.* settings'] : []), ...files];
+    const left = [...(facts.oldSettings.size > 0 ? ['softquota.* settings'] : []), ...files];
     return {
       repository: path,
       hooks: hooks === null ? absentHooks : await statesIn(hooks),

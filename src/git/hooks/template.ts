@@ -6,7 +6,7 @@
 
 import { join } from 'node:path';
 import { isWithin } from '../../layout/index.ts';
-import { type Belonging, Folder, physicalPath } from './folder.ts';
+import { belongingOf, Folder, physicalPath } from './folder.ts';
 import { defaultSettings, filled, type HookSettings } from './head.ts';
 import { customFolder, folderFile, type HookName, hookNames, isOurs } from './hook.ts';
 import { isInPlace } from './inspect.ts';
@@ -28,14 +28,11 @@ export interface ForgeTemplate {
 type Kind = 'gitea' | 'gogs';
 
 /** The template's folder below the forge's root. */
-const place = ['.softquota', 'template'];
+const place = '.softquota/template';
 
-function filesOf(
-  kind: Kind,
-): readonly (readonly [name: HookName, folders: readonly string[], file: string])[] {
-  return hookNames.map(name =>
-    kind === 'gogs' ? [name, [customFolder], name] : [name, ['hooks', `${name}.d`], folderFile],
-  );
+/** The folder of a hook of ours below the template, and its name there. */
+function placeOf(kind: Kind, name: HookName): readonly [folder: string, file: string] {
+  return kind === 'gogs' ? [customFolder, name] : [`hooks/${name}.d`, folderFile];
 }
 
 /**
@@ -54,7 +51,7 @@ export async function writeForgeTemplates(
     if (path === null) continue;
     const kind = kindBelow(path, results) ?? (areForges ? 'gitea' : null);
     if (kind === null) continue;
-    const template = join(path, ...place);
+    const template = join(path, place);
     const fault = await write(path, kind, { ...defaultSettings, ...wanted }).then(() => null, reasonOf);
     written.push({ root: path, template, ...advice(kind, template), fault });
   }
@@ -92,35 +89,18 @@ function advice(kind: Kind, template: string): Pick<ForgeTemplate, 'where' | 'li
 
 async function write(root: string, kind: Kind, settings: HookSettings): Promise<void> {
   await using top = await Folder.open(root);
-  const { uid, gid } = top.stats;
-  const made = { mode: 0o755, uid, gid };
+  const made = { ...belongingOf(top.stats), mode: 0o755 };
+  await using template = await top.directoryOrMade(place, made);
   // Gogs writes its own hooks there, and makes no repository where it is missing.
-  if (kind === 'gogs') await inMade(top, [...place, 'hooks'], made, async () => {});
-  for (const [name, folders, file] of filesOf(kind)) {
+  if (kind === 'gogs') await (await template.directoryOrMade('hooks', made)).close();
+  for (const name of hookNames) {
+    const [path, file] = placeOf(kind, name);
     const content = filled(name, settings);
-    await inMade(top, [...place, ...folders], made, async folder => {
-      if (!isInPlace(content, folder.entry(file))) await folder.write(file, content, made);
-    });
+    await using folder = await template.directoryOrMade(path, made);
+    if (!isInPlace(content, folder.entry(file))) await folder.write(file, content, made);
   }
   // Release 0.1 wrote softquota.* settings there, for each new repository.
-  await inMade(top, place, made, async folder => {
-    if (folder.entry('config').kind === 'file') await folder.remove('config');
-  });
-}
-
-/**
- * Does something in a directory below another, which is made where it is missing. No part of it may be a
- * link.
- */
-async function inMade(
-  folder: Folder,
-  [name, ...below]: readonly string[],
-  belonging: Belonging,
-  act: (folder: Folder) => Promise<void>,
-): Promise<void> {
-  if (name === undefined) return act(folder);
-  await using next = await folder.directoryOrMade(name, belonging);
-  await inMade(next, below, belonging, act);
+  if (template.entry('config').kind === 'file') await template.remove('config');
 }
 
 /** The result for one root: the template that was taken out, or why not. */
@@ -135,12 +115,15 @@ export async function removeForgeTemplates(roots: readonly string[]): Promise<re
   for (const root of roots) {
     const path = await pathOfRoot(root);
     if (path === null) continue;
-    const template = join(path, ...place);
+    const template = join(path, place);
     try {
       await using top = await Folder.open(path);
       let isThere = false;
-      for (const [name, folders, file] of [...filesOf('gitea'), ...filesOf('gogs')])
-        if (await removeBelow(top, [...place, ...folders], name, file)) isThere = true;
+      for (const kind of ['gitea', 'gogs'] as const)
+        for (const name of hookNames) {
+          const [folder, file] = placeOf(kind, name);
+          if (await removeBelow(top, `${place}/${folder}`.split('/'), name, file)) isThere = true;
+        }
       if (isThere) removed.push({ template, fault: null });
     } catch (error) {
       removed.push({ template, fault: reasonOf(error) });

@@ -3,10 +3,10 @@
  * whether their own refs reach it or not.
  */
 
-import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { readBounded } from '../../bounded/index.ts';
 import { decodePath, encodePath } from '../../layout/index.ts';
+import { identity } from './files.ts';
 import type { Pace } from './pace.ts';
 
 const mostAlternates = 100;
@@ -33,14 +33,4 @@ function alternatesOf(repository: string): readonly string[] {
     .filter(line => line !== '' && !line.startsWith('#'))
     .slice(0, mostAlternates)
     .map(line => (isAbsolute(line) ? line : resolve(objects, line)));
-}
-
-/** Returns one text for a directory, whatever name it is reached by; null: there is none. */
-export async function identity(path: string): Promise<string | null> {
-  try {
-    const { dev, ino } = await stat(encodePath(path));
-    return `${dev}:${ino}`;
-  } catch {
-    return null;
-  }
 }

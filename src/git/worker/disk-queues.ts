@@ -3,13 +3,13 @@
  */
 
 import { stat } from 'node:fs/promises';
+import { SoftquotaError } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
 
 interface DiskJob {
-  readonly path: string;
   run(): Promise<void>;
   /** Called instead of `run` where the queues are closed before. */
-  dropped?(): void;
+  drop(): void;
 }
 
 export class DiskQueues {
@@ -18,34 +18,37 @@ export class DiskQueues {
   #isClosed = false;
 
   /**
-   * Runs the work once all before it on that disk is done; `first`: before what waits. Its faults are its
-   * own.
+   * Runs the work once all before it on the path's disk is done; `first`: before what waits. Rejects as the work
+   * does, and with `not_ready` where the queues are closed before.
    */
-  async add(job: DiskJob, first = false): Promise<void> {
-    const disk = await stat(encodePath(job.path)).then(
+  async run<Result>(path: string, work: () => Promise<Result>, first = false): Promise<Result> {
+    const disk = await stat(encodePath(path)).then(
       ({ dev }) => dev,
       () => 0,
     );
-    if (this.#isClosed) {
-      job.dropped?.();
-      return;
-    }
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const job: DiskJob = {
+      run: () => work().then(resolve, reject),
+      drop: () => reject(new SoftquotaError('not_ready', 'the worker has stopped')),
+    };
     const waiting = this.#waiting.get(disk) ?? [];
-    if (first) waiting.unshift(job);
-    else waiting.push(job);
     this.#waiting.set(disk, waiting);
+    if (this.#isClosed) job.drop();
+    else if (first) waiting.unshift(job);
+    else waiting.push(job);
     if (!this.#running.has(disk)) this.#running.set(disk, this.#drain(disk, waiting));
+    return promise;
   }
 
   /** Resolves once what runs has ended; what waits is dropped. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const waiting of this.#waiting.values()) for (const job of waiting.splice(0)) job.dropped?.();
+    for (const waiting of this.#waiting.values()) for (const job of waiting.splice(0)) job.drop();
     await Promise.all(this.#running.values());
   }
 
   async #drain(disk: number, waiting: DiskJob[]): Promise<void> {
-    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await job.run().catch(() => {});
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await job.run();
     this.#running.delete(disk);
   }
 }

@@ -1,6 +1,6 @@
 /** Looks at files that somebody else may remove at any time. */
 
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
 
@@ -18,7 +18,23 @@ export async function isThere(path: string): Promise<boolean> {
   return (await lstat(encodePath(path)).catch(() => null)) !== null;
 }
 
+/** Returns one text for a directory, whatever name it is reached by; null: there is none. */
+export async function identity(path: string, look = stat): Promise<string | null> {
+  try {
+    const { dev, ino } = await look(encodePath(path), { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return null;
+  }
+}
+
 /** Tells whether a look failed because nothing is there. */
 export function isGone(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
+}
+
+/** A text of layout's paths as bytes, one character each. */
+export function inLatin1(text: string): string {
+  const encoded = encodePath(text);
+  return (typeof encoded === 'string' ? Buffer.from(encoded) : encoded).toString('latin1');
 }

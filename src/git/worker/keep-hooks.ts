@@ -9,9 +9,8 @@
 import { isWithin } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
-import { guardRepository, hooksSignature } from '../hooks/guard.ts';
-import type { InstallOptions } from '../hooks/install.ts';
-import { reasonOf } from '../hooks/reason.ts';
+import { guardRepository } from '../hooks/guard.ts';
+import type { WantedSettings } from '../hooks/install.ts';
 import { Pace } from './pace.ts';
 import type { RepositoryWalk } from './repository-walk.ts';
 
@@ -21,15 +20,13 @@ interface KeepHooksOptions {
   /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
   /** The settings of hooks that are put in. */
-  readonly wanted: InstallOptions;
+  readonly wanted: WantedSettings;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called after something changed in the report. */
   readonly changed: () => void;
 }
 
 interface Known {
-  /** The signature of the hooks after the last look; null: there was none. */
-  readonly signature: string | null;
   readonly isGuarded: boolean;
   /** Why it is not guarded. */
   readonly why: string | null;
@@ -66,7 +63,7 @@ export class KeepHooks {
     this.#options = options;
     options.repositories.add({
       found: path => {
-        this.#known.set(path, { signature: null, isGuarded: false, why: null });
+        this.#known.set(path, { isGuarded: false, why: null });
         this.#young.set(path, performance.now());
       },
       gone: path => {
@@ -139,7 +136,7 @@ export class KeepHooks {
     if (fresh.length > 0 || before.size !== this.#unread.size) this.#options.changed();
   }
 
-  /** Goes round all that is known, and looks after what became another. */
+  /** Goes round all that is known. */
   async #goRound(pace: Pace): Promise<void> {
     while (!this.#isStopped) {
       const begun = performance.now();
@@ -156,24 +153,11 @@ export class KeepHooks {
     }
   }
 
-  /** Guards a repository where it changed since it was guarded; true if it is guarded. */
+  /** True if the repository is guarded now. */
   async #lookAfter(path: string): Promise<boolean> {
     const known = this.#known.get(path);
     if (known === undefined) return false;
     const { wanted, log } = this.#options;
-    let signature: string | null = null;
-    let fault: string | null = null;
-    try {
-      signature = await hooksSignature(path);
-    } catch (error) {
-      fault = reasonOf(error);
-    }
-    if (signature !== null && signature === known.signature) return known.isGuarded;
-    if (signature === null) {
-      // Without a fault it is gone, or nothing of it is there yet: the directories above tell.
-      this.#put(path, { signature: null, isGuarded: false, why: fault });
-      return false;
-    }
     const found = await guardRepository(path, this.#isInForge(path), wanted);
     if (found.isForge) this.#rememberForge(path);
     const { isGuarded, why } = found;
@@ -182,10 +166,7 @@ export class KeepHooks {
     else if (found.put) log.info({ path }, 'the hooks are put in');
     for (const file of found.skipped)
       log.warn({ path, file }, 'a hook that was there is not executable, so it does not run');
-    // A repository that is not guarded is tried again each time; one that changed meanwhile, also by this,
-    // once more.
-    const after = isGuarded ? await hooksSignature(path).catch(() => null) : null;
-    this.#put(path, { signature: after === signature ? signature : null, isGuarded, why });
+    this.#put(path, { isGuarded, why });
     return isGuarded;
   }
 

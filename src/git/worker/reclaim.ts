@@ -9,13 +9,14 @@
 
 import { unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf, SoftquotaError } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
-import { identity, lentObjects } from './borrowers.ts';
+import { lentObjects } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
+import { identity } from './files.ts';
 import { Pace } from './pace.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
 import type { RepositoryWalk } from './repository-walk.ts';
@@ -35,24 +36,22 @@ export interface ReclaimOptions {
   /** `[reclaim] EXPIRE`. */
   readonly expireMs: number;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Called with each figure that is new. */
-  readonly found: (figures: RepositoryFigures) => void;
-  /** Called with each repository that went. */
-  readonly gone: (path: string) => void;
+  /** Called after a figure became new. */
+  readonly changed: () => void;
   /** Milliseconds between two rounds; ten minutes unless given. */
   readonly roundEveryMs?: number;
 }
 
 interface CollectedNow {
-  readonly freedBytes: number;
+  readonly freed_bytes: number;
   /** The bytes that became unreachable recently, and stay. */
-  readonly unreachableBytes: number;
+  readonly unreachable_bytes: number;
 }
 
 interface Known {
   signature: RefsSignature | null;
-  /** The last measurement; null where it failed, or there was none. */
-  measured: RepositoryFigures['measured'];
+  /** For the daemon; those of the time 0 are none yet. */
+  figures: RepositoryFigures;
   /** A measurement waits or runs. */
   isQueued: boolean;
   /** On the monotonic clock: until then it is not measured again. */
@@ -62,9 +61,6 @@ interface Known {
   /** Collections in a row that failed or freed nothing. */
   vain: number;
   bitmapAt: number;
-  collected: RepositoryFigures['collected'];
-  /** The fault that was logged last. */
-  fault: string | null;
 }
 
 const roundMs = 600_000;
@@ -81,10 +77,15 @@ const leastShare = 0.01;
 /** git's own thresholds, gc.auto and gc.autoPackLimit. */
 const mostLoose = 6700;
 const mostPacks = 50;
+/** Characters as JSON; the daemon takes a mebibyte with all else of a report. */
+const mostReported = 200_000;
+const mostAtOnce = 200;
 
 export class Reclaim {
   readonly #options: ReclaimOptions;
   readonly #known = new Map<string, Known>();
+  /** Those whose figures the daemon does not have yet. */
+  readonly #unsent = new Set<string>();
   readonly #queues = new DiskQueues();
   readonly #stop = new AbortController();
   /** The object directories that other repositories borrow from. */
@@ -99,7 +100,7 @@ export class Reclaim {
       found: path => this.#meet(path),
       gone: path => {
         this.#known.delete(path);
-        options.gone(path);
+        this.#unsent.delete(path);
       },
     });
   }
@@ -122,11 +123,30 @@ export class Reclaim {
   /** Collects now, as far as the expiry allows; rejects with the reason where that cannot be. */
   async collectNow(path: string): Promise<CollectedNow> {
     const known = this.#meet(path);
-    return new Promise((resolve, reject) => {
-      const run = () => this.#collect(path, known).then(resolve, reject);
-      const dropped = () => reject(new SoftquotaError('not_ready', 'the worker has stopped'));
-      this.#queues.add({ path, run, dropped }, true).catch(reject);
-    });
+    return this.#queues.run(path, () => this.#collect(path, known), true);
+  }
+
+  /** The connection is another: nobody knows what came over the one before. */
+  sendAllAgain(): void {
+    for (const [path, { figures }] of this.#known) if (figures.at > 0) this.#unsent.add(path);
+  }
+
+  get hasUnsent(): boolean {
+    return this.#unsent.size > 0;
+  }
+
+  /** Takes the next figures that fit into a report. */
+  nextFigures(): readonly RepositoryFigures[] {
+    const found: RepositoryFigures[] = [];
+    let length = 0;
+    for (const path of this.#unsent) {
+      const { figures } = this.#meet(path);
+      length += JSON.stringify(figures).length;
+      if (found.length > 0 && (length > mostReported || found.length === mostAtOnce)) break;
+      this.#unsent.delete(path);
+      found.push(figures);
+    }
+    return found;
   }
 
   get #isStopped(): boolean {
@@ -138,14 +158,12 @@ export class Reclaim {
     if (before !== undefined) return before;
     const known: Known = {
       signature: null,
-      measured: null,
+      figures: { path, at: 0, mark: '', measured: null, fault: null, collected: null },
       isQueued: false,
       restsUntil: Number.NEGATIVE_INFINITY,
       dueAt: null,
       vain: 0,
       bitmapAt: Number.NEGATIVE_INFINITY,
-      collected: null,
-      fault: null,
     };
     this.#known.set(path, known);
     // Hooks of earlier versions showed it.
@@ -173,9 +191,9 @@ export class Reclaim {
   #measureSoon(path: string, known: Known, first = false): void {
     if (known.isQueued) return;
     known.isQueued = true;
-    void this.#rest(known).then(() =>
-      this.#queues.add({ path, run: () => this.#measure(path, known) }, first),
-    );
+    void this.#rest(known)
+      .then(() => this.#queues.run(path, () => this.#measure(path, known), first))
+      .catch(() => {});
   }
 
   /** Anybody can say again and again that somebody pushed. */
@@ -187,8 +205,11 @@ export class Reclaim {
   #collectSoon(path: string, known: Known): void {
     known.dueAt = null;
     // It is in the figures and the log.
-    const run = async () => void (await this.#collect(path, known).catch(() => this.#planAgain(known)));
-    void this.#queues.add({ path, run });
+    void this.#queues
+      .run(path, () => this.#collect(path, known))
+      .catch(() => {
+        known.dueAt = performance.now() + this.#pauseOf(known);
+      });
   }
 
   async #measure(path: string, known: Known): Promise<void> {
@@ -196,7 +217,7 @@ export class Reclaim {
     const { mark } = this;
     const signature = await refsSignature(path);
     if (signature !== null && (await this.#isAsBefore(path, known, signature))) {
-      this.#options.found({ ...this.#figuresOf(path, known), mark });
+      this.#publish(known, { mark });
       return;
     }
     // Changes from here on are measured again.
@@ -217,7 +238,7 @@ export class Reclaim {
           return measured;
         },
       );
-      await this.#tell(path, known, found, mark);
+      await this.#tell(path, known, found, { mark });
       this.#planCollection(path, known, found);
     } catch (error) {
       if (this.#isStopped) return;
@@ -228,10 +249,6 @@ export class Reclaim {
       const now = performance.now();
       known.restsUntil = now + restPerWork * (now - begun);
     }
-  }
-
-  #planAgain(known: Known): void {
-    known.dueAt = performance.now() + this.#pauseOf(known);
   }
 
   /** Twice as long after each collection in vain. */
@@ -268,27 +285,28 @@ export class Reclaim {
       );
       const freedBytes = before.stored.bytes - after.stored.bytes;
       known.vain = freedBytes > 0 ? 0 : known.vain + 1;
-      known.collected = { at: Date.now(), freed_bytes: freedBytes, fault: null };
       log.info({ path, freed: formatBytes(Math.max(0, freedBytes)) }, 'garbage is collected');
-      await this.#tell(path, known, after, mark);
+      const collected = { at: Date.now(), freed_bytes: freedBytes, fault: null };
+      await this.#tell(path, known, after, { mark, collected });
       this.#planCollection(path, known, after);
-      return { freedBytes, unreachableBytes: after.unreachableBytes };
+      return { freed_bytes: freedBytes, unreachable_bytes: after.unreachableBytes };
     } catch (error) {
       if (!this.#isStopped) {
         known.vain += 1;
-        known.collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
-        this.#tellFault(path, known, error);
+        const collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
+        this.#tellFault(path, known, error, { collected });
       }
       throw error;
     }
   }
 
   async #isAsBefore(path: string, known: Known, signature: RefsSignature): Promise<boolean> {
-    if (known.measured === null || known.signature === null || !known.signature.isSure) return false;
+    const { measured } = known.figures;
+    if (measured === null || known.signature === null || !known.signature.isSure) return false;
     if (known.signature.text !== signature.text) return false;
     // Another program may have collected garbage.
     const stored = await storedObjects(path, this.#stop.signal);
-    return stored.bytes === known.measured.object_bytes;
+    return stored.bytes === measured.object_bytes;
   }
 
   async #findLent(pace: Pace): Promise<void> {
@@ -296,12 +314,11 @@ export class Reclaim {
     this.#lent = await lentObjects(this.#known.keys(), pace);
     if (before.size === 0 && this.#lent.size === 0) return;
     for (const [path, known] of [...this.#known]) {
-      const { measured } = known;
-      if (measured === null) continue;
+      if (known.figures.measured === null) continue;
       const lent = await this.#isLent(path);
-      if (lent === measured.lent) continue;
-      known.measured = { ...measured, lent };
-      this.#options.found(this.#figuresOf(path, known));
+      const { measured } = known.figures;
+      if (measured !== null && measured.lent !== lent)
+        this.#publish(known, { measured: { ...measured, lent } });
     }
   }
 
@@ -311,28 +328,31 @@ export class Reclaim {
     return objects !== null && this.#lent.has(objects);
   }
 
-  async #tell(path: string, known: Known, found: Reachability, mark: string): Promise<void> {
-    known.fault = null;
-    const { stored, reachableBytes, unreachableBytes } = found;
-    known.measured = {
+  async #tell(
+    path: string,
+    known: Known,
+    { stored, reachableBytes, unreachableBytes }: Reachability,
+    more: Partial<RepositoryFigures>,
+  ): Promise<void> {
+    const measured = {
       object_bytes: stored.bytes,
       reachable_bytes: reachableBytes,
       unreachable_bytes: unreachableBytes,
       lent: await this.#isLent(path),
     };
-    this.#options.found({ ...this.#figuresOf(path, known), mark });
+    this.#publish(known, { ...more, measured, fault: null });
   }
 
-  #figuresOf(path: string, { measured, fault, collected }: Known): RepositoryFigures {
-    return { path, at: Date.now(), mark: '', measured, fault, collected };
-  }
-
-  #tellFault(path: string, known: Known, error: unknown): void {
+  #tellFault(path: string, known: Known, error: unknown, more: Partial<RepositoryFigures> = {}): void {
     const fault = messageOf(error);
-    if (fault !== known.fault)
+    if (fault !== known.figures.fault)
       this.#options.log.warn({ path, why: fault }, 'garbage is not measured or collected');
-    known.fault = fault;
-    known.measured = null;
-    this.#options.found(this.#figuresOf(path, known));
+    this.#publish(known, { ...more, measured: null, fault });
+  }
+
+  #publish(known: Known, found: Partial<RepositoryFigures>): void {
+    known.figures = { ...known.figures, mark: '', ...found, at: Date.now() };
+    this.#unsent.add(known.figures.path);
+    this.#options.changed();
   }
 }

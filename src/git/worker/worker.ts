@@ -1,20 +1,22 @@
 /** The worker as a whole: its jobs, its connection to the daemon, and what it reports there. */
 
+import { basename, dirname } from 'node:path';
 import type { Fields } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
-import type { StorageSettings } from '../../layout/index.ts';
+import { quarantinePath, type StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
+import { lookAtQuarantine } from '../../scan/index.ts';
 import { version } from '../../version.ts';
-import { lfsAnswer, type WorkerReport, workerTask } from '../../wire/index.ts';
-import type { InstallOptions } from '../hooks/install.ts';
+import { lfsAnswer, type WorkerReport, type WorkerTask, workerTask } from '../../wire/index.ts';
+import type { WantedSettings } from '../hooks/install.ts';
 import { DaemonConnection } from './connection.ts';
-import { Figures } from './figures.ts';
+import { bringsBack, judgePush } from './judge/judge.ts';
+import { isKept } from './judge/outcome.ts';
 import { KeepHooks } from './keep-hooks.ts';
-import { pushTask } from './push-tasks.ts';
-import { Quarantines, type QuarantinesOptions } from './quarantines/quarantines.ts';
+import { Quarantines } from './quarantines/quarantines.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
 import { RepositoryWalk } from './repository-walk.ts';
-import type { GitProgram } from './space/git-programs.ts';
+import { type GitProgram, gitOf } from './space/git-programs.ts';
 import type { LfsObjects } from './space/lfs.ts';
 import { SpaceExplainer } from './space-explainer.ts';
 
@@ -26,7 +28,7 @@ export interface WorkerOptions {
   /** The repositories are those of a Gitea or Forgejo, also where nothing in them says so yet. */
   readonly isForge: boolean;
   /** The settings of the hooks that it keeps; null where `[hooks] KEEP` is false. */
-  readonly hooks: InstallOptions | null;
+  readonly hooks: WantedSettings | null;
   /**
    * The programs of git that it may run, the usual one first; without any, nothing is judged or collected.
    */
@@ -36,8 +38,6 @@ export interface WorkerOptions {
   /** Null where `[reclaim] RUN` is never. */
   readonly reclaim: Pick<ReclaimOptions, 'run' | 'expireMs' | 'roundEveryMs'> | null;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** The processes that may own a quarantine; those in /proc unless given. */
-  readonly processes?: QuarantinesOptions['processes'];
 }
 
 /** The daemon gives the worker up after some of these. */
@@ -45,6 +45,9 @@ const reportEveryMs = 5000;
 /** Changes within this time are reported together. */
 const gatherMs = 200;
 const lfsMs = 300_000;
+/** The daemon gives up before. */
+const judgeMs = 120_000;
+const pushMs = 86_400_000;
 /** Hooks come into new repositories within a second. */
 const walkWithHooksMs = 200;
 const walkMs = 60_000;
@@ -57,14 +60,13 @@ export class Worker {
   readonly #explainer: SpaceExplainer | null = null;
   readonly #quarantines: Quarantines;
   readonly #connection: DaemonConnection;
-  readonly #figures = new Figures();
   #daemonVersion = version;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    const { hooks, reclaim, storages, exclude, isForge, isAlone, log, trustedSocket, processes } = options;
+    const { hooks, reclaim, storages, exclude, isForge, isAlone, log, trustedSocket } = options;
     const ofGit = storages.filter(({ kind }) => kind === 'repos' || kind === 'wiki');
     const changed = (): void => this.#reportIn(gatherMs);
     const everyMs = hooks === null ? walkMs : walkWithHooksMs;
@@ -73,7 +75,7 @@ export class Worker {
     this.#connection = new DaemonConnection({
       socketPath: trustedSocket,
       connected: () => {
-        this.#figures.sendAllAgain();
+        this.#reclaim?.sendAllAgain();
         this.#reportIn(0);
       },
       answer: (question, signal) => this.#do(question, signal),
@@ -83,13 +85,7 @@ export class Worker {
         else log.warn({ socket: trustedSocket, why }, 'the daemon takes no report; the worker goes on');
       },
     });
-    this.#quarantines = new Quarantines({
-      repositories,
-      isAlone,
-      log,
-      changed,
-      ...(processes === undefined ? {} : { processes }),
-    });
+    this.#quarantines = new Quarantines({ repositories, isAlone, log, changed });
     this.#hooks = hooks && new KeepHooks({ repositories, isForge, wanted: hooks, log, changed });
     const [program] = options.gits;
     if (reclaim === null || program === undefined) return;
@@ -99,17 +95,7 @@ export class Worker {
       forgeLfs: (path, signal) => this.#forgeLfs(path, signal),
       log,
     });
-    this.#reclaim = new Reclaim({
-      ...reclaim,
-      repositories,
-      program,
-      log,
-      found: figures => {
-        this.#figures.put(figures);
-        changed();
-      },
-      gone: path => this.#figures.forget(path),
-    });
+    this.#reclaim = new Reclaim({ ...reclaim, repositories, program, log, changed });
   }
 
   /** Resolves once every job has gone through all that there is. */
@@ -157,8 +143,8 @@ export class Worker {
       throw new Error('the worker has no git, or [reclaim] RUN = never');
     if (task.kind === 'space') return this.#explainer.explain(task.path, task.urgent, signal);
     const removedBytes = await this.#quarantines.removeIn(task.path);
-    const { freedBytes, unreachableBytes } = await this.#reclaim.collectNow(task.path);
-    return { freed_bytes: freedBytes + removedBytes, unreachable_bytes: unreachableBytes };
+    const collected = await this.#reclaim.collectNow(task.path);
+    return { ...collected, freed_bytes: collected.freed_bytes + removedBytes };
   }
 
   /** Null: there is no forge. */
@@ -182,7 +168,7 @@ export class Worker {
     } catch (error) {
       this.#options.log.warn({ why: messageOf(error) }, 'a report could not be made');
     }
-    this.#reportIn(this.#figures.hasUnsent ? gatherMs : reportEveryMs);
+    this.#reportIn(this.#reclaim?.hasUnsent ? gatherMs : reportEveryMs);
   }
 
   #state(): WorkerReport {
@@ -197,7 +183,7 @@ export class Worker {
       })),
       hooks: this.#hooks?.report() ?? null,
       quarantines: this.#quarantines.report(),
-      repositories: this.#figures.next(),
+      repositories: this.#reclaim?.nextFigures() ?? [],
     };
   }
 }
@@ -205,4 +191,29 @@ export class Worker {
 /** The texts of a list of a message. */
 function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : [];
+}
+
+type PushTask = Exclude<WorkerTask, { readonly kind: 'reclaim' | 'space' }>;
+
+/** Does tasks about pushes that are under way: judges them, sees to their end, measures their quarantines. */
+async function pushTask(
+  task: PushTask,
+  signal: AbortSignal,
+  { gits, isAlone }: { readonly gits: readonly GitProgram[]; readonly isAlone: boolean },
+): Promise<object> {
+  if (task.kind === 'quarantine') return measured(task);
+  const program = gitOf(gits, task.exec_path);
+  if (program === null) throw new Error('there is no git that can judge');
+  const limits = { timeoutMs: judgeMs, signal };
+  if (task.kind === 'brings_back') return { brings_back: await bringsBack(task, program, limits) };
+  if (task.kind === 'judge') return judgePush(task, program, limits);
+  return { kept: await isKept(task, program, { timeoutMs: pushMs, signal, isAlone }) };
+}
+
+function measured({ path, name, measure }: Extract<PushTask, { readonly kind: 'quarantine' }>): object {
+  const place = quarantinePath(path, name);
+  const look = place === null ? null : lookAtQuarantine(dirname(place), basename(place), measure);
+  if (look?.is !== 'seen') throw new Error('the quarantine is not there, or cannot be read');
+  const { id, bytes, hasObjects, sample } = look.quarantine;
+  return { id, bytes, has_objects: hasObjects, sample };
 }

@@ -62,6 +62,6 @@ function made(
 /** A template of ours that cannot be parsed is a mistake of ours. */
 function known(url: string): UrlTemplate {
   const parsed = parseUrlTemplate(url);
-  if (parsed.ok) return parsed.template;
+  if (parsed.ok) return parsed.value;
   throw new TypeError(`${url} is ${parsed.problem}`);
 }

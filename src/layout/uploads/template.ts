@@ -6,6 +6,7 @@
  * a parameter of the query. Letters compare without case, so that no spelling gets past.
  */
 
+import type { Parsed } from '../../parsed.ts';
 import type { RequestAddress } from './address.ts';
 
 const placeholders = ['owner', 'repo', 'size'] as const;
@@ -33,14 +34,10 @@ export interface UrlTemplate {
   readonly query: readonly (readonly [name: string, value: string])[];
 }
 
-type ParsedUrlTemplate =
-  | { readonly ok: true; readonly template: UrlTemplate }
-  | { readonly ok: false; readonly problem: string };
-
 const mostSegments = 20;
 
-export function parseUrlTemplate(text: string): ParsedUrlTemplate {
-  const fault = (problem: string): ParsedUrlTemplate => ({ ok: false, problem });
+export function parseUrlTemplate(text: string): Parsed<UrlTemplate> {
+  const fault = (problem: string): Parsed<UrlTemplate> => ({ ok: false, problem });
   if (!text.startsWith('/')) return fault('not a path: it does not begin with /');
   const [path = '', query = ''] = text.split('?', 2);
   const names = path.split('/').filter(name => name !== '');
@@ -56,7 +53,7 @@ export function parseUrlTemplate(text: string): ParsedUrlTemplate {
   const used = segments.flatMap(segment => (segment.is === 'placeholder' ? [segment.name] : []));
   if (new Set(used).size < used.length) return fault('a template that has a placeholder twice');
   const wanted = [...new URLSearchParams(query.toLowerCase())];
-  return { ok: true, template: { text, segments, query: wanted } };
+  return { ok: true, value: { text, segments, query: wanted } };
 }
 
 function segmentOf(name: string): Segment | null {

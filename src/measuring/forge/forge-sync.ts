@@ -15,18 +15,17 @@ import {
   isAmong,
   type LfsObject,
   type ReadMode,
-  type ReadResult,
   type RepositoryNames,
 } from '../../forge/index.ts';
+import { given } from '../../given.ts';
 import type { ObservedForge } from '../../health/index.ts';
 import { forgeSource, type Ledger } from '../../ledger/index.ts';
 import type { Patterns, Schedule } from '../../scan/index.ts';
 import type { Logger } from '../../service/index.ts';
 import { inSlices } from '../../slices.ts';
-import { forgeLinkKind, ownerNameOf } from './kinds.ts';
+import { forgeLinkKind } from './kinds.ts';
 import { syncMembers } from './members.ts';
 import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './owners.ts';
-import { ForgeState } from './state.ts';
 import { ForgeVisibility, isBeside, repositoryNameOf } from './visibility.ts';
 
 interface ForgeSyncOptions {
@@ -46,7 +45,9 @@ interface ForgeSyncOptions {
 }
 
 /** A part of a reading that is about users and organizations. */
-type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
+type AccountsChunk = Extract<Chunk, { readonly is: 'owners' | 'present' | 'members' }>;
+
+type RestChunk = Extract<Chunk, { readonly is: 'rest' }>;
 
 const usualPollMs = 2000;
 const longestRestMs = 60_000;
@@ -60,7 +61,7 @@ const mostFormerNames = 10_000;
 export class ForgeSync {
   readonly #options: ForgeSyncOptions;
   readonly #reader: ForgeReader;
-  readonly #state: ForgeState;
+  #observed: ObservedForge;
   readonly visibility: ForgeVisibility;
   #patterns: Patterns;
   #schedule: Schedule | null = null;
@@ -85,12 +86,9 @@ export class ForgeSync {
     this.#options = options;
     this.#patterns = options.patterns;
     this.#reader = new ForgeReader(options.settings);
-    this.#state = new ForgeState(options.settings.kind);
-    const { documents } = options.ledger;
-    this.visibility = new ForgeVisibility({
-      hashOf: name => this.#reader.hashOf(name),
-      ownerNameOf: id => ownerNameOf(documents, id),
-    });
+    const { kind } = options.settings;
+    this.#observed = { kind, fault: null, readAt: null, unowned: [], refused: [], absent: 0 };
+    this.visibility = new ForgeVisibility(this.#reader, options.ledger.documents);
   }
 
   start(): void {
@@ -131,7 +129,7 @@ export class ForgeSync {
   }
 
   observed(): ObservedForge {
-    return this.#state.observed();
+    return this.#observed;
   }
 
   /** Resolves once the first reading has ended, however it ended; or when this is closed. */
@@ -165,25 +163,32 @@ export class ForgeSync {
     this.#mode = 'new';
     this.#putMs = 0;
     try {
-      const { summary, drift } = await this.#take(this.#reader.read(mode));
+      const rest = await this.#take(this.#reader.read(mode));
       this.#failures = 0;
-      if (summary !== null) await this.#removeGone();
+      if (rest !== null) await this.#removeGone();
       if (this.#formerNames.length > 0) await this.#removeLeftBehind();
-      if (this.#state.succeeded(summary)) log.info('the forge can be read again');
-      for (const each of drift)
+      if (this.#observed.fault !== null) log.info('the forge can be read again');
+      this.#observe({ fault: null, readAt: Date.now(), ...given({ unowned: rest?.unowned }) });
+      for (const each of rest?.drift ?? [])
         log.warn({ ...each }, 'figures of the forge were other than known, though nothing showed a change');
       return Math.max(pollMs, this.#putMs * restAfterPut);
     } catch (error) {
       if (this.#isClosed) return pollMs;
-      const fault = error instanceof ForgeFault ? error : ownFault(error);
-      if (this.#state.failed(fault)) {
-        log.error({ code: fault.code, err: fault.cause }, `the forge cannot be read: ${fault.message}`);
+      const { code, message, mend, cause } = error instanceof ForgeFault ? error : ownFault(error);
+      const before = this.#observed.fault;
+      this.#observe({ fault: { code, message, mend, since: before?.since ?? Date.now() } });
+      if (before?.message !== message) {
+        log.error({ code, err: cause }, `the forge cannot be read: ${message}`);
       }
       // Figures that were read and not taken over have to be read again.
       this.#atLeast('anew');
       this.#failures++;
       return Math.min(longestRestMs, pollMs * 2 ** Math.min(this.#failures - 1, 6));
     }
+  }
+
+  #observe(changed: Partial<ObservedForge>): void {
+    this.#observed = { ...this.#observed, ...changed };
   }
 
   #atLeast(mode: 'full' | 'anew'): void {
@@ -194,38 +199,24 @@ export class ForgeSync {
    * Accounts come into force before figures, so that a renamed owner keeps its groups all the time. At the
    * very first reading figures come first: there are no groups to keep, and many accounts take longer.
    */
-  async #take(reading: AsyncGenerator<Chunk, ReadResult, void>): Promise<ReadResult> {
+  async #take(reading: AsyncGenerator<Chunk, void, void>): Promise<RestChunk | null> {
     const [link] = this.#options.ledger.documents.snapshot.all(forgeLinkKind);
-    const accounts: AccountsChunk[] = [];
-    const result = await this.#takeAll(reading, link === undefined ? accounts : null);
-    this.#state.counted();
-    for (const chunk of accounts.splice(0)) await this.#takeAccounts(chunk);
+    const later: AccountsChunk[] = [];
+    let rest: RestChunk | null = null;
+    for await (const chunk of reading) {
+      if (chunk.is === 'rest') rest = chunk;
+      else if (chunk.is === 'lines') await this.#put(linesOf(chunk.bytes, reading));
+      else if (chunk.is === 'repositories') this.#takeRepositories(chunk.repositories);
+      else if (link === undefined) later.push(chunk);
+      else await this.#takeAccounts(chunk);
+    }
+    this.#observe({ readAt: Date.now() });
+    for (const chunk of later.splice(0)) await this.#takeAccounts(chunk);
     if (this.#haveNamesChanged) {
       this.#haveNamesChanged = false;
       this.#options.visibilityChanged(() => true);
     }
-    return result;
-  }
-
-  /** Puts what is about accounts off, if there is a place for it. */
-  async #takeAll(
-    reading: AsyncGenerator<Chunk, ReadResult, void>,
-    later: AccountsChunk[] | null,
-  ): Promise<ReadResult> {
-    let step = await reading.next();
-    while (!step.done) {
-      const chunk = step.value;
-      if (chunk.is === 'lines') {
-        const rest = linesOf(chunk.bytes, reading);
-        await this.#put(rest.lines);
-        return rest.result();
-      }
-      if (chunk.is === 'repositories') this.#takeRepositories(chunk.repositories);
-      else if (later === null) await this.#takeAccounts(chunk);
-      else later.push(chunk);
-      step = await reading.next();
-    }
-    return step.value;
+    return rest;
   }
 
   async #takeAccounts(chunk: AccountsChunk): Promise<void> {
@@ -255,7 +246,7 @@ export class ForgeSync {
       this.#refused.set(each.name, each);
       log.warn({ ...each }, 'an owner of the forge cannot be taken over');
     }
-    this.#state.refused([...this.#refused.values()]);
+    this.#observe({ refused: [...this.#refused.values()] });
   }
 
   #takeRepositories(repositories: RepositoryNames): void {
@@ -292,7 +283,7 @@ export class ForgeSync {
       if (!isAmong(present, Number(key))) gone.push(Number(key));
     });
     const tooMany = gone.length > Math.max(fewOwners, known / 2);
-    this.#state.absent(tooMany ? gone.length : 0);
+    this.#observe({ absent: tooMany ? gone.length : 0 });
     const removed =
       gone.length === 0 || tooMany
         ? 0
@@ -303,30 +294,13 @@ export class ForgeSync {
   }
 }
 
-/** Goes on with a reading whose first lines came: `lines` gives all of them, and `result` its end. */
-function linesOf(
+/** Goes on with a reading whose first lines came: nothing but lines is left of it. */
+async function* linesOf(
   first: Uint8Array,
-  reading: AsyncGenerator<Chunk, ReadResult, void>,
-): { readonly lines: AsyncGenerator<Uint8Array>; result(): ReadResult } {
-  let result: ReadResult | null = null;
-  async function* lines(): AsyncGenerator<Uint8Array> {
-    yield first;
-    for (;;) {
-      const step = await reading.next();
-      if (step.done) {
-        result = step.value;
-        return;
-      }
-      if (step.value.is === 'lines') yield step.value.bytes;
-    }
-  }
-  return {
-    lines: lines(),
-    result: () => {
-      if (result === null) throw new TypeError('the figures were taken before the reading ended');
-      return result;
-    },
-  };
+  reading: AsyncGenerator<Chunk, void, void>,
+): AsyncGenerator<Uint8Array> {
+  yield first;
+  for await (const chunk of reading) if (chunk.is === 'lines') yield chunk.bytes;
 }
 
 /** Reports a failure of softquota's own store. */

@@ -1,22 +1,25 @@
 /** Visibility of repositories by the forge's database, and owners of those whose path names none. */
 
-import { isAmong, ownerIdIn, type PlaceOwnerColumns, type RepositoryNames } from '../../forge/index.ts';
+import type { Documents } from '../../documents/index.ts';
+import {
+  type ForgeReader,
+  isAmong,
+  ownerIdIn,
+  type PlaceOwnerColumns,
+  type RepositoryNames,
+} from '../../forge/index.ts';
 import type { Leaf } from '../../quota/index.ts';
-
-interface ForgeVisibilityOptions {
-  /** The number by which readings know a repository. */
-  hashOf(name: string): number;
-  /** The name of the owner who is linked to an id of the forge; null if none is yet. */
-  ownerNameOf(forgeId: number): string | null;
-}
+import { ownerNameOf } from './kinds.ts';
 
 export class ForgeVisibility {
-  readonly #options: ForgeVisibilityOptions;
+  readonly #reader: ForgeReader;
+  readonly #documents: Documents;
   #publicHashes: Float64Array | null = null;
   #owners: PlaceOwnerColumns | null = null;
 
-  constructor(options: ForgeVisibilityOptions) {
-    this.#options = options;
+  constructor(reader: ForgeReader, documents: Documents) {
+    this.#reader = reader;
+    this.#documents = documents;
   }
 
   take({ publicHashes, owners }: RepositoryNames): void {
@@ -27,15 +30,15 @@ export class ForgeVisibility {
   /** The leaf of the repository at this path; null while nothing was read. */
   leafOf(path: string): Leaf | null {
     if (this.#publicHashes === null) return null;
-    const isPublic = isAmong(this.#publicHashes, this.#options.hashOf(repositoryNameOf(path)));
+    const isPublic = isAmong(this.#publicHashes, this.#reader.hashOf(repositoryNameOf(path)));
     return isPublic ? 'size:repos:public' : 'size:repos:private';
   }
 
   /** The owner of the repository at this path; null for nobody, and undefined while it is not known. */
   ownerOf(path: string): string | null | undefined {
     if (this.#owners === null) return undefined;
-    const id = ownerIdIn(this.#owners, this.#options.hashOf(repositoryNameOf(path)));
-    return id === null ? null : (this.#options.ownerNameOf(id) ?? undefined);
+    const id = ownerIdIn(this.#owners, this.#reader.hashOf(repositoryNameOf(path)));
+    return id === null ? null : (ownerNameOf(this.#documents, id) ?? undefined);
   }
 }
 

@@ -1,8 +1,16 @@
 /** Answers to a push, and what counts because of it. */
 
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../../src/errors.ts';
 import { creates, deletes, incoming, MB, openPushWorld, unit, updates } from './world.ts';
+
+/** A world with an owner over the limit, and a push without an object. */
+async function withoutObjects(t: Test, changed?: Parameters<typeof openPushWorld>[1]) {
+  const world = await openPushWorld(t, changed);
+  world.brings(1072, { hasObjects: false, sample: null });
+  world.walk(unit, 'bob', 11 * MB);
+  return world;
+}
 
 const many = (count: number) => creates(...Array.from({ length: count }, (_, at) => `refs/n/${at}`));
 const gitlab = {
@@ -256,11 +264,8 @@ t.test('opening a pull request passes, where the forge itself pushes', async t =
 });
 
 t.test('a few refs without objects pass over the limit, many and deep ones grow', async t => {
-  const { push, walk, brings, told } = await openPushWorld(t);
+  const { status, walk, brings, told } = await openPushWorld(t);
   brings(1072, { hasObjects: false, sample: null });
-  let count = 0;
-  const status = async (lines: string) =>
-    (await push({ lines, fields: { process: String(count++) } })).status;
   t.equal(await status(many(5000)), 200, 'below it all pass');
   walk(unit, 'bob', 11 * MB);
   t.equal(await status(many(100)), 200);
@@ -272,12 +277,7 @@ t.test('a few refs without objects pass over the limit, many and deep ones grow'
 });
 
 t.test('refs without objects come to an end over the limit', async t => {
-  const { push, walk, brings, told } = await openPushWorld(t);
-  brings(1072, { hasObjects: false, sample: null });
-  walk(unit, 'bob', 11 * MB);
-  let count = 0;
-  const status = async (lines: string) =>
-    (await push({ lines, fields: { process: String(count++) } })).status;
+  const { status, walk, told } = await withoutObjects(t);
   for (let at = 0; at < 10; at++) t.equal(await status(many(100)), 200);
   t.equal(await status(many(1)), 413);
   t.equal(await status(updates('refs/heads/a')), 200, 'no new file');
@@ -290,19 +290,14 @@ t.test('refs without objects come to an end over the limit', async t => {
 });
 
 t.test('where logs of refs are kept, updates count, and all lines', async t => {
-  const { push, walk, brings, names } = await openPushWorld(t);
+  const { status, names } = await withoutObjects(t);
   names.add('logs');
-  brings(1072, { hasObjects: false, sample: null });
-  walk(unit, 'bob', 11 * MB);
   const lines = updates(...Array.from({ length: 500 }, (_, at) => `refs/heads/${at}`));
-  const status = async (process: string) => (await push({ lines, fields: { process } })).status;
-  t.same([await status('1'), await status('2'), await status('3')], [200, 200, 413]);
+  t.same([await status(lines), await status(lines), await status(lines)], [200, 200, 413]);
 });
 
 t.test('only questions with a quarantine count, each once', async t => {
-  const { push, walk, brings } = await openPushWorld(t);
-  brings(1072, { hasObjects: false, sample: null });
-  walk(unit, 'bob', 11 * MB);
+  const { push } = await withoutObjects(t);
   for (let at = 0; at < 30; at++)
     t.equal((await push({ lines: many(100) })).status, 200, 'the same question');
   const forged = { GIT_QUARANTINE_PATH: 'incoming-qqqqqq' };
@@ -315,12 +310,7 @@ t.test('only questions with a quarantine count, each once', async t => {
 });
 
 t.test('a limit for one kind of data does not give back the refs of another', async t => {
-  const { push, walk, brings, told, services } = await openPushWorld(t);
-  brings(1072, { hasObjects: false, sample: null });
-  walk(unit, 'bob', 11 * MB);
-  let count = 0;
-  const status = async (lines: string) =>
-    (await push({ lines, fields: { process: String(count++) } })).status;
+  const { push, status, walk, told, services } = await withoutObjects(t);
   for (let at = 0; at < 10; at++) await status(many(100));
   t.equal(await status(many(1)), 413);
   walk('/srv/git/ann/x.git', 'ann', 1);
@@ -330,20 +320,15 @@ t.test('a limit for one kind of data does not give back the refs of another', as
 });
 
 t.test('a list that was cut counts a thousand names more', async t => {
-  const { push, walk, brings } = await openPushWorld(t);
-  brings(1072, { hasObjects: false, sample: null });
-  walk(unit, 'bob', 11 * MB);
+  const { push, walk } = await withoutObjects(t);
   t.equal((await push({ lines: creates('refs/heads/a'), fields: { more: 'yes' } })).status, 413);
   walk(unit, 'bob', MB);
   t.equal((await push({ lines: creates('refs/heads/b'), fields: { more: 'yes' } })).status, 200);
 });
 
 t.test('refs that bring back what is forgiven are for the worker to judge', async t => {
-  const { push, walk, brings, worker } = await openPushWorld(t, { garbage: 'forgive' });
-  brings(1072, { hasObjects: false, sample: null });
-  walk(unit, 'bob', 11 * MB);
-  let count = 0;
-  const status = async () => (await push({ fields: { process: String(count++) } })).status;
+  const { status: anew, worker } = await withoutObjects(t, { garbage: 'forgive' });
+  const status = () => anew(creates('refs/heads/main'));
   t.equal(await status(), 413, 'without a worker');
   worker({ isHere: true, bringsBack: async () => true });
   t.equal(await status(), 413);

@@ -62,6 +62,8 @@ export interface PushWorld extends Omit<World, 'services'> {
   worker(changes: Partial<PushWorker>): void;
   /** Asks as git's hook does, over a connection of its own, in `unit` with a quarantine, unless said otherwise. */
   push(question?: Question): Promise<Answer>;
+  /** Asks as another process each time; gives the status of the answer. */
+  status(lines: string): Promise<number>;
   /** Lets the repository's quarantine of this name bring so much. */
   brings(bytes: number, differing?: Partial<Quarantine>): void;
 }
@@ -120,6 +122,9 @@ export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = 
       method: 'POST',
       body: bodyOf({ ...usualFields, ...fields }, lines),
     });
+  let process = 0;
+  const status = async (lines: string) =>
+    (await push({ lines, fields: { process: String(process++) } })).status;
   const brings: PushWorld['brings'] = (bytes, differing = {}) => {
     const name = differing.name ?? incoming;
     quarantines.set(`${unit} ${name}`, {
@@ -149,6 +154,7 @@ export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = 
     services,
     worker,
     push,
+    status,
     brings,
   };
 }

@@ -100,7 +100,7 @@ t.test('the configuration of an owner is read with the owner’s rights, without
   const found = async () => {
     const folder = await Folder.open(repository);
     try {
-      return await hooksPathFinder(passwd)(folder, await readFacts(folder));
+      return await hooksPathFinder(passwd)(folder, readFacts(folder));
     } finally {
       await folder.close();
     }

@@ -15,7 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { type Run, run } from '../../hooks/world.ts';
+import { identity } from '../../e2e/run.ts';
+import { type Run, run } from '../../hooks/git-world.ts';
 
 export class Server {
   readonly root: string;
@@ -49,12 +50,6 @@ export class Server {
   }
 
   git(args: readonly string[], cwd = this.root, env: Readonly<Record<string, string>> = {}): Promise<Run> {
-    const identity = {
-      GIT_AUTHOR_NAME: 'a',
-      GIT_AUTHOR_EMAIL: 'a@b',
-      GIT_COMMITTER_NAME: 'a',
-      GIT_COMMITTER_EMAIL: 'a@b',
-    };
     return run('git', args, { cwd, env: { HOME: this.root, GIT_CONFIG_NOSYSTEM: '1', ...identity, ...env } });
   }
 

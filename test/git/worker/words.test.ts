@@ -12,6 +12,7 @@ import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { must } from '../../e2e/run.ts';
+import { storage } from '../../layout/world.ts';
 import { program } from './space/world.ts';
 
 t.setTimeout(120_000);
@@ -25,14 +26,7 @@ async function open(t: Test) {
   await must('git', ['remote', 'add', 'origin', path], { cwd: clone });
   const told = new PassThrough({ objectMode: true });
   const repositories = new RepositoryWalk({
-    storages: [
-      {
-        kind: 'repos',
-        templates: [join(folder, 'git/{owner}/{repo}.git')],
-        owner: { by: 'path' },
-        visibility: 'private',
-      },
-    ],
+    storages: [storage({ templates: [join(folder, 'git/{owner}/{repo}.git')] })],
     exclude: [],
     everyMs: 60_000,
   });
@@ -42,8 +36,9 @@ async function open(t: Test) {
     expireMs: 3_600_000,
     program,
     log: { info: () => {}, warn: () => {} },
-    found: figures => told.write(figures),
-    gone: () => {},
+    changed: () => {
+      for (const figures of reclaim.nextFigures()) told.write(figures);
+    },
   });
   t.teardown(async () => {
     await repositories.close();

@@ -3,11 +3,12 @@
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { InstallOptions } from '../../../src/git/hooks/install.ts';
+import type { WantedSettings } from '../../../src/git/hooks/install.ts';
 import { hooksStatus, isProtected } from '../../../src/git/index.ts';
 import { KeepHooks } from '../../../src/git/worker/keep-hooks.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import { Gate } from '../../hooks/gate.ts';
+import { storage } from '../../layout/world.ts';
 import { makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { Server } from '../hooks/server.ts';
 
@@ -24,7 +25,7 @@ export class World {
   readonly said: (Line & { readonly message: string })[] = [];
   readonly #heard = new EventEmitter();
 
-  private constructor(server: Server, gate: Gate, wanted: InstallOptions, isForge: boolean) {
+  private constructor(server: Server, gate: Gate, wanted: WantedSettings, isForge: boolean) {
     this.server = server;
     this.gate = gate;
     const tell = (details: object, message: string): void => {
@@ -32,14 +33,7 @@ export class World {
       this.#heard.emit('line');
     };
     this.repositories = new RepositoryWalk({
-      storages: [
-        {
-          kind: 'repos',
-          templates: [`${server.root}/git/{owner}/{repo}.git`],
-          owner: { by: 'path' },
-          visibility: 'private',
-        },
-      ],
+      storages: [storage({ templates: [`${server.root}/git/{owner}/{repo}.git`] })],
       exclude: [],
       everyMs: 200,
     });

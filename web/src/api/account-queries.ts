@@ -1,16 +1,10 @@
 /** Queries of accounts' pages: tokens and sessions, one's own or, for administrators, anybody's. */
 
-import { queryOptions } from '@tanstack/preact-query';
 import type { CreatedToken, NewToken, SessionRow, Token } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
-import { live } from './client.ts';
+import { queryOf } from './client.ts';
 
-export const tokensQuery = (user: string) =>
-  queryOptions({
-    queryKey: ['tokens', user],
-    queryFn: ({ signal }) => ask<readonly Token[]>(['users', user, 'tokens'], { signal }),
-    refetchInterval: live(),
-  });
+export const tokensQuery = (user: string) => queryOf<readonly Token[]>(['users', user, 'tokens']);
 
 export function createToken(user: string, token: NewToken): Promise<CreatedToken> {
   return ask<CreatedToken>(['users', user, 'tokens'], { method: 'POST', body: token });
@@ -20,12 +14,7 @@ export function revokeToken(user: string, id: number): Promise<void> {
   return ask(['users', user, 'tokens', String(id)], { method: 'DELETE' });
 }
 
-export const sessionsQuery = (user: string) =>
-  queryOptions({
-    queryKey: ['sessions', user],
-    queryFn: ({ signal }) => ask<readonly SessionRow[]>(['users', user, 'sessions'], { signal }),
-    refetchInterval: live(),
-  });
+export const sessionsQuery = (user: string) => queryOf<readonly SessionRow[]>(['users', user, 'sessions']);
 
 export function endSession(user: string, id: string): Promise<void> {
   return ask(['users', user, 'sessions', id], { method: 'DELETE' });

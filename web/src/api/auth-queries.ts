@@ -1,9 +1,9 @@
-/** Queries and changes of the page of OAuth2 sources. */
+/** Queries and changes of the page of OAuth2 sources, and what the sign-in page offers of them. */
 
-import { queryOptions } from '@tanstack/preact-query';
 import type { Event } from '../../../src/overview/event-shapes.ts';
 import type {
   Link,
+  OfferedSource,
   SavedSource,
   Source,
   SourceEdit,
@@ -11,57 +11,47 @@ import type {
   TriedSynchronization,
 } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
-import { live } from './client.ts';
+import { queryOf } from './client.ts';
 
-const seldomMs = 15_000;
+const everyMs = 15_000;
+const auths = ['admin', 'auths'] as const;
 
-export const authsQuery = queryOptions({
-  queryKey: ['auths'],
-  queryFn: ({ signal }) => ask<readonly Source[]>(['admin', 'auths'], { signal }),
-  refetchInterval: live(seldomMs),
+export const authsQuery = queryOf<readonly Source[]>(auths, { everyMs });
+
+/** Before anybody is signed in. */
+export const offeredSourcesQuery = queryOf<readonly OfferedSource[]>(['sign-in', 'sources'], {
+  everyMs: null,
 });
 
 /** `id`: null for a new one. Rejects as `ask` does. */
 export function saveSource(id: number | null, fields: SourceEdit): Promise<SavedSource> {
   return id === null
-    ? ask(['admin', 'auths'], { method: 'POST', body: fields })
-    : ask(['admin', 'auths', String(id)], { method: 'PATCH', body: fields });
+    ? ask(auths, { method: 'POST', body: fields })
+    : ask([...auths, String(id)], { method: 'PATCH', body: fields });
 }
 
 export function deleteSource(id: number): Promise<void> {
-  return ask(['admin', 'auths', String(id)], { method: 'DELETE' });
+  return ask([...auths, String(id)], { method: 'DELETE' });
 }
 
 /** Changes nothing. */
 export function trySource(tried: TriedSource): Promise<TriedSynchronization> {
-  return ask(['admin', 'auths', 'try'], { method: 'POST', body: tried });
+  return ask([...auths, 'try'], { method: 'POST', body: tried });
 }
 
-export const linksQuery = (source: number) =>
-  queryOptions({
-    queryKey: ['links', source],
-    queryFn: ({ signal }) => ask<readonly Link[]>(['admin', 'auths', String(source), 'links'], { signal }),
-    refetchInterval: live(seldomMs),
-  });
-
-/** The most of the latest sign-ins that are shown. */
-const latestSignIns = 200;
-
 /** The latest sign-ins, of which each tells what was claimed without a mapping. */
-export const signInsQuery = queryOptions({
-  queryKey: ['latest sign-ins'],
-  queryFn: ({ signal }) =>
-    ask<readonly Event[]>(['admin', 'quota', 'events'], {
-      query: { kind: 'sign-in', limit: latestSignIns },
-      signal,
-    }),
-  refetchInterval: live(seldomMs),
+export const signInsQuery = queryOf<readonly Event[]>(['admin', 'quota', 'events'], {
+  query: { kind: 'sign-in', limit: 200 },
+  everyMs,
 });
 
+export const linksQuery = (source: number) =>
+  queryOf<readonly Link[]>([...auths, String(source), 'links'], { everyMs });
+
 export function linkUser(source: number, user: string, subject: string): Promise<void> {
-  return ask(['admin', 'auths', String(source), 'links', user], { method: 'PUT', body: { subject } });
+  return ask([...auths, String(source), 'links', user], { method: 'PUT', body: { subject } });
 }
 
 export function unlinkUser(source: number, user: string): Promise<void> {
-  return ask(['admin', 'auths', String(source), 'links', user], { method: 'DELETE' });
+  return ask([...auths, String(source), 'links', user], { method: 'DELETE' });
 }

@@ -4,7 +4,8 @@
  * `connection.ts` sees to that.
  */
 
-import { QueryClient } from '@tanstack/preact-query';
+import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/preact-query';
+import { ask, askPage, type Question } from './ask.ts';
 import { reachability, signedOut, whenBack } from './connection.ts';
 
 const freshMs = 1000;
@@ -27,4 +28,31 @@ export function live(everyMs: number = liveEveryMs): () => number | false {
 /** After something was changed: all that is shown is asked again. */
 export function refresh(): Promise<void> {
   return client.invalidateQueries();
+}
+
+export interface Asking extends Pick<Question, 'query'> {
+  /** Null: it is asked again only when something was changed. */
+  readonly everyMs?: number | null;
+}
+
+/** A question of pages, whose answer is kept by what is asked. */
+export function queryOf<Answer>(
+  segments: readonly string[],
+  { query = {}, everyMs = liveEveryMs }: Asking = {},
+) {
+  return queryOptions({
+    queryKey: [...segments, query],
+    queryFn: ({ signal }) => ask<Answer>(segments, { query, signal }),
+    refetchInterval: everyMs === null ? false : live(everyMs),
+  });
+}
+
+/** One page of a list. While another page or search is under way, the one before stays. */
+export function pageOf<Entry>(segments: readonly string[], { query = {}, everyMs = liveEveryMs }: Asking) {
+  return queryOptions({
+    queryKey: ['page', ...segments, query],
+    queryFn: ({ signal }) => askPage<Entry>(segments, { query, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: everyMs === null ? false : live(everyMs),
+  });
 }

@@ -1,20 +1,15 @@
 /** Notices: where they go, what waits or is dead, trials; and whether one wants mails oneself. */
 
-import { queryOptions } from '@tanstack/preact-query';
 import type { MailWish, NoticeList, NoticesSentAgain, NoticeTest } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
-import { live, refresh } from './client.ts';
+import { queryOf, refresh } from './client.ts';
 
 const path = ['admin', 'quota', 'notices'] as const;
 
 /** The page shows so many deliveries. */
 export const mostDeliveries = 200;
 
-export const noticesQuery = queryOptions({
-  queryKey: ['notices'],
-  queryFn: ({ signal }) => ask<NoticeList>(path, { query: { limit: mostDeliveries }, signal }),
-  refetchInterval: live(),
-});
+export const noticesQuery = queryOf<NoticeList>(path, { query: { limit: mostDeliveries } });
 
 /** Gives how many; null: all dead ones. */
 export async function sendAgain(id: string | null): Promise<number> {
@@ -25,19 +20,14 @@ export async function sendAgain(id: string | null): Promise<number> {
 }
 
 /** `address`: for mail; empty: all administrators. */
-export async function sendTest(to: string, address: string): Promise<NoticeTest> {
+export function sendTest(to: string, address: string): Promise<NoticeTest> {
   const body = { to, ...(address === '' ? {} : { address }) };
-  const tried = await ask<NoticeTest>([...path, 'test'], { method: 'POST', body });
-  await refresh();
-  return tried;
+  return ask<NoticeTest>([...path, 'test'], { method: 'POST', body });
 }
 
 const own = ['user', 'quota', 'notices'] as const;
 
-export const mailWishQuery = queryOptions({
-  queryKey: ['own mails'],
-  queryFn: ({ signal }) => ask<MailWish>(own, { signal }),
-});
+export const mailWishQuery = queryOf<MailWish>(own, { everyMs: null });
 
 export async function wantMail(mail: boolean): Promise<void> {
   await ask(own, { method: 'PATCH', body: { mail } });

@@ -3,7 +3,7 @@
  * is asked again.
  */
 
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/preact-query';
 import type { Event, EventKind } from '../../../src/overview/event-shapes.ts';
 import type {
   AnySession,
@@ -17,24 +17,20 @@ import type {
   Overview,
   OwnerReport,
   OwnerRow,
+  ScanReport,
   SharedStore,
   User,
   WholePolicy,
 } from '../../../src/wire/index.ts';
-import { ask, askPage, askStretch, askUnless } from './ask.ts';
-import { live } from './client.ts';
+import { ask, askStretch, askUnless } from './ask.ts';
+import { live, pageOf, queryOf, refresh } from './client.ts';
 
-export const overviewQuery = queryOptions({
-  queryKey: ['overview'],
-  queryFn: ({ signal }) => ask<Overview>(['admin', 'quota', 'overview'], { signal }),
-  refetchInterval: live(),
-});
+const quota = ['admin', 'quota'] as const;
+const seldomMs = 15_000;
 
-export const findingsQuery = queryOptions({
-  queryKey: ['findings'],
-  queryFn: ({ signal }) => ask<readonly Finding[]>(['admin', 'quota', 'findings'], { signal }),
-  refetchInterval: live(15_000),
-});
+export const overviewQuery = queryOf<Overview>([...quota, 'overview']);
+
+export const findingsQuery = queryOf<readonly Finding[]>([...quota, 'findings'], { everyMs: seldomMs });
 
 export interface OwnersAsked {
   readonly q: string;
@@ -49,35 +45,16 @@ export interface OwnersAsked {
   readonly limit: number;
 }
 
-/** While another page or search is under way, the one before stays. */
 export const ownersQuery = (asked: OwnersAsked) =>
-  queryOptions({
-    queryKey: ['owners', asked],
-    queryFn: ({ signal }) => askPage<OwnerRow>(['admin', 'quota', 'usage'], { query: { ...asked }, signal }),
-    placeholderData: keepPreviousData,
-    refetchInterval: live(),
-  });
+  pageOf<OwnerRow>([...quota, 'usage'], { query: { ...asked } });
 
-export const ownerQuery = (name: string) =>
-  queryOptions({
-    queryKey: ['owner', name],
-    queryFn: ({ signal }) => ask<OwnerReport>(['admin', 'quota', 'usage', name], { signal }),
-    refetchInterval: live(),
-  });
+export const ownerQuery = (name: string) => queryOf<OwnerReport>([...quota, 'usage', name]);
 
 export const explanationQuery = (owner: string, subject: string) =>
-  queryOptions({
-    queryKey: ['explanation', owner, subject],
-    queryFn: ({ signal }) =>
-      ask<Explanation>(['admin', 'quota', 'explain'], { query: { user: owner, subject }, signal }),
-    refetchInterval: live(),
-  });
+  queryOf<Explanation>([...quota, 'explain'], { query: { user: owner, subject } });
 
 export const membersQuery = (organization: string) =>
-  queryOptions({
-    queryKey: ['members', organization],
-    queryFn: ({ signal }) => ask<readonly Member[]>(['admin', 'orgs', organization, 'members'], { signal }),
-  });
+  queryOf<readonly Member[]>(['admin', 'orgs', organization, 'members'], { everyMs: null });
 
 export interface EventsAsked {
   readonly kind: EventKind | undefined;
@@ -96,7 +73,7 @@ export const eventsQuery = (asked: EventsAsked) =>
   infiniteQueryOptions({
     queryKey: ['events', asked],
     queryFn: ({ signal, pageParam }) =>
-      askStretch<Event>(['admin', 'quota', 'events'], { query: { ...asked, after: pageParam }, signal }),
+      askStretch<Event>([...quota, 'events'], { query: { ...asked, after: pageParam }, signal }),
     initialPageParam: undefined as string | undefined, // the newest
     getNextPageParam: ({ next }) => next ?? undefined,
     refetchInterval: live(),
@@ -108,7 +85,7 @@ export const changeQuery = (change: string, at: string) =>
     queryKey: ['change', change],
     queryFn: async ({ signal }) => {
       const query = { kind: 'policy', since: at, until: at, limit: 1000 };
-      const events = await ask<readonly Event[]>(['admin', 'quota', 'events'], { query, signal });
+      const events = await ask<readonly Event[]>([...quota, 'events'], { query, signal });
       return events.filter(event => event.kind === 'policy').filter(event => event.change === change);
     },
   });
@@ -121,51 +98,22 @@ export interface PageAsked {
 }
 
 export const allTokensQuery = (asked: PageAsked) =>
-  queryOptions({
-    queryKey: ['tokens', 'all', asked],
-    queryFn: ({ signal }) => askPage<AnyToken>(['admin', 'tokens'], { query: { ...asked }, signal }),
-    placeholderData: keepPreviousData,
-    refetchInterval: live(15_000),
-  });
+  pageOf<AnyToken>(['admin', 'tokens'], { query: { ...asked }, everyMs: seldomMs });
 
 export const allSessionsQuery = (asked: PageAsked) =>
-  queryOptions({
-    queryKey: ['sessions', 'all', asked],
-    queryFn: ({ signal }) => askPage<AnySession>(['admin', 'sessions'], { query: { ...asked }, signal }),
-    placeholderData: keepPreviousData,
-    refetchInterval: live(15_000),
-  });
+  pageOf<AnySession>(['admin', 'sessions'], { query: { ...asked }, everyMs: seldomMs });
 
 export const largestQuery = (asked: PageAsked & { readonly subject: string | undefined }) =>
-  queryOptions({
-    queryKey: ['units', asked],
-    queryFn: ({ signal }) => askPage<AnyUnit>(['admin', 'quota', 'units'], { query: { ...asked }, signal }),
-    placeholderData: keepPreviousData,
-    refetchInterval: live(15_000),
-  });
+  pageOf<AnyUnit>([...quota, 'units'], { query: { ...asked }, everyMs: seldomMs });
 
 /** With their rules, the groups of a large server are a megabyte. */
-export const groupNamesQuery = queryOptions({
-  queryKey: ['group-names'],
-  queryFn: ({ signal }) => ask<readonly string[]>(['admin', 'quota', 'group-names'], { signal }),
-  refetchInterval: live(15_000),
-});
+export const groupNamesQuery = queryOf<readonly string[]>([...quota, 'group-names'], { everyMs: seldomMs });
 
-export const userQuery = (name: string) =>
-  queryOptions({
-    queryKey: ['user', name],
-    queryFn: ({ signal }) => ask<User>(['admin', 'users', name], { signal }),
-  });
+export const userQuery = (name: string) => queryOf<User>(['admin', 'users', name], { everyMs: null });
 
-const usersOffered = 20;
-
-/** Users and organizations with this in their names. */
+/** Users and organizations with this in their names, some of them. */
 export const usersQuery = (q: string) =>
-  queryOptions({
-    queryKey: ['users', q],
-    queryFn: ({ signal }) => askPage<User>(['admin', 'users'], { query: { q, limit: usersOffered }, signal }),
-    placeholderData: keepPreviousData,
-  });
+  pageOf<User>(['admin', 'users'], { query: { q, limit: 20 }, everyMs: null });
 
 const policyEveryMs = 30_000;
 
@@ -173,24 +121,27 @@ const policyEveryMs = 30_000;
 export const policyQuery = queryOptions({
   queryKey: ['policy'],
   queryFn: ({ client, queryKey, signal }) =>
-    askUnless(client.getQueryData<WholePolicy>(queryKey), ['admin', 'quota', 'policy'], { signal }),
+    askUnless(client.getQueryData<WholePolicy>(queryKey), [...quota, 'policy'], { signal }),
   refetchInterval: live(policyEveryMs),
 });
 
-export const policyFaultsQuery = queryOptions({
-  queryKey: ['lint'],
-  queryFn: ({ signal }) => ask<readonly LintFault[]>(['admin', 'quota', 'lint'], { signal }),
-  refetchInterval: live(),
-});
+export const policyFaultsQuery = queryOf<readonly LintFault[]>([...quota, 'lint']);
 
-export const hostsQuery = queryOptions({
-  queryKey: ['hosts'],
-  queryFn: ({ signal }) => ask<readonly FleetHost[]>(['admin', 'quota', 'hosts'], { signal }),
-  refetchInterval: live(),
-});
+export const hostsQuery = queryOf<readonly FleetHost[]>([...quota, 'hosts']);
 
-export const sharedStoreQuery = queryOptions({
-  queryKey: ['store'],
-  queryFn: ({ signal }) => ask<SharedStore>(['admin', 'quota', 'store'], { signal }),
-  refetchInterval: live(),
-});
+export const sharedStoreQuery = queryOf<SharedStore>([...quota, 'store']);
+
+/** Newest first; people watch a scan go on. */
+export const scansQuery = queryOf<readonly ScanReport[]>([...quota, 'scans'], { everyMs: 1000 });
+
+export interface ScanOrder {
+  readonly kind: ScanReport['kind'];
+  /** Only theirs; all without it. */
+  readonly owners?: readonly string[];
+}
+
+export async function startScan(order: ScanOrder): Promise<ScanReport> {
+  const scan = await ask<ScanReport>([...quota, 'scans'], { method: 'POST', body: order });
+  await refresh();
+  return scan;
+}

@@ -1,17 +1,12 @@
 /** Requests for more space and allowances: asked, answered, given and ended. */
 
-import { keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type { Allowance, SpaceRequest } from '../../../src/wire/index.ts';
-import { ask, askPage } from './ask.ts';
-import { live, refresh } from './client.ts';
+import { ask } from './ask.ts';
+import { pageOf, queryOf, refresh } from './client.ts';
 import { type Own, quotaOf } from './own-queries.ts';
+import type { PageAsked } from './queries.ts';
 
-export const ownRequestsQuery = (own: Own) =>
-  queryOptions({
-    queryKey: ['own requests', own],
-    queryFn: ({ signal }) => ask<readonly SpaceRequest[]>([...quotaOf(own), 'requests'], { signal }),
-    refetchInterval: live(),
-  });
+export const ownRequestsQuery = (own: Own) => queryOf<readonly SpaceRequest[]>([...quotaOf(own), 'requests']);
 
 /** Bytes to add to a limit, until a time in ISO 8601. */
 export interface More {
@@ -25,45 +20,32 @@ export async function requestMore(own: Own, body: More & { readonly why: string 
   return made;
 }
 
-export async function withdrawRequest(own: Own, id: string): Promise<void> {
-  await ask([...quotaOf(own), 'requests', id], { method: 'DELETE' });
-  await refresh();
+export function withdrawRequest(own: Own, id: string): Promise<void> {
+  return ask([...quotaOf(own), 'requests', id], { method: 'DELETE' });
 }
 
-export interface RequestsAsked {
+export interface RequestsAsked extends Omit<PageAsked, 'q'> {
   /** Undefined: all. */
   readonly state: SpaceRequest['state'] | undefined;
-  /** From 1. */
-  readonly page: number;
-  readonly limit: number;
 }
 
-/** While another page is under way, the one before stays. */
+const requests = ['admin', 'quota', 'requests'] as const;
+
 export const requestsQuery = (asked: RequestsAsked) =>
-  queryOptions({
-    queryKey: ['requests', asked],
-    queryFn: ({ signal }) =>
-      askPage<SpaceRequest>(['admin', 'quota', 'requests'], { query: { ...asked }, signal }),
-    placeholderData: keepPreviousData,
-    refetchInterval: live(),
-  });
+  pageOf<SpaceRequest>(requests, { query: { ...asked } });
 
-export async function grantRequest(id: string, body: More & { readonly words: string }): Promise<void> {
-  await ask(['admin', 'quota', 'requests', id, 'grant'], { method: 'POST', body });
-  await refresh();
+export function grantRequest(id: string, body: More & { readonly words: string }): Promise<void> {
+  return ask([...requests, id, 'grant'], { method: 'POST', body });
 }
 
-export async function declineRequest(id: string, words: string): Promise<void> {
-  await ask(['admin', 'quota', 'requests', id, 'decline'], { method: 'POST', body: { words } });
-  await refresh();
+export function declineRequest(id: string, words: string): Promise<void> {
+  return ask([...requests, id, 'decline'], { method: 'POST', body: { words } });
 }
 
-export async function giveAllowance(owner: string, body: More & { readonly why: string }): Promise<void> {
-  await ask(['admin', 'users', owner, 'quota', 'allowances'], { method: 'POST', body });
-  await refresh();
+export function giveAllowance(owner: string, body: More & { readonly why: string }): Promise<void> {
+  return ask(['admin', 'users', owner, 'quota', 'allowances'], { method: 'POST', body });
 }
 
-export async function endAllowance(owner: string, { id }: Allowance): Promise<void> {
-  await ask(['admin', 'users', owner, 'quota', 'allowances', id], { method: 'DELETE' });
-  await refresh();
+export function endAllowance(owner: string, { id }: Allowance): Promise<void> {
+  return ask(['admin', 'users', owner, 'quota', 'allowances', id], { method: 'DELETE' });
 }

@@ -7,9 +7,11 @@ import type { SavedSource, Source } from '../../../src/wire/index.ts';
 import { saveSource } from '../api/auth-queries.ts';
 import { refresh } from '../api/client.ts';
 import { policyQuery } from '../api/queries.ts';
+import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { Check, Choice, Field, type FieldProps } from '../parts/field.tsx';
-import { Name } from '../parts/name.tsx';
+import { Listed, Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Fault } from '../parts/states.tsx';
 import { TextArea } from '../parts/text-area.tsx';
@@ -25,32 +27,23 @@ export interface SourceFormProps {
 
 export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
   const [typed, setTyped] = useState(source === undefined ? newSource : typedOf(source));
-  const [failure, setFailure] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
+
   const policy = useQuery(policyQuery);
-  const seen = mappingSeen(typed.mapping, new Set(policy.data?.groups.map(({ name }) => name)));
+  const seen = mappingSeen(typed.quota_group_map, new Set(policy.data?.groups.map(({ name }) => name)));
   const set = (change: Partial<TypedSource>) => setTyped({ ...typed, ...change });
   const part = { typed, set };
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const saved = await saveSource(source?.id ?? null, fieldsOf(typed));
-      // From now on no page has it any more.
-      setTyped(now => ({ ...now, clientSecret: '', hasNoSecret: false }));
-      await refresh();
-      announce('The source is saved.');
-      onSaved(saved);
-    } catch (error) {
-      setFailure(error);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { start, isBusy, failure } = useAction(async () => {
+    const saved = await saveSource(source?.id ?? null, fieldsOf(typed));
+    // From now on no page has it any more.
+    setTyped(now => ({ ...now, client_secret: '', hasNoSecret: false }));
+    await refresh();
+    announce('The source is saved.');
+    onSaved(saved);
+  });
   return (
     <>
       <Panel title={source === undefined ? 'New source' : `Source ${printable(source.name)}`}>
-        <form class="stack" onSubmit={event => void submit(event)}>
+        <form class="stack" onSubmit={start}>
           <div class="overview">
             <Provider {...part} source={source} />
             <People {...part} />
@@ -59,37 +52,39 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
             <legend>Quota groups</legend>
             <SourceText
               {...part}
-              of="groupClaim"
+              of="quota_group_claim_name"
               label="Claim name providing group names for this source to be used for quota management"
               hint="Such as groups. Without a claim name, a sign-in changes no quota groups."
               isCode
             />
             <TextArea
               label="Map claimed groups to quota groups"
-              value={typed.mapping}
-              onInput={mapping => set({ mapping })}
+              value={typed.quota_group_map}
+              onInput={mapping => set({ quota_group_map: mapping })}
               fault={seen.faults.length === 0 ? undefined : printable(seen.faults.join('; '))}
             />
             {policy.data !== undefined && seen.unknown.length > 0 && (
               <p role="status">
                 <span class="mark near">unknown</span> No such quota group:{' '}
-                {seen.unknown.map((name, index) => (
-                  <span key={name}>
-                    {index > 0 && ', '}“<Name>{name}</Name>”
-                  </span>
-                ))}
+                <Listed of={seen.unknown}>
+                  {name => (
+                    <>
+                      “<Name>{name}</Name>”
+                    </>
+                  )}
+                </Listed>
                 . A sign-in skips it.
               </p>
             )}
             <Check
               label="Remove users from synchronized quota groups if user does not belong to corresponding group"
-              checked={typed.removal}
-              onChange={removal => set({ removal })}
+              checked={typed.quota_group_map_removal}
+              onChange={removal => set({ quota_group_map_removal: removal })}
             />
             <Choice
               label="If the claim is absent"
-              value={typed.missingClaim}
-              onChoice={missingClaim => set({ missingClaim })}
+              value={typed.missing_claim}
+              onChoice={missingClaim => set({ missing_claim: missingClaim })}
               options={[
                 ['remove', 'treat it like a claim without groups'],
                 ['keep', 'change nothing'],
@@ -99,10 +94,10 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
           <Check
             label="Also end the session at the provider at sign-out"
             note="Works only if the provider has an end_session_endpoint. Most providers ask the user first."
-            checked={typed.signOutAtProvider}
-            onChange={signOutAtProvider => set({ signOutAtProvider })}
+            checked={typed.sign_out_at_provider}
+            onChange={signOutAtProvider => set({ sign_out_at_provider: signOutAtProvider })}
           />
-          {source !== undefined && typed.signOutAtProvider && (
+          {source !== undefined && typed.sign_out_at_provider && (
             <p>
               Post-logout redirect URI, to be entered at the provider:{' '}
               <code>{source.post_logout_redirect_uri}</code>
@@ -111,8 +106,8 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
           <Check
             label="Active"
             note="The sign-in page offers active sources. Switching a source off signs out its users."
-            checked={typed.isActive}
-            onChange={isActive => set({ isActive })}
+            checked={typed.is_active}
+            onChange={isActive => set({ is_active: isActive })}
           />
           {failure !== null && <Fault of={failure} />}
           <div class="actions">
@@ -123,9 +118,7 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
             >
               {source === undefined ? 'Create the source' : 'Save the source'}
             </button>
-            <button type="button" onClick={onCancel}>
-              Close
-            </button>
+            <Button onClick={onCancel}>Close</Button>
           </div>
         </form>
       </Panel>
@@ -134,8 +127,8 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
   );
 }
 
-function isWhole({ name, discoveryUrl, clientId }: TypedSource): boolean {
-  return name.trim() !== '' && discoveryUrl.trim() !== '' && clientId.trim() !== '';
+function isWhole({ name, openid_connect_auto_discovery_url: url, client_id: id }: TypedSource): boolean {
+  return [name, url, id].every(text => text.trim() !== '');
 }
 
 interface PartProps {
@@ -171,17 +164,17 @@ function Provider({ source, ...part }: PartProps & { readonly source: Source | u
       <SourceText {...part} of="name" label="Name" hint="The name on the sign-in page" required />
       <SourceText
         {...part}
-        of="discoveryUrl"
+        of="openid_connect_auto_discovery_url"
         label="Issuer or discovery URL"
         hint="Such as https://login.example/realms/git"
         required
         isCode
       />
-      <SourceText {...part} of="clientId" label="Client ID" required isCode />
+      <SourceText {...part} of="client_id" label="Client ID" required isCode />
       {!typed.hasNoSecret && (
         <SourceText
           {...part}
-          of="clientSecret"
+          of="client_secret"
           label="Client secret"
           type="password"
           hint={secretWords[secretState]}
@@ -194,7 +187,7 @@ function Provider({ source, ...part }: PartProps & { readonly source: Source | u
           label="No client secret"
           note="The present secret is deleted, because the provider needs none."
           checked={typed.hasNoSecret}
-          onChange={hasNoSecret => set({ hasNoSecret, clientSecret: '' })}
+          onChange={hasNoSecret => set({ hasNoSecret, client_secret: '' })}
         />
       )}
       <SourceText
@@ -217,23 +210,23 @@ function People(part: PartProps) {
   return (
     <fieldset class="stack headed">
       <legend>Users</legend>
-      <SourceText {...part} of="usernameClaim" label="Claim with the user name" isCode />
+      <SourceText {...part} of="username_claim" label="Claim with the user name" isCode />
       <Check
         label="Users with the same name at the provider and on this server are the same person"
         note="The first sign-in is then linked to the user with the same name on this server. Otherwise an administrator has to link the account. Administrators and users with tokens are never linked automatically."
-        checked={part.typed.trustUsernames}
-        onChange={trustUsernames => part.set({ trustUsernames })}
+        checked={part.typed.trust_usernames}
+        onChange={trustUsernames => part.set({ trust_usernames: trustUsernames })}
       />
       <SourceText
         {...part}
-        of="adminClaim"
+        of="admin_group_claim_name"
         label="Claim with the groups for administrators"
         hint="Without a claim, a sign-in makes nobody an administrator."
         isCode
       />
       <SourceText
         {...part}
-        of="adminGroup"
+        of="admin_group"
         label="Group whose members are administrators on this server"
         isCode
       />

@@ -3,8 +3,9 @@
 import { useState } from 'preact/hooks';
 import type { TriedSynchronization } from '../../../src/wire/index.ts';
 import { trySource } from '../api/auth-queries.ts';
+import { useAction } from '../parts/action.ts';
 import { Field } from '../parts/field.tsx';
-import { Name } from '../parts/name.tsx';
+import { Listed, Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Fault } from '../parts/states.tsx';
 import { TextArea } from '../parts/text-area.tsx';
@@ -20,23 +21,17 @@ export function TryIt({ typed, isReady }: TryItProps) {
   const [user, setUser] = useState('');
   const [text, setText] = useState('');
   const [result, setResult] = useState<TriedSynchronization | null>(null);
-  const [failure, setFailure] = useState<unknown>(null);
+
   const claims = claimsIn(text);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const { start, failure } = useAction(async () => {
     if (claims === null) return;
-    setFailure(null);
     setResult(null);
-    try {
-      const who = user.trim() === '' ? null : user.trim();
-      setResult(await trySource({ source: fieldsOf(typed), user: who, claims }));
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+    const who = user.trim() === '' ? null : user.trim();
+    setResult(await trySource({ source: fieldsOf(typed), user: who, claims }));
+  });
   return (
     <Panel title="Test claims">
-      <form class="stack" onSubmit={event => void submit(event)}>
+      <form class="stack" onSubmit={start}>
         <p>
           Shows what a sign-in with these claims would change with the settings above, saved or not. Nothing
           is changed.
@@ -100,12 +95,7 @@ function Names({ title, names }: { title: string; names: readonly string[] }) {
       <dt>{title}</dt>
       <dd>
         {names.length === 0 && '–'}
-        {names.map((name, index) => (
-          <span key={name}>
-            {index > 0 && ', '}
-            <Name>{name}</Name>
-          </span>
-        ))}
+        <Listed of={names}>{name => <Name>{name}</Name>}</Listed>
       </dd>
     </>
   );

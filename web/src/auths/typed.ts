@@ -1,93 +1,49 @@
-/** A source as it is typed, and as it is sent. */
+/** A source as it is typed: with the fields that the API takes, but for the secret. */
 
 import type { NewSource, Source } from '../../../src/wire/index.ts';
 import { mappingIn, quotaGroupsIn } from '../../../src/wire/mapping.ts';
 
-export interface TypedSource {
-  readonly name: string;
-  readonly discoveryUrl: string;
-  readonly clientId: string;
-  /** Empty: as it is. */
-  readonly clientSecret: string;
-  /** There is to be none, whatever there was. */
-  readonly hasNoSecret: boolean;
-  readonly scopes: string;
-  readonly usernameClaim: string;
-  readonly trustUsernames: boolean;
-  readonly adminClaim: string;
-  readonly adminGroup: string;
-  readonly groupClaim: string;
-  /** JSON. */
-  readonly mapping: string;
-  readonly removal: boolean;
-  readonly missingClaim: Source['missing_claim'];
-  readonly signOutAtProvider: boolean;
-  readonly isActive: boolean;
-}
-
-export const newSource: TypedSource = {
+export const newSource = {
   name: '',
-  discoveryUrl: '',
-  clientId: '',
-  clientSecret: '',
+  openid_connect_auto_discovery_url: '',
+  client_id: '',
+  /** Empty: as it is. */
+  client_secret: '',
+  /** There is to be none, whatever there was. */
   hasNoSecret: false,
   scopes: 'openid profile email',
-  usernameClaim: 'preferred_username',
-  trustUsernames: false,
-  adminClaim: '',
-  adminGroup: '',
-  groupClaim: '',
-  mapping: '{}',
-  removal: false,
-  missingClaim: 'remove',
-  signOutAtProvider: false,
-  isActive: true,
+  username_claim: 'preferred_username',
+  trust_usernames: false,
+  admin_group_claim_name: '',
+  admin_group: '',
+  quota_group_claim_name: '',
+  /** JSON. */
+  quota_group_map: '{}',
+  quota_group_map_removal: false,
+  missing_claim: 'remove' as Source['missing_claim'], // the first of them
+  sign_out_at_provider: false,
+  is_active: true,
 };
+
+export type TypedSource = Readonly<typeof newSource>;
 
 export function typedOf(source: Source): TypedSource {
   return {
-    name: source.name,
-    discoveryUrl: source.openid_connect_auto_discovery_url,
-    clientId: source.client_id,
-    clientSecret: '',
+    ...source,
+    client_secret: '',
     hasNoSecret: false,
     scopes: source.scopes.join(' '),
-    usernameClaim: source.username_claim,
-    trustUsernames: source.trust_usernames,
-    adminClaim: source.admin_group_claim_name,
-    adminGroup: source.admin_group,
-    groupClaim: source.quota_group_claim_name,
-    mapping: JSON.stringify(source.quota_group_map, null, 2),
-    removal: source.quota_group_map_removal,
-    missingClaim: source.missing_claim,
-    signOutAtProvider: source.sign_out_at_provider,
-    isActive: source.is_active,
+    quota_group_map: JSON.stringify(source.quota_group_map, null, 2),
   };
 }
 
-export function fieldsOf(typed: TypedSource): NewSource {
+export function fieldsOf({ hasNoSecret, client_secret: secret, ...typed }: TypedSource): NewSource {
   return {
-    name: typed.name,
-    openid_connect_auto_discovery_url: typed.discoveryUrl.trim(),
-    client_id: typed.clientId.trim(),
-    ...secretOf(typed),
-    scopes: typed.scopes,
-    username_claim: typed.usernameClaim,
-    trust_usernames: typed.trustUsernames,
-    admin_group_claim_name: typed.adminClaim,
-    admin_group: typed.adminGroup,
-    quota_group_claim_name: typed.groupClaim,
-    quota_group_map: typed.mapping,
-    quota_group_map_removal: typed.removal,
-    missing_claim: typed.missingClaim,
-    sign_out_at_provider: typed.signOutAtProvider,
-    is_active: typed.isActive,
+    ...typed,
+    openid_connect_auto_discovery_url: typed.openid_connect_auto_discovery_url.trim(),
+    client_id: typed.client_id.trim(),
+    ...(hasNoSecret || secret !== '' ? { client_secret: secret } : {}),
   };
-}
-
-function secretOf({ clientSecret, hasNoSecret }: TypedSource): Pick<NewSource, 'client_secret'> {
-  if (hasNoSecret) return { client_secret: '' };
-  return clientSecret === '' ? {} : { client_secret: clientSecret };
 }
 
 export interface MappingSeen {

@@ -84,9 +84,7 @@ export function plotOf(history: History, picture: Picture, { width, height }: Fr
 
   const across = times.map(time => x(time));
   const heights = totals.map(bytes => y(bytes));
-  const present = history.leaves.flatMap((leaf, index) =>
-    points.some(({ bytes }) => (bytes[index] ?? 0) > 0) ? [{ leaf, index }] : [],
-  );
+  const present = presentLeaves(history);
   const layers = stack<HistoryPoint, number>()
     .keys(present.map(({ index }) => index))
     .value(({ bytes }, index) => bytes[index] ?? 0)([...points]);
@@ -119,6 +117,13 @@ export function plotOf(history: History, picture: Picture, { width, height }: Fr
     across,
     heights,
   };
+}
+
+/** The kinds that there ever was something of, each with its place among the bytes of a point. */
+export function presentLeaves({ leaves, points }: History) {
+  return leaves.flatMap((leaf, index) =>
+    points.some(({ bytes }) => (bytes[index] ?? 0) > 0) ? [{ leaf, index }] : [],
+  );
 }
 
 export function totalOf({ bytes }: HistoryPoint): number {

@@ -37,34 +37,32 @@ export function Advice({ usage, contact, mayAsk }: AdviceProps) {
   const largest = advised(usage);
   return (
     <Panel title="How to free space">
-      <div class="stack">
-        <p>You can always delete data, even over the limit.</p>
-        {largest.length > 0 && (
-          <dl class="advice">
-            {largest.map(({ words, kinds }) => (
-              <div key={words}>
-                <dt class="row">
-                  {kinds.map(({ leaf, bytes }) => (
-                    <span key={leaf}>
-                      <Kind leaf={leaf} /> <Size bytes={bytes} />
-                    </span>
-                  ))}
-                </dt>
-                <dd>{words}</dd>
-              </div>
-            ))}
-          </dl>
+      <p>You can always delete data, even over the limit.</p>
+      {largest.length > 0 && (
+        <dl class="advice">
+          {largest.map(({ words, kinds }) => (
+            <div key={words}>
+              <dt class="row">
+                {kinds.map(({ leaf, bytes }) => (
+                  <span key={leaf}>
+                    <Kind leaf={leaf} /> <Size bytes={bytes} />
+                  </span>
+                ))}
+              </dt>
+              <dd>{words}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <p>
+        {contact === null ? (
+          `If that is not enough, ask for more space${mayAsk ? ' below' : ': turn to the administrator'}.`
+        ) : (
+          <>
+            If that is not enough, ask for more space: <Contact>{contact}</Contact>
+          </>
         )}
-        <p>
-          {contact === null ? (
-            `If that is not enough, ask for more space${mayAsk ? ' below' : ': turn to the administrator'}.`
-          ) : (
-            <>
-              If that is not enough, ask for more space: <Contact>{contact}</Contact>
-            </>
-          )}
-        </p>
-      </div>
+      </p>
     </Panel>
   );
 }

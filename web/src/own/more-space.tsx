@@ -5,15 +5,17 @@ import { useState } from 'preact/hooks';
 import type { OwnReport, SpaceRequest } from '../../../src/wire/index.ts';
 import { historyQuery, type Own } from '../api/own-queries.ts';
 import { ownRequestsQuery, requestMore, withdrawRequest } from '../api/request-queries.ts';
+import { useAction } from '../parts/action.ts';
 import { AllowanceTable } from '../parts/allowances.tsx';
 import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Size, Time } from '../parts/figures.tsx';
 import { MoreFields } from '../parts/more-fields.tsx';
 import { Panel } from '../parts/page.tsx';
 import { RequestAnswer } from '../parts/request-answer.tsx';
 import { Answered, Fault } from '../parts/states.tsx';
-import { Table } from '../parts/table.tsx';
+import { RowButton, Table } from '../parts/table.tsx';
 import { TextArea } from '../parts/text-area.tsx';
 import { moreIn } from '../parts/typed-more.ts';
 import { autoGrantWords, type Proposal, proposal } from './proposal.ts';
@@ -29,17 +31,15 @@ export function MoreSpace({ own, report }: MoreSpaceProps) {
   if (!mayAsk && allowances.length === 0 && requests.data?.length === 0) return null;
   return (
     <Panel title="More space">
-      <div class="stack">
-        {allowances.length > 0 && <AllowanceTable allowances={allowances} />}
-        <Answered query={requests} what="the requests" rows={2}>
-          {list => (
-            <>
-              {list.length > 0 && <Requests own={own} requests={list} />}
-              {mayAsk && <Asking own={own} report={report} requests={list} />}
-            </>
-          )}
-        </Answered>
-      </div>
+      {allowances.length > 0 && <AllowanceTable allowances={allowances} />}
+      <Answered query={requests} what="the requests" rows={2}>
+        {list => (
+          <>
+            {list.length > 0 && <Requests own={own} requests={list} />}
+            {mayAsk && <Asking own={own} report={report} requests={list} />}
+          </>
+        )}
+      </Answered>
     </Panel>
   );
 }
@@ -58,23 +58,15 @@ function Requests({ own, requests }: RequestsProps) {
         rows={requests}
         keyOf={({ id }) => id}
         columns={[
-          { key: 'at', title: 'Requested', cell: request => <Time at={request.asked_at} /> },
-          { key: 'bytes', title: 'Size', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
+          { title: 'Requested', cell: request => <Time at={request.asked_at} /> },
+          { title: 'Size', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
+          { title: 'Until', isWide: true, cell: ({ until }) => <Time at={until} absent="not given" /> },
+          { title: 'Answer', cell: request => <RequestAnswer request={request} /> },
           {
-            key: 'until',
-            title: 'Until',
-            isWide: true,
-            cell: ({ until }) => <Time at={until} absent="not given" />,
-          },
-          { key: 'answer', title: 'Answer', cell: request => <RequestAnswer request={request} /> },
-          {
-            key: 'withdraw',
             title: 'Change',
             cell: request =>
               request.state === 'open' && (
-                <button type="button" class="quiet" onClick={() => setWithdrawing(request)}>
-                  Withdraw
-                </button>
+                <RowButton words="Withdraw" onClick={() => setWithdrawing(request)} />
               ),
           },
         ]}
@@ -108,9 +100,9 @@ function Asking({ own, report, requests }: MoreSpaceProps & RequestsProps) {
   }
   return (
     <p>
-      <button type="button" class="primary" disabled={isOpen} onClick={() => setOpen(true)}>
+      <Button look="primary" disabled={isOpen} onClick={() => setOpen(true)}>
         Ask for more space
-      </button>
+      </Button>
     </p>
   );
 }
@@ -124,21 +116,15 @@ interface RequestFormProps {
 
 function RequestForm({ own, filled, autoGrant, onClose }: RequestFormProps) {
   const [typed, setTyped] = useState(filled);
-  const [failure, setFailure] = useState<unknown>(null);
   const more = moreIn(typed);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const { start, failure } = useAction(async () => {
     if (more === null) return;
-    try {
-      const made = await requestMore(own, { ...more, why: typed.why });
-      announce(made.state === 'granted' ? 'The request is granted.' : 'The request is sent.');
-      onClose();
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+    const made = await requestMore(own, { ...more, why: typed.why });
+    announce(made.state === 'granted' ? 'The request is granted.' : 'The request is sent.');
+    onClose();
+  });
   return (
-    <form class="stack" aria-label="Ask for more space" onSubmit={event => void submit(event)}>
+    <form class="stack" aria-label="Ask for more space" onSubmit={start}>
       {autoGrant !== null && <p class="quiet-text">{autoGrantWords(autoGrant)}</p>}
       <MoreFields more={typed} onChange={changed => setTyped({ ...typed, ...changed })} />
       <TextArea
@@ -149,9 +135,7 @@ function RequestForm({ own, filled, autoGrant, onClose }: RequestFormProps) {
       />
       {failure !== null && <Fault of={failure} />}
       <div class="actions">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
+        <Button onClick={onClose}>Cancel</Button>
         <button type="submit" class="primary" disabled={more === null || typed.why.trim() === ''}>
           Send the request
         </button>

@@ -1,8 +1,8 @@
 /** The switch for mails about one's own usage, where the server sends any. */
 
 import { useQuery } from '@tanstack/preact-query';
-import { useState } from 'preact/hooks';
 import { mailWishQuery, wantMail } from '../api/notice-queries.ts';
+import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Check } from '../parts/field.tsx';
 import { Name } from '../parts/name.tsx';
@@ -11,40 +11,29 @@ import { Failed, Fault } from '../parts/states.tsx';
 
 export function OwnMails() {
   const wish = useQuery(mailWishQuery);
-  const [failure, setFailure] = useState<unknown>(null);
+  const { start, failure } = useAction(async (isWanted: boolean) => {
+    await wantMail(isWanted);
+    announce(isWanted ? 'You get mails.' : 'You get no more mails.');
+  });
   if (wish.data === undefined) {
     return wish.error === null ? null : <Failed query={wish} what="whether you get mails" />;
   }
   const { sends, mail, address } = wish.data;
   if (!sends) return null;
-  const change = async (isWanted: boolean) => {
-    try {
-      await wantMail(isWanted);
-      setFailure(null);
-      announce(isWanted ? 'You get mails.' : 'You get no more mails.');
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+
   return (
     <Panel title="Mails">
-      <div class="stack">
-        <Check
-          label="Send me mails about my usage"
-          checked={mail}
-          onChange={isWanted => void change(isWanted)}
-        />
-        <p class="quiet-text">
-          {address === '' ? (
-            'The server does not know your mail address. An administrator can enter it.'
-          ) : (
-            <>
-              They go to <Name>{address}</Name>.
-            </>
-          )}
-        </p>
-        {failure !== null && <Fault of={failure} />}
-      </div>
+      <Check label="Send me mails about my usage" checked={mail} onChange={start} />
+      <p class="quiet-text">
+        {address === '' ? (
+          'The server does not know your mail address. An administrator can enter it.'
+        ) : (
+          <>
+            They go to <Name>{address}</Name>.
+          </>
+        )}
+      </p>
+      {failure !== null && <Fault of={failure} />}
     </Panel>
   );
 }

@@ -2,7 +2,6 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
-import type { OwnReport } from '../../../src/wire/index.ts';
 import { type Own, ownReportQuery } from '../api/own-queries.ts';
 import { useSession } from '../api/session.ts';
 import { History } from '../parts/history.tsx';
@@ -12,7 +11,7 @@ import { Units } from '../parts/units.tsx';
 import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 import { Advice } from './advice.tsx';
-import { MoreSpace } from './more-space.tsx';
+import { MoreSpace, type MoreSpaceProps } from './more-space.tsx';
 import { Refusals } from './refusals.tsx';
 import { Standing } from './standing.tsx';
 import { rulingsIn, worstState } from './verdicts.ts';
@@ -50,12 +49,7 @@ export function OwnUsage({ own, children }: OwnUsageProps) {
   );
 }
 
-interface LargestProps {
-  readonly own: Own;
-  readonly report: OwnReport;
-}
-
-function Largest({ own, report: { units, unit_count: count } }: LargestProps) {
+function Largest({ own, report: { units, unit_count: count } }: MoreSpaceProps) {
   const session = useSession();
   const owner = own.is === 'me' ? session.data?.login : own.name;
   return (

@@ -8,27 +8,26 @@ import { formatBytes, formatMoment } from '../../../src/text/index.ts';
 import type { OwnReport } from '../../../src/wire/index.ts';
 import type { Own } from '../api/own-queries.ts';
 import { announce } from '../parts/announcer.tsx';
-import { Bar, Legend } from '../parts/bar.tsx';
-import { Size, Time } from '../parts/figures.tsx';
 import { Panel } from '../parts/page.tsx';
+import { Stored } from '../parts/stored.tsx';
 import { Table } from '../parts/table.tsx';
-import { Allowed, Billed, DecidedBy, limitColumns, limitInStored, State } from '../parts/verdict.tsx';
-import { usageIn } from '../usage.ts';
+import { Allowed, DecidedBy, limitColumns, whyColumn } from '../parts/verdict.tsx';
 import { listWords, type Ruling, rulingsIn, worstState } from './verdicts.ts';
 import { Why } from './why.tsx';
 
-export interface StandingProps {
-  readonly own: Own;
-  readonly report: OwnReport;
-}
-
-export function Standing({ own, report }: StandingProps) {
+export function Standing({ own, report }: { readonly own: Own; readonly report: OwnReport }) {
   const rulings = rulingsIn(report.decisions);
   const refused = rulings.filter(({ verdict }) => !verdict.allowed);
   useToldAloud(refused.length > 0);
   return (
     <>
-      <Now rulings={rulings} report={report} />
+      <Stored
+        title="Stored now"
+        report={report}
+        state={worstState(rulings)}
+        words={stateWords(rulings, report)}
+        measured="Measured"
+      />
       {refused.map(ruling => (
         <Panel key={ruling.leaves.join()} title={whyTitle(ruling)}>
           <Why own={own} subject={ruling.leaves[0] ?? 'size:all'} />
@@ -43,37 +42,6 @@ function whyTitle({ subjects }: Ruling): string {
   return subjects.includes('size:all')
     ? 'Why you cannot add data'
     : `Why you cannot add ${listWords(subjects)}`;
-}
-
-interface RulingsProps {
-  readonly rulings: readonly Ruling[];
-  readonly report: OwnReport;
-}
-
-function Now({ rulings, report }: RulingsProps) {
-  const usage = usageIn(report.tree);
-  const whole = report.decisions['size:all'];
-  return (
-    <Panel title="Stored now">
-      <div class="stack">
-        <p class="row">
-          <strong class="figure">
-            <Size bytes={report.total} />
-          </strong>
-          <State state={worstState(rulings)} />
-          <span>{stateWords(rulings, report)}</span>
-        </p>
-        <Bar usage={usage} width={report.total} limit={whole === undefined ? -1 : limitInStored(whole)} />
-        <Legend usage={usage} />
-        {whole !== undefined && <Billed verdict={whole} />}
-        <p class="quiet-text small">
-          Measured <Time at={report.measured_at} />.
-          {report.partial && ' Some data could not be read; its last known bytes count.'}
-          {report.stale && ' Figures from other hosts or from reporting programs may be out of date.'}
-        </p>
-      </div>
-    </Panel>
-  );
 }
 
 function stateWords(rulings: readonly Ruling[], { mode }: OwnReport): string {
@@ -111,56 +79,34 @@ function beginWords(rulings: readonly Ruling[]): string {
 }
 
 /** Each limit once, with the kinds of data that it decides about. */
-function Limits({ own, rulings }: Pick<RulingsProps, 'rulings'> & { own: Own }) {
+function Limits({ own, rulings }: { own: Own; rulings: readonly Ruling[] }) {
   const [asked, setAsked] = useState<string | null>(null);
-  const open = rulings.find(({ leaves: kinds }) => kinds.join() === asked);
+  const keyOf = ({ leaves: kinds }: Ruling) => kinds.join();
+  const open = rulings.find(ruling => keyOf(ruling) === asked);
   return (
     <Panel title="Limits">
-      <div class="stack">
-        <Table<Ruling>
-          caption="Deciding limits, by kind of data"
-          rows={rulings}
-          keyOf={({ leaves: kinds }) => kinds.join()}
-          columns={[
-            {
-              key: 'kinds',
-              title: 'Kind of data',
-              cell: ({ subjects }) => capital(listWords(subjects)),
-            },
-            {
-              key: 'may',
-              title: 'State',
-              cell: ({ verdict }) => <Allowed verdict={verdict} />,
-            },
-            ...limitColumns,
-            {
-              key: 'by',
-              title: 'Decided by',
-              isWide: true,
-              cell: ({ verdict }) => <DecidedBy verdict={verdict} />,
-            },
-            {
-              key: 'why',
-              title: 'Why',
-              cell: ({ leaves: kinds, subjects }) => (
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-expanded={asked === kinds.join()}
-                  onClick={() => setAsked(asked === kinds.join() ? null : kinds.join())}
-                >
-                  Why<span class="visually-hidden">: {listWords(subjects)}</span>
-                </button>
-              ),
-            },
-          ]}
-        />
-        {open !== undefined && (
-          <section class="effect" aria-label={`Why: ${listWords(open.subjects)}`} aria-live="polite">
-            <Why own={own} subject={open.leaves[0] ?? 'size:all'} />
-          </section>
-        )}
-      </div>
+      <Table<Ruling>
+        caption="Deciding limits, by kind of data"
+        rows={rulings}
+        keyOf={keyOf}
+        columns={[
+          { title: 'Kind of data', cell: ({ subjects }) => capital(listWords(subjects)) },
+          { title: 'State', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
+          ...limitColumns,
+          { title: 'Decided by', isWide: true, cell: ({ verdict }) => <DecidedBy verdict={verdict} /> },
+          whyColumn({
+            wordsOf: ({ subjects }) => listWords(subjects),
+            keyOf,
+            asked,
+            onAsk: setAsked,
+          }),
+        ]}
+      />
+      {open !== undefined && (
+        <section class="effect" aria-label={`Why: ${listWords(open.subjects)}`} aria-live="polite">
+          <Why own={own} subject={open.leaves[0] ?? 'size:all'} />
+        </section>
+      )}
     </Panel>
   );
 }

@@ -11,12 +11,7 @@ import { Answered } from '../parts/states.tsx';
 import { Added } from '../parts/verdict.tsx';
 import { listWords } from './verdicts.ts';
 
-export interface WhyProps {
-  readonly own: Own;
-  readonly subject: Subject;
-}
-
-export function Why({ own, subject }: WhyProps) {
+export function Why({ own, subject }: { readonly own: Own; readonly subject: Subject }) {
   const explanation = useQuery(ownExplanationQuery(own, subject));
   return (
     <Answered query={explanation} what="why" rows={3}>

@@ -5,15 +5,15 @@ import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { SavedSource, Source } from '../../../src/wire/index.ts';
 import { authsQuery, deleteSource } from '../api/auth-queries.ts';
-import { refresh } from '../api/client.ts';
 import { Links } from '../auths/links.tsx';
 import { SourceForm } from '../auths/source-form.tsx';
 import { UnmappedGroups } from '../auths/unmapped-groups.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
-import { Table } from '../parts/table.tsx';
+import { Answered } from '../parts/states.tsx';
+import { RowButton, Table } from '../parts/table.tsx';
 
 /** Form that is open: a new source, or one by its id. */
 type Open = 'new' | number | null;
@@ -32,24 +32,11 @@ export function Auths() {
     <Page
       help="auths"
       title="OAuth2 sources"
-      actions={
-        <button type="button" onClick={() => show('new')}>
-          New source
-        </button>
-      }
+      actions={<Button onClick={() => show('new')}>New source</Button>}
     >
       {saved !== null && <Saved source={saved} />}
       <Answered query={sources} what="the sources" rows={2}>
-        {list =>
-          list.length === 0 ? (
-            <Empty>
-              No sources yet. With a source, users sign in with your identity provider, and their quota groups
-              follow the groups that the provider claims for them.
-            </Empty>
-          ) : (
-            <List sources={list} onEdit={show} onDelete={setDeleting} />
-          )
-        }
+        {list => <List sources={list} onEdit={show} onDelete={setDeleting} />}
       </Answered>
       {open === 'new' && (
         <SourceForm
@@ -76,7 +63,6 @@ export function Auths() {
           act={async () => {
             await deleteSource(deleting.id);
             show(null);
-            await refresh();
           }}
           onClose={() => setDeleting(null)}
         >
@@ -116,36 +102,23 @@ function List({ sources, onEdit, onDelete }: ListProps) {
   return (
     <Table
       caption="OAuth2 sources"
+      empty="No sources yet. With a source, users sign in with your identity provider, and their quota groups follow the groups that the provider claims for them."
       rows={sources}
       keyOf={({ id }) => id}
       columns={[
-        { key: 'name', title: 'Name', cell: ({ name }) => <Name>{name}</Name> },
+        { title: 'Name', cell: ({ name }) => <Name>{name}</Name> },
         {
-          key: 'provider',
           title: 'Provider',
           isWide: true,
           cell: source => <code>{printable(source.openid_connect_auto_discovery_url)}</code>,
         },
-        { key: 'state', title: 'State', cell: source => <State source={source} /> },
+        { title: 'State', cell: source => <State source={source} /> },
         {
-          key: 'actions',
           title: 'Change',
           cell: source => (
             <span class="row">
-              <button type="button" class="quiet" onClick={() => onEdit(source.id)}>
-                Edit
-                <span class="visually-hidden">
-                  {' '}
-                  <Name>{source.name}</Name>
-                </span>
-              </button>
-              <button type="button" class="quiet" onClick={() => onDelete(source)}>
-                Delete
-                <span class="visually-hidden">
-                  {' '}
-                  <Name>{source.name}</Name>
-                </span>
-              </button>
+              <RowButton words="Edit" about={printable(source.name)} onClick={() => onEdit(source.id)} />
+              <RowButton words="Delete" about={printable(source.name)} onClick={() => onDelete(source)} />
             </span>
           ),
         },

@@ -8,9 +8,10 @@ import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
+import { Button } from '../parts/button.tsx';
 import { Choice } from '../parts/field.tsx';
 import { counted } from '../parts/figures.tsx';
-import { Name } from '../parts/name.tsx';
+import { Name, Others } from '../parts/name.tsx';
 import { PolicyForm } from '../parts/policy-form.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { to } from '../place.ts';
@@ -31,19 +32,17 @@ const actions = [
 export function ChosenOwners({ names, onClear }: ChosenOwnersProps) {
   const [isOpen, setOpen] = useState(false);
   const policy = useQuery({ ...policyQuery, enabled: isOpen });
-  const more = names.length - shownNames;
+
   return (
     <section class="panel stack chosen" aria-label="Chosen owners">
       <div class="row">
         <strong>{counted(names.length, 'owner chosen', 'owners chosen')}</strong>
         {!isOpen && (
-          <button type="button" class="primary" onClick={() => setOpen(true)}>
+          <Button look="primary" onClick={() => setOpen(true)}>
             Change a group
-          </button>
+          </Button>
         )}
-        <button type="button" onClick={onClear}>
-          Clear selection
-        </button>
+        <Button onClick={onClear}>Clear selection</Button>
       </div>
       <ul class="row">
         {names.slice(0, shownNames).map(name => (
@@ -51,7 +50,7 @@ export function ChosenOwners({ names, onClear }: ChosenOwnersProps) {
             <Name>{name}</Name>
           </li>
         ))}
-        {more > 0 && <li class="quiet-text">and {counted(more, 'other', 'others')}</li>}
+        <Others count={names.length - shownNames} />
       </ul>
       {isOpen && (
         <Answered query={policy} what="the groups" rows={2}>

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { EventKind } from '../../../src/overview/event-shapes.ts';
 import { apiUrl } from '../api/ask.ts';
+import { Button } from '../parts/button.tsx';
 import { EventList } from '../parts/event-list.tsx';
 import { Choice, Field } from '../parts/field.tsx';
 import { Page } from '../parts/page.tsx';
@@ -70,15 +71,14 @@ export function Events() {
             Search
           </button>
           {isFiltered && (
-            <button
-              type="button"
+            <Button
               onClick={() => {
                 setFields(nothing);
                 change({ kind: '', ...nothing });
               }}
             >
               Show all events
-            </button>
+            </Button>
           )}
         </form>
       </search>

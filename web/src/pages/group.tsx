@@ -4,12 +4,11 @@ import type { WholePolicy } from '../../../src/wire/index.ts';
 import { counted } from '../parts/figures.tsx';
 import { GroupForm } from '../parts/group-form.tsx';
 import { limitWords } from '../parts/limit-words.ts';
-import { Name } from '../parts/name.tsx';
+import { NameLink, Others } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { PolicyPiece } from '../parts/policy-pages.tsx';
 import { Empty } from '../parts/states.tsx';
 import { WithoutIt } from '../parts/without-it.tsx';
-import { to } from '../place.ts';
 import { type Group as OneGroup, withoutGroup } from '../policy/edit.ts';
 
 export function Group({ name }: { name: string }) {
@@ -42,9 +41,7 @@ function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
           <ul class="faults">
             {rules.map(rule => (
               <li key={rule.name}>
-                <a href={to('rule', rule.name)}>
-                  <Name>{rule.name}</Name>
-                </a>{' '}
+                <NameLink page="rule">{rule.name}</NameLink>{' '}
                 <span class="quiet-text">{limitWords(rule)}</span>
               </li>
             ))}
@@ -61,14 +58,10 @@ function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
           <ul class="row">
             {users.slice(0, shownUsers).map(user => (
               <li key={user}>
-                <a href={to('owner', user)}>
-                  <Name>{user}</Name>
-                </a>
+                <NameLink page="owner">{user}</NameLink>
               </li>
             ))}
-            {users.length > shownUsers && (
-              <li class="quiet-text">and {counted(users.length - shownUsers, 'other', 'others')}</li>
-            )}
+            <Others count={users.length - shownUsers} />
           </ul>
         )}
       </Panel>

@@ -9,7 +9,6 @@ import { to } from '../place.ts';
 interface Section {
   readonly id: string;
   readonly title: string;
-  readonly isForAdministrators?: boolean;
   readonly text: readonly string[];
   /** Commands that do it at a terminal. */
   readonly commands?: readonly string[];
@@ -21,9 +20,7 @@ export function Help() {
   useEffect(() => {
     if (isKnown) document.getElementById(window.location.hash.slice(1))?.scrollIntoView();
   }, [isKnown]);
-  const shown = sections.filter(
-    ({ isForAdministrators = false }) => !isForAdministrators || session?.is_admin,
-  );
+  const shown = session?.is_admin ? [...forEverybody, ...forAdministrators] : forEverybody;
   if (!isKnown) {
     return (
       <Page title="Help">
@@ -45,22 +42,20 @@ export function Help() {
       {shown.map(({ id, title, text, commands = [] }) => (
         <div key={id} id={id} class="help">
           <Panel title={title}>
-            <div class="stack">
-              {text.map(paragraph => (
-                <p key={paragraph}>{paragraph}</p>
-              ))}
-              {commands.length > 0 && (
-                <p class="quiet-text">
-                  At a terminal:{' '}
-                  {commands.map((command, index) => (
-                    <span key={command}>
-                      {index > 0 && ', '}
-                      <code>{command}</code>
-                    </span>
-                  ))}
-                </p>
-              )}
-            </div>
+            {text.map(paragraph => (
+              <p key={paragraph}>{paragraph}</p>
+            ))}
+            {commands.length > 0 && (
+              <p class="quiet-text">
+                At a terminal:{' '}
+                {commands.map((command, index) => (
+                  <span key={command}>
+                    {index > 0 && ', '}
+                    <code>{command}</code>
+                  </span>
+                ))}
+              </p>
+            )}
           </Panel>
         </div>
       ))}
@@ -71,7 +66,7 @@ export function Help() {
   );
 }
 
-const sections: readonly Section[] = [
+const forEverybody: readonly Section[] = [
   {
     id: 'mine',
     title: 'My usage',
@@ -98,10 +93,12 @@ const sections: readonly Section[] = [
     ],
     commands: ['softquota sign-in-link --user NAME', 'softquota token create --user NAME'],
   },
+];
+
+const forAdministrators: readonly Section[] = [
   {
     id: 'overview',
     title: 'Overview',
-    isForAdministrators: true,
     text: [
       'Shows what needs attention first: problems with the way to fix each, owners over or near a limit, refusals by day, and how full the disks are. The numbers of owners lead to the list of exactly those owners.',
       'The state of an owner is that of the kind of data in the worst state. Over the limit: something is refused. Near the limit: the lowest percentage of WARN_AT is reached. OK: neither.',
@@ -111,7 +108,6 @@ const sections: readonly Section[] = [
   {
     id: 'owners',
     title: 'Owners',
-    isForAdministrators: true,
     text: [
       'Lists all users and organizations. Search by a part of the name, filter by state, group and type, and sort by the heading of a column. "% of limit" is that of the kind of data in the worst state. The bar is full at the limit.',
       'To change the group of several owners, choose them with the boxes, on several pages if needed, and use "Change a group". Before you save it, you see which owners would be newly refused or allowed.',
@@ -122,7 +118,6 @@ const sections: readonly Section[] = [
   {
     id: 'owner',
     title: 'One owner',
-    isForAdministrators: true,
     text: [
       'Shows what is stored and what can be added now, for each kind of data. "Why" shows every group and rule that was considered, and the one that decides.',
       'An allowance raises the limits of one owner until a chosen day, and ends automatically. For a lasting change, edit the groups.',
@@ -132,7 +127,6 @@ const sections: readonly Section[] = [
   {
     id: 'repositories',
     title: 'Largest repositories',
-    isForAdministrators: true,
     text: [
       "Lists the largest repositories of all owners, and with another kind of data the largest LFS stores, packages and so on. Of other hosts that share the quota, it has the 20 largest of each owner. Data that a program or a forge's database reports in whole sets is on the pages of the owners.",
     ],
@@ -140,7 +134,6 @@ const sections: readonly Section[] = [
   {
     id: 'groups',
     title: 'Groups',
-    isForAdministrators: true,
     text: [
       'A group has rules and members. If an owner is in several groups, it is enough that one of them allows an action. Owners in no group have the default groups, or else the limit TOTAL of app.ini.',
       'Before you save an edit, the page shows which owners would be newly refused or allowed.',
@@ -150,7 +143,6 @@ const sections: readonly Section[] = [
   {
     id: 'rules',
     title: 'Rules',
-    isForAdministrators: true,
     text: [
       'A rule is a limit for some kinds of data together. It has an effect only in a group. Sizes are written as 500M, 10 GB or 1.5GiB; -1 means no limit, and 0 means that nothing may be stored.',
     ],
@@ -159,7 +151,6 @@ const sections: readonly Section[] = [
   {
     id: 'policy',
     title: 'Policy',
-    isForAdministrators: true,
     text: [
       'Shows possible mistakes in the rules and groups, each with a link to the place where you fix it. You can download the whole policy, test another one against all owners, and put it in force as a whole.',
     ],
@@ -168,7 +159,6 @@ const sections: readonly Section[] = [
   {
     id: 'requests',
     title: 'Requests',
-    isForAdministrators: true,
     text: [
       'Owners ask here for more than their limits. A granted request is an allowance, more space until a chosen day; the owner sees your answer.',
     ],
@@ -177,7 +167,6 @@ const sections: readonly Section[] = [
   {
     id: 'scans',
     title: 'Scans',
-    isForAdministrators: true,
     text: [
       'A scan measures what is stored. It runs on a schedule; start one here after you have changed something on the disk. A verifying scan reads everything again and reports the difference to what was known.',
     ],
@@ -186,7 +175,6 @@ const sections: readonly Section[] = [
   {
     id: 'events',
     title: 'Events',
-    isForAdministrators: true,
     text: [
       'Shows refusals, thresholds reached, who changed what, sign-ins and requests, newest first. Refusals of one user are added up by the hour. Filter by kind, owner, who did it, day, and any text; the address of the page has the filters, so that you can send it to somebody.',
       'To undo a change of a rule, a group or of the groups of an owner, open "Show change" and choose "Undo this change". This is a new change, and you see its effect first. It is refused if the same thing has been changed again since.',
@@ -195,7 +183,6 @@ const sections: readonly Section[] = [
   {
     id: 'notices',
     title: 'Notices',
-    isForAdministrators: true,
     text: [
       'Shows the webhooks and mails that tell what happens. A notice that cannot be delivered waits and is tried again, with growing waits. After some days it is dead: fix what "Last fault" names, and send it again.',
       '"Send a test" sends a notice at once, and says what became of it. The sections [webhook.NAME] and [mail] of app.ini say where notices go.',
@@ -205,7 +192,6 @@ const sections: readonly Section[] = [
   {
     id: 'hosts',
     title: 'Hosts',
-    isForAdministrators: true,
     text: [
       'Shows the hosts that share the quota. Remove a host that will not come back, so that its usage no longer counts.',
     ],
@@ -214,7 +200,6 @@ const sections: readonly Section[] = [
   {
     id: 'tokens',
     title: 'Tokens and sessions',
-    isForAdministrators: true,
     text: [
       'Lists the tokens and the sessions of all users. Revoking a token also ends the sessions that began with it. The name of a user leads to a page where you can create a token for that user.',
     ],
@@ -223,7 +208,6 @@ const sections: readonly Section[] = [
   {
     id: 'auths',
     title: 'Sources',
-    isForAdministrators: true,
     text: [
       'A source is an identity provider with which users sign in. You can test a source with pasted claims before you save it, and see which groups a user would get.',
     ],

@@ -5,7 +5,6 @@ import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { FleetHost } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
-import { refresh } from '../api/client.ts';
 import { hostsQuery, sharedStoreQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Confirm } from '../parts/dialog.tsx';
@@ -13,7 +12,7 @@ import { Count, Size, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
-import { Table } from '../parts/table.tsx';
+import { RowButton, Table } from '../parts/table.tsx';
 
 export function Hosts() {
   const { data: session } = useSession();
@@ -54,7 +53,7 @@ function Several() {
               )}
               {divergence !== null && (
                 <p>
-                  <span class="mark bad">policy diverged</span> {printable(divergence.message)}{' '}
+                  <span class="mark bad">policy diverged</span> {printable(divergence.message)}
                   <code>softquota store repair</code>
                 </p>
               )}
@@ -69,9 +68,8 @@ function Several() {
             rows={list}
             keyOf={({ id }) => id}
             columns={[
-              { key: 'id', title: 'Host', cell: ({ id }) => <Name>{id}</Name> },
+              { title: 'Host', cell: ({ id }) => <Name>{id}</Name> },
               {
-                key: 'alive',
                 title: 'State',
                 cell: ({ alive, seen_at: seenAt }) =>
                   alive ? (
@@ -82,26 +80,18 @@ function Several() {
                     </span>
                   ),
               },
-              { key: 'version', title: 'Version', isWide: true, cell: ({ version }) => printable(version) },
+              { title: 'Version', isWide: true, cell: ({ version }) => printable(version) },
               {
-                key: 'owners',
                 title: 'Owners',
                 isNumber: true,
                 isWide: true,
                 cell: ({ owners }) => <Count>{owners}</Count>,
               },
-              { key: 'bytes', title: 'Stored', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
+              { title: 'Stored', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
               {
-                key: 'forget',
                 title: 'Remove',
                 cell: host =>
-                  host.alive ? (
-                    ''
-                  ) : (
-                    <button type="button" class="quiet" onClick={() => setForgetting(host)}>
-                      Remove
-                    </button>
-                  ),
+                  host.alive ? '' : <RowButton words="Remove" onClick={() => setForgetting(host)} />,
               },
             ]}
           />
@@ -113,10 +103,7 @@ function Several() {
           action="Remove the host"
           done="The host is removed."
           isDangerous
-          act={async () => {
-            await ask(['admin', 'quota', 'hosts', forgetting.id], { method: 'DELETE' });
-            await refresh();
-          }}
+          act={() => ask(['admin', 'quota', 'hosts', forgetting.id], { method: 'DELETE' })}
           onClose={() => setForgetting(null)}
         >
           <p>

@@ -3,9 +3,8 @@
 import { useSession } from '../api/session.ts';
 import { OwnMails } from '../own/own-mails.tsx';
 import { OwnUsage } from '../own/own-usage.tsx';
-import { Name } from '../parts/name.tsx';
+import { NameLink } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { to } from '../place.ts';
 
 export function Mine() {
   const session = useSession();
@@ -18,9 +17,7 @@ export function Mine() {
             <ul class="columns">
               {organizations.map(name => (
                 <li key={name}>
-                  <a href={to('organization', name)}>
-                    <Name>{name}</Name>
-                  </a>
+                  <NameLink page="organization">{name}</NameLink>
                 </li>
               ))}
             </ul>

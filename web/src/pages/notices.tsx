@@ -5,14 +5,16 @@ import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { NoticeDelivery, NoticePlace } from '../../../src/wire/index.ts';
 import { mostDeliveries, noticesQuery, sendAgain, sendTest } from '../api/notice-queries.ts';
+import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Count, counted, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Answered, Empty, Fault } from '../parts/states.tsx';
-import { Table } from '../parts/table.tsx';
+import { RowButton, Table } from '../parts/table.tsx';
 
 export function Notices() {
   const notices = useQuery(noticesQuery);
@@ -56,41 +58,25 @@ function Places({ places }: { readonly places: readonly NoticePlace[] }) {
         rows={places}
         keyOf={({ name }) => name}
         columns={[
-          { key: 'name', title: 'Place', cell: ({ name }) => <Name>{name}</Name> },
+          { title: 'Place', cell: ({ name }) => <Name>{name}</Name> },
           {
-            key: 'events',
             title: 'Notices',
             isWide: true,
             cell: ({ events }) => (events.length === 0 ? 'all' : events.join(', ')),
           },
+          { title: 'Waiting', isNumber: true, cell: ({ pending }) => <Count>{pending}</Count> },
+          { title: 'Dead', isNumber: true, cell: ({ dead }) => <Count>{dead}</Count> },
+          { title: 'Sent', isNumber: true, isWide: true, cell: ({ sent }) => <Count>{sent}</Count> },
+          { title: 'Last sent', isWide: true, cell: place => <Time at={place.last_sent_at} /> },
           {
-            key: 'pending',
-            title: 'Waiting',
-            isNumber: true,
-            cell: ({ pending }) => <Count>{pending}</Count>,
-          },
-          { key: 'dead', title: 'Dead', isNumber: true, cell: ({ dead }) => <Count>{dead}</Count> },
-          {
-            key: 'sent',
-            title: 'Sent',
-            isNumber: true,
-            isWide: true,
-            cell: ({ sent }) => <Count>{sent}</Count>,
-          },
-          { key: 'last', title: 'Last sent', isWide: true, cell: place => <Time at={place.last_sent_at} /> },
-          {
-            key: 'fault',
             title: 'Last fault',
             isWide: true,
             cell: ({ last_fault: fault }) => (fault === null ? 'none' : printable(fault)),
           },
           {
-            key: 'test',
             title: 'Test',
             cell: place => (
-              <button type="button" class="quiet" onClick={() => setTesting(place)}>
-                Send a test<span class="visually-hidden"> to {place.name}</span>
-              </button>
+              <RowButton words="Send a test" about={`to ${place.name}`} onClick={() => setTesting(place)} />
             ),
           },
         ]}
@@ -139,46 +125,28 @@ interface DeliveriesProps {
 }
 
 function Deliveries({ deliveries, forgotten }: DeliveriesProps) {
-  const [failure, setFailure] = useState<unknown>(null);
-  const again = async (id: string | null) => {
-    try {
-      const count = await sendAgain(id);
-      setFailure(null);
-      announce(`${counted(count, 'notice waits', 'notices wait')} again.`);
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const { start: again, failure } = useAction(async (id: string | null) => {
+    const count = await sendAgain(id);
+    announce(`${counted(count, 'notice waits', 'notices wait')} again.`);
+  });
   const hasDead = deliveries.some(({ state }) => state === 'dead');
   return (
     <Panel
       title="Waiting and dead"
-      actions={
-        hasDead && (
-          <button type="button" onClick={() => void again(null)}>
-            Send all again
-          </button>
-        )
-      }
+      actions={hasDead && <Button onClick={() => void again(null)}>Send all again</Button>}
     >
-      <div class="stack">
-        {failure !== null && <Fault of={failure} />}
-        {deliveries.length === 0 ? (
-          <Empty>Nothing waits, and nothing is dead.</Empty>
-        ) : (
-          <DeliveryTable deliveries={deliveries} onAgain={id => void again(id)} />
-        )}
-        {deliveries.length === mostDeliveries && (
-          <p class="quiet-text">
-            These are the newest <Count>{mostDeliveries}</Count>.
-          </p>
-        )}
-        {forgotten > 0 && (
-          <p class="quiet-text">
-            <Count>{forgotten}</Count> more that were dead are forgotten.
-          </p>
-        )}
-      </div>
+      {failure !== null && <Fault of={failure} />}
+      <DeliveryTable deliveries={deliveries} onAgain={id => void again(id)} />
+      {deliveries.length === mostDeliveries && (
+        <p class="quiet-text">
+          These are the newest <Count>{mostDeliveries}</Count>.
+        </p>
+      )}
+      {forgotten > 0 && (
+        <p class="quiet-text">
+          <Count>{forgotten}</Count> more that were dead are forgotten.
+        </p>
+      )}
     </Panel>
   );
 }
@@ -192,11 +160,11 @@ function DeliveryTable({ deliveries, onAgain }: DeliveryTableProps) {
   return (
     <Table
       caption="Notices that wait or are dead, the newest first"
+      empty="Nothing waits, and nothing is dead."
       rows={deliveries}
       keyOf={({ id }) => id}
       columns={[
         {
-          key: 'message',
           title: 'Notice',
           isMain: true,
           cell: ({ message, fault }) => (
@@ -206,10 +174,9 @@ function DeliveryTable({ deliveries, onAgain }: DeliveryTableProps) {
             </>
           ),
         },
-        { key: 'at', title: 'Time', isWide: true, cell: ({ at }) => <Time at={at} /> },
-        { key: 'to', title: 'To', isWide: true, cell: ({ to }) => <Name>{to}</Name> },
+        { title: 'Time', isWide: true, cell: ({ at }) => <Time at={at} /> },
+        { title: 'To', isWide: true, cell: ({ to }) => <Name>{to}</Name> },
         {
-          key: 'state',
           title: 'State',
           cell: ({ state, attempts, next_at: nextAt }) =>
             state === 'dead' ? (
@@ -224,14 +191,9 @@ function DeliveryTable({ deliveries, onAgain }: DeliveryTableProps) {
             ),
         },
         {
-          key: 'again',
           title: 'Change',
           cell: ({ id, state }) =>
-            state === 'dead' && (
-              <button type="button" class="quiet" onClick={() => onAgain(id)}>
-                Send again
-              </button>
-            ),
+            state === 'dead' && <RowButton words="Send again" onClick={() => onAgain(id)} />,
         },
       ]}
     />

@@ -8,6 +8,7 @@ import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
+import { Path } from '../parts/name.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Refusals } from '../parts/refusals.tsx';
@@ -94,89 +95,81 @@ function Stored({ figures: { tree, total, owners } }: { figures: Figures }) {
   const usage = usageIn(tree);
   return (
     <Panel title="Stored">
-      <div class="stack">
-        <p>
-          <strong class="figure">
-            <Size bytes={total} />
-          </strong>{' '}
-          of {counted(owners.total, 'owner', 'owners')}
-        </p>
-        <Bar usage={usage} width={total} />
-        <Legend usage={usage} />
-      </div>
+      <p>
+        <strong class="figure">
+          <Size bytes={total} />
+        </strong>{' '}
+        of {counted(owners.total, 'owner', 'owners')}
+      </p>
+      <Bar usage={usage} width={total} />
+      <Legend usage={usage} />
     </Panel>
   );
 }
 
 const shownFullest = 5;
 
+const limitStates = [
+  ['over', 'bad', 'over the limit'],
+  ['grace', 'near', 'in their grace'],
+  ['near', 'near', 'near the limit'],
+] as const;
+
 function Fullest({ figures: { owners } }: { figures: Figures }) {
   const list = useQuery(ownersQuery({ q: '', sort: 'percent', order: 'desc', page: 1, limit: shownFullest }));
   return (
     <Panel title="Limits" actions={<a href={to('owners', undefined, { sort: 'percent' })}>All owners</a>}>
-      <div class="stack">
-        <p class="row">
-          <a
-            class={`mark ${owners.over > 0 ? 'bad' : 'good'}`}
-            href={to('owners', undefined, { state: 'over' })}
-          >
-            {owners.over.toLocaleString('en-US')} over the limit
-          </a>
-          {owners.grace > 0 && (
-            <a class="mark near" href={to('owners', undefined, { state: 'grace' })}>
-              {owners.grace.toLocaleString('en-US')} in their grace
+      <p class="row">
+        {limitStates
+          .filter(([state]) => state !== 'grace' || owners.grace > 0)
+          .map(([state, look, words]) => (
+            <a
+              key={state}
+              class={`mark ${owners[state] > 0 ? look : 'good'}`}
+              href={to('owners', undefined, { state })}
+            >
+              {owners[state].toLocaleString('en-US')} {words}
             </a>
-          )}
-          <a
-            class={`mark ${owners.near > 0 ? 'near' : 'good'}`}
-            href={to('owners', undefined, { state: 'near' })}
-          >
-            {owners.near.toLocaleString('en-US')} near the limit
-          </a>
-          <span class="quiet-text">of {counted(owners.total, 'owner', 'owners')}</span>
-        </p>
-        <Answered query={list} what="the owners" rows={shownFullest}>
-          {({ entries }) =>
-            entries.length === 0 ? (
-              <Empty>
+          ))}
+        <span class="quiet-text">of {counted(owners.total, 'owner', 'owners')}</span>
+      </p>
+      <Answered query={list} what="the owners" rows={shownFullest}>
+        {({ entries }) => (
+          <Table
+            caption="Owners closest to their limits"
+            empty={
+              <>
                 No owners yet. <a href={to('scans')}>Measure now</a>
-              </Empty>
-            ) : (
-              <Table
-                caption="Owners closest to their limits"
-                rows={entries}
-                keyOf={({ name }) => name}
-                columns={[ownerColumns.name, ownerColumns.state, ownerColumns.percent, ownerColumns.stored]}
-              />
-            )
-          }
-        </Answered>
-      </div>
+              </>
+            }
+            rows={entries}
+            keyOf={({ name }) => name}
+            columns={[ownerColumns.name, ownerColumns.state, ownerColumns.percent, ownerColumns.stored]}
+          />
+        )}
+      </Answered>
     </Panel>
   );
 }
-
 function Nobodys({ figures: { nobody } }: { figures: Figures }) {
   if (nobody.kinds.length === 0) return null;
   return (
     <Panel title="Belongs to nobody">
-      <div class="stack">
-        <p>
-          <strong class="figure">
-            <Size bytes={nobody.bytes} />
-          </strong>{' '}
-          without an owner, counted for nobody
-        </p>
-        <ul class="findings">
-          {nobody.kinds.map(({ kind, what, count, bytes, mend }) => (
-            <li key={kind}>
-              <Size bytes={bytes} />: {printable(what)} ({count.toLocaleString('en-US')})
-              <br />
-              <code class="quiet-text">{printable(mend)}</code>
-            </li>
-          ))}
-        </ul>
-      </div>
+      <p>
+        <strong class="figure">
+          <Size bytes={nobody.bytes} />
+        </strong>{' '}
+        without an owner, counted for nobody
+      </p>
+      <ul class="findings">
+        {nobody.kinds.map(({ kind, what, count, bytes, mend }) => (
+          <li key={kind}>
+            <Size bytes={bytes} />: {printable(what)} ({count.toLocaleString('en-US')})
+            <br />
+            <code class="quiet-text">{printable(mend)}</code>
+          </li>
+        ))}
+      </ul>
     </Panel>
   );
 }
@@ -192,9 +185,7 @@ function Disks({ figures: { disks, outlook, quarantines } }: { figures: Figures 
         <ul class="stack">
           {disks.map(disk => (
             <li key={disk.path}>
-              <code>
-                <bdi>{printable(disk.path)}</bdi>
-              </code>
+              <Path>{disk.path}</Path>
               {disk.size !== null && disk.free !== null && (
                 <>
                   <meter
@@ -207,22 +198,11 @@ function Disks({ figures: { disks, outlook, quarantines } }: { figures: Figures 
                   />
                   <span>
                     <Size bytes={disk.free} /> free of <Size bytes={disk.size} />
-                  </span>
-                  {disk.state === 'full' && (
-                    <>
-                      {' '}
-                      <span class="mark bad">nearly full: adding data is refused</span>
-                    </>
-                  )}
-                  {disk.state === 'low' && (
-                    <>
-                      {' '}
-                      <span class="mark near">less free than twice MIN_FREE</span>
-                    </>
-                  )}
+                  </span>{' '}
+                  {disk.state === 'full' && <span class="mark bad">nearly full: adding data is refused</span>}
+                  {disk.state === 'low' && <span class="mark near">less free than twice MIN_FREE</span>}
                 </>
-              )}
-              {disk.size === null && ' '}
+              )}{' '}
               {disk.size === null && <span class="mark near">did not answer</span>}
               <br />
               <span class="quiet-text small">{kindsOf(disk).join(', ')}</span>

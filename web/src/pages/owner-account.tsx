@@ -5,7 +5,7 @@ import { nameFault } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
 import type { User, UserEdit } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
-import { refresh } from '../api/client.ts';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
@@ -29,16 +29,14 @@ export function OwnerAccount({ account, hasUnits }: OwnerAccountProps) {
       actions={
         <span class="row">
           {type === 'user' && (
-            <button type="button" onClick={() => setDoing('ranking')}>
+            <Button onClick={() => setDoing('ranking')}>
               {isAdmin ? 'Remove administrator rights' : 'Make an administrator'}
-            </button>
+            </Button>
           )}
-          <button type="button" onClick={() => setDoing('renaming')}>
-            Rename
-          </button>
-          <button type="button" class="danger" onClick={() => setDoing('deleting')}>
+          <Button onClick={() => setDoing('renaming')}>Rename</Button>
+          <Button look="danger" onClick={() => setDoing('deleting')}>
             Delete
-          </button>
+          </Button>
         </span>
       }
     >
@@ -74,10 +72,7 @@ export function OwnerAccount({ account, hasUnits }: OwnerAccountProps) {
           action="Delete the owner"
           done="The owner is deleted."
           isDangerous
-          act={async () => {
-            await ask(['admin', 'users', login], { method: 'DELETE' });
-            await refresh();
-          }}
+          act={() => ask(['admin', 'users', login], { method: 'DELETE' })}
           onClose={isDone => (isDone ? go(to('owners'), { replace: true }) : done())}
         >
           <p>
@@ -105,10 +100,7 @@ function Rename({ login, onClose }: { login: string; onClose: () => void }) {
       action="Rename"
       done="The owner is renamed."
       isReady={name !== login && nameFault(name) === null}
-      act={async () => {
-        await edit(login, { username: name });
-        await refresh();
-      }}
+      act={() => edit(login, { username: name })}
       onClose={isDone => (isDone ? go(to('owner', name), { replace: true }) : onClose())}
     >
       <NameField label="New name" name={name} taken={new Set()} onInput={setName} />
@@ -130,10 +122,7 @@ function Rank({ login, isAdmin, onClose }: { login: string; isAdmin: boolean; on
       }
       action={isAdmin ? 'Remove administrator rights' : 'Make an administrator'}
       done={isAdmin ? 'The administrator rights are removed.' : 'The user is now an administrator.'}
-      act={async () => {
-        await edit(login, { is_admin: !isAdmin });
-        await refresh();
-      }}
+      act={() => edit(login, { is_admin: !isAdmin })}
       onClose={onClose}
     >
       <p>

@@ -4,21 +4,19 @@ import { useState } from 'preact/hooks';
 import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
 import { endAllowance, giveAllowance } from '../api/request-queries.ts';
 import { AllowanceTable } from '../parts/allowances.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Size } from '../parts/figures.tsx';
 import { MoreFields } from '../parts/more-fields.tsx';
 import { Panel } from '../parts/page.tsx';
+import { RowButton } from '../parts/table.tsx';
 import { moreIn } from '../parts/typed-more.ts';
 
 export function OwnerAllowances({ report: { name, allowances } }: { readonly report: OwnerReport }) {
   const [isGiving, setGiving] = useState(false);
   const [ending, setEnding] = useState<Allowance | null>(null);
-  const give = (
-    <button type="button" onClick={() => setGiving(true)}>
-      Give an allowance
-    </button>
-  );
+  const give = <Button onClick={() => setGiving(true)}>Give an allowance</Button>;
   return (
     <Panel title="Allowances" actions={give}>
       {allowances.length === 0 ? (
@@ -26,11 +24,7 @@ export function OwnerAllowances({ report: { name, allowances } }: { readonly rep
       ) : (
         <AllowanceTable
           allowances={allowances}
-          action={allowance => (
-            <button type="button" class="quiet" onClick={() => setEnding(allowance)}>
-              End
-            </button>
-          )}
+          action={allowance => <RowButton words="End" onClick={() => setEnding(allowance)} />}
         />
       )}
       {isGiving && <Giving name={name} onClose={() => setGiving(false)} />}

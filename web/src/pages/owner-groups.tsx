@@ -4,23 +4,20 @@ import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
+import { Button } from '../parts/button.tsx';
 import { Check } from '../parts/field.tsx';
 import { changed } from '../parts/group-form.tsx';
+import { NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { PolicyForm } from '../parts/policy-form.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { to } from '../place.ts';
 import { groupsOf, withGroupsOf } from '../policy/edit.ts';
-import { GroupLinks } from './rules.tsx';
 
 export function OwnerGroups({ name }: { name: string }) {
   const policy = useQuery(policyQuery);
   const [isEditing, setEditing] = useState(false);
-  const edit = (
-    <button type="button" onClick={() => setEditing(true)}>
-      Edit groups
-    </button>
-  );
+  const edit = <Button onClick={() => setEditing(true)}>Edit groups</Button>;
   return (
     <Panel title="Groups" actions={isEditing ? undefined : edit}>
       <Answered query={policy} what="the groups" rows={1}>
@@ -31,7 +28,7 @@ export function OwnerGroups({ name }: { name: string }) {
             <p class="quiet-text">In no group. The default groups apply, or else the built-in group.</p>
           ) : (
             <p>
-              <GroupLinks names={groups} />
+              <NameLinks page="group" names={groups} />
             </p>
           );
         }}

@@ -10,7 +10,9 @@ import { Panel } from '../parts/page.tsx';
 import { Reasoning } from '../parts/reasoning.tsx';
 import { Answered } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
-import { Allowed, DecidedBy, limitColumns } from '../parts/verdict.tsx';
+import { Allowed, DecidedBy, limitColumns, whyColumn } from '../parts/verdict.tsx';
+
+const leafOf = ({ leaf }: { readonly leaf: string }) => leaf;
 
 export function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerReport }) {
   const [asked, setAsked] = useState<string | null>(null);
@@ -20,39 +22,23 @@ export function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerRe
   });
   return (
     <Panel title="What can be added now">
-      <div class="stack">
-        <Table
-          caption="Decisions by kind of data"
-          rows={rows}
-          keyOf={({ leaf }) => leaf}
-          columns={[
-            { key: 'kind', title: 'Kind of data', cell: ({ leaf }) => <Kind leaf={leaf} /> },
-            { key: 'may', title: 'State', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
-            ...limitColumns,
-            {
-              key: 'by',
-              title: 'Decided by',
-              isWide: true,
-              cell: ({ verdict }) => <DecidedBy verdict={verdict} hasLinks />,
-            },
-            {
-              key: 'why',
-              title: 'Why',
-              cell: ({ leaf }) => (
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-expanded={asked === leaf}
-                  onClick={() => setAsked(asked === leaf ? null : leaf)}
-                >
-                  Why<span class="visually-hidden">: {leaf}</span>
-                </button>
-              ),
-            },
-          ]}
-        />
-        {asked !== null && <Why owner={name} subject={asked} />}
-      </div>
+      <Table
+        caption="Decisions by kind of data"
+        rows={rows}
+        keyOf={leafOf}
+        columns={[
+          { title: 'Kind of data', cell: ({ leaf }) => <Kind leaf={leaf} /> },
+          { title: 'State', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
+          ...limitColumns,
+          {
+            title: 'Decided by',
+            isWide: true,
+            cell: ({ verdict }) => <DecidedBy verdict={verdict} hasLinks />,
+          },
+          whyColumn({ wordsOf: leafOf, keyOf: leafOf, asked, onAsk: setAsked }),
+        ]}
+      />
+      {asked !== null && <Why owner={name} subject={asked} />}
     </Panel>
   );
 }

@@ -6,19 +6,19 @@
 import { useQuery } from '@tanstack/preact-query';
 import type { OwnerReport } from '../../../src/wire/index.ts';
 import { ownerQuery, userQuery } from '../api/queries.ts';
-import { Bar, Fullness, kindWords, Legend } from '../parts/bar.tsx';
+import { Fullness, kindWords } from '../parts/bar.tsx';
 import { EventList } from '../parts/event-list.tsx';
-import { Size, Time, Use } from '../parts/figures.tsx';
+import { Use } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Sessions } from '../parts/sessions.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
+import { Stored } from '../parts/stored.tsx';
 import { Tokens } from '../parts/tokens.tsx';
 import { Units } from '../parts/units.tsx';
-import { Added, Billed, DecidedBy, limitInStored, State } from '../parts/verdict.tsx';
+import { Added, DecidedBy } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
-import { usageIn } from '../usage.ts';
 import { OwnerAccount } from './owner-account.tsx';
 import { OwnerAllowances } from './owner-allowances.tsx';
 import { OwnerGroups } from './owner-groups.tsx';
@@ -47,7 +47,14 @@ function Known({ report }: { report: OwnerReport }) {
   const user = useQuery(userQuery(name));
   return (
     <>
-      <Stored report={report} />
+      <Stored
+        title="Stored"
+        report={report}
+        state={report.state}
+        measured={`${report.type === 'organization' ? 'An organization' : 'A user'}, measured`}
+      >
+        <Nearest report={report} />
+      </Stored>
       <OwnerVerdicts report={report} />
       <OwnerAllowances report={report} />
       <OwnerGroups name={name} />
@@ -77,33 +84,6 @@ function Known({ report }: { report: OwnerReport }) {
         )}
       </Answered>
     </>
-  );
-}
-
-function Stored({ report }: { report: OwnerReport }) {
-  const { tree, total, measured_at: measuredAt, partial, stale, type } = report;
-  const usage = usageIn(tree);
-  const whole = report.decisions['size:all'];
-  return (
-    <Panel title="Stored">
-      <div class="stack">
-        <div class="row">
-          <strong class="figure">
-            <Size bytes={total} />
-          </strong>
-          <State state={report.state} />
-        </div>
-        <Nearest report={report} />
-        <Bar usage={usage} width={total} limit={whole === undefined ? -1 : limitInStored(whole)} />
-        <Legend usage={usage} />
-        {whole !== undefined && <Billed verdict={whole} />}
-        <p class="quiet-text small">
-          {type === 'organization' ? 'An organization' : 'A user'}, measured <Time at={measuredAt} />.
-          {partial && ' Some data could not be read; its last known bytes count.'}
-          {stale && ' Figures from other hosts or from reporting programs may be out of date.'}
-        </p>
-      </div>
-    </Panel>
   );
 }
 

@@ -10,6 +10,7 @@ import type { OwnerRow, OwnerState } from '../../../src/wire/index.ts';
 import { apiUrl } from '../api/ask.ts';
 import { groupNamesQuery, type OwnersAsked, ownersQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { Choice, Field } from '../parts/field.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
 import { changed } from '../parts/group-form.tsx';
@@ -17,14 +18,13 @@ import { Name } from '../parts/name.tsx';
 import { NewOwner } from '../parts/new-owner.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page } from '../parts/page.tsx';
-import { Pager } from '../parts/pager.tsx';
-import { useSettled } from '../parts/settled.ts';
+import { Pager, pageIn, pageSize } from '../parts/pager.tsx';
+import { useSearchText } from '../parts/settled.ts';
 import { Answered, Empty } from '../parts/states.tsx';
 import { type Column, type Sorting, Table } from '../parts/table.tsx';
-import { go, to, useQueryPart } from '../place.ts';
+import { to, useQueryPart } from '../place.ts';
 import { ChosenOwners } from './chosen-owners.tsx';
 
-const pageSize = 50;
 /** Every key is a question, but the address and what is said aloud wait for a pause. */
 const settledMs = 60;
 
@@ -45,15 +45,13 @@ const types = [
 
 export function Owners() {
   const [query, change] = useQueryPart();
-  const [text, setText] = useState(query.get('q') ?? '');
+  const { text, setText, settled } = useSearchText(settledMs);
   const [isCreating, setCreating] = useState(false);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const wanted = text.trim();
-  const settled = useSettled(wanted, settledMs);
+
   const asked = askedIn(query);
-  useEffect(() => {
-    if (settled !== asked.q) change({ q: settled, page: '' });
-  });
+
   const owners = useQuery(ownersQuery(wanted === asked.q ? asked : { ...asked, q: wanted, page: 1 }));
   const total = owners.data?.total;
   const isFiltered = asked.state !== undefined || asked.group !== undefined || asked.type !== undefined;
@@ -70,9 +68,7 @@ export function Owners() {
           <a href={csvAddress(asked)} download="owners.csv">
             Download CSV
           </a>
-          <button type="button" onClick={() => setCreating(true)}>
-            New owner
-          </button>
+          <Button onClick={() => setCreating(true)}>New owner</Button>
         </>
       }
     >
@@ -80,15 +76,14 @@ export function Owners() {
         <Field label="Search by name" type="search" value={text} onInput={setText} />
         <Filters asked={asked} onChange={part => change({ ...part, page: '' })} />
         {(isFiltered || asked.q !== '') && (
-          <button
-            type="button"
+          <Button
             onClick={() => {
               setText('');
               change({ q: '', state: '', group: '', type: '', page: '' });
             }}
           >
             Show all owners
-          </button>
+          </Button>
         )}
       </search>
       {chosen.size > 0 && <ChosenOwners names={[...chosen]} onClear={() => setChosen(new Set())} />}
@@ -105,11 +100,10 @@ export function Owners() {
                 onChoose={(names, isIn) =>
                   setChosen(names.reduce((all, name) => changed(all, name, isIn), chosen))
                 }
-                onSort={sorting => change({ ...sortingParts(sorting), page: '' })}
+                onSort={({ by, order }) => change({ sort: by, order, page: '' })}
               />
               <Pager
                 page={asked.page}
-                pageSize={pageSize}
                 total={count}
                 of={['owner', 'owners']}
                 onPage={page => change({ page: String(page) })}
@@ -118,9 +112,7 @@ export function Owners() {
           )
         }
       </Answered>
-      {isCreating && (
-        <NewOwner onClose={made => (made === null ? setCreating(false) : go(to('owner', made)))} />
-      )}
+      {isCreating && <NewOwner onClose={() => setCreating(false)} />}
     </Page>
   );
 }
@@ -197,22 +189,14 @@ function List({ rows, asked, chosen, onChoose, onSort }: ListProps) {
     },
     ownerColumns.state,
     ownerColumns.percent,
-    {
-      key: 'limit',
-      title: 'Limit',
-      isNumber: true,
-      isWide: true,
-      cell: ({ limit }) => <Size bytes={limit} />,
-    },
+    { title: 'Limit', isNumber: true, isWide: true, cell: ({ limit }) => <Size bytes={limit} /> },
     ownerColumns.stored,
     {
-      key: 'group',
       title: 'Group',
       isWide: true,
       cell: ({ group }) => (group === null ? <span class="quiet-text">built-in</span> : <Name>{group}</Name>),
     },
     {
-      key: 'measured',
       title: 'Measured',
       isWide: true,
       cell: ({ measured_at: measuredAt, partial, stale }) => (
@@ -234,9 +218,8 @@ function List({ rows, asked, chosen, onChoose, onSort }: ListProps) {
         onSort={onSort}
       />
       <p>
-        <button
-          type="button"
-          class="quiet"
+        <Button
+          look="quiet"
           onClick={() =>
             onChoose(
               rows.map(({ name }) => name),
@@ -245,7 +228,7 @@ function List({ rows, asked, chosen, onChoose, onSort }: ListProps) {
           }
         >
           {areAllChosen ? 'Choose none of this page' : 'Choose all of this page'}
-        </button>
+        </Button>
       </p>
     </>
   );
@@ -255,7 +238,7 @@ const sorts = ['name', 'total', 'percent'];
 
 function askedIn(query: URLSearchParams): OwnersAsked {
   const sort = query.get('sort') ?? '';
-  const page = Number(query.get('page') ?? 1);
+
   const by = sorts.includes(sort) ? sort : 'total';
   const order = query.get('order') ?? (by === 'name' ? 'asc' : 'desc');
   return {
@@ -265,7 +248,7 @@ function askedIn(query: URLSearchParams): OwnersAsked {
     type: typeIn(query.get('type')),
     sort: by,
     order: order === 'asc' ? 'asc' : 'desc',
-    page: Number.isSafeInteger(page) && page > 0 ? page : 1,
+    page: pageIn(query),
     limit: pageSize,
   };
 }
@@ -276,8 +259,4 @@ function typeIn(text: string | null): OwnersAsked['type'] {
 
 function csvAddress({ page: _, limit: __, ...asked }: OwnersAsked): string {
   return apiUrl(['admin', 'quota', 'usage.csv'], asked).href;
-}
-
-function sortingParts({ by, order }: Sorting): Readonly<Record<string, string>> {
-  return { sort: by, order };
 }

@@ -8,6 +8,7 @@ import { useState } from 'preact/hooks';
 import { apiUrl } from '../api/ask.ts';
 import { policyFaultsQuery, policyQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Effect } from '../parts/effect.tsx';
 import { Check } from '../parts/field.tsx';
@@ -94,9 +95,9 @@ function TestPolicy() {
         <>
           <Tried policy={read.policy} />
           <div class="actions">
-            <button type="button" class="danger" onClick={() => setImporting(true)}>
+            <Button look="danger" onClick={() => setImporting(true)}>
               Apply this policy
-            </button>
+            </Button>
           </div>
           {isImporting && (
             <Import
@@ -138,7 +139,7 @@ function Import({ policy, onClose }: { policy: Read; onClose: (isDone: boolean) 
       onClose={onClose}
     >
       <p>
-        {counted(policy.rules.length, 'rule', 'rules')} and {counted(policy.groups.length, 'group', 'groups')}{' '}
+        {counted(policy.rules.length, 'rule', 'rules')} and {counted(policy.groups.length, 'group', 'groups')}
         replace {inForce.data === undefined ? 'all' : counted(inForce.data.rules.length, 'rule', 'rules')} and{' '}
         {inForce.data === undefined ? 'all' : counted(inForce.data.groups.length, 'group', 'groups')}. Rules
         and groups that the new policy does not have are deleted.

@@ -6,18 +6,19 @@ import { writeSize } from '../../../src/text/index.ts';
 import type { SpaceRequest } from '../../../src/wire/index.ts';
 import { declineRequest, grantRequest, requestsQuery } from '../api/request-queries.ts';
 import { dayWords } from '../history/growth-words.ts';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Choice, Field } from '../parts/field.tsx';
 import { Size, Time } from '../parts/figures.tsx';
 import { MoreFields } from '../parts/more-fields.tsx';
-import { Name } from '../parts/name.tsx';
+import { Name, NameLink } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
-import { Pager } from '../parts/pager.tsx';
+import { Pager, pageIn, pageSize } from '../parts/pager.tsx';
 import { RequestAnswer } from '../parts/request-answer.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
-import { Table } from '../parts/table.tsx';
+import { Answered } from '../parts/states.tsx';
+import { RowButton, Table } from '../parts/table.tsx';
 import { moreIn } from '../parts/typed-more.ts';
-import { to, useQueryPart } from '../place.ts';
+import { useQueryPart } from '../place.ts';
 
 const states = [
   ['open', 'open'],
@@ -27,12 +28,10 @@ const states = [
   ['all', 'all'],
 ] as const satisfies readonly (readonly [SpaceRequest['state'] | 'all', string])[];
 
-const pageSize = 50;
-
 export function Requests() {
   const [query, change] = useQueryPart();
   const state = states.find(([value]) => value === query.get('state'))?.[0] ?? 'open';
-  const page = Math.max(1, Math.floor(Number(query.get('page') ?? '1')) || 1);
+  const page = pageIn(query);
   const requests = useQuery(
     requestsQuery({ state: state === 'all' ? undefined : state, page, limit: pageSize }),
   );
@@ -46,55 +45,45 @@ export function Requests() {
         options={states}
       />
       <Answered query={requests} what="the requests">
-        {({ entries, total }) =>
-          entries.length === 0 ? (
-            <Empty>{state === 'open' ? 'No request waits for an answer.' : 'No such requests.'}</Empty>
-          ) : (
-            <div class="stack">
-              <RequestTable requests={entries} />
-              <Pager
-                page={page}
-                pageSize={pageSize}
-                total={total}
-                of={['request', 'requests']}
-                onPage={next => change({ page: next === 1 ? '' : String(next) })}
-              />
-            </div>
-          )
-        }
+        {({ entries, total }) => (
+          <div class="stack">
+            <RequestTable
+              requests={entries}
+              empty={state === 'open' ? 'No request waits for an answer.' : 'No such requests.'}
+            />
+            <Pager
+              page={page}
+              total={total}
+              of={['request', 'requests']}
+              onPage={next => change({ page: next === 1 ? '' : String(next) })}
+            />
+          </div>
+        )}
       </Answered>
     </Page>
   );
 }
 
-function RequestTable({ requests }: { readonly requests: readonly SpaceRequest[] }) {
+interface RequestTableProps {
+  readonly requests: readonly SpaceRequest[];
+  readonly empty: string;
+}
+
+function RequestTable({ requests, empty }: RequestTableProps) {
   const [granting, setGranting] = useState<SpaceRequest | null>(null);
   const [declining, setDeclining] = useState<SpaceRequest | null>(null);
   return (
     <>
       <Table
         caption="Requests, the latest first"
+        empty={empty}
         rows={requests}
         keyOf={({ id }) => id}
         columns={[
+          { title: 'Owner', cell: ({ owner }) => <NameLink page="owner">{owner}</NameLink> },
+          { title: 'Size', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
+          { title: 'Until', isWide: true, cell: ({ until }) => <Time at={until} absent="not given" /> },
           {
-            key: 'owner',
-            title: 'Owner',
-            cell: ({ owner }) => (
-              <a href={to('owner', owner)}>
-                <Name>{owner}</Name>
-              </a>
-            ),
-          },
-          { key: 'bytes', title: 'Size', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
-          {
-            key: 'until',
-            title: 'Until',
-            isWide: true,
-            cell: ({ until }) => <Time at={until} absent="not given" />,
-          },
-          {
-            key: 'why',
             title: 'Reason',
             cell: ({ why, owner, asked_by: by }) => (
               <>
@@ -107,24 +96,20 @@ function RequestTable({ requests }: { readonly requests: readonly SpaceRequest[]
               </>
             ),
           },
+          { title: 'Requested', isWide: true, cell: request => <Time at={request.asked_at} /> },
           {
-            key: 'at',
-            title: 'Requested',
-            isWide: true,
-            cell: request => <Time at={request.asked_at} />,
-          },
-          {
-            key: 'answer',
             title: 'Answer',
             cell: request =>
               request.state === 'open' ? (
                 <span class="row">
-                  <button type="button" onClick={() => setGranting(request)}>
+                  <Button onClick={() => setGranting(request)}>
                     Grant<span class="visually-hidden"> the request of {request.owner}</span>
-                  </button>
-                  <button type="button" class="quiet" onClick={() => setDeclining(request)}>
-                    Decline<span class="visually-hidden"> the request of {request.owner}</span>
-                  </button>
+                  </Button>
+                  <RowButton
+                    words="Decline"
+                    about={`the request of ${request.owner}`}
+                    onClick={() => setDeclining(request)}
+                  />
                 </span>
               ) : (
                 <RequestAnswer request={request} />

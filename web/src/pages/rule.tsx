@@ -4,12 +4,12 @@ import { subjectWords } from '../../../src/quota/index.ts';
 import type { Rule as OneRule, WholePolicy } from '../../../src/wire/index.ts';
 import { Size } from '../parts/figures.tsx';
 import { graceWords } from '../parts/limit-words.ts';
+import { NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { PolicyPiece } from '../parts/policy-pages.tsx';
 import { RuleForm } from '../parts/rule-form.tsx';
 import { WithoutIt } from '../parts/without-it.tsx';
 import { groupsWith, withoutRule } from '../policy/edit.ts';
-import { GroupLinks } from './rules.tsx';
 
 export function Rule({ name }: { name: string }) {
   return (
@@ -37,7 +37,7 @@ function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
           </dd>
           <dt>Kinds of data</dt>
           <dd>
-            {subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')}{' '}
+            {subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')}
             <code class="quiet-text">{subjects.join(' ')}</code>
           </dd>
           <dt>Grace</dt>
@@ -46,7 +46,7 @@ function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
           <dd>{mode === 'report' ? 'report: what it would refuse is only recorded' : 'in force'}</dd>
           <dt>Groups with this rule</dt>
           <dd>
-            <GroupLinks names={groupsWith(policy, name)} />
+            <NameLinks page="group" names={groupsWith(policy, name)} />
           </dd>
         </dl>
       </Panel>

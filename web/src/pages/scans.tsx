@@ -3,13 +3,14 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ScanReport } from '../../../src/wire/index.ts';
-import { scansQuery, startScan } from '../api/scans.ts';
+import { scansQuery, startScan } from '../api/queries.ts';
+import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Choice } from '../parts/field.tsx';
 import { OwnerPicker } from '../parts/owner-picker.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { ScanProgress, ScanState, ScanTimes } from '../parts/scan-progress.tsx';
-import { Answered, Empty, Fault } from '../parts/states.tsx';
+import { Answered, Fault } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 
 const kinds = {
@@ -34,21 +35,14 @@ export function Scans() {
 function Start({ onStarted }: { onStarted: (id: number) => void }) {
   const [kind, setKind] = useState<ScanReport['kind']>('sweep');
   const [owners, setOwners] = useState<readonly string[]>([]);
-  const [failure, setFailure] = useState<unknown>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      const { id } = await startScan({ kind, ...(owners.length === 0 ? {} : { owners }) });
-      setFailure(null);
-      announce('The scan is requested.');
-      onStarted(id);
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const { start, failure } = useAction(async () => {
+    const { id } = await startScan({ kind, ...(owners.length === 0 ? {} : { owners }) });
+    announce('The scan is requested.');
+    onStarted(id);
+  });
   return (
     <Panel title="Start a scan">
-      <form class="stack" onSubmit={event => void submit(event)}>
+      <form class="stack" onSubmit={start}>
         <Choice
           label="What to measure"
           value={kind}
@@ -76,17 +70,17 @@ function Start({ onStarted }: { onStarted: (id: number) => void }) {
 }
 
 function List({ scans }: { scans: readonly ScanReport[] }) {
-  if (scans.length === 0) return <Empty>No scans since the daemon started.</Empty>;
   return (
     <Table
       caption="Scans, newest first"
+      empty="No scans since the daemon started."
       rows={scans}
       keyOf={({ id }) => id}
       columns={[
-        { key: 'kind', title: 'Measured', cell: ({ kind }) => kinds[kind] },
-        { key: 'state', title: 'State', cell: ({ state }) => <ScanState state={state} /> },
-        { key: 'when', title: 'Start and duration', isWide: true, cell: scan => <ScanTimes scan={scan} /> },
-        { key: 'progress', title: 'Found', cell: scan => <ScanProgress scan={scan} /> },
+        { title: 'Measured', cell: ({ kind }) => kinds[kind] },
+        { title: 'State', cell: ({ state }) => <ScanState state={state} /> },
+        { title: 'Start and duration', isWide: true, cell: scan => <ScanTimes scan={scan} /> },
+        { title: 'Found', cell: scan => <ScanProgress scan={scan} /> },
       ]}
     />
   );

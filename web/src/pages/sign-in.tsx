@@ -3,8 +3,8 @@
 import { useQuery } from '@tanstack/preact-query';
 import { wayBack } from '../../../src/wire/pages.ts';
 import { signInFaults } from '../../../src/wire/sign-in-faults.ts';
+import { offeredSourcesQuery } from '../api/auth-queries.ts';
 import { useSession } from '../api/session.ts';
-import { sourcesQuery } from '../api/sign-in-queries.ts';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { SignInForm } from '../parts/sign-in.tsx';
@@ -55,7 +55,7 @@ function SourceFault({ code }: { code: string | null }) {
 
 /** Nothing where there are none. */
 function Sources({ back }: { back: string }) {
-  const sources = useQuery(sourcesQuery);
+  const sources = useQuery(offeredSourcesQuery);
   if (sources.data === undefined || sources.data.length === 0) return null;
   return (
     <Panel title="With single sign-on">

@@ -19,11 +19,11 @@ export function AllowanceTable({ allowances, action }: AllowanceTableProps) {
       rows={allowances}
       keyOf={({ id }) => id}
       columns={[
-        { key: 'bytes', title: 'Allowance', cell: ({ bytes }) => <Size bytes={bytes} /> },
-        { key: 'until', title: 'Ends', cell: ({ until }) => <Time at={until} /> },
-        { key: 'why', title: 'Reason', isWide: true, cell: ({ why }) => <Name>{why}</Name> },
-        { key: 'by', title: 'Given by', isWide: true, cell: allowance => <Giver {...allowance} /> },
-        ...(action === undefined ? [] : [{ key: 'action', title: 'Change', cell: action }]),
+        { title: 'Allowance', cell: ({ bytes }) => <Size bytes={bytes} /> },
+        { title: 'Ends', cell: ({ until }) => <Time at={until} /> },
+        { title: 'Reason', isWide: true, cell: ({ why }) => <Name>{why}</Name> },
+        { title: 'Given by', isWide: true, cell: allowance => <Giver {...allowance} /> },
+        ...(action === undefined ? [] : [{ title: 'Change', cell: action }]),
       ]}
     />
   );

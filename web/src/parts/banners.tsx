@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { daemonVersion, reachability, signedOut, storeAwaySince } from '../api/connection.ts';
 import { useWatched } from '../api/watched.ts';
 import { announce } from './announcer.tsx';
+import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { timeWords } from './figures.tsx';
 import { SignInForm } from './sign-in.tsx';
@@ -24,11 +25,7 @@ export function Banners({ isSignedIn }: { readonly isSignedIn: boolean }) {
 
 function Unreachable() {
   const now = useWatched(reachability);
-  const wasAway = useRef(false);
-  useEffect(() => {
-    if (now.is === 'there' && wasAway.current) announce('The daemon answers again.');
-    wasAway.current = now.is === 'away';
-  }, [now]);
+  useReturn(now.is === 'away', 'The daemon answers again.');
   if (now.is === 'there') return null;
   return (
     <div class="banner" role="alert">
@@ -41,11 +38,7 @@ function Unreachable() {
 
 function StoreAway() {
   const since = useWatched(storeAwaySince);
-  const wasAway = useRef(false);
-  useEffect(() => {
-    if (since === null && wasAway.current) announce('The store can be written again.');
-    wasAway.current = since !== null;
-  }, [since]);
+  useReturn(since !== null, 'The store can be written again.');
   if (since === null) return null;
   return (
     <div class="banner" role="alert">
@@ -55,6 +48,15 @@ function StoreAway() {
   );
 }
 
+/** Says aloud when something that was away is back. */
+function useReturn(isAway: boolean, words: string): void {
+  const wasAway = useRef(false);
+  useEffect(() => {
+    if (!isAway && wasAway.current) announce(words);
+    wasAway.current = isAway;
+  }, [isAway]);
+}
+
 function SignedOut() {
   const isOut = useWatched(signedOut);
   const [isAsking, setAsking] = useState(false);
@@ -62,9 +64,7 @@ function SignedOut() {
   return (
     <div class="banner" role="alert">
       <span>Your session has ended. Sign in to continue on this page.</span>
-      <button type="button" onClick={() => setAsking(true)}>
-        Sign in
-      </button>
+      <Button onClick={() => setAsking(true)}>Sign in</Button>
       {isAsking && (
         <Dialog title="Sign in" onClose={() => setAsking(false)}>
           <SignInForm onSignedIn={() => setAsking(false)} />
@@ -82,9 +82,7 @@ function OtherVersion() {
   return (
     <div class="banner" role="status">
       <span>The server now runs softquota {version}; this page is from another version.</span>
-      <button type="button" onClick={() => window.location.reload()}>
-        Reload
-      </button>
+      <Button onClick={() => window.location.reload()}>Reload</Button>
     </div>
   );
 }

@@ -52,9 +52,12 @@ export function Bar({ usage, width, limit = -1 }: BarProps) {
       {parts.map(({ leaf, start, bytes }) => (
         <span
           key={leaf}
-          class={`kind-${colours[leaf]}`}
           title={`${kindWords(leaf)}: ${formatBytes(bytes)}`}
-          style={{ insetInlineStart: share(start), inlineSize: share(bytes) }}
+          style={{
+            background: colourOf(leaf),
+            insetInlineStart: share(start),
+            inlineSize: share(bytes),
+          }}
         />
       ))}
       {limit > 0 && limit < whole && <span class="limit" style={{ insetInlineStart: share(limit) }} />}
@@ -84,15 +87,11 @@ export function Fullness({ used, limit, state }: UseProps & { readonly state?: O
   );
 }
 
-export interface KindProps {
-  readonly leaf: Leaf;
-}
-
 /** A kind's colour and words. */
-export function Kind({ leaf }: KindProps) {
+export function Kind({ leaf }: { readonly leaf: Leaf }) {
   return (
     <span>
-      <span class={`swatch kind-${colours[leaf]}`} />
+      <span class="swatch" style={{ background: colourOf(leaf) }} />
       {kindWords(leaf)}
     </span>
   );

@@ -4,9 +4,11 @@
  */
 
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { faultOf, wordsOf } from '../api/fault.ts';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { refresh } from '../api/client.ts';
+import { useAction } from './action.ts';
 import { announce } from './announcer.tsx';
+import { Button } from './button.tsx';
 import { Fault } from './states.tsx';
 
 export interface DialogProps {
@@ -81,10 +83,10 @@ export interface ConfirmProps {
   readonly isDangerous?: boolean;
   /** True if the input is complete and can be used; always true if left out. */
   readonly isReady?: boolean;
-  /** Does it; where it rejects the dialog says why, and stays. */
+  /** Does it; where it rejects the dialog says why, and stays. Then all that is shown is asked again. */
   readonly act: () => Promise<unknown>;
-  /** Words that are announced once it is done: `The group is gone.` */
-  readonly done: string;
+  /** Words that are announced once it is done: `The group is gone.` Left out: none are. */
+  readonly done?: string;
   /** It is done, or was given up. */
   readonly onClose: (isDone: boolean) => void;
 }
@@ -100,37 +102,19 @@ export function Confirm({
   done,
   onClose,
 }: ConfirmProps) {
-  const [state, setState] = useState<
-    { readonly is: 'asking' | 'doing' } | { readonly is: 'failed'; why: unknown }
-  >({
-    is: 'asking',
+  const { start, isBusy, failure } = useAction(async () => {
+    await act().finally(refresh);
+    if (done !== undefined) announce(done);
+    onClose(true);
   });
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setState({ is: 'doing' });
-    try {
-      await act();
-      announce(done);
-      onClose(true);
-    } catch (error) {
-      announce(wordsOf(faultOf(error)));
-      setState({ is: 'failed', why: error });
-    }
-  };
   return (
     <Dialog title={title} onClose={() => onClose(false)}>
-      <form onSubmit={event => void submit(event)}>
+      <form onSubmit={start}>
         <div class="stack">{children}</div>
-        {state.is === 'failed' && <Fault of={state.why} />}
+        {failure !== null && <Fault of={failure} />}
         <div class="actions">
-          <button type="button" onClick={() => onClose(false)}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            class={isDangerous ? 'danger' : 'primary'}
-            disabled={state.is === 'doing' || !isReady}
-          >
+          <Button onClick={() => onClose(false)}>Cancel</Button>
+          <button type="submit" class={isDangerous ? 'danger' : 'primary'} disabled={isBusy || !isReady}>
             {action}
           </button>
         </div>

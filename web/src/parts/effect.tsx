@@ -7,10 +7,9 @@ import type { Subject } from '../../../src/quota/index.ts';
 import type { ChangedOwner, Simulation } from '../../../src/wire/index.ts';
 import { overviewQuery } from '../api/queries.ts';
 import { fewest, listWords } from '../own/verdicts.ts';
-import { to } from '../place.ts';
 import { counted, Size } from './figures.tsx';
 import { useWords } from './limit-words.ts';
-import { Name } from './name.tsx';
+import { NameLink, Others } from './name.tsx';
 import { PolicyFaults } from './policy-faults.tsx';
 import { Answered, type Asked } from './states.tsx';
 
@@ -94,16 +93,12 @@ export function Changed({
       <ul class="changed">
         {first.map(owner => (
           <li key={owner.user}>
-            <a href={to('owner', owner.user)}>
-              <Name>{owner.user}</Name>
-            </a>{' '}
-            <Size bytes={owner.total} /> <span class="quiet-text">{changeWords(owner, side)}</span>
+            <NameLink page="owner">{owner.user}</NameLink> <Size bytes={owner.total} />{' '}
+            <span class="quiet-text">{changeWords(owner, side)}</span>
           </li>
         ))}
+        <Others count={count - first.length} />
       </ul>
-      {count > first.length && (
-        <p class="quiet-text">and {counted(count - first.length, 'other', 'others')}</p>
-      )}
     </div>
   );
 }

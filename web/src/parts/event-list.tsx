@@ -1,19 +1,20 @@
 /** Events, newest first, each as a sentence. */
 
-import { useInfiniteQuery } from '@tanstack/preact-query';
+import { type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/preact-query';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Event } from '../../../src/overview/event-shapes.ts';
 import { subjectWords } from '../../../src/quota/index.ts';
 import { formatBytes, printable, printableJson } from '../../../src/text/index.ts';
 import { type EventsAsked, eventsQuery } from '../api/queries.ts';
 import { fewest, listWords } from '../own/verdicts.ts';
-import { to } from '../place.ts';
 import { isRestorable } from '../policy/restore.ts';
+import { Button } from './button.tsx';
 import { counted, Time, timeWords } from './figures.tsx';
 import { useWords } from './limit-words.ts';
-import { Name } from './name.tsx';
+import { Name, NameLink } from './name.tsx';
 import { Restore } from './restore.tsx';
-import { Answered, Empty } from './states.tsx';
+import { Answered } from './states.tsx';
 import { Table } from './table.tsx';
 
 export interface EventListProps {
@@ -29,50 +30,26 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
     <Answered query={events} what="the events">
       {({ pages }) => {
         const list = pages.flatMap(({ entries }) => entries);
-        if (list.length === 0 && !events.hasNextPage) return <Empty>No such events.</Empty>;
+
         return (
           <div class="stack">
-            {list.length === 0 ? (
-              <Empty>No such events among the latest ones.</Empty>
-            ) : (
-              <Table
-                caption="Events, newest first"
-                rows={list}
-                keyOf={({ id }) => id}
-                columns={[
-                  {
-                    key: 'at',
-                    title: 'Time',
-                    cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
-                  },
-                  ...(isOfOne
-                    ? []
-                    : [
-                        {
-                          key: 'owner',
-                          title: 'Owner',
-                          cell: (event: Event) => <Whose owner={event.owner} />,
-                        },
-                      ]),
-                  {
-                    key: 'what',
-                    title: 'Event',
-                    cell: event => <What event={event} onRestore={setRestored} />,
-                  },
-                ]}
-              />
-            )}
-            {events.hasNextPage && (
-              <p>
-                <button
-                  type="button"
-                  disabled={events.isFetchingNextPage}
-                  onClick={() => void events.fetchNextPage()}
-                >
-                  {list.length === 0 ? 'Search older events' : 'Show older events'}
-                </button>
-              </p>
-            )}
+            <Table
+              caption="Events, newest first"
+              empty={events.hasNextPage ? 'No such events among the latest ones.' : 'No such events.'}
+              rows={list}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  title: 'Time',
+                  cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
+                },
+                ...(isOfOne
+                  ? []
+                  : [{ title: 'Owner', cell: (event: Event) => <Whose owner={event.owner} /> }]),
+                { title: 'Event', cell: event => <What event={event} onRestore={setRestored} /> },
+              ]}
+            />
+            <Older query={events} words={list.length === 0 ? 'Search older events' : 'Show older events'} />
             {restored !== null && <Restore event={restored} onClose={() => setRestored(null)} />}
           </div>
         );
@@ -81,13 +58,26 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
   );
 }
 
+export interface OlderProps {
+  readonly query: Pick<UseInfiniteQueryResult, 'fetchNextPage' | 'hasNextPage' | 'isFetchingNextPage'>;
+  readonly words: string;
+}
+
+/** The way to the next events of a list, where there are more. */
+export function Older({ query: { hasNextPage, isFetchingNextPage, fetchNextPage }, words }: OlderProps) {
+  if (!hasNextPage) return null;
+  return (
+    <p>
+      <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        {words}
+      </Button>
+    </p>
+  );
+}
+
 function Whose({ owner }: { owner: string | null }) {
   if (owner === null) return <span class="quiet-text">–</span>;
-  return (
-    <a href={to('owner', owner)}>
-      <Name>{owner}</Name>
-    </a>
-  );
+  return <NameLink page="owner">{owner}</NameLink>;
 }
 
 interface WhatProps {
@@ -97,105 +87,104 @@ interface WhatProps {
 }
 
 export function What({ event, onRestore }: WhatProps) {
+  const { mark, look = '', words, below } = toldOf(event);
+  return (
+    <>
+      <span class={`mark ${look}`}>{mark}</span> {words}
+      {below !== undefined && below !== '' && (
+        <p class="quiet-text">
+          <Name>{below}</Name>
+        </p>
+      )}
+      {event.kind === 'policy' && (
+        <details>
+          <summary>Show change</summary>
+          <pre class="quiet-text">{shownJson(event.before)}</pre>
+          <pre>{shownJson(event.after)}</pre>
+          {onRestore !== undefined && isRestorable(event) && (
+            <Button onClick={() => onRestore(event)}>Undo this change</Button>
+          )}
+        </details>
+      )}
+    </>
+  );
+}
+
+interface Told {
+  readonly mark: string;
+  readonly look?: 'bad' | 'good' | 'near' | '';
+  readonly words: ComponentChildren;
+  /** Words that a person wrote about it; empty: none. */
+  readonly below?: string;
+}
+
+function toldOf(event: Event): Told {
   switch (event.kind) {
-    case 'refusal':
-      return (
-        <>
-          <span class="mark bad">{event.mode === 'report' ? 'would be refused' : 'refused'}</span>{' '}
-          {refusalWords(event)}
-        </>
-      );
+    case 'refusal': {
+      const mark = event.mode === 'report' ? 'would be refused' : 'refused';
+      return { mark, look: 'bad', words: refusalWords(event) };
+    }
     case 'threshold':
-      return (
-        <>
-          <span class={`mark ${event.direction === 'down' ? 'good' : 'near'}`}>{levelWords(event)}</span>{' '}
-          {listWords(fewest(event.subjects))}: {useWords(event)}
-          {event.grace_until !== undefined && (
-            <>
-              {' '}
-              (refused from <Time at={event.grace_until} /> on)
-            </>
-          )}
-        </>
-      );
-    case 'grace':
-      return (
-        <>
-          <span class="mark bad">{graceWords(event)}</span> {listWords(fewest(event.subjects))}:{' '}
-          {useWords(event)}
-        </>
-      );
-    case 'policy':
-      return (
-        <>
-          <span class="mark">{actionWords(event)}</span> {changeWords(event)}
-          <details>
-            <summary>Show change</summary>
-            <pre class="quiet-text">{shownJson(event.before)}</pre>
-            <pre>{shownJson(event.after)}</pre>
-            {onRestore !== undefined && isRestorable(event) && (
-              <button type="button" onClick={() => onRestore(event)}>
-                Undo this change
-              </button>
+      return {
+        mark: levelWords(event),
+        look: event.direction === 'down' ? 'good' : 'near',
+        words: (
+          <>
+            {useOf(event)}
+            {event.grace_until !== undefined && (
+              <>
+                {' '}
+                (refused from <Time at={event.grace_until} /> on)
+              </>
             )}
-          </details>
-        </>
-      );
+          </>
+        ),
+      };
+    case 'grace':
+      return { mark: graceWords(event), look: 'bad', words: useOf(event) };
+    case 'policy':
+      return { mark: actionWords(event), words: changeWords(event) };
     case 'sign-in':
-      return (
-        <>
-          <span class="mark">signed in</span> with <Name>{event.source.name}</Name>
-        </>
-      );
-    case 'request':
-      return (
-        <>
-          <span class={`mark ${requestMarks[event.action]}`}>{requestWords[event.action]}</span>{' '}
-          {moreWords(event)}
-          {event.automatic ? ', automatically' : ''}, by {authorWords(event.by)}
-          {event.words !== '' && (
-            <p class="quiet-text">
-              <Name>{event.words}</Name>
-            </p>
-          )}
-        </>
-      );
-    case 'allowance':
-      return (
-        <>
-          <span class="mark">{event.action === 'granted' ? 'allowance given' : 'allowance ended'}</span>{' '}
-          {moreWords(event)}
-          {event.action === 'ended' && event.by === null ? ', at its end' : `, by ${authorWords(event.by)}`}
-          <p class="quiet-text">
-            <Name>{event.why}</Name>
-          </p>
-        </>
-      );
-    case 'reclaim':
-      return (
-        <>
-          <span class={`mark ${event.fault === null ? 'good' : 'bad'}`}>
-            {event.fault === null ? 'freed' : 'not collected'}
-          </span>{' '}
-          {reclaimWords(event)}
-        </>
-      );
+      return {
+        mark: 'signed in',
+        words: (
+          <>
+            with <Name>{event.source.name}</Name>
+          </>
+        ),
+      };
+    case 'request': {
+      const [mark, look] = requestMarks[event.action];
+      const how = event.automatic ? ', automatically' : '';
+      const words = `${moreWords(event)}${how}, by ${authorWords(event.by)}`;
+      return { mark, look, words, below: event.words };
+    }
+    case 'allowance': {
+      const isEnd = event.action === 'ended';
+      const how = isEnd && event.by === null ? 'at its end' : `by ${authorWords(event.by)}`;
+      const mark = isEnd ? 'allowance ended' : 'allowance given';
+      return { mark, words: `${moreWords(event)}, ${how}`, below: event.why };
+    }
+    case 'reclaim': {
+      const isGood = event.fault === null;
+      const mark = isGood ? 'freed' : 'not collected';
+      return { mark, look: isGood ? 'good' : 'bad', words: reclaimWords(event) };
+    }
   }
 }
 
-const requestWords: Readonly<Record<Of<'request'>['action'], string>> = {
-  asked: 'more space requested',
-  granted: 'request granted',
-  declined: 'request declined',
-  withdrawn: 'request withdrawn',
+const requestMarks: Readonly<
+  Record<Of<'request'>['action'], readonly [mark: string, look: '' | 'bad' | 'good']>
+> = {
+  asked: ['more space requested', ''],
+  granted: ['request granted', 'good'],
+  declined: ['request declined', 'bad'],
+  withdrawn: ['request withdrawn', ''],
 };
 
-const requestMarks: Readonly<Record<Of<'request'>['action'], string>> = {
-  asked: '',
-  granted: 'good',
-  declined: 'bad',
-  withdrawn: '',
-};
+function useOf(event: Of<'grace'> | Of<'threshold'>): string {
+  return `${listWords(fewest(event.subjects))}: ${useWords(event)}`;
+}
 
 /** `2 GB until 22 Dec 2026, 14:00 UTC`. */
 function moreWords({ bytes, until }: { readonly bytes: number; readonly until: string | null }): string {

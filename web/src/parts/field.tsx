@@ -59,14 +59,14 @@ export function SizeField({ label, value, onInput }: SizeFieldProps) {
   const isUntouched = value.trim() === '';
   const expected = 'such as 500M, 10G or 1.5GiB, or -1 for unlimited';
   if (size.ok)
-    return <Field label={label} value={value} onInput={onInput} hint={comesTo(size.bytes)} isCode />;
+    return <Field label={label} value={value} onInput={onInput} hint={comesTo(size.value)} isCode />;
   return (
     <Field
       label={label}
       value={value}
       onInput={onInput}
       hint={`A number and a unit, ${expected}`}
-      fault={isUntouched ? undefined : `That is ${size.reason}. Write a number and a unit, ${expected}.`}
+      fault={isUntouched ? undefined : `That is ${size.problem}. Write a number and a unit, ${expected}.`}
       isCode
     />
   );
@@ -81,7 +81,7 @@ function comesTo(bytes: number): string {
 /** Bytes or -1; null where it is no size. */
 export function sizeIn(text: string): number | null {
   const size = parseSize(text);
-  return size.ok ? size.bytes : null;
+  return size.ok ? size.value : null;
 }
 
 export interface CheckProps {

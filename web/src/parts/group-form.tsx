@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { nameFault } from '../../../src/quota/index.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { type Group, withGroup, withRule } from '../policy/edit.ts';
+import { Button } from './button.tsx';
 import { Check } from './field.tsx';
 import { limitWords } from './limit-words.ts';
 import { OwnerPicker } from './owner-picker.tsx';
@@ -52,18 +53,14 @@ export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) 
         </div>
         {rule === null ? (
           <div class="actions">
-            <button type="button" onClick={() => setRule(newRule)}>
-              Add a new rule
-            </button>
+            <Button onClick={() => setRule(newRule)}>Add a new rule</Button>
           </div>
         ) : (
           <fieldset class="panel stack">
             <legend>New rule of this group</legend>
             <RuleFields rule={rule} onChange={setRule} taken={ruleNames} />
             <div class="actions">
-              <button type="button" onClick={() => setRule(null)}>
-                Cancel the new rule
-              </button>
+              <Button onClick={() => setRule(null)}>Cancel the new rule</Button>
             </div>
           </fieldset>
         )}

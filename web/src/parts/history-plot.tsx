@@ -9,7 +9,15 @@ import { subjectWords } from '../../../src/quota/index.ts';
 import { formatBytes, formatUse } from '../../../src/text/index.ts';
 import type { History } from '../../../src/wire/index.ts';
 import { growthWords } from '../history/growth-words.ts';
-import { limitIn, nearest, type Picture, type Plot, plotOf, totalOf } from '../history/plot.ts';
+import {
+  limitIn,
+  nearest,
+  type Picture,
+  type Plot,
+  plotOf,
+  presentLeaves,
+  totalOf,
+} from '../history/plot.ts';
 import { colourOf, Kind } from './bar.tsx';
 import { Size, timeWords, Use } from './figures.tsx';
 
@@ -204,16 +212,12 @@ function Readings({ history, picture, read, isLast }: ReadingsProps) {
         {picture === 'limit' ? <Use used={total} limit={limitIn(history)} /> : <Size bytes={total} />}
       </p>
       <ul class="legend">
-        {history.leaves.flatMap((leaf, index) =>
-          history.points.some(({ bytes }) => (bytes[index] ?? 0) > 0)
-            ? [
-                <li key={leaf}>
-                  <Kind leaf={leaf} />
-                  <Size bytes={point.bytes[index] ?? 0} />
-                </li>,
-              ]
-            : [],
-        )}
+        {presentLeaves(history).map(({ leaf, index }) => (
+          <li key={leaf}>
+            <Kind leaf={leaf} />
+            <Size bytes={point.bytes[index] ?? 0} />
+          </li>
+        ))}
       </ul>
     </figcaption>
   );

@@ -10,13 +10,13 @@ import type { History as Figures, HistoryRange } from '../../../src/wire/index.t
 import { type HistoryOf, historyQuery } from '../api/own-queries.ts';
 import { chartPng, chartSvg, download, historyCsv, type ImageText } from '../history/export.ts';
 import { growthWords } from '../history/growth-words.ts';
-import { type HistoryPoint, limitIn, type Picture, totalOf } from '../history/plot.ts';
+import { type HistoryPoint, limitIn, type Picture, presentLeaves, totalOf } from '../history/plot.ts';
 import { colourOf, kindWords } from './bar.tsx';
 import { Size, Time, timeWords } from './figures.tsx';
 import { HistoryPlot } from './history-plot.tsx';
 import { Panel } from './page.tsx';
 import { Answered, Empty } from './states.tsx';
-import { Table } from './table.tsx';
+import { RowButton, Table } from './table.tsx';
 
 export interface HistoryProps {
   readonly of: HistoryOf;
@@ -96,54 +96,42 @@ function Downloads({ of, figures }: HistoryProps & { figures: Figures }) {
     const chart = place.current?.closest('.plot')?.querySelector('svg');
     return chart instanceof SVGSVGElement ? chartSvg(chart, imageText(whose, figures)) : '';
   };
+  const files = [
+    ['csv', () => new Blob([historyCsv(figures)], { type: 'text/csv' })],
+    ['svg', () => new Blob([image()], { type: 'image/svg+xml' })],
+    ['png', () => chartPng(image())],
+  ] as const;
   return (
     <div class="row" ref={place}>
       <span class="quiet-text">For a report:</span>
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => download(`${name}.csv`, new Blob([historyCsv(figures)], { type: 'text/csv' }))}
-      >
-        Download CSV
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => download(`${name}.svg`, new Blob([image()], { type: 'image/svg+xml' }))}
-      >
-        Download SVG
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => void chartPng(image()).then(png => download(`${name}.png`, png))}
-      >
-        Download PNG
-      </button>
+      {files.map(([type, make]) => (
+        <RowButton
+          key={type}
+          words={`Download ${type.toUpperCase()}`}
+          onClick={async () => download(`${name}.${type}`, await make())}
+        />
+      ))}
     </div>
   );
 }
 
-function imageText(whose: string, { leaves, points }: Figures): ImageText {
-  const last = points.at(-1);
+function imageText(whose: string, figures: Figures): ImageText {
+  const last = figures.points.at(-1);
   const total =
     last === undefined ? '' : `: ${formatBytes(totalOf(last))} on ${timeWords(new Date(last.at))}`;
   return {
     title: `Usage of ${whose}${total}`,
-    legend: leaves.flatMap((leaf, index) => {
-      if (!points.some(({ bytes }) => (bytes[index] ?? 0) > 0)) return [];
-      return [
-        { words: `${kindWords(leaf)}: ${formatBytes(last?.bytes[index] ?? 0)}`, colour: colourOf(leaf) },
-      ];
-    }),
+    legend: presentLeaves(figures).map(({ leaf, index }) => ({
+      words: `${kindWords(leaf)}: ${formatBytes(last?.bytes[index] ?? 0)}`,
+      colour: colourOf(leaf),
+    })),
   };
 }
 
-function AllFigures({ figures: { leaves, points, kept } }: { figures: Figures }) {
+function AllFigures({ figures }: { figures: Figures }) {
+  const { points, kept } = figures;
   const [isOpen, setOpen] = useState(false);
-  const present = leaves.flatMap((leaf, index) =>
-    points.some(({ bytes }) => (bytes[index] ?? 0) > 0) ? [{ leaf, index }] : [],
-  );
+
   return (
     <details onToggle={event => setOpen(event.currentTarget.open)}>
       <summary>Show as a table</summary>
@@ -154,15 +142,9 @@ function AllFigures({ figures: { leaves, points, kept } }: { figures: Figures })
             rows={points.toReversed()}
             keyOf={({ at }) => at}
             columns={[
-              { key: 'at', title: 'Time', cell: ({ at }) => <Time at={at} /> },
-              {
-                key: 'total',
-                title: 'Together',
-                isNumber: true,
-                cell: point => <Size bytes={totalOf(point)} />,
-              },
-              ...present.map(({ leaf, index }) => ({
-                key: leaf,
+              { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+              { title: 'Together', isNumber: true, cell: point => <Size bytes={totalOf(point)} /> },
+              ...presentLeaves(figures).map(({ leaf, index }) => ({
                 title: kindWords(leaf),
                 isNumber: true,
                 cell: ({ bytes }: HistoryPoint) => <Size bytes={bytes[index] ?? 0} />,

@@ -5,9 +5,9 @@ import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import { usersQuery } from '../api/queries.ts';
 import { announce } from './announcer.tsx';
+import { Button } from './button.tsx';
 import { Field } from './field.tsx';
-import { counted } from './figures.tsx';
-import { Name } from './name.tsx';
+import { Name, Others } from './name.tsx';
 import { useSettled } from './settled.ts';
 
 export interface OwnerPickerProps {
@@ -46,17 +46,15 @@ export function OwnerPicker({ label, none = 'None.', chosen, onChange }: OwnerPi
           {chosen.slice(0, shownChosen).map(login => (
             <li key={login} class="mark">
               <Name>{login}</Name>{' '}
-              <button type="button" class="quiet" onClick={() => remove(login)}>
+              <Button look="quiet" onClick={() => remove(login)}>
                 <span aria-hidden="true">✕</span>
                 <span class="visually-hidden">
                   Remove <Name>{login}</Name>
                 </span>
-              </button>
+              </Button>
             </li>
           ))}
-          {chosen.length > shownChosen && (
-            <li class="quiet-text">and {counted(chosen.length - shownChosen, 'other', 'others')}</li>
-          )}
+          <Others count={chosen.length - shownChosen} />
         </ul>
       )}
       <Field label="Add an owner" type="search" value={text} onInput={setText} hint="Part of the name" />
@@ -65,10 +63,10 @@ export function OwnerPicker({ label, none = 'None.', chosen, onChange }: OwnerPi
           {offered.length === 0 && <li class="quiet-text">No other owner's name contains this text.</li>}
           {offered.map(login => (
             <li key={login}>
-              <button type="button" onClick={() => add(login)}>
+              <Button onClick={() => add(login)}>
                 <span aria-hidden="true">+ </span>
                 <Name>{login}</Name>
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

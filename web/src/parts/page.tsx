@@ -65,7 +65,7 @@ export function Panel({ title, actions, children }: PanelProps) {
         <h2>{title}</h2>
         {actions}
       </div>
-      {children}
+      <div class="stack">{children}</div>
     </section>
   );
 }

@@ -1,18 +1,29 @@
 /** Position in a long list, and the way on. */
 
+import { Button } from './button.tsx';
 import { counted } from './figures.tsx';
+
+/** Rows of a page. */
+export const pageSize = 50;
+
+/** Number of the page that the address asks for, from 1. */
+export function pageIn(query: URLSearchParams): number {
+  const page = Number(query.get('page') ?? 1);
+  return Number.isSafeInteger(page) && page > 0 ? page : 1;
+}
 
 export interface PagerProps {
   /** From 1. */
   readonly page: number;
-  readonly pageSize: number;
+
   readonly total: number;
   /** Words for the items: `['owner', 'owners']`. */
   readonly of: readonly [one: string, several: string];
   readonly onPage: (page: number) => void;
 }
 
-export function Pager({ page, pageSize, total, of, onPage }: PagerProps) {
+export function Pager({ page, total, of, onPage }: PagerProps) {
+  if (total === 0) return null;
   const last = Math.max(1, Math.ceil(total / pageSize));
   const from = Math.min(total, (page - 1) * pageSize + 1);
   const until = Math.min(total, page * pageSize);
@@ -25,12 +36,12 @@ export function Pager({ page, pageSize, total, of, onPage }: PagerProps) {
       </span>
       {last > 1 && (
         <span class="row">
-          <button type="button" disabled={page <= 1} onClick={() => onPage(page - 1)}>
+          <Button disabled={page <= 1} onClick={() => onPage(page - 1)}>
             Previous
-          </button>
-          <button type="button" disabled={page >= last} onClick={() => onPage(page + 1)}>
+          </Button>
+          <Button disabled={page >= last} onClick={() => onPage(page + 1)}>
             Next
-          </button>
+          </Button>
         </span>
       )}
     </nav>

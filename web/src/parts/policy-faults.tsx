@@ -3,7 +3,7 @@
 import { printable } from '../../../src/text/index.ts';
 import type { LintFault } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
-import { counted } from './figures.tsx';
+import { Others } from './name.tsx';
 
 /** A policy of ten thousand rules may have as many mistakes; the next ones follow once these are gone. */
 const mostShown = 100;
@@ -16,9 +16,7 @@ export function PolicyFaults({ faults }: { readonly faults: readonly LintFault[]
           {printable(fault.message)} <Mend fault={fault} />
         </li>
       ))}
-      {faults.length > mostShown && (
-        <li class="quiet-text">and {counted(faults.length - mostShown, 'other', 'others')}</li>
-      )}
+      <Others count={faults.length - mostShown} />
     </ul>
   );
 }

@@ -7,12 +7,14 @@
 
 import { keepPreviousData, useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { refresh } from '../api/client.ts';
 import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
 import { save, trialQuery } from '../policy/trial.ts';
+import { useAction } from './action.ts';
 import { announce } from './announcer.tsx';
+import { Button } from './button.tsx';
 import { Effect } from './effect.tsx';
 import { useSettled } from './settled.ts';
 import { Fault } from './states.tsx';
@@ -35,8 +37,6 @@ export interface PolicyFormProps {
 const settledMs = 300;
 
 export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, children }: PolicyFormProps) {
-  const [isSaving, setSaving] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     // The button that opened the form is not there while the form is, so the heading takes the focus
@@ -54,34 +54,23 @@ export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, ch
     placeholderData: keepPreviousData,
   });
   const isShown = isSettled && !trial.isPlaceholderData && !trial.isPending;
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const { start, isBusy, failure } = useAction(async () => {
     if (edited === null) return;
-    setSaving(true);
-    try {
-      await save(replacementOf(policy, edited));
-      announce(done);
-      onSaved();
-    } catch (error) {
-      setFailure(error);
-      // Somebody else may have saved: the effect is then told again, on what is in force now.
-      await refresh();
-    } finally {
-      setSaving(false);
-    }
-  };
+    // Somebody else may have saved: the effect is then told again, on what is in force now.
+    await save(replacementOf(policy, edited)).finally(refresh);
+    announce(done);
+    onSaved();
+  });
   return (
-    <form ref={form} class="stack" onSubmit={event => void submit(event)}>
+    <form ref={form} class="stack" onSubmit={start}>
       {children}
       {isChanged && <Effect trial={trial} isCurrent={isShown} />}
       {failure !== null && <Fault of={failure} />}
       <div class="actions">
-        <button type="submit" class="primary" disabled={!isChanged || !isShown || isSaving}>
+        <button type="submit" class="primary" disabled={!isChanged || !isShown || isBusy}>
           {action}
         </button>
-        <button type="button" onClick={onCancel}>
-          Cancel
-        </button>
+        <Button onClick={onCancel}>Cancel</Button>
       </div>
     </form>
   );

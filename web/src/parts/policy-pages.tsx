@@ -10,6 +10,7 @@ import { printable } from '../../../src/text/index.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
 import { go, to } from '../place.ts';
+import { Button } from './button.tsx';
 import { Name } from './name.tsx';
 import { Page, Panel } from './page.tsx';
 import { PolicyConfirm } from './policy-confirm.tsx';
@@ -37,9 +38,9 @@ export function PolicyList({ kind, form, list }: PolicyListProps) {
   const [isCreating, setCreating] = useState(false);
   const { all } = kinds[kind];
   const create = (
-    <button type="button" class="primary" onClick={() => setCreating(true)}>
+    <Button look="primary" onClick={() => setCreating(true)}>
       New {kind}
-    </button>
+    </Button>
   );
   const ends = { onSaved: (name: string) => go(to(kind, name)), onCancel: () => setCreating(false) };
   return (
@@ -87,12 +88,10 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
       actions={
         doing !== 'editing' && (
           <>
-            <button type="button" onClick={() => setDoing('editing')}>
-              Edit
-            </button>
-            <button type="button" class="danger" onClick={() => setDoing('deleting')}>
+            <Button onClick={() => setDoing('editing')}>Edit</Button>
+            <Button look="danger" onClick={() => setDoing('deleting')}>
               Delete
-            </button>
+            </Button>
           </>
         )
       }

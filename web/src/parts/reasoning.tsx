@@ -5,9 +5,8 @@
 
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { Explanation } from '../../../src/wire/index.ts';
-import { to } from '../place.ts';
 import { Use } from './figures.tsx';
-import { Name } from './name.tsx';
+import { NameLink } from './name.tsx';
 import { Added, Allowed } from './verdict.tsx';
 
 type Step = Explanation['steps'][number];
@@ -47,12 +46,7 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
   );
 }
 
-interface StepsProps {
-  readonly steps: readonly Step[];
-  readonly hasLinks: boolean;
-}
-
-function Steps({ steps, hasLinks }: StepsProps) {
+function Steps({ steps, hasLinks }: { readonly steps: readonly Step[]; readonly hasLinks: boolean }) {
   if (steps.length === 0) return null;
   return (
     <ol class="reasoning">
@@ -108,7 +102,13 @@ interface GroupSaidProps {
 function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: GroupSaidProps) {
   return (
     <li>
-      {group === null ? 'built-in' : <Linked href={hasLinks ? to('group', group) : null} name={group} />}{' '}
+      {group === null ? (
+        'built-in'
+      ) : (
+        <NameLink page="group" isLinked={hasLinks}>
+          {group}
+        </NameLink>
+      )}
       {groupVerdicts[verdict]}
       <ul>
         {rules.map(rule => (
@@ -116,7 +116,9 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
             {rule.rule === null ? (
               'built-in'
             ) : (
-              <Linked href={hasLinks ? to('rule', rule.rule) : null} name={rule.rule} />
+              <NameLink page="rule" isLinked={hasLinks}>
+                {rule.rule}
+              </NameLink>
             )}
             {': '}
             <Use used={rule.used} limit={rule.limit} />
@@ -126,14 +128,5 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
         ))}
       </ul>
     </li>
-  );
-}
-
-function Linked({ href, name }: { href: string | null; name: string }) {
-  if (href === null) return <Name>{name}</Name>;
-  return (
-    <a href={href}>
-      <Name>{name}</Name>
-    </a>
   );
 }

@@ -5,10 +5,11 @@ import { changeQuery, policyQuery } from '../api/queries.ts';
 import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
 import { isRestorable, type PolicyEvent, restored } from '../policy/restore.ts';
 import { save, trialQuery } from '../policy/trial.ts';
+import { Button } from './button.tsx';
 import { Confirm, Dialog } from './dialog.tsx';
 import { Effect } from './effect.tsx';
-import { counted, Time } from './figures.tsx';
-import { Name } from './name.tsx';
+import { Time } from './figures.tsx';
+import { Name, Others } from './name.tsx';
 import { Answered } from './states.tsx';
 
 export interface RestoreProps {
@@ -30,9 +31,7 @@ export function Restore({ event, onClose }: RestoreProps) {
           )}
         </Answered>
         <div class="actions">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
+          <Button onClick={onClose}>Cancel</Button>
         </div>
       </Dialog>
     );
@@ -55,15 +54,14 @@ export function Restore({ event, onClose }: RestoreProps) {
         {outcome.why.slice(0, mostShown).map(why => (
           <li key={why}>{why}</li>
         ))}
+        <Others count={outcome.why.length - mostShown} />
       </ul>
-      {outcome.why.length > mostShown && (
-        <p class="quiet-text">and {counted(outcome.why.length - mostShown, 'other', 'others')}</p>
-      )}
+
       <p>Undo the later changes first, or edit the policy.</p>
       <div class="actions">
-        <button type="button" class="primary" onClick={onClose}>
+        <Button look="primary" onClick={onClose}>
           Close
-        </button>
+        </Button>
       </div>
     </Dialog>
   );
@@ -80,7 +78,7 @@ interface SureProps extends RestoreProps {
 function Sure({ event, events, policy, edited, onClose }: SureProps) {
   const trial = useQuery({ ...trialQuery(draftOf(policy, edited)), enabled: !isSame(policy, edited) });
   const undone = events.filter(isRestorable);
-  const more = undone.length - mostShown;
+
   return (
     <Confirm
       title="Undo this change?"
@@ -100,7 +98,7 @@ function Sure({ event, events, policy, edited, onClose }: SureProps) {
             <Name>{each.name ?? ''}</Name>
           </li>
         ))}
-        {more > 0 && <li class="quiet-text">and {counted(more, 'other', 'others')}</li>}
+        <Others count={undone.length - mostShown} />
       </ul>
       <Effect trial={trial} isCurrent={!trial.isPending} />
     </Confirm>

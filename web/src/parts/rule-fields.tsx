@@ -48,7 +48,7 @@ function graceIn(text: string): number | null | undefined {
   if (typed === '') return undefined;
   if (typed === noGrace) return 0;
   const parsed = parseDuration(typed);
-  return parsed.ok ? parsed.milliseconds / 1000 : null;
+  return parsed.ok ? parsed.value / 1000 : null;
 }
 
 /** Null while it cannot be taken. */

@@ -3,6 +3,7 @@
 import { printable } from '../../../src/text/index.ts';
 import type { ScanReport } from '../../../src/wire/index.ts';
 import { counted, Size, Time } from './figures.tsx';
+import { Others, Path } from './name.tsx';
 
 const states: Readonly<Record<ScanReport['state'], readonly [words: string, mark: string]>> = {
   waiting: ['waiting', ''],
@@ -82,15 +83,10 @@ function Troubled({ title, places: { first, count } }: { title: string; places: 
       <ul class="faults">
         {first.map(({ path, why }) => (
           <li key={path}>
-            <code>
-              <bdi>{printable(path)}</bdi>
-            </code>{' '}
-            <span class="quiet-text">{printable(why)}</span>
+            <Path>{path}</Path> <span class="quiet-text">{printable(why)}</span>
           </li>
         ))}
-        {count > first.length && (
-          <li class="quiet-text">and {counted(count - first.length, 'other', 'others')}</li>
-        )}
+        <Others count={count - first.length} />
       </ul>
     </details>
   );

@@ -6,10 +6,8 @@
 import type { ComponentChildren } from 'preact';
 import { useQueryPart } from '../place.ts';
 import { Field } from './field.tsx';
-import { Pager } from './pager.tsx';
+import { Pager, pageIn, pageSize } from './pager.tsx';
 import { Empty } from './states.tsx';
-
-const pageSize = 50;
 
 export interface SearchedListProps<Row extends { readonly name: string }> {
   readonly rows: readonly Row[];
@@ -26,8 +24,7 @@ export function SearchedList<Row extends { readonly name: string }>(props: Searc
   const wanted = q.trim().toLowerCase();
   const found = wanted === '' ? rows : rows.filter(({ name }) => name.toLowerCase().includes(wanted));
   const last = Math.max(1, Math.ceil(found.length / pageSize));
-  const asked = Number(query.get('page') ?? 1);
-  const page = Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, last) : 1;
+  const page = Math.min(pageIn(query), last);
   if (rows.length <= pageSize && q === '') return children(rows);
   return (
     <>
@@ -44,13 +41,7 @@ export function SearchedList<Row extends { readonly name: string }>(props: Searc
       ) : (
         <>
           {children(found.slice((page - 1) * pageSize, page * pageSize))}
-          <Pager
-            page={page}
-            pageSize={pageSize}
-            total={found.length}
-            of={of}
-            onPage={next => change({ page: String(next) })}
-          />
+          <Pager page={page} total={found.length} of={of} onPage={next => change({ page: String(next) })} />
         </>
       )}
     </>

@@ -4,12 +4,12 @@ import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import type { SessionRow } from '../../../src/wire/index.ts';
 import { endSession, sessionsQuery } from '../api/account-queries.ts';
-import { refresh } from '../api/client.ts';
+import { Button } from './button.tsx';
 import { Confirm } from './dialog.tsx';
-import { Time } from './figures.tsx';
+import { Time, timeWords } from './figures.tsx';
 import { Panel } from './page.tsx';
-import { Answered, Empty } from './states.tsx';
-import { Table } from './table.tsx';
+import { Answered } from './states.tsx';
+import { RowButton, Table } from './table.tsx';
 
 export const signedInWords: Readonly<Record<SessionRow['via'], string>> = {
   token: 'with a token',
@@ -26,58 +26,46 @@ export function Sessions({ user }: { readonly user: string }) {
       title="Sessions"
       actions={
         others.length > 1 && (
-          <button type="button" onClick={() => setEnding(others)}>
+          <Button onClick={() => setEnding(others)}>
             {others.length === sessions.data?.length ? 'End all' : 'End all others'}
-          </button>
+          </Button>
         )
       }
     >
       <Answered query={sessions} what="the sessions" rows={2}>
-        {list =>
-          list.length === 0 ? (
-            <Empty>Nobody is signed in.</Empty>
-          ) : (
-            <Table
-              caption="Sessions"
-              rows={list}
-              keyOf={({ id }) => id}
-              columns={[
-                {
-                  key: 'since',
-                  title: 'Signed in',
-                  cell: ({ created_at, via }) => (
-                    <>
-                      <Time at={created_at} /> {signedInWords[via]}
-                    </>
+        {list => (
+          <Table
+            caption="Sessions"
+            empty="Nobody is signed in."
+            rows={list}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: 'Signed in',
+                cell: ({ created_at, via }) => (
+                  <>
+                    <Time at={created_at} /> {signedInWords[via]}
+                  </>
+                ),
+              },
+              { title: 'Last used', cell: session => <Time at={session.last_used_at} /> },
+              { title: 'Ends', isWide: true, cell: session => <Time at={session.expires_at} /> },
+              {
+                title: 'End',
+                cell: session =>
+                  session.current ? (
+                    'this session'
+                  ) : (
+                    <RowButton
+                      words="End"
+                      about={`the session that began ${timeWords(new Date(session.created_at))}`}
+                      onClick={() => setEnding([session])}
+                    />
                   ),
-                },
-                { key: 'used', title: 'Last used', cell: session => <Time at={session.last_used_at} /> },
-                {
-                  key: 'until',
-                  title: 'Ends',
-                  isWide: true,
-                  cell: session => <Time at={session.expires_at} />,
-                },
-                {
-                  key: 'end',
-                  title: 'End',
-                  cell: session =>
-                    session.current ? (
-                      'this session'
-                    ) : (
-                      <button type="button" class="quiet" onClick={() => setEnding([session])}>
-                        End
-                        <span class="visually-hidden">
-                          {' '}
-                          the session that began <Time at={session.created_at} />
-                        </span>
-                      </button>
-                    ),
-                },
-              ]}
-            />
-          )
-        }
+              },
+            ]}
+          />
+        )}
       </Answered>
       {ending.length > 0 && (
         <Confirm
@@ -86,7 +74,6 @@ export function Sessions({ user }: { readonly user: string }) {
           done={ending.length === 1 ? 'The session has ended.' : 'The sessions have ended.'}
           act={async () => {
             for (const { id } of ending) await endSession(user, id);
-            await refresh();
           }}
           onClose={() => setEnding([])}
         >

@@ -3,30 +3,17 @@
 import { useState } from 'preact/hooks';
 import { faultOf, wordsOf } from '../api/fault.ts';
 import { signIn } from '../api/session.ts';
+import { useAction } from './action.ts';
 import { Field } from './field.tsx';
 
-export interface SignInFormProps {
-  readonly onSignedIn: () => void;
-}
-
-export function SignInForm({ onSignedIn }: SignInFormProps) {
+export function SignInForm({ onSignedIn }: { readonly onSignedIn: () => void }) {
   const [token, setToken] = useState('');
-  const [failure, setFailure] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      await signIn({ token: token.trim() });
-      onSignedIn();
-    } catch (error) {
-      setFailure(error);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { start, isBusy, failure } = useAction(async () => {
+    await signIn({ token: token.trim() });
+    onSignedIn();
+  });
   return (
-    <form class="stack" onSubmit={event => void submit(event)}>
+    <form class="stack" onSubmit={start}>
       <Field
         label="Token"
         type="password"

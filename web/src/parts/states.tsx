@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { faultOf, wordsOf } from '../api/fault.ts';
+import { Button } from './button.tsx';
 
 /** Rows that hold the place of what comes. */
 export function Loading({ rows = 4 }: { readonly rows?: number }) {
@@ -50,9 +51,7 @@ export function Failed({ query, what }: FailedProps) {
         <strong>Cannot show {what}.</strong> {wordsOf(fault)}
       </p>
       {fault.is === 'unreachable' && <p>This page continues automatically when it answers.</p>}
-      <button type="button" onClick={() => void query.refetch()}>
-        Try again
-      </button>
+      <Button onClick={() => void query.refetch()}>Try again</Button>
     </div>
   );
 }

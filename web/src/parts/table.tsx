@@ -2,9 +2,11 @@
 
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Empty } from './states.tsx';
 
 export interface Column<Row> {
-  readonly key: string;
+  /** Tells the columns of a table apart. */
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
   /** Aligned at the end. */
@@ -13,15 +15,13 @@ export interface Column<Row> {
   readonly isWide?: boolean;
   /** Has more than half of the room. */
   readonly isMain?: boolean;
-  /** Given: a sort by it can be asked for, and this is how it begins. */
-  readonly sorts?: Order;
+  /** Given: this sort can be asked for, and then the other way round. */
+  readonly sorts?: Sorting;
 }
-
-export type Order = 'asc' | 'desc';
 
 export interface Sorting {
   readonly by: string;
-  readonly order: Order;
+  readonly order: 'asc' | 'desc';
 }
 
 export interface TableProps<Row> {
@@ -31,11 +31,17 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
+  /** Shown in place of a table without rows. */
+  readonly empty?: ComponentChildren;
   readonly sorting?: Sorting;
   readonly onSort?: (sorting: Sorting) => void;
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, sorting, onSort }: TableProps<Row>) {
+export function Table<Row>({ empty, ...table }: TableProps<Row>) {
+  return table.rows.length === 0 && empty !== undefined ? <Empty>{empty}</Empty> : <Filled {...table} />;
+}
+
+function Filled<Row>({ caption, columns, rows, keyOf, sorting, onSort }: TableProps<Row>) {
   const place = useRef<HTMLElement>(null);
   const isCut = useIsCut(place);
   return (
@@ -44,22 +50,19 @@ export function Table<Row>({ caption, columns, rows, keyOf, sorting, onSort }: T
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(column => (
+            {columns.map(({ title, sorts, ...column }) => (
               <th
-                key={column.key}
+                key={title}
                 scope="col"
                 class={classOf(column)}
-                aria-sort={sorting?.by === column.key ? sortWords[sorting.order] : undefined}
+                aria-sort={
+                  sorting !== undefined && sorting.by === sorts?.by ? sortWords[sorting.order] : undefined
+                }
               >
-                {column.sorts === undefined || onSort === undefined ? (
-                  column.title
+                {sorts === undefined || onSort === undefined ? (
+                  title
                 ) : (
-                  <button
-                    type="button"
-                    onClick={() => onSort(next(column.key, column.sorts ?? 'asc', sorting))}
-                  >
-                    {column.title}
-                  </button>
+                  <Button onClick={() => onSort(next(sorts, sorting))}>{title}</Button>
                 )}
               </th>
             ))}
@@ -70,11 +73,11 @@ export function Table<Row>({ caption, columns, rows, keyOf, sorting, onSort }: T
             <tr key={keyOf(row)}>
               {columns.map((column, index) =>
                 index === 0 ? (
-                  <th key={column.key} scope="row" class={classOf(column)}>
+                  <th key={column.title} scope="row" class={classOf(column)}>
                     {column.cell(row)}
                   </th>
                 ) : (
-                  <td key={column.key} class={classOf(column)}>
+                  <td key={column.title} class={classOf(column)}>
                     {column.cell(row)}
                   </td>
                 ),
@@ -84,6 +87,24 @@ export function Table<Row>({ caption, columns, rows, keyOf, sorting, onSort }: T
         </tbody>
       </table>
     </section>
+  );
+}
+
+export interface RowButtonProps {
+  readonly words: string;
+  /** Says which row it is, to people who hear the button alone. */
+  readonly about?: string;
+
+  readonly onClick: () => void;
+}
+
+/** Does something with the row that it stands in. */
+export function RowButton({ words, about, onClick }: RowButtonProps) {
+  return (
+    <Button look="quiet" onClick={onClick}>
+      {words}
+      {about !== undefined && <span class="visually-hidden"> {about}</span>}
+    </Button>
   );
 }
 
@@ -102,12 +123,13 @@ function useIsCut(place: RefObject<HTMLElement>): boolean {
 
 const sortWords = { asc: 'ascending', desc: 'descending' } as const;
 
-function next(by: string, first: Order, now: Sorting | undefined): Sorting {
-  if (now?.by !== by) return { by, order: first };
-  return { by, order: now.order === 'asc' ? 'desc' : 'asc' };
+function next(first: Sorting, now: Sorting | undefined): Sorting {
+  return now?.by === first.by ? { by: now.by, order: now.order === 'asc' ? 'desc' : 'asc' } : first;
 }
 
-function classOf<Row>({ isNumber = false, isWide = false, isMain = false }: Column<Row>): string {
+type Look = Pick<Column<unknown>, 'isMain' | 'isNumber' | 'isWide'>;
+
+function classOf({ isNumber = false, isWide = false, isMain = false }: Look): string {
   const names = [isNumber && 'number', isWide && 'wide', isMain && 'main'];
   return names.filter(name => name !== false).join(' ');
 }

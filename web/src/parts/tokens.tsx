@@ -1,17 +1,19 @@
 /** The tokens of a user: listed, made, revoked. */
 
 import { useQuery } from '@tanstack/preact-query';
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { printable } from '../../../src/text/index.ts';
 import type { CreatedToken, NewToken, Token } from '../../../src/wire/index.ts';
 import { createToken, revokeToken, tokensQuery } from '../api/account-queries.ts';
-import { refresh } from '../api/client.ts';
+import { Button } from './button.tsx';
 import { Confirm, Dialog } from './dialog.tsx';
 import { Choice, Field } from './field.tsx';
 import { Time } from './figures.tsx';
 import { Name } from './name.tsx';
 import { Panel } from './page.tsx';
-import { Answered, Empty, Fault } from './states.tsx';
-import { Table } from './table.tsx';
+import { Answered } from './states.tsx';
+import { RowButton, Table } from './table.tsx';
 
 export interface TokensProps {
   /** The login. */
@@ -26,60 +28,37 @@ export function Tokens({ user, isAdmin }: TokensProps) {
   const [made, setMade] = useState<CreatedToken | null>(null);
   const [revoking, setRevoking] = useState<Token | null>(null);
   return (
-    <Panel
-      title="Tokens"
-      actions={
-        <button type="button" onClick={() => setMaking(true)}>
-          New token
-        </button>
-      }
-    >
+    <Panel title="Tokens" actions={<Button onClick={() => setMaking(true)}>New token</Button>}>
       <Answered query={tokens} what="the tokens" rows={2}>
-        {list =>
-          list.length === 0 ? (
-            <Empty>No tokens yet. Create one for scripts or to sign in.</Empty>
-          ) : (
-            <Table
-              caption="Tokens"
-              rows={list}
-              keyOf={({ id }) => id}
-              columns={[
-                { key: 'name', title: 'Name', cell: ({ name }) => <Name>{name}</Name> },
-                {
-                  key: 'end',
-                  title: 'Last characters',
-                  isWide: true,
-                  cell: token => <code>{token.token_last_eight}</code>,
-                },
-                { key: 'scopes', title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
-                {
-                  key: 'used',
-                  title: 'Last used',
-                  isWide: true,
-                  cell: token => <Time at={token.last_used_at} />,
-                },
-                {
-                  key: 'expires',
-                  title: 'Expires',
-                  isWide: true,
-                  cell: token => <Time at={token.expires_at} />,
-                },
-                {
-                  key: 'revoke',
-                  title: 'Revoke',
-                  cell: token => (
-                    <button type="button" class="quiet" onClick={() => setRevoking(token)}>
-                      Revoke{' '}
-                      <span class="visually-hidden">
-                        the token <Name>{token.name}</Name>
-                      </span>
-                    </button>
-                  ),
-                },
-              ]}
-            />
-          )
-        }
+        {list => (
+          <Table
+            caption="Tokens"
+            empty="No tokens yet. Create one for scripts or to sign in."
+            rows={list}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: 'Name', cell: ({ name }) => <Name>{name}</Name> },
+              {
+                title: 'Last characters',
+                isWide: true,
+                cell: token => <code>{token.token_last_eight}</code>,
+              },
+              { title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
+              { title: 'Last used', isWide: true, cell: token => <Time at={token.last_used_at} /> },
+              { title: 'Expires', isWide: true, cell: token => <Time at={token.expires_at} /> },
+              {
+                title: 'Revoke',
+                cell: token => (
+                  <RowButton
+                    words="Revoke"
+                    about={`the token ${printable(token.name)}`}
+                    onClick={() => setRevoking(token)}
+                  />
+                ),
+              },
+            ]}
+          />
+        )}
       </Answered>
       {isMaking && (
         <NewTokenDialog
@@ -93,23 +72,35 @@ export function Tokens({ user, isAdmin }: TokensProps) {
       )}
       {made !== null && <Shown token={made} onClose={() => setMade(null)} />}
       {revoking !== null && (
-        <Confirm
-          title="Revoke this token?"
-          action="Revoke the token"
-          done="The token is revoked."
-          isDangerous
-          act={async () => {
-            await revokeToken(user, revoking.id);
-            await refresh();
-          }}
-          onClose={() => setRevoking(null)}
-        >
-          <p>
-            Programs that use <Name>{revoking.name}</Name> are refused from then on. This cannot be undone.
-          </p>
-        </Confirm>
+        <RevokeToken user={user} token={revoking} onClose={() => setRevoking(null)}>
+          <Name>{revoking.name}</Name>
+        </RevokeToken>
       )}
     </Panel>
+  );
+}
+
+export interface RevokeTokenProps {
+  readonly user: string;
+  readonly token: Token;
+  readonly onClose: () => void;
+  /** The token, as it is called there. */
+  readonly children: ComponentChildren;
+}
+
+/** Revokes a token after asking. */
+export function RevokeToken({ user, token, onClose, children }: RevokeTokenProps) {
+  return (
+    <Confirm
+      title="Revoke this token?"
+      action="Revoke the token"
+      done="The token is revoked."
+      isDangerous
+      act={() => revokeToken(user, token.id)}
+      onClose={onClose}
+    >
+      <p>Programs that use {children} are refused from then on. This cannot be undone.</p>
+    </Confirm>
   );
 }
 
@@ -131,48 +122,35 @@ function NewTokenDialog({ user, isAdmin, onClose }: NewTokenProps) {
   const [name, setName] = useState('');
   const [choice, setChoice] = useState('0');
   const [lastDay, setLastDay] = useState('');
-  const [failure, setFailure] = useState<unknown>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      // To the end of the day, where the reader is.
-      const expires = lastDay === '' ? null : new Date(`${lastDay}T23:59:59`).toISOString();
-      const scopes = choices[Number(choice)]?.scopes ?? [];
-      const made = await createToken(user, { name, scopes, expires_at: expires });
-      await refresh();
-      onClose(made);
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const made = useRef<CreatedToken | null>(null);
   return (
-    <Dialog title="New token" onClose={() => onClose(null)}>
-      <form onSubmit={event => void submit(event)}>
-        <Field label="Name" value={name} onInput={setName} hint="What the token is for" required />
-        <Choice
-          label="Permissions"
-          value={choice}
-          onChoice={setChoice}
-          options={choices.slice(0, isAdmin ? undefined : -1).map(({ words }, at) => [String(at), words])}
-        />
-        <Field
-          label="Last valid day (optional)"
-          type="date"
-          value={lastDay}
-          onInput={setLastDay}
-          hint="Without a day, the token does not expire."
-        />
-        {failure !== null && <Fault of={failure} />}
-        <div class="actions">
-          <button type="button" onClick={() => onClose(null)}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={name.trim() === ''}>
-            Create token
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <Confirm
+      title="New token"
+      action="Create token"
+      isReady={name.trim() !== ''}
+      act={async () => {
+        // To the end of the day, where the reader is.
+        const expires = lastDay === '' ? null : new Date(`${lastDay}T23:59:59`).toISOString();
+        const scopes = choices[Number(choice)]?.scopes ?? [];
+        made.current = await createToken(user, { name, scopes, expires_at: expires });
+      }}
+      onClose={() => onClose(made.current)}
+    >
+      <Field label="Name" value={name} onInput={setName} hint="What the token is for" required />
+      <Choice
+        label="Permissions"
+        value={choice}
+        onChoice={setChoice}
+        options={choices.slice(0, isAdmin ? undefined : -1).map(({ words }, at) => [String(at), words])}
+      />
+      <Field
+        label="Last valid day (optional)"
+        type="date"
+        value={lastDay}
+        onInput={setLastDay}
+        hint="Without a day, the token does not expire."
+      />
+    </Confirm>
   );
 }
 
@@ -185,13 +163,11 @@ function Shown({ token, onClose }: { token: CreatedToken; onClose: () => void })
       </p>
       <div class="actions">
         {window.isSecureContext && (
-          <button type="button" onClick={() => void navigator.clipboard.writeText(token.sha1)}>
-            Copy
-          </button>
+          <Button onClick={() => void navigator.clipboard.writeText(token.sha1)}>Copy</Button>
         )}
-        <button type="button" class="primary" onClick={onClose}>
+        <Button look="primary" onClick={onClose}>
           Done
-        </button>
+        </Button>
       </div>
     </Dialog>
   );

@@ -16,6 +16,6 @@ export function moreIn({
 }: TypedMore): { readonly bytes: number; readonly until: string } | null {
   const parsed = parseSize(size);
   const end = new Date(`${lastDay}T23:59:59`);
-  if (!parsed.ok || parsed.bytes < 1 || Number.isNaN(end.getTime())) return null;
-  return { bytes: parsed.bytes, until: end.toISOString() };
+  if (!parsed.ok || parsed.value < 1 || Number.isNaN(end.getTime())) return null;
+  return { bytes: parsed.value, until: end.toISOString() };
 }

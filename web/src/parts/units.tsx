@@ -1,21 +1,51 @@
 /** The units of an owner, as they come: the first few, and on request all. */
 
 import { useState } from 'preact/hooks';
+import { isSubject } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
 import type { UnitRow } from '../../../src/wire/index.ts';
-import { subjectNamed } from '../usage.ts';
 import { kindWords } from './bar.tsx';
+import { Button } from './button.tsx';
 import { counted, Size, Time } from './figures.tsx';
-import { Table } from './table.tsx';
+import { Path } from './name.tsx';
+import { type Column, Table } from './table.tsx';
 
 const atFirst = 20;
 /** More rows than this in one page help nobody. */
 const atMost = 1000;
 
+/** Columns of every table of units. */
+export const unitColumns = {
+  name: { title: 'Path or name', cell: ({ name }) => <Path>{name}</Path> },
+  kind: {
+    title: 'Kind',
+    isWide: true,
+    // A newer daemon may know more subjects.
+    cell: ({ subject }) => (isSubject(subject) ? kindWords(subject) : subject),
+  },
+  size: {
+    title: 'Size',
+    isNumber: true,
+    cell: ({ bytes, partial }) => (
+      <>
+        {partial && <span class="mark near">partly</span>} <Size bytes={bytes} />
+      </>
+    ),
+  },
+} as const satisfies Readonly<Record<string, Column<Omit<UnitRow, 'source'>>>>;
+
+/** The column of the hosts, where the rows are of several. */
+export function hostColumns(
+  rows: readonly Pick<UnitRow, 'host'>[],
+): readonly Column<Pick<UnitRow, 'host'>>[] {
+  const hasSeveral = new Set(rows.map(({ host }) => host)).size > 1;
+  return hasSeveral ? [{ title: 'Host', isWide: true, cell: ({ host }) => printable(host) }] : [];
+}
+
 export function Units({ units }: { readonly units: readonly UnitRow[] }) {
   const [isAll, setAll] = useState(false);
   const shown = units.slice(0, isAll ? atMost : atFirst);
-  const hasHosts = new Set(units.map(({ host }) => host)).size > 1;
+
   return (
     <div class="stack">
       <Table
@@ -23,39 +53,11 @@ export function Units({ units }: { readonly units: readonly UnitRow[] }) {
         rows={shown}
         keyOf={({ host, name, subject }) => `${host} ${subject} ${name}`}
         columns={[
+          unitColumns.name,
+          unitColumns.kind,
+          unitColumns.size,
+          ...hostColumns(units),
           {
-            key: 'name',
-            title: 'Path or name',
-            cell: ({ name }) => (
-              <code>
-                <bdi>{printable(name)}</bdi>
-              </code>
-            ),
-          },
-          {
-            key: 'kind',
-            title: 'Kind',
-            isWide: true,
-            cell: ({ subject }) => {
-              const known = subjectNamed(subject);
-              return known === null ? subject : kindWords(known);
-            },
-          },
-          {
-            key: 'bytes',
-            title: 'Size',
-            isNumber: true,
-            cell: ({ bytes, partial }) => (
-              <>
-                {partial && <span class="mark near">partly</span>} <Size bytes={bytes} />
-              </>
-            ),
-          },
-          ...(hasHosts
-            ? [{ key: 'host', title: 'Host', isWide: true, cell: ({ host }: UnitRow) => printable(host) }]
-            : []),
-          {
-            key: 'measured',
             title: 'Measured',
             isWide: true,
             cell: ({ measured_at: measuredAt }) => <Time at={measuredAt} absent="reported" />,
@@ -69,9 +71,9 @@ export function Units({ units }: { readonly units: readonly UnitRow[] }) {
               and {counted(units.length - shown.length, 'smaller one', 'smaller ones')}
             </span>
           ) : (
-            <button type="button" onClick={() => setAll(true)}>
+            <Button onClick={() => setAll(true)}>
               Show {counted(Math.min(units.length, atMost) - atFirst, 'more', 'more')}
-            </button>
+            </Button>
           )}
         </p>
       )}

@@ -1,10 +1,10 @@
 /** Shows whether an action may start, and which rule decides. */
 
 import type { Verdict as Decided, OwnerState } from '../../../src/wire/index.ts';
-import { to } from '../place.ts';
 import { Fullness } from './bar.tsx';
 import { Size, Time, Use } from './figures.tsx';
-import { Name } from './name.tsx';
+import { NameLink } from './name.tsx';
+import type { Column } from './table.tsx';
 
 /** State of an owner: that of the kind of data in the worst state. */
 export function State({ state }: { readonly state: OwnerState }) {
@@ -45,7 +45,6 @@ interface VerdictRow {
 /** Columns of a table of decisions: the usage, and how full the deciding limit is. */
 export const limitColumns = [
   {
-    key: 'use',
     title: 'Used',
     isNumber: true,
     isWide: true,
@@ -56,13 +55,34 @@ export const limitColumns = [
       </>
     ),
   },
-  {
-    key: 'of',
-    title: '% of limit',
-    isNumber: true,
-    cell: ({ verdict }: VerdictRow) => <Fullness {...verdict} />,
-  },
+  { title: '% of limit', isNumber: true, cell: ({ verdict }: VerdictRow) => <Fullness {...verdict} /> },
 ] as const;
+
+export interface WhyColumnProps<Row> {
+  /** Words for the kinds of data of a row. */
+  readonly wordsOf: (row: Row) => string;
+  readonly keyOf: (row: Row) => string;
+  /** Key of the row whose reasons are shown. */
+  readonly asked: string | null;
+  readonly onAsk: (key: string | null) => void;
+}
+
+/** Column of a table of decisions: a button that shows the reasons of one. */
+export function whyColumn<Row>({ wordsOf, keyOf, asked, onAsk }: WhyColumnProps<Row>): Column<Row> {
+  return {
+    title: 'Why',
+    cell: row => (
+      <button
+        type="button"
+        class="quiet"
+        aria-expanded={asked === keyOf(row)}
+        onClick={() => onAsk(asked === keyOf(row) ? null : keyOf(row))}
+      >
+        Why<span class="visually-hidden">: {wordsOf(row)}</span>
+      </button>
+    ),
+  };
+}
 
 /**
  * Says what is stored besides and does not count, which part of the limit is there for a time only, and how
@@ -126,23 +146,16 @@ export function DecidedBy({ verdict: { used, group, rule }, hasLinks = false }: 
   if (used === null) return <span class="quiet-text">no rule</span>;
   if (group === null || rule === null)
     return <span class="quiet-text">by the limit for everybody (TOTAL)</span>;
-  if (!hasLinks) {
-    return (
-      <span class="quiet-text">
-        by rule <Name>{rule}</Name> of group <Name>{group}</Name>
-      </span>
-    );
-  }
   return (
     <span class="quiet-text">
       by rule{' '}
-      <a href={to('rule', rule)}>
-        <Name>{rule}</Name>
-      </a>{' '}
+      <NameLink page="rule" isLinked={hasLinks}>
+        {rule}
+      </NameLink>{' '}
       of group{' '}
-      <a href={to('group', group)}>
-        <Name>{group}</Name>
-      </a>
+      <NameLink page="group" isLinked={hasLinks}>
+        {group}
+      </NameLink>
     </span>
   );
 }

@@ -79,7 +79,7 @@ function comparable(content: unknown): string {
     limitIn(content),
     namesIn(content, 'subjects'),
     namesIn(content, 'rules'),
-    groupsIn(content)?.toSorted(),
+    namesIn(content, 'groups')?.toSorted(),
     termsIn(content),
   ]);
 }
@@ -96,7 +96,7 @@ function withBefore(policy: WholePolicy, { what, name, before }: PolicyEvent): W
     const users = policy.groups.find(group => group.name === named)?.users ?? [];
     return withGroup(policy, { name: named, rules, users });
   }
-  return withGroupsOf(policy, named, new Set(groupsIn(before) ?? []));
+  return withGroupsOf(policy, named, new Set(namesIn(before, 'groups') ?? []));
 }
 
 /** Names what the restored groups and owners need and no longer exists. */
@@ -110,7 +110,7 @@ function lackingIn(policy: WholePolicy, events: readonly PolicyEvent[]): readonl
         .filter(each => !there.has(each))
         .map(each => `${shown} needs the ${kind} ${printable(each)}, which no longer exists.`);
     if (what === 'group') return lack(namesIn(before, 'rules'), rules, 'rule');
-    return what === 'assignment' ? lack(groupsIn(before), groups, 'group') : [];
+    return what === 'assignment' ? lack(namesIn(before, 'groups'), groups, 'group') : [];
   });
 }
 
@@ -124,26 +124,24 @@ function ruleIn(name: string, content: unknown): Rule | null {
 
 /** The fields of a rule or a group that are there only where they are not as usual. */
 function termsIn(content: unknown): Pick<Rule, 'grace' | 'grace_most' | 'mode'> {
-  if (typeof content !== 'object' || content === null) return {};
-  const grace = 'grace' in content && typeof content.grace === 'number' ? { grace: content.grace } : {};
-  const most =
-    'grace_most' in content && typeof content.grace_most === 'string'
-      ? { grace_most: content.grace_most }
-      : {};
-  return { ...grace, ...most, ...('mode' in content && content.mode === 'report' ? { mode: 'report' } : {}) };
+  const { grace, grace_most: most, mode } = fieldsIn(content);
+  return {
+    ...(typeof grace === 'number' ? { grace } : {}),
+    ...(typeof most === 'string' ? { grace_most: most } : {}),
+    ...(mode === 'report' ? { mode } : {}),
+  };
 }
 
 function limitIn(content: unknown): number | null {
-  if (typeof content !== 'object' || content === null || !('limit' in content)) return null;
-  return typeof content.limit === 'number' ? content.limit : null;
-}
-
-function groupsIn(content: unknown): readonly string[] | null {
-  return namesIn(content, 'groups');
+  const { limit } = fieldsIn(content);
+  return typeof limit === 'number' ? limit : null;
 }
 
 function namesIn(content: unknown, field: 'groups' | 'rules' | 'subjects'): readonly string[] | null {
-  if (typeof content !== 'object' || content === null || !(field in content)) return null;
-  const list: unknown = Object.entries(content).find(([key]) => key === field)?.[1];
+  const list = fieldsIn(content)[field];
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : null;
+}
+
+function fieldsIn(content: unknown): Readonly<Record<string, unknown>> {
+  return typeof content === 'object' ? { ...content } : {};
 }

@@ -3,7 +3,6 @@
 import { queryOptions } from '@tanstack/preact-query';
 import type { DraftPolicy, NewWholePolicy, ReplacedPolicy, Simulation } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
-import { refresh } from '../api/client.ts';
 
 const namedOwners = 20;
 
@@ -20,12 +19,10 @@ export const trialQuery = (draft: DraftPolicy) =>
   });
 
 /** All of it or nothing; with `createUsers` those whom nobody knows are made. Rejects as `ask` does. */
-export async function save(policy: NewWholePolicy, { createUsers = false } = {}): Promise<ReplacedPolicy> {
-  const replaced = await ask<ReplacedPolicy>(['admin', 'quota', 'policy'], {
+export function save(policy: NewWholePolicy, { createUsers = false } = {}): Promise<ReplacedPolicy> {
+  return ask<ReplacedPolicy>(['admin', 'quota', 'policy'], {
     method: 'PUT',
     query: createUsers ? { create_users: true } : {},
     body: policy,
   });
-  await refresh();
-  return replaced;
 }

@@ -3,16 +3,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { faultOf, wordsOf } from '../api/fault.ts';
 import { signIn, useSession } from '../api/session.ts';
+import { Button } from '../parts/button.tsx';
 import { Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Loading } from '../parts/states.tsx';
 
-export interface ByLinkProps {
-  readonly code: string;
-  readonly onSignedIn: () => void;
-}
-
-export function ByLink({ code, onSignedIn }: ByLinkProps) {
+export function ByLink({ code, onSignedIn }: { readonly code: string; readonly onSignedIn: () => void }) {
   const session = useSession();
   const [failure, setFailure] = useState<unknown>(null);
   const used = useRef<string | null>(null);
@@ -42,19 +38,15 @@ export function ByLink({ code, onSignedIn }: ByLinkProps) {
   if (session.data === undefined || used.current !== null) return <Loading rows={2} />;
   return (
     <Panel title="Sign in with this link?">
-      <div class="stack">
-        <p>
-          You are signed in as <Name>{session.data.login}</Name>. The link ends this session, and signs in the
-          user for whom it was created.
-        </p>
-        <div class="actions">
-          <button type="button" onClick={onSignedIn}>
-            Stay signed in
-          </button>
-          <button type="button" class="primary" onClick={() => void enter()}>
-            Sign in with the link
-          </button>
-        </div>
+      <p>
+        You are signed in as <Name>{session.data.login}</Name>. The link ends this session, and signs in the
+        user for whom it was created.
+      </p>
+      <div class="actions">
+        <Button onClick={onSignedIn}>Stay signed in</Button>
+        <Button look="primary" onClick={() => void enter()}>
+          Sign in with the link
+        </Button>
       </div>
     </Panel>
   );

@@ -6,26 +6,20 @@ import { formatBytes, printable } from '../../../src/text/index.ts';
 import type { ReclaimRun } from '../../../src/wire/index.ts';
 import { refresh } from '../api/client.ts';
 import { reclaimNow, reclaimsQuery } from '../api/space-queries.ts';
+import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { Fault } from '../parts/states.tsx';
 
 export function Reclaim({ repository }: { readonly repository: string }) {
   const [begun, setBegun] = useState<ReclaimRun | null>(null);
-  const [failure, setFailure] = useState<unknown>(null);
-  const start = async () => {
-    try {
-      setBegun(await reclaimNow(repository));
-      setFailure(null);
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const { start, failure } = useAction<void>(async () => setBegun(await reclaimNow(repository)));
   return (
     <div class="row">
       {begun === null ? (
-        <button type="button" class="primary" onClick={() => void start()}>
+        <Button look="primary" onClick={() => void start()}>
           Reclaim now
-        </button>
+        </Button>
       ) : (
         <Followed key={begun.id} begun={begun} onAgain={() => void start()} />
       )}
@@ -34,12 +28,7 @@ export function Reclaim({ repository }: { readonly repository: string }) {
   );
 }
 
-interface FollowedProps {
-  readonly begun: ReclaimRun;
-  readonly onAgain: () => void;
-}
-
-function Followed({ begun, onAgain }: FollowedProps) {
+function Followed({ begun, onAgain }: { readonly begun: ReclaimRun; readonly onAgain: () => void }) {
   const { data: runs } = useQuery(reclaimsQuery);
   const run = runs?.find(({ id }) => id === begun.id) ?? begun;
   const isRunning = run.state === 'running';
@@ -51,9 +40,9 @@ function Followed({ begun, onAgain }: FollowedProps) {
   }, [isRunning]);
   return (
     <>
-      <button type="button" class="primary" disabled={isRunning} onClick={onAgain}>
+      <Button look="primary" disabled={isRunning} onClick={onAgain}>
         Reclaim now
-      </button>
+      </Button>
       {isRunning && <progress aria-label="Garbage is being collected" />}
       <span class={run.state === 'failed' ? 'fault-text' : ''}>{words(run)}</span>
     </>

@@ -11,14 +11,9 @@ import { Answered, Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { to } from '../place.ts';
 
-export interface RepositoryListProps {
-  readonly of: SpaceOf;
-  readonly owner: string;
-}
-
 const atMost = 200;
 
-export function RepositoryList({ of, owner }: RepositoryListProps) {
+export function RepositoryList({ of, owner }: { readonly of: SpaceOf; readonly owner: string }) {
   const space = useQuery(spaceQuery({ of, repo: null, newerThan: null }));
   return (
     <Answered query={space} what="the repositories" rows={8}>
@@ -38,7 +33,6 @@ export function RepositoryList({ of, owner }: RepositoryListProps) {
                 keyOf={({ name }) => name}
                 columns={[
                   {
-                    key: 'name',
                     title: 'Repository',
                     cell: ({ name }) => (
                       <a href={to('space', owner, { repo: name })}>
@@ -47,19 +41,16 @@ export function RepositoryList({ of, owner }: RepositoryListProps) {
                     ),
                   },
                   {
-                    key: 'stored',
                     title: 'Stored',
                     isNumber: true,
                     cell: ({ stored_bytes: bytes }) => <Size bytes={bytes} />,
                   },
                   {
-                    key: 'unreachable',
                     title: 'Unreachable',
                     isNumber: true,
                     cell: ({ unreachable_bytes: bytes }) => <Size bytes={bytes} />,
                   },
                   {
-                    key: 'measured',
                     title: 'Measured',
                     isWide: true,
                     cell: ({ fault, measured_at: at }) =>

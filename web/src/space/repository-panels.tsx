@@ -6,6 +6,7 @@ import { printable } from '../../../src/text/index.ts';
 import type { SpaceAnswer, SpaceReport } from '../../../src/wire/index.ts';
 import { type SpaceOf, spaceQuery } from '../api/space-queries.ts';
 import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { Size, Time } from '../parts/figures.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Answered } from '../parts/states.tsx';
@@ -53,47 +54,45 @@ function Figures({ answer, onMeasureAgain, children }: FiguresProps) {
     <Panel
       title={printable(repository?.name ?? '')}
       actions={
-        <button type="button" disabled={isRunning} onClick={onMeasureAgain}>
+        <Button disabled={isRunning} onClick={onMeasureAgain}>
           Measure again
-        </button>
+        </Button>
       }
     >
-      <div class="stack">
-        <dl class="facts">
-          <dt>Stored</dt>
-          <dd>
-            <Size bytes={repository?.stored_bytes ?? null} />
-          </dd>
-          <dt>Reachable</dt>
-          <dd>
-            <Size bytes={report?.reachable_bytes ?? repository?.reachable_bytes ?? null} />{' '}
-            <span class="quiet-text">by branches, tags and other refs</span>
-          </dd>
-          <dt>Unreachable</dt>
-          <dd>
-            <Size bytes={report?.unreachable_bytes ?? repository?.unreachable_bytes ?? null} />{' '}
-            <span class="quiet-text">freed by the server’s next garbage collection</span>
-          </dd>
-          {report !== null && <Leftovers report={report} />}
-        </dl>
-        {isRunning && (
-          <p class="row" role="status">
-            <progress aria-label="The repository is being measured" /> The repository is being measured. This
-            takes some seconds.
-          </p>
-        )}
-        {state === 'failed' && (
-          <p class="fault-text" role="alert">
-            The repository could not be measured: {printable(message ?? '')}
-          </p>
-        )}
-        {reportedAt !== null && (
-          <p class="quiet-text small">
-            Measured <Time at={reportedAt} />.
-          </p>
-        )}
-        {children}
-      </div>
+      <dl class="facts">
+        <dt>Stored</dt>
+        <dd>
+          <Size bytes={repository?.stored_bytes ?? null} />
+        </dd>
+        <dt>Reachable</dt>
+        <dd>
+          <Size bytes={report?.reachable_bytes ?? repository?.reachable_bytes ?? null} />{' '}
+          <span class="quiet-text">by branches, tags and other refs</span>
+        </dd>
+        <dt>Unreachable</dt>
+        <dd>
+          <Size bytes={report?.unreachable_bytes ?? repository?.unreachable_bytes ?? null} />{' '}
+          <span class="quiet-text">freed by the server’s next garbage collection</span>
+        </dd>
+        {report !== null && <Leftovers report={report} />}
+      </dl>
+      {isRunning && (
+        <p class="row" role="status">
+          <progress aria-label="The repository is being measured" /> The repository is being measured. This
+          takes some seconds.
+        </p>
+      )}
+      {state === 'failed' && (
+        <p class="fault-text" role="alert">
+          The repository could not be measured: {printable(message ?? '')}
+        </p>
+      )}
+      {reportedAt !== null && (
+        <p class="quiet-text small">
+          Measured <Time at={reportedAt} />.
+        </p>
+      )}
+      {children}
     </Panel>
   );
 }

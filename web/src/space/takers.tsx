@@ -3,10 +3,12 @@
 import type { ComponentChildren } from 'preact';
 import { printable } from '../../../src/text/index.ts';
 import type { SpaceReport } from '../../../src/wire/index.ts';
+import { announce } from '../parts/announcer.tsx';
+import { Button } from '../parts/button.tsx';
 import { counted, Size } from '../parts/figures.tsx';
+import { Path } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Empty } from '../parts/states.tsx';
-import { Lines } from './lines.tsx';
 
 export function Takers({ report }: { readonly report: SpaceReport }) {
   const { paths, refs, namespaces, lfs, cut } = report;
@@ -14,25 +16,23 @@ export function Takers({ report }: { readonly report: SpaceReport }) {
   return (
     <>
       <Panel title="Files, over the whole history">
-        <div class="stack">
-          <p>
-            Deleting a file in a new commit frees nothing: older commits still have it. To remove it from the
-            whole history, run the commands in a fresh clone, with{' '}
-            <a href="https://github.com/newren/git-filter-repo">git filter-repo</a>. Everybody has to clone
-            again afterwards.
-          </p>
-          <ul class="takers">
-            {paths.map(
-              ({ path, other_names: others, frees, versions, in_default_branch: isThere, commands }) => (
-                <Taker key={path} name={path} frees={frees} commands={commands} verb="remove">
-                  {counted(versions, 'version', 'versions')}
-                  {isThere ? '' : ', not in the default branch any more'}
-                  {others.length > 0 && `, also named ${others.map(printable).join(', ')}`}
-                </Taker>
-              ),
-            )}
-          </ul>
-        </div>
+        <p>
+          Deleting a file in a new commit frees nothing: older commits still have it. To remove it from the
+          whole history, run the commands in a fresh clone, with{' '}
+          <a href="https://github.com/newren/git-filter-repo">git filter-repo</a>. Everybody has to clone
+          again afterwards.
+        </p>
+        <ul class="takers">
+          {paths.map(
+            ({ path, other_names: others, frees, versions, in_default_branch: isThere, commands }) => (
+              <Taker key={path} name={path} frees={frees} commands={commands} verb="remove">
+                {counted(versions, 'version', 'versions')}
+                {isThere ? '' : ', not in the default branch any more'}
+                {others.length > 0 && `, also named ${others.map(printable).join(', ')}`}
+              </Taker>
+            ),
+          )}
+        </ul>
       </Panel>
       <Panel title="Branches and tags">
         {refs.length === 0 ? (
@@ -58,7 +58,7 @@ export function Takers({ report }: { readonly report: SpaceReport }) {
               <>
                 {counted(count, 'ref', 'refs')} in {printable(name)}
               </>
-            )}{' '}
+            )}
             alone hold <Size bytes={bytes} />; a push cannot delete them.
           </p>
         ))}
@@ -81,9 +81,7 @@ function Taker({ name, frees, commands, verb, children }: TakerProps) {
   return (
     <li>
       <div class="taker">
-        <code>
-          <bdi>{printable(name)}</bdi>
-        </code>
+        <Path>{name}</Path>
         <span>
           frees <Size bytes={frees} />
         </span>
@@ -104,21 +102,35 @@ function Taker({ name, frees, commands, verb, children }: TakerProps) {
 function UnneededLfs({ lfs }: { readonly lfs: NonNullable<SpaceReport['lfs']> }) {
   return (
     <Panel title="Unused LFS objects">
-      <div class="stack">
-        <p>
-          {counted(lfs.count, 'object', 'objects')} of <Size bytes={lfs.bytes} /> are used by no file of any
-          version. Pushing and <code>git lfs prune</code> do not remove them from the server: an administrator
-          deletes them, or has the forge do it.
-        </p>
-        <ul class="takers">
-          {lfs.largest.map(({ oid, bytes }) => (
-            <li key={oid} class="taker">
-              <code>{oid}</code>
-              <Size bytes={bytes} />
-            </li>
-          ))}
-        </ul>
-      </div>
+      <p>
+        {counted(lfs.count, 'object', 'objects')} of <Size bytes={lfs.bytes} /> are used by no file of any
+        version. Pushing and <code>git lfs prune</code> do not remove them from the server: an administrator
+        deletes them, or has the forge do it.
+      </p>
+      <ul class="takers">
+        {lfs.largest.map(({ oid, bytes }) => (
+          <li key={oid} class="taker">
+            <code>{oid}</code>
+            <Size bytes={bytes} />
+          </li>
+        ))}
+      </ul>
     </Panel>
+  );
+}
+
+/** Lines for a shell, to be copied. */
+function Lines({ lines }: { readonly lines: readonly string[] }) {
+  const text = lines.join('\n');
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    announce('The commands are copied.');
+  };
+  return (
+    <div class="lines">
+      <pre>{text}</pre>
+      {/* A browser has none on a page that came over plain http. */}
+      {'clipboard' in navigator && <Button onClick={() => void copy()}>Copy</Button>}
+    </div>
   );
 }

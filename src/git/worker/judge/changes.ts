@@ -1,6 +1,6 @@
 /** Changes of refs: those that a push asks for, and those that git will make. Names are bytes, as Latin-1. */
 
-import { encodePath } from '../../../layout/index.ts';
+import { inLatin1 } from '../files.ts';
 
 export interface RefChange {
   readonly old: string;
@@ -43,12 +43,6 @@ export function changesIn(lines: string): readonly RefChange[] | null {
     changes.push({ old, new: next, name });
   }
   return changes;
-}
-
-/** A text of layout's paths as bytes, one character each. */
-export function inLatin1(text: string): string {
-  const encoded = encodePath(text);
-  return (typeof encoded === 'string' ? Buffer.from(encoded) : encoded).toString('latin1');
 }
 
 /** Tells whether an object id stands for none. */

@@ -5,10 +5,9 @@
  * place is there as well.
  */
 
-import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { encodePath, isQuarantineName, quarantinePath } from '../../../layout/index.ts';
-import { isThere } from '../files.ts';
+import { isQuarantineName, quarantinePath } from '../../../layout/index.ts';
+import { identity, isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { type RunLimits, withView } from '../space/view.ts';
@@ -62,8 +61,7 @@ async function doneIn(
 
 /** Tells whether git takes a push there now, as far as its processes can be seen. */
 async function isTaken(path: string): Promise<boolean> {
-  const { dev, ino } = await lstat(encodePath(path), { bigint: true });
-  const directory = `${dev}:${ino}`;
+  const directory = await identity(path);
   const processes = await pushProcesses();
   return processes.some(each => each.takesPush && (each.directory ?? directory) === directory);
 }

@@ -4,10 +4,10 @@ import { readdir } from 'node:fs/promises';
 import { readBounded, runProgram } from '../../../bounded/index.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { withoutEnd } from '../../../text/index.ts';
-import { configEntriesIn } from '../../hooks/config.ts';
+import { inLatin1 } from '../files.ts';
 import { UnusableRepository } from '../space/repository-config.ts';
 import type { RepositoryView, RunLimits } from '../space/view.ts';
-import { inLatin1, type ReceiveSettings, type Refs } from './changes.ts';
+import type { ReceiveSettings, Refs } from './changes.ts';
 
 const configMs = 10_000;
 const mostWorktrees = 1000;
@@ -76,6 +76,17 @@ export async function receiveSettingsOf(
       .filter(each => !each.startsWith('!'))
       .map(each => inLatin1(withoutEnd(each.replace(/^\^/, ''), '/'))),
   };
+}
+
+/** The entries that `git config -z` prints, each ended by NUL; one without a value is true. */
+function configEntriesIn(output: string): readonly (readonly [key: string, value: string])[] {
+  return output
+    .split('\0')
+    .filter(entry => entry !== '')
+    .map(entry => {
+      const end = entry.indexOf('\n');
+      return end === -1 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)];
+    });
 }
 
 function isOn(value: string | null): boolean {

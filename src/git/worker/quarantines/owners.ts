@@ -9,9 +9,6 @@ interface SeenQuarantine {
   readonly bornAt: number;
 }
 
-/** By the start of a process, the quarantine that its children named at an earlier look. */
-export type KnownOwners = Map<string, string>;
-
 /** The start of a process is known to about a second. */
 const slackMs = 5000;
 
@@ -26,16 +23,14 @@ export function heldQuarantines(
   quarantines: readonly SeenQuarantine[],
   directories: ReadonlySet<string>,
   processes: readonly Process[],
-  known: KnownOwners,
 ): ReadonlySet<string> {
   const held = new Set<string>();
   const near = processes.filter(({ directory }) => directory === null || directories.has(directory));
   for (const { quarantine } of near) if (quarantine !== null) held.add(quarantine);
   for (const process of near) {
     if (!process.takesPush || process.quarantine !== null) continue;
-    const named = namedBelow(process, near) ?? known.get(keyOf(process)) ?? null;
+    const named = namedBelow(process, near);
     if (named !== null) {
-      known.set(keyOf(process), named);
       held.add(named);
       continue;
     }
@@ -48,12 +43,6 @@ export function heldQuarantines(
   return held;
 }
 
-/** Forgets the processes that have ended. */
-export function forgetEnded(known: KnownOwners, processes: readonly Process[]): void {
-  const alive = new Set(processes.map(keyOf));
-  for (const key of known.keys()) if (!alive.has(key)) known.delete(key);
-}
-
 function namedBelow({ pid }: Process, processes: readonly Process[]): string | null {
   for (const child of processes) {
     if (child.parent !== pid || child.pid === pid) continue;
@@ -61,8 +50,4 @@ function namedBelow({ pid }: Process, processes: readonly Process[]): string | n
     if (named !== null) return named;
   }
   return null;
-}
-
-function keyOf({ pid, startedAt }: Process): string {
-  return `${pid} ${Math.round(startedAt / 1000)}`;
 }

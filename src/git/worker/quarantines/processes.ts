@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
-import { decodePath, type MountTable, mountsIn, mountTable } from '../../../layout/index.ts';
+import { decodePath } from '../../../layout/index.ts';
 
 export interface Process {
   readonly pid: number;
@@ -55,11 +55,6 @@ export async function seesAllProcesses(isAlone: boolean): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** The file systems that are mounted. */
-export async function mountsNow(): Promise<MountTable> {
-  return mountTable(mountsIn(decodePath(await readFile('/proc/self/mountinfo'))));
 }
 
 async function processAt(pid: string, bootedAt: number): Promise<Process | null> {

@@ -8,22 +8,16 @@
 
 import { lstat } from 'node:fs/promises';
 import { messageOf } from '../../../errors.ts';
-import {
-  decodePath,
-  encodePath,
-  hasOwnTimes,
-  isQuarantineName,
-  type MountTable,
-} from '../../../layout/index.ts';
+import { decodePath, encodePath, isQuarantineName } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
+import { Mounts } from '../../../scan/index.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
-import { entryNames } from '../files.ts';
+import { entryNames, identity } from '../files.ts';
 import { Pace } from '../pace.ts';
 import type { RepositoryWalk } from '../repository-walk.ts';
-import { contentOf } from './content.ts';
-import { forgetEnded, heldQuarantines, type KnownOwners } from './owners.ts';
-import { mountsNow, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
+import { heldQuarantines } from './owners.ts';
+import { type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 import { isGoneName, ObjectsDirectory } from './remove.ts';
 
 export interface QuarantinesOptions {
@@ -51,7 +45,7 @@ interface Candidate extends HeldQuarantine {
 interface Host {
   readonly processes: readonly Process[];
   readonly seesAll: boolean;
-  readonly mounts: MountTable;
+  readonly mounts: Mounts;
 }
 
 const lookEveryMs = 5000;
@@ -71,7 +65,6 @@ export class Quarantines {
   readonly #known = new Map<string, number>();
   /** Those that are looked at every five seconds, on the monotonic clock until when. */
   readonly #recent = new Map<string, number>();
-  readonly #owners: KnownOwners = new Map();
   readonly #held = new Map<string, readonly HeldQuarantine[]>();
   readonly #faults = new Map<string, string>();
   #unreported: RemovedQuarantine[] = [];
@@ -181,9 +174,9 @@ export class Quarantines {
     if (found.size === 0) return removed;
     // The names are known by now: who owned one of them then is among these, or has ended.
     const processes = await (this.#options.processes ?? pushProcesses)();
-    forgetEnded(this.#owners, processes);
     const seesAll = await seesAllProcesses(this.#options.isAlone);
-    const mounts = await mountsNow();
+    const mounts = new Mounts();
+    await mounts.refresh();
     for (const [path, names] of found) {
       if (this.#isStopped) break;
       try {
@@ -205,8 +198,6 @@ export class Quarantines {
   ): Promise<readonly RemovedQuarantine[]> {
     // A repository with a quarantine is looked at again.
     this.asked(path);
-    const mount = mounts(path);
-    const isLocal = mount !== null && hasOwnTimes(mount);
     await using objects = await ObjectsDirectory.open(path);
     const candidates: Candidate[] = [];
     for (const name of names) {
@@ -217,11 +208,11 @@ export class Quarantines {
       const since = Math.floor(bornAt || stats.mtimeMs);
       candidates.push({ unit: path, name, uid, bornAt, since, ...content });
     }
-    const held = heldQuarantines(candidates, await directoriesOf(path), processes, this.#owners);
+    const held = heldQuarantines(candidates, await directoriesOf(path), processes);
     const isOver = (one: Candidate): boolean => {
       if (isGoneName(one.name)) return true;
       if (held.has(one.name)) return false;
-      const isAtOnce = seesAll && isLocal && one.uid === process.geteuid?.();
+      const isAtOnce = seesAll && mounts.isLocal(path) && one.uid === process.geteuid?.();
       return isAtOnce || Date.now() - one.writtenAt > quietMs;
     };
     const alive = candidates.filter(({ name }) => held.has(name));
@@ -252,8 +243,33 @@ async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
   }
   const found = new Set<string>();
   for (const place of places) {
-    const stats = await lstat(encodePath(place), { bigint: true }).catch(() => null);
-    if (stats !== null) found.add(`${stats.dev}:${stats.ino}`);
+    const directory = await identity(place, lstat);
+    if (directory !== null) found.add(directory);
   }
   return found;
+}
+
+interface QuarantineContent {
+  /** Regular files. */
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly writtenAt: number;
+}
+
+const mostDepth = 8;
+
+/** Measures a quarantine. A file that goes meanwhile counts nothing. */
+export async function contentOf(path: string, depth = mostDepth): Promise<QuarantineContent> {
+  const stats = await lstat(encodePath(path)).catch(() => null);
+  if (stats === null) return { bytes: 0, writtenAt: 0 };
+  if (!stats.isDirectory() || depth === 0)
+    return { bytes: stats.isFile() ? stats.size : 0, writtenAt: stats.mtimeMs };
+  let bytes = 0;
+  let writtenAt = stats.mtimeMs;
+  for (const name of await entryNames(path).catch(() => [])) {
+    const found = await contentOf(`${path}/${name}`, depth - 1);
+    bytes += found.bytes;
+    writtenAt = Math.max(writtenAt, found.writtenAt);
+  }
+  return { bytes, writtenAt };
 }

@@ -1,8 +1,8 @@
 /** Advice how to free the space of a file or a ref: the bytes, and the lines to copy. */
 
-import { encodePath } from '../../../layout/index.ts';
 import { printable, shellQuoted } from '../../../text/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
+import { inLatin1 } from '../files.ts';
 import type { LargePath } from './largest-paths.ts';
 import type { HoldingRef } from './refs.ts';
 
@@ -10,48 +10,39 @@ const longestName = 4096;
 
 /** `each`: the bytes of an object in the index of a pack, which are freed with it. */
 export function pathAdvice(found: LargePath, each: number): SpaceReport['paths'][number] {
-  const { path, otherNames, bytes, versions, isInDefaultBranch } = found;
+  const { path, other_names: otherNames, bytes, versions } = found;
   const names = [path, ...otherNames];
   return {
+    ...found,
     path: path.slice(0, longestName),
     other_names: otherNames.map(name => name.slice(0, longestName)),
-    bytes,
-    versions,
-    in_default_branch: isInDefaultBranch,
     frees: bytes + versions * each,
     // A shell takes no line that is much longer.
     commands: names.some(name => name.length > longestName) ? [] : pathCommands(names),
   };
 }
 
-export function refAdvice(found: HoldingRef, each: number): SpaceReport['refs'][number] {
-  const { name, bytes, objects, commits, isDefaultBranch } = found;
+export function refAdvice({ objects, ...found }: HoldingRef, each: number): SpaceReport['refs'][number] {
+  const { name, bytes } = found;
   return {
+    ...found,
     name: name.slice(0, longestName),
-    bytes,
-    commits,
-    default_branch: isDefaultBranch,
     frees: bytes + objects * each,
     // Nobody can delete the default branch by a push, and nobody wants to.
-    commands: isDefaultBranch ? [] : [`git push origin --delete ${bashQuoted(name)}`],
+    commands: found.default_branch ? [] : [`git push origin --delete ${bashQuoted(name)}`],
   };
 }
 
 /** One word for bash, in plain characters whatever the name holds. */
 export function bashQuoted(text: string): string {
   if (printable(text) === text && text.isWellFormed()) return shellQuoted(text);
-  const bytes = [...bytesOf(text)];
+  const bytes = [...Buffer.from(inLatin1(text), 'latin1')];
   const escaped = bytes.map(byte =>
     byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c
       ? String.fromCharCode(byte)
       : `\\x${byte.toString(16).padStart(2, '0')}`,
   );
   return `$'${escaped.join('')}'`;
-}
-
-function bytesOf(text: string): Buffer {
-  const encoded = encodePath(text);
-  return typeof encoded === 'string' ? Buffer.from(encoded) : encoded;
 }
 
 function pathCommands(paths: readonly string[]): string[] {

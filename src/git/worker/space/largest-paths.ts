@@ -1,22 +1,14 @@
 /** The paths that take most on the disk over all of the history. */
 
 import { decodePath } from '../../../layout/index.ts';
+import type { SpaceReport } from '../../../wire/index.ts';
 import { LargeVersions, ownText } from './large-versions.ts';
 import { allTips } from './measure.ts';
 import { findOtherNames } from './other-names.ts';
 import { pathGroups, type Sum } from './path-groups.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
-export interface LargePath {
-  readonly path: string;
-  /** Names that its versions also have, and that are to be removed with it. */
-  readonly otherNames: readonly string[];
-  /** Bytes of all versions that have these names only, each once. */
-  readonly bytes: number;
-  readonly versions: number;
-  /** The default branch still has it. */
-  readonly isInDefaultBranch: boolean;
-}
+export type LargePath = Omit<SpaceReport['paths'][number], 'frees' | 'commands'>;
 
 interface PathHistory {
   readonly paths: readonly LargePath[];
@@ -102,8 +94,8 @@ export async function largestPaths(
     paths: largest.map(({ path, otherNames, ...sum }) => ({
       ...sum,
       path: nameIn(path),
-      otherNames: otherNames.map(nameIn),
-      isInDefaultBranch: present.has(path),
+      other_names: otherNames.map(nameIn),
+      in_default_branch: present.has(path),
     })),
   };
 }

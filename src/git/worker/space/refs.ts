@@ -5,13 +5,9 @@ import type { SpaceReport } from '../../../wire/index.ts';
 import { allTips, bytesOf, objectsOf } from './measure.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
-export interface HoldingRef {
-  readonly name: string;
-  /** Bytes that nothing else reaches. */
-  readonly bytes: number;
+export interface HoldingRef extends Omit<SpaceReport['refs'][number], 'frees' | 'commands'> {
+  /** Those that nothing else reaches. */
   readonly objects: number;
-  readonly commits: number;
-  readonly isDefaultBranch: boolean;
 }
 
 interface RefHolders {
@@ -66,7 +62,7 @@ export async function holdingRefs(
     }
     const own = await heldBy(view, ref, reached, limits);
     if (own.bytes > 0)
-      holding.push({ name: ref.name, ...own, commits: count, isDefaultBranch: ref.name === head });
+      holding.push({ name: ref.name, ...own, commits: count, default_branch: ref.name === head });
   }
   const namespaces = await holdingNamespaces(view, refs, reached.bytes, limits);
   return { refs: holding.sort((a, b) => b.bytes - a.bytes).slice(0, mostRefs), namespaces, isCut };

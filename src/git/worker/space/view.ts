@@ -174,12 +174,29 @@ export class RepositoryView {
     kind: Kind,
     front = this.#quarantine === null ? null : 'quarantine',
   ): Readonly<Record<string, string>> {
-    const own = environment(this.#folder, kind);
-    if (front === null) return own;
+    const folder = this.#folder;
+    const objects = front !== null && {
+      GIT_OBJECT_DIRECTORY: join(folder, front),
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: quotedForGit(join(folder, kind, 'objects')),
+    };
     return {
-      ...own,
-      GIT_OBJECT_DIRECTORY: join(this.#folder, front),
-      GIT_ALTERNATE_OBJECT_DIRECTORIES: quotedForGit(join(this.#folder, kind, 'objects')),
+      GIT_DIR: join(folder, kind),
+      HOME: folder,
+      XDG_CONFIG_HOME: folder,
+      // A file of ours, for git may replace the one that this names.
+      GIT_CONFIG_GLOBAL: join(folder, 'global'),
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_ATTR_NOSYSTEM: '1',
+      GIT_NO_LAZY_FETCH: '1',
+      // For versions of git that do not know the former: no transport at all.
+      GIT_ALLOW_PROTOCOL: 'none',
+      GIT_NO_REPLACE_OBJECTS: '1',
+      GIT_LITERAL_PATHSPECS: '1',
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_PAGER: 'cat',
+      GIT_EDITOR: 'false',
+      LC_ALL: 'C',
+      ...objects,
     };
   }
 
@@ -225,27 +242,6 @@ export class RepositoryView {
 }
 
 type Kind = 'whole' | 'local';
-
-function environment(folder: string, kind: Kind): Readonly<Record<string, string>> {
-  return {
-    GIT_DIR: join(folder, kind),
-    HOME: folder,
-    XDG_CONFIG_HOME: folder,
-    // A file of ours, for git may replace the one that this names.
-    GIT_CONFIG_GLOBAL: join(folder, 'global'),
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_ATTR_NOSYSTEM: '1',
-    GIT_NO_LAZY_FETCH: '1',
-    // For versions of git that do not know the former: no transport at all.
-    GIT_ALLOW_PROTOCOL: 'none',
-    GIT_NO_REPLACE_OBJECTS: '1',
-    GIT_LITERAL_PATHSPECS: '1',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_PAGER: 'cat',
-    GIT_EDITOR: 'false',
-    LC_ALL: 'C',
-  };
-}
 
 /** A path in a list that colons separate; git takes one in quotes as a string of C. */
 function quotedForGit(path: string): string {

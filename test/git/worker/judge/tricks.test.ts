@@ -69,7 +69,7 @@ t.test('the settings of the user whom git runs as count, too', async t => {
 /** Has git itself take a push that no client sends, and gives what it says. */
 async function send(world: World, orders: readonly string[], tips: string): Promise<string> {
   const packet = (line: string) => `${(line.length + 4).toString(16).padStart(4, '0')}${line}`;
-  const options = { cwd: world.work, input: `${tips}\n`, encoding: 'latin1' };
+  const options = { cwd: world.work, input: `${tips}\n`, encoding: 'latin1' } as const;
   const pack = await world.run('git', ['pack-objects', '--stdout', '--revs', '-q'], options);
   const [first = '', ...others] = orders;
   const text = `${[`${first}\0 report-status`, ...others].map(packet).join('')}0000`;

@@ -6,7 +6,7 @@
  */
 
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createSocket, type Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,16 +18,14 @@ import { WorkerTasks } from '../../../../src/daemon/worker-tasks.ts';
 import type { GateServices } from '../../../../src/gate/index.ts';
 import { serveWorker } from '../../../../src/gate/worker.ts';
 import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
-import { type Run, run } from '../../../e2e/run.ts';
+import { GitWorld } from '../../../hooks/git-world.ts';
+import { storage } from '../../../layout/world.ts';
 
 export type Manner = 'any' | 'less';
 
 const { gits } = await findGits(['git']);
 
-export class World {
-  readonly folder: string;
-  readonly bare: string;
-  readonly work: string;
+export class World extends GitWorld {
   readonly tasks = new WorkerTasks(() => 'mark');
   readonly judgements: Judgements;
   /** Manner of judging pushes that bring something; null: all pass. */
@@ -43,10 +41,8 @@ export class World {
   readonly #servers: Server[] = [];
 
   private constructor(t: Test, folder: string) {
+    super(folder, 'git/alice/app.git');
     this.#t = t;
-    this.folder = folder;
-    this.bare = join(folder, 'git/alice/app.git');
-    this.work = join(folder, 'work');
     this.judgements = new Judgements({
       tasks: this.tasks,
       ownerOf: () => 'alice',
@@ -64,9 +60,7 @@ export class World {
       for (const server of world.#servers) server.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
-    await world.must('git', ['init', '-q', '--bare', '--initial-branch=main', world.bare]);
-    await world.must('git', ['init', '-q', '--initial-branch=main', world.work]);
-    await world.git('remote', 'add', 'origin', world.bare);
+    await world.make();
     await world.#serveHooks();
     await world.#serveWorker();
     await world.startWorker(options);
@@ -76,14 +70,7 @@ export class World {
   async startWorker(options: Partial<WorkerOptions> = {}): Promise<void> {
     this.worker = new Worker({
       trustedSocket: join(this.folder, 'trusted.sock'),
-      storages: [
-        {
-          kind: 'repos',
-          templates: [join(this.folder, 'git/{owner}/{repo}.git')],
-          owner: { by: 'path' },
-          visibility: 'private',
-        },
-      ],
+      storages: [storage({ templates: [join(this.folder, 'git/{owner}/{repo}.git')] })],
       exclude: [],
       isForge: false,
       hooks: null,
@@ -97,43 +84,8 @@ export class World {
     await this.tasks.connection();
   }
 
-  get env(): Readonly<Record<string, string>> {
-    return {
-      HOME: this.folder,
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_AUTHOR_NAME: 'Alice',
-      GIT_AUTHOR_EMAIL: 'alice@example.org',
-      GIT_COMMITTER_NAME: 'Alice',
-      GIT_COMMITTER_EMAIL: 'alice@example.org',
-    };
-  }
-
-  run(command: string, args: readonly string[], options: object = {}): Promise<Run> {
-    return run(command, args, { bare: true, env: this.env, ...options });
-  }
-
-  async must(command: string, args: readonly string[], options: object = {}): Promise<string> {
-    const { code, stdout, stderr } = await this.run(command, args, options);
-    if (code !== 0) throw new Error(`${command} ${args.join(' ')}: ${code}\n${stderr}`);
-    return stdout.trim();
-  }
-
-  /** git in the clone; it must succeed. */
-  git(...args: readonly string[]): Promise<string> {
-    return this.must('git', args, { cwd: this.work });
-  }
-
-  /** git in the bare repository; it must succeed. */
-  server(...args: readonly string[]): Promise<string> {
-    return this.must('git', [`--git-dir=${this.bare}`, ...args]);
-  }
-
   configure(key: string, value: string): Promise<string> {
     return this.must('git', ['config', '--file', join(this.bare, 'config'), key, value]);
-  }
-
-  push(args: readonly string[]): Promise<Run> {
-    return this.run('git', ['push', 'origin', ...args], { cwd: this.work });
   }
 
   /** A push that must pass, whatever the limit. */
@@ -150,19 +102,9 @@ export class World {
     return this.said.at(-1) ?? '';
   }
 
-  refs(): Promise<string> {
-    return this.server('for-each-ref', '--format=%(refname) %(objectname)');
-  }
-
   async reachable(bare = this.bare): Promise<number> {
     const args = ['--no-replace-objects', '-C', bare, 'rev-list', '--all', '--objects', '--disk-usage'];
     return Number(await this.must('git', args));
-  }
-
-  async script(file: string, text: string): Promise<void> {
-    await mkdir(join(file, '..'), { recursive: true });
-    await writeFile(file, text);
-    await chmod(file, 0o755);
   }
 
   /** A hook after the one that asks. */

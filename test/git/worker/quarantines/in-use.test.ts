@@ -88,17 +88,3 @@ t.test('nor do those of pushers with users of their own', async t => {
   const fsck = await run('git', ['-c', 'safe.directory=*', 'fsck', '--strict'], { cwd: world.bare });
   t.equal(fsck.code, 0, fsck.stderr);
 });
-
-t.test('a worker that is told that everything is over makes pushes fail, and breaks nothing', async t => {
-  const world = await World.open(t, { processes: async () => [] });
-  await must('git', ['config', '--file', join(world.bare, 'config'), 'receive.unpackLimit', '100']);
-  const failed = await beside(
-    world,
-    pushing(world, pushes, () => ({})),
-  );
-  t.comment(`${failed} of ${pushes} pushes failed`);
-  t.ok(failed > 0);
-  const fsck = await run('git', ['fsck', '--strict'], { cwd: world.bare });
-  t.equal(fsck.code, 0, fsck.stderr);
-  t.notMatch(fsck.stdout, /missing|broken/);
-});

@@ -1,7 +1,7 @@
 /** Quarantines that a living process may own. */
 
 import t from 'tap';
-import { heldQuarantines, type KnownOwners } from '../../../../src/git/worker/quarantines/owners.ts';
+import { heldQuarantines } from '../../../../src/git/worker/quarantines/owners.ts';
 import type { Process } from '../../../../src/git/worker/quarantines/processes.ts';
 
 const minute = 60_000;
@@ -29,8 +29,8 @@ const young = seen('young', 11 * minute);
 const youngest = seen('youngest', 12 * minute);
 const all = [old, young, youngest];
 
-function held(processes: readonly Process[], quarantines = all, known: KnownOwners = new Map()) {
-  return [...heldQuarantines(quarantines, new Set([here]), processes, known)].sort();
+function held(processes: readonly Process[], quarantines = all) {
+  return [...heldQuarantines(quarantines, new Set([here]), processes)].sort();
 }
 
 t.test('a push holds the one that its children name, and no other', async t => {
@@ -46,13 +46,6 @@ t.test('one without a child holds all that may be its own', async t => {
   t.same(held([process(7, { uid: 1001 })]), [], "its own is its user's");
   t.same(held([process(7)], [seen('unknown', 0)]), ['unknown'], 'where the file system does not say');
   t.same(held([process(7, { startedAt: 11 * minute + 2000 })]), ['young', 'youngest'], 'to a second or so');
-});
-
-t.test('what its children named before is remembered of a push, not of its number', async t => {
-  const known: KnownOwners = new Map();
-  held([process(7), process(8, { parent: 7, quarantine: 'young' })], all, known);
-  t.same(held([process(7)], all, known), ['young']);
-  t.same(held([process(7, { startedAt: 11 * minute })], all, known), ['young', 'youngest']);
 });
 
 t.test('elsewhere and in other programs nobody holds anything', async t => {

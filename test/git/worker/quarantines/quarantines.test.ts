@@ -12,6 +12,10 @@ import { end, World } from './world.ts';
 
 t.setTimeout(120_000);
 
+/** A hook that holds pushes while the file `go` is not there. */
+const holding = ({ folder }: World) =>
+  `#!/bin/sh\ntouch ${folder}/waits\nwhile [ ! -e ${folder}/go ]; do sleep 0.05; done\n`;
+
 t.test('what a killed push left goes, beside one that is held and a program that reads', async t => {
   const world = await World.open(t);
   const reader = spawn('git', ['cat-file', '--batch'], { cwd: world.bare });
@@ -45,14 +49,7 @@ t.test(
     await must('git', ['worktree', 'add', '-q', '--detach', join(world.folder, 'tree'), 'main'], {
       cwd: world.bare,
     });
-    const hook = join(world.bare, 'hooks/pre-receive');
-    await writeFile(
-      hook,
-      `#!/bin/sh\ntouch ${world.folder}/waits\nwhile [ ! -e ${world.folder}/go ]; do sleep 0.05; done\n`,
-      {
-        mode: 0o755,
-      },
-    );
+    await writeFile(join(world.bare, 'hooks/pre-receive'), holding(world), { mode: 0o755 });
     await must('cp', ['-a', join(world.bare, 'hooks'), join(world.bare, 'worktrees/tree/hooks')]);
     await world.commit(5000);
     for (const path of [world.bare, join(world.bare, 'worktrees/tree')]) {
@@ -81,14 +78,7 @@ t.test('a push whose quarantine is taken away fails, and the repository is whole
   const world = await World.open(t, { processes: async () => [] });
   await world.commit(5000);
   await must('git', ['push', '-q', world.bare, 'HEAD:main'], { cwd: world.work });
-  const hook = join(world.bare, 'hooks/pre-receive');
-  await writeFile(
-    hook,
-    `#!/bin/sh\ntouch ${world.folder}/waits\nwhile [ ! -e ${world.folder}/go ]; do sleep 0.05; done\n`,
-    {
-      mode: 0o755,
-    },
-  );
+  await writeFile(join(world.bare, 'hooks/pre-receive'), holding(world), { mode: 0o755 });
   await world.commit(5000);
   const push = run('git', ['push', '-q', world.bare, 'HEAD:main'], { cwd: world.work });
   await until(async () => (existsSync(join(world.folder, 'waits')) ? true : null));

@@ -7,35 +7,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { isGroupAlive } from '../../../../src/bounded/index.ts';
-import { contentOf } from '../../../../src/git/worker/quarantines/content.ts';
-import { Quarantines, type QuarantinesOptions } from '../../../../src/git/worker/quarantines/quarantines.ts';
+import {
+  contentOf,
+  Quarantines,
+  type QuarantinesOptions,
+} from '../../../../src/git/worker/quarantines/quarantines.ts';
 import { RepositoryWalk } from '../../../../src/git/worker/repository-walk.ts';
 import { until } from '../../../e2e/ask.ts';
-import { must, plainEnvironment } from '../../../e2e/run.ts';
+import { plainEnvironment } from '../../../e2e/run.ts';
+import { GitWorld } from '../../../hooks/git-world.ts';
+import { storage } from '../../../layout/world.ts';
 import { noise } from '../../../noise.ts';
 
-export class World {
-  readonly folder: string;
-  readonly bare: string;
-  readonly work: string;
+export class World extends GitWorld {
   readonly quarantines: Quarantines;
   readonly warnings: object[] = [];
   readonly #repositories: RepositoryWalk;
   #files = 0;
 
   private constructor(folder: string, options: Partial<QuarantinesOptions>) {
-    this.folder = folder;
-    this.bare = join(folder, 'git/alice/app.git');
-    this.work = join(folder, 'work');
+    super(folder, 'git/alice/app.git');
     this.#repositories = new RepositoryWalk({
-      storages: [
-        {
-          kind: 'repos',
-          templates: [join(folder, 'git/{owner}/{repo}.git')],
-          owner: { by: 'path' },
-          visibility: 'private',
-        },
-      ],
+      storages: [storage({ templates: [join(folder, 'git/{owner}/{repo}.git')] })],
       exclude: [],
       everyMs: 60_000,
     });
@@ -56,18 +49,17 @@ export class World {
       await world.quarantines.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
-    await must('git', ['init', '-q', '--bare', '--initial-branch=main', world.bare]);
-    await must('git', ['config', '--file', join(world.bare, 'config'), 'receive.unpackLimit', '1']);
-    await must('git', ['init', '-q', '--initial-branch=main', world.work]);
+    await world.make();
+    await world.server('config', 'receive.unpackLimit', '1');
     return world;
   }
 
   /** Commits a file of random bytes; returns the commit. */
   async commit(bytes: number): Promise<string> {
     await writeFile(join(this.work, `file-${++this.#files}`), noise(`${this.#files}`, bytes));
-    await must('git', ['add', '--all'], { cwd: this.work });
-    await must('git', ['commit', '-q', '-m', 'x'], { cwd: this.work });
-    return must('git', ['rev-parse', 'HEAD'], { cwd: this.work });
+    await this.git('add', '--all');
+    await this.git('commit', '-q', '-m', 'x');
+    return this.git('rev-parse', 'HEAD');
   }
 
   /**

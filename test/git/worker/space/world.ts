@@ -57,18 +57,6 @@ export class Repository {
     await this.git('push', '-q', '--force', this.path, ...refs);
   }
 
-  /** Rewrites all branches of the clone as if the file had never been. */
-  async removeFromHistory(file: string): Promise<void> {
-    const filter = `git rm -q --cached --ignore-unmatch ${file}`;
-    const { code, stderr } = await this.server.git(
-      ['filter-branch', '--index-filter', filter, '--', '--all'],
-      this.clone,
-      // Otherwise it waits for ten seconds, so that a person reads its warning.
-      { FILTER_BRANCH_SQUELCH_WARNING: '1' },
-    );
-    if (code !== 0) throw new Error(stderr);
-  }
-
   /** Everything becomes so old that no expiry holds it. */
   async age(): Promise<void> {
     const old = new Date(Date.now() - 86_400_000);

@@ -1,7 +1,10 @@
-/** The configuration: its faults, its notes, and who may read and write the files that it stands in. */
+/**
+ * The configuration with its faults and notes, who may read and write the files that it stands in, and who may
+ * use or replace the sockets.
+ */
 
 import { statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { groupName } from '../accounts.ts';
 import {
   type ConfigFault,
@@ -11,9 +14,11 @@ import {
   sections,
 } from '../config/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
+import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult } from './check-result.ts';
+import type { CheckResult, Installation } from './installation.ts';
+import { setKey } from './mend.ts';
 import { modeOf } from './paths.ts';
 
 export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {
@@ -86,4 +91,69 @@ function hiding(path: string, dataPath: string): string {
   const take = commandLine('chmod', 'o-rwx', path);
   if (gid === undefined || gid === statSync(path).gid) return take;
   return `${commandLine('chgrp', groupName(gid), path)} && ${commandLine('chmod', 'g+r,o-rwx', path)}`;
+}
+
+const useByAll = 0o002;
+const useByOthers = 0o022;
+
+export function checkSockets(installation: Installation): CheckResult {
+  const { trustedSocket, adminSocket } = installation.loaded.config.server;
+  return {
+    findings: [...exposed(installation), ...trusted(installation, trustedSocket), ...admin(adminSocket)],
+    checked: ['the directories and permissions of the sockets'],
+  };
+}
+
+function trusted(installation: Installation, path: string): Finding[] {
+  const mode = modeOf(path);
+  if (mode === null || (mode & useByAll) === 0 || !isReached(path)) return [];
+  const configured = installation.loaded.config.server.trustedMode;
+  const mend =
+    (configured & useByAll) === 0
+      ? commandLine('chmod', octal(configured), path)
+      : setKey(installation, 'server', 'TRUSTED_MODE', octal(configured & 0o660), 'restart');
+  return [makeFinding('exposed', `anybody can use TRUSTED_SOCKET, ${told(path, mode)}`, mend)];
+}
+
+function admin(path: string): Finding[] {
+  const mode = modeOf(path);
+  if (mode === null || (mode & useByOthers) === 0) return [];
+  const message = `other users can use ADMIN_SOCKET, ${told(path, mode)}`;
+  return [makeFinding('exposed', message, commandLine('chmod', '0600', path))];
+}
+
+/** Finds what the daemon refuses when it makes a socket; one from the service manager it takes as it is. */
+function exposed(installation: Installation): Finding[] {
+  const { socket, trustedSocket, adminSocket, dataPath } = installation.loaded.config.server;
+  // The daemon's user has its data.
+  const daemon = statSync(dataPath, { throwIfNoEntry: false })?.uid;
+  const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };
+  const told = new Map<string, Finding>();
+  for (const [key, path] of Object.entries(paths)) {
+    const exposure = exposureOf(path, daemon);
+    if (exposure === null || told.has(exposure.words)) continue;
+    const { words, directory, isSticky } = exposure;
+    const message = `${printable(words)}, and so can replace the socket ${key}, ${printable(path)}`;
+    const mend = isSticky
+      ? setKey(installation, 'server', key, `/run/softquota/${basename(path)}`, 'restart')
+      : commandLine('chmod', 'o-w', directory);
+    told.set(words, makeFinding('exposed', message, mend));
+  }
+  return [...told.values()];
+}
+
+/** Tells whether everybody may pass through all the directories above. */
+function isReached(path: string): boolean {
+  for (let at = dirname(path); at !== '/'; at = dirname(at)) {
+    if (((modeOf(at) ?? 0) & 0o001) === 0) return false;
+  }
+  return true;
+}
+
+function told(path: string, mode: number): string {
+  return `${printable(path)} (mode ${octal(mode)})`;
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
 }

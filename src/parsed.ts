@@ -1,0 +1,4 @@
+/** A text that somebody wrote, as it was understood; `problem` completes `TOTAL = "10 gigs": …`. */
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string };

@@ -1,0 +1,313 @@
+/**
+ * The requests of owners for more: who asks for how much, until when, why, and what the answer is.
+ *
+ * An owner has one open request, so that administrators read one and not ten, and what was answered is kept for a
+ * while. A request is granted, which makes an allowance in the same transaction, or declined with words; each step
+ * has its event.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { AuditContext, ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
+import { isoTime, printable } from '../text/index.ts';
+import { allowanceFaults, createAllowance } from './allowances.ts';
+
+const whole = z.number().int();
+
+const request = z.strictObject({
+  owner: whole,
+  askedBy: z.strictObject({ id: whole, name: z.string() }),
+  /** Milliseconds since 1970, as all moments here. */
+  askedAt: whole,
+  bytes: whole,
+  /** Null: the administrator sets it when granting. */
+  until: whole.nullable(),
+  why: z.string(),
+  state: z.enum(['open', 'granted', 'declined', 'withdrawn']),
+  /** Null while it is open. */
+  answer: z
+    .strictObject({
+      at: whole,
+      /** Null: the administrator of a host, or the configuration. */
+      by: z.string().nullable(),
+      /** Granted by `[requests] AUTO_GRANT`. */
+      automatic: z.boolean(),
+      words: z.string(),
+      /** The granted bytes and time; null if nothing was granted. */
+      granted: z.strictObject({ allowance: z.string(), bytes: whole, until: whole }).nullable(),
+    })
+    .nullable(),
+});
+
+type RequestDocument = Readonly<z.infer<typeof request>>;
+
+/** By the request's id. */
+const requestKind: Kind<RequestDocument> = {
+  name: 'request',
+  durability: 'versioned',
+  schema: request,
+  describe: (id, { owner, bytes, state }) => ({ name: id, ownerId: owner, content: { bytes, state } }),
+  ownerOf: ({ owner }) => owner,
+};
+
+export const requestKinds: readonly Kind<unknown>[] = [requestKind];
+
+export type RequestEntry = readonly [id: string, request: RequestDocument];
+
+/** An owner's, the latest first. */
+export function requestsOf(snapshot: Snapshot, ownerId: number): readonly RequestEntry[] {
+  return [...snapshot.ofOwner(requestKind, ownerId)].sort(latestFirst);
+}
+
+/** Everybody's, in no order. */
+export function everyRequest(snapshot: Snapshot): Iterable<RequestEntry> {
+  return snapshot.all(requestKind);
+}
+
+/** Puts the later one first, and equal ones always in the same order. */
+export function latestFirst([idA, a]: RequestEntry, [idB, b]: RequestEntry): number {
+  return b.askedAt - a.askedAt || (idA < idB ? -1 : 1);
+}
+
+/** Throws `not_found`. */
+export function mustBeRequest(snapshot: Snapshot, id: string): RequestDocument {
+  const found = snapshot.get(requestKind, id);
+  if (found === undefined) throw new SoftquotaError('not_found', `there is no request ${printable(id)}`);
+  return found;
+}
+
+/** Throws `not_found`, and `conflict` where it was answered. */
+function mustBeOpen(snapshot: Snapshot, id: string): RequestDocument {
+  const found = mustBeRequest(snapshot, id);
+  if (found.state === 'open') return found;
+  throw new SoftquotaError('conflict', `the request ${printable(id)} was ${found.state} already`);
+}
+
+/** When an owner goes. */
+export function forgetRequests(changes: ChangeSet, ownerId: number): void {
+  for (const [id] of requestsOf(changes, ownerId)) changes.remove(requestKind, id);
+}
+
+/** Parts that are left out are as they were asked for. */
+interface Grant {
+  readonly bytes?: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly until?: number | undefined;
+  readonly words: string;
+  /** The name of who grants it; null: the administrator of a host, or the configuration. */
+  readonly by: string | null;
+  readonly isAutomatic: boolean;
+  readonly now: number;
+}
+
+/**
+ * Grants a request. Throws `not_found`, `conflict` where it was answered or the owner has as many allowances
+ * as can be, and `invalid` where there cannot be such an allowance.
+ */
+export function grantRequest(transaction: Transaction, id: string, granted: Grant): RequestEntry {
+  const { changes } = transaction;
+  const { words, by, isAutomatic: automatic, now } = granted;
+  const asked = mustBeOpen(changes, id);
+  const until = granted.until ?? asked.until;
+  if (until === null) {
+    throw new SoftquotaError('invalid', 'until: the request does not say until when, so the grant has to');
+  }
+  const allowance = createAllowance(changes, asked.owner, {
+    bytes: granted.bytes ?? asked.bytes,
+    until,
+    why: asked.why,
+    grantedBy: by,
+    grantedAt: now,
+    request: id,
+    automatic,
+  });
+  const made = { allowance: allowance.id, bytes: allowance.bytes, until: allowance.until };
+  return answered(transaction, id, {
+    ...asked,
+    state: 'granted',
+    answer: { at: now, by, automatic, words, granted: made },
+  });
+}
+
+/**
+ * Declines a request, with a message to the owner. Throws `not_found`, and `conflict` where it was answered.
+ */
+export function declineRequest(
+  transaction: Transaction,
+  id: string,
+  { words, by, now }: Pick<Grant, 'words' | 'by' | 'now'>,
+): RequestEntry {
+  const asked = mustBeOpen(transaction.changes, id);
+  return answered(transaction, id, {
+    ...asked,
+    state: 'declined',
+    answer: { at: now, by, automatic: false, words, granted: null },
+  });
+}
+
+function answered(transaction: Transaction, id: string, request: RequestDocument): RequestEntry {
+  transaction.changes.put(requestKind, id, request);
+  const owner = transaction.ownerById(request.owner);
+  if (owner === undefined) {
+    throw new SoftquotaError('not_found', 'the owner that the request is for is no more');
+  }
+  const action = request.state === 'granted' ? 'granted' : 'declined';
+  transaction.auditAs(auditRequest(owner, action, id, request));
+  return [id, request];
+}
+
+/**
+ * Says what the event of a step tells. Of a granted request it has what was granted, not what was asked for.
+ */
+function auditRequest(
+  owner: AuditContext['owner'],
+  action: 'asked' | 'granted' | 'declined' | 'withdrawn',
+  id: string,
+  { bytes, until, why, answer }: RequestDocument,
+): AuditContext {
+  const granted = answer?.granted ?? null;
+  const end = granted?.until ?? until;
+  const facts = {
+    owner: owner.name,
+    action,
+    request: id,
+    bytes: granted?.bytes ?? bytes,
+    until: isoTime(end),
+    words: action === 'asked' || answer?.automatic === true ? why : (answer?.words ?? ''),
+    automatic: answer?.automatic ?? false,
+    allowance: granted?.allowance ?? null,
+  };
+  return { kind: 'request', owner, facts };
+}
+
+/** A request that is to be made. */
+interface NewRequest {
+  /** The name of the owner who is to have more. */
+  readonly owner: string;
+  readonly askedBy: { readonly id: number; readonly name: string };
+  readonly bytes: number;
+  /** Milliseconds since 1970; null: the administrator sets it when granting. */
+  readonly until: number | null;
+  readonly why: string;
+}
+
+/** Answered requests of one owner that are kept. */
+const mostAnswered = 20;
+/** Requests of one owner within a day: each is an event, and something to read. */
+const mostADay = 5;
+const dayMs = 86_400_000;
+
+/**
+ * Makes a request, and grants it where `autoGrant` does. Throws `not_found` where there is no such owner,
+ * `invalid` with every fault, `conflict` where a request is open, `too_often` where too many were made of
+ * late.
+ */
+export function ask(
+  transaction: Transaction,
+  wanted: NewRequest,
+  { now, autoGrant }: { readonly now: number; readonly autoGrant: AutoGrant | null },
+): RequestEntry {
+  const { changes } = transaction;
+  const owner = transaction.mustBeOwner(wanted.owner);
+  const { bytes, until, why, askedBy } = wanted;
+  FaultList.of(allowanceFaults({ bytes, until: until ?? now + dayMs }, now)).throwIfAny();
+  const before = requestsOf(changes, owner.id);
+  mustBeInTurn(owner.name, before, now);
+  forgetOldest(changes, before);
+  const id = randomBytes(5).toString('hex');
+  const request: RequestDocument = {
+    owner: owner.id,
+    askedBy: { id: askedBy.id, name: askedBy.name },
+    askedAt: now,
+    bytes,
+    until,
+    why,
+    state: 'open',
+    answer: null,
+  };
+  changes.put(requestKind, id, request);
+  const end = autoGrant === null ? null : automaticUntil(autoGrant, request, before, now);
+  if (end !== null) {
+    return grantRequest(transaction, id, {
+      bytes,
+      until: end,
+      words: '',
+      by: null,
+      isAutomatic: true,
+      now,
+    });
+  }
+  transaction.auditAs(auditRequest(owner, 'asked', id, request));
+  return [id, request];
+}
+
+/** Takes back a request of that owner. Throws `not_found`, and `conflict` where it was answered. */
+export function withdraw(transaction: Transaction, ownerName: string, id: string, now: number): void {
+  const owner = transaction.mustBeOwner(ownerName);
+  const { changes } = transaction;
+  const isOwn = changes.get(requestKind, id)?.owner === owner.id;
+  if (!isOwn) {
+    throw new SoftquotaError('not_found', `${printable(owner.name)} has no request ${printable(id)}`);
+  }
+  const request: RequestDocument = {
+    ...mustBeOpen(changes, id),
+    state: 'withdrawn',
+    answer: { at: now, by: null, automatic: false, words: '', granted: null },
+  };
+  changes.put(requestKind, id, request);
+  transaction.auditAs(auditRequest(owner, 'withdrawn', id, request));
+}
+
+function mustBeInTurn(ownerName: string, before: readonly RequestEntry[], now: number): void {
+  const open = before.find(([, { state }]) => state === 'open');
+  const name = printable(ownerName);
+  if (open !== undefined) {
+    throw new SoftquotaError(
+      'conflict',
+      `${name} has an open request already: ${open[0]}. Withdraw it first`,
+    );
+  }
+  const ofLate = before.filter(([, { askedAt }]) => askedAt > now - dayMs);
+  if (ofLate.length >= mostADay) {
+    throw new SoftquotaError(
+      'too_often',
+      `${name} asked ${ofLate.length} times within a day: ask again later`,
+    );
+  }
+}
+
+/** The latest that was granted by itself stays, since the next depends on it. */
+function forgetOldest(changes: ChangeSet, before: readonly RequestEntry[]): void {
+  const automatic = before.find(([, { answer }]) => answer?.automatic === true);
+  for (const entry of before.slice(mostAnswered - 1)) {
+    if (entry !== automatic) changes.remove(requestKind, entry[0]);
+  }
+}
+
+/** `2G for 30d, once in 90d`. */
+export interface AutoGrant {
+  /** The most that is granted. */
+  readonly bytes: number;
+  /** Longest time of a grant, in milliseconds. */
+  readonly forMs: number;
+  /** Once in so many milliseconds for each owner. */
+  readonly everyMs: number;
+}
+
+/**
+ * Gives until when a request is granted by itself; null: it is not, and waits for an administrator. `before`
+ * are the owner's requests before it.
+ */
+function automaticUntil(
+  { bytes, forMs, everyMs }: AutoGrant,
+  asked: Pick<RequestDocument, 'bytes' | 'until'>,
+  before: readonly RequestEntry[],
+  now: number,
+): number | null {
+  const latest = now + forMs;
+  const until = asked.until ?? latest;
+  if (asked.bytes > bytes || until > latest + dayMs) return null;
+  const isUsed = before.some(([, { answer }]) => answer?.automatic === true && answer.at > now - everyMs);
+  return isUsed ? null : Math.min(until, latest);
+}

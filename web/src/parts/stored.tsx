@@ -1,0 +1,47 @@
+/** The bytes that an owner stores now, by kind, and how they stand to the limit for everything. */
+
+import type { ComponentChildren } from 'preact';
+import type { OwnerReport, OwnerState } from '../../../src/wire/index.ts';
+import { usageIn } from '../usage.ts';
+import { Bar, Legend } from './bar.tsx';
+import { Size, Time } from './figures.tsx';
+import { Panel } from './page.tsx';
+import { Billed, limitInStored, State } from './verdict.tsx';
+
+export interface StoredProps {
+  readonly title: string;
+  readonly report: Pick<OwnerReport, 'decisions' | 'measured_at' | 'partial' | 'stale' | 'total' | 'tree'>;
+  readonly state: OwnerState;
+  /** Beside the state. */
+  readonly words?: string;
+  /** Words before the time of the measurement. */
+  readonly measured: string;
+  /** Above the bar. */
+  readonly children?: ComponentChildren;
+}
+
+export function Stored({ title, report, state, words, measured, children }: StoredProps) {
+  const { tree, total, measured_at: measuredAt, partial, stale } = report;
+  const usage = usageIn(tree);
+  const whole = report.decisions['size:all'];
+  return (
+    <Panel title={title}>
+      <p class="row">
+        <strong class="figure">
+          <Size bytes={total} />
+        </strong>
+        <State state={state} />
+        {words !== undefined && <span>{words}</span>}
+      </p>
+      {children}
+      <Bar usage={usage} width={total} limit={whole === undefined ? -1 : limitInStored(whole)} />
+      <Legend usage={usage} />
+      {whole !== undefined && <Billed verdict={whole} />}
+      <p class="quiet-text small">
+        {measured} <Time at={measuredAt} />.
+        {partial && ' Some data could not be read; its last known bytes count.'}
+        {stale && ' Figures from other hosts or from reporting programs may be out of date.'}
+      </p>
+    </Panel>
+  );
+}
