@@ -34,7 +34,7 @@ export {
   type Unit,
   type Visibility,
 } from './unit.ts';
-export { holdsRepositories, leavesOf, type PlacedUnit, type Unread } from './units.ts';
+export { holdsRepositories, holdsRepository, leavesOf, type PlacedUnit, type Unread } from './units.ts';
 export { withoutBase } from './uploads/address.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
 export { repositoryPaths } from './uploads/repository.ts';

@@ -101,7 +101,7 @@ export function unreadAt(path: string, error: unknown): Unread {
 }
 
 /** Tells whether a directory holds a repository; throws the system's error where that could not be told. */
-function holdsRepository(path: string): boolean {
+export function holdsRepository(path: string): boolean {
   return ['HEAD', 'objects', 'refs'].every(name => entryAt(below(path, name)) !== null);
 }
 
