@@ -38,7 +38,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'oauth',
     'overview',
   ],
-  backup: ['text', 'quota', 'wire', 'store', 'policy', 'ledger'],
+  backup: ['text', 'quota', 'store', 'policy', 'ledger'],
   health: ['text', 'quota', 'layout', 'wire', 'store', 'policy', 'ledger', 'fleet'],
   gate: ['bounded', 'text', 'quota', 'layout', 'wire', 'service', 'store', 'ledger', 'oauth'],
   measuring: [
@@ -111,7 +111,6 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'overview',
     'health',
     'service',
-    'store',
     'backup',
     'git',
     'doctor',

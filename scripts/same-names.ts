@@ -35,15 +35,10 @@ export const deliberate: Readonly<Record<string, string>> = {
   ThreadSettings: stores,
   WholePolicy: shapes,
   away: stores,
-  commit: namespaces,
   damaged: stores,
-  enroll: namespaces,
   failureOf: stores,
   limit: sections,
-  replace: namespaces,
   restore: namespaces,
-  server: sections,
-  writeVolatile: namespaces,
 };
 
 const pattern = /^export (?:abstract |async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm;

@@ -35,7 +35,7 @@ export class Lineage {
     if (last === undefined) throw new TypeError('no position to go on to');
     const added = positions.map(({ version, mark }) => ({ version, mark }));
     const known = this.#generation === last.generation ? this.#versions : [];
-    // Where the versions between are unknown, nothing is known to lead here.
+    // Nothing is known to lead here from before versions that are unknown.
     const goesOn = known.at(-1)?.version === (positions[0]?.version ?? 0) - 1;
     this.#versions = goesOn ? known : [];
     this.#versions.push(...added);

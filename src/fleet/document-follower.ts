@@ -193,7 +193,8 @@ export class DocumentFollower {
     try {
       if ((await store.replace(policy, null, positions, [])) === 'conflict') return false;
     } catch (error) {
-      if (!(error instanceof SoftquotaError && error.code === 'store_refused') || position === null) throw error;
+      if (!(error instanceof SoftquotaError && error.code === 'store_refused') || position === null)
+        throw error;
       // A host that only measures leaves it to the others.
       return true;
     }

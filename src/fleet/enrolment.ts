@@ -49,7 +49,7 @@ export class Enrolment {
       if (unknown.length < mostAtOnce && !this.#enrolled.has(owner.id)) unknown.push(owner);
     });
     if (unknown.length === 0) return false;
-    // Where another change comes first, owners may be others there.
+    // Another change may have come first, and owners may be others there.
     await store.commit({ owners: unknown }, position, newMark(), server);
     return true;
   }

@@ -318,7 +318,7 @@ export class Fleet implements SharedDocuments {
   /** Tells whether usage may be told now, of owners whom all hosts know. Rejects with `store_away`. */
   async #mayTell(ownerKeys: readonly string[]): Promise<boolean> {
     const { everyMs = usualMs, ledger } = this.#options;
-    // What another host walks by now must not be told of any more.
+    // Nothing may be told any more that another host walks by now.
     if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
     const { owners } = ledger.documents;
@@ -346,7 +346,7 @@ export class Fleet implements SharedDocuments {
     return hasChanged;
   }
 
-  /** What this host has kept by itself comes along into a store that is new. */
+  /** Puts into a store that is new the events and levels that this host has kept by itself. */
   async #bringAlong(): Promise<void> {
     const { ledger, store } = this.#options;
     const { own } = ledger.eventLog;

@@ -75,7 +75,7 @@ export class UsageReader {
     return reading;
   }
 
-  /** What changed while all was read is told after its place. */
+  /** Ends a reading; changes that came meanwhile are told after its place. */
   async #end(host: string, { place, seen }: Reading): Promise<void> {
     this.#readings.delete(host);
     await this.#keepOnly(host, seen);

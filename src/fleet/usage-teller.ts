@@ -173,7 +173,7 @@ export class UsageTeller {
       }
     } catch (error) {
       for (const ownerKey of ownerKeys) this.#changed.add(ownerKey);
-      // Whether it was written is not known.
+      // It is not known whether it was written.
       this.#place = null;
       throw error;
     }

@@ -96,7 +96,11 @@ function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   for (const { host, isAlive, isParted, seenAt } of fleet.hosts) {
     if (isParted && isAlive && divergence === null) {
       const message = `the host ${printable(host)} has another policy in force than the one in the shared store`;
-      yield makeFinding('policy_diverged', message, `softquota store repair --known  # on the host whose policy is right`);
+      yield makeFinding(
+        'policy_diverged',
+        message,
+        `softquota store repair --known  # on the host whose policy is right`,
+      );
     }
     if (isAlive || now - seenAt <= daySeconds * 1000) continue;
     const message = `the host ${printable(host)} has sent nothing since ${new Date(seenAt).toISOString()}; the usage that it last reported still counts`;

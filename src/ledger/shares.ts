@@ -12,6 +12,7 @@ import { type Leaf, leaves, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type { LargeUnit, ShareRecord, UnitRecord, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
+import type { Clock } from './options.ts';
 import { unitCountIn } from './source-share.ts';
 import type { SourceUnit } from './unit-sources.ts';
 import type { UsageIndex } from './usage-index.ts';
@@ -53,7 +54,9 @@ export interface UnitsElsewhere {
     hosts: readonly string[],
   ): Promise<ReadonlyMap<string, readonly LargeUnit[]>>;
   /** Those of all owners on a host, some at a time. */
-  allLargest(host: string): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
+  allLargest(
+    host: string,
+  ): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
 }
 
 /** This host's word on an owner. */
@@ -66,8 +69,7 @@ interface UsageSharesOptions {
   readonly usage: UsageIndex;
   readonly writeBehind: Pick<WriteBehind, 'note'>;
   readonly host: string;
-  /** Milliseconds since 1970. */
-  now(): number;
+  readonly clock: Clock;
   /** An owner's units in what sources put, the largest `most` of each source. */
   sourceUnits(account: Account, leaves: readonly Leaf[], most: number): Promise<readonly SourceUnit[]>;
 }
@@ -247,10 +249,10 @@ export class UsageShares {
 
   /** An owner whom nobody put on record yet is known by the key until then. */
   #openedAccount(ownerKey: string): Account {
-    const { usage, now, writeBehind } = this.#options;
+    const { usage, clock, writeBehind } = this.#options;
     const known = usage.owners.byKey(ownerKey);
     if (known !== undefined) return usage.open(known);
-    const owner = usage.owners.add(usage.owners.expect(ownerKey, now()));
+    const owner = usage.owners.add(usage.owners.expect(ownerKey, clock.wall()));
     writeBehind.note({ owners: [owner] });
     return usage.open(owner);
   }

@@ -26,9 +26,9 @@ export interface SharedState {
    * The server that has it, in this life of its own; null where it does not say. It had it then or before.
    */
   readonly server: string | null;
-  /** How far each host has told its usage, as `placeIn` reads it. */
+  /** Place up to which each host has told its usage, as `placeIn` reads it. */
   readonly usage: ReadonlyMap<string, string>;
-  /** How far volatile documents were written, as `placeIn` reads it; null: none ever were. */
+  /** Place up to which volatile documents were written, as `placeIn` reads it; null: none ever were. */
   readonly volatile: string | null;
 }
 
@@ -139,7 +139,7 @@ export interface TellUsage {
 /** Usage of an owner as a host told it. */
 export interface ToldShare {
   readonly share: ShareRecord;
-  /** As `usageText` wrote it. */
+  /** The text that `usageText` wrote. */
   readonly text: string;
 }
 
@@ -210,7 +210,9 @@ export interface SharedStore extends RecordStore {
     hosts: readonly string[],
   ): Promise<ReadonlyMap<string, readonly LargeUnit[]>>;
   /** The largest units of all owners on a host, some owners at a time. */
-  allLargest(host: string): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
+  allLargest(
+    host: string,
+  ): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
   /**
    * Calls when there may be something new, a connection that is back included, until what it gives is called.
    */

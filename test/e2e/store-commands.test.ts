@@ -90,7 +90,11 @@ t.test('a quota moves to a shared store by its address, and comes home by a back
   await server.start({ ready: false });
   t.match(await server.reasons(), /does not continue the known one/, 'it was ruled apart from the others');
   t.equal(await mayPush(server, 'bob'), false, 'and nothing of that is given up silently');
-  t.match((await two.softquota(['doctor', '--json'])).stdout, /policy_diverged/, 'the other host says so, too');
+  t.match(
+    (await two.softquota(['doctor', '--json'])).stdout,
+    /policy_diverged/,
+    'the other host says so, too',
+  );
   t.match(await server.softquota(['store', 'repair', '--stored']), {
     code: 0,
     stdout: 'The policy in the store is in force.\n',

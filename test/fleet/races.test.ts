@@ -248,35 +248,32 @@ t.test('another policy in the store makes nobody somebody else', async t => {
   t.notOk(knowsRule(stranger.ledger, 'strange'));
 });
 
-t.test(
-  'changes upon an older policy are told from those upon the known one',
-  async t => {
-    const { address, servers } = await startSingle(t);
-    const [redis] = servers;
-    const one = await member(t, { address, host: 'one' });
-    const two = await member(t, { address, host: 'two' });
-    await ruling(one.ledger, 'common');
-    const copy = await startServer(t, {
-      directory: redis.directory,
-      settings: ['--replicaof', '127.0.0.1', String(redis.port), '--repl-diskless-sync-delay', '0'],
-    });
-    await comes('the copy', async () => (await copy.cli('info', 'replication')).includes('link_status:up'));
-    await copy.cli('replicaof', 'no', 'one');
-    await ruling(one.ledger, 'known');
-    await two.fleet.catchUp();
-    t.ok(knowsRule(two.ledger, 'known'));
-    await two.close();
+t.test('changes upon an older policy are told from those upon the known one', async t => {
+  const { address, servers } = await startSingle(t);
+  const [redis] = servers;
+  const one = await member(t, { address, host: 'one' });
+  const two = await member(t, { address, host: 'two' });
+  await ruling(one.ledger, 'common');
+  const copy = await startServer(t, {
+    directory: redis.directory,
+    settings: ['--replicaof', '127.0.0.1', String(redis.port), '--repl-diskless-sync-delay', '0'],
+  });
+  await comes('the copy', async () => (await copy.cli('info', 'replication')).includes('link_status:up'));
+  await copy.cli('replicaof', 'no', 'one');
+  await ruling(one.ledger, 'known');
+  await two.fleet.catchUp();
+  t.ok(knowsRule(two.ledger, 'known'));
+  await two.close();
 
-    const elsewhere = `redis://127.0.0.1:${copy.port}/0`;
-    const fresh = await member(t, { address: elsewhere, host: 'fresh' });
-    await ruling(fresh.ledger, 'other-1');
-    await ruling(fresh.ledger, 'other-2');
-    const again = await member(t, { address: elsewhere, host: 'two', directory: two.directory });
-    t.match(again.fleet.state.divergence, { why: 'older' });
-    t.ok(knowsRule(again.ledger, 'known'));
-    t.notOk(knowsRule(again.ledger, 'other-2'));
-  },
-);
+  const elsewhere = `redis://127.0.0.1:${copy.port}/0`;
+  const fresh = await member(t, { address: elsewhere, host: 'fresh' });
+  await ruling(fresh.ledger, 'other-1');
+  await ruling(fresh.ledger, 'other-2');
+  const again = await member(t, { address: elsewhere, host: 'two', directory: two.directory });
+  t.match(again.fleet.state.divergence, { why: 'older' });
+  t.ok(knowsRule(again.ledger, 'known'));
+  t.notOk(knowsRule(again.ledger, 'other-2'));
+});
 
 t.test('of two repairs at once one is made, and all follow it', async t => {
   const { address, servers } = await startSingle(t);

@@ -30,8 +30,7 @@ async function world(t: Test, settleMs = 0) {
   const two = await member(t, { address, host: 'two', settleMs });
   const copied = ['policy', 'documents', 'owners', 'changes', 'events', 'events:times'];
   const saved = async () => {
-    for (const key of copied)
-      await redis.cli('copy', `${prefix}:${key}`, `${prefix}:old-${key}`, 'replace');
+    for (const key of copied) await redis.cli('copy', `${prefix}:${key}`, `${prefix}:old-${key}`, 'replace');
     return async () => {
       for (const key of copied) {
         await redis.cli('del', `${prefix}:${key}`);

@@ -42,8 +42,7 @@ export async function using<Kind extends Closable, T>(
 }
 
 export function recordStoreContract(t: Test, newPlace: () => Place<Store>): void {
-  const loaded = (place: Place<Store>) =>
-    using(place, async records => sortedRecords(await records.load()));
+  const loaded = (place: Place<Store>) => using(place, async records => sortedRecords(await records.load()));
 
   t.test('a new record store is empty', async t => {
     t.strictSame(await loaded(newPlace()), { owners: [], documents: [], shares: [] });

@@ -1,7 +1,7 @@
 /** Tests for any shared store. Of a place several stores may be open at a time. */
 
 import { once } from 'node:events';
-import { setImmediate, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { LargeUnit, SharedStore } from '../../src/store/index.ts';
 import { commit } from './commit.ts';
@@ -242,7 +242,11 @@ function usageContract(t: Test, newPlace: () => SharedPlace): void {
     const store = await opened(t, newPlace());
     const keys = Array.from({ length: 4500 }, (_, at) => `owner-${at}`);
     for (let at = 0; at < keys.length; at += 900) {
-      await tell(store, 'one', keys.slice(at, at + 900).map(key => share(key, 'one')));
+      await tell(
+        store,
+        'one',
+        keys.slice(at, at + 900).map(key => share(key, 'one')),
+      );
     }
     const found = new Set<string>();
     for (let number = -1, isMore = true; isMore; ) {

@@ -4,8 +4,8 @@ import type { Test } from 'tap';
 import {
   type DocumentRecord,
   type OwnerRecord,
-  placeIn,
   type Position,
+  placeIn,
   type RedisSettings,
   type SharedStore,
   type ShareRecord,

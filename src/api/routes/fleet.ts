@@ -4,13 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import type { HostRecord } from '../../store/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
-import {
-  type FleetHost,
-  fleetHost,
-  mark,
-  repairOrder,
-  sharedStore,
-} from '../../wire/index.ts';
+import { type FleetHost, fleetHost, mark, repairOrder, sharedStore } from '../../wire/index.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 

@@ -72,7 +72,10 @@ export async function runFenced(
       // From here to the sending nothing else happens: the number is that of this connection.
       fence.current ??= String(await client.hincrby(names.fences, name, 1));
       const fencedArgs = [name, fence.current, ...args];
-      return throwIfFault(connection.where, await sendScript(client, script, [names.fences, ...keys], fencedArgs));
+      return throwIfFault(
+        connection.where,
+        await sendScript(client, script, [names.fences, ...keys], fencedArgs),
+      );
     });
     if (reply.is !== 'stale') return reply;
     fence.current = null;

@@ -1,10 +1,10 @@
 /** Context of one store: the first argument of the functions of this folder. */
 
+import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { addressName, type RedisAddress, redisAddressOf } from './address.ts';
 import { Connection } from './connection.ts';
-import { examineServer } from './examine.ts';
 import { type Keys, redisKeys } from './keys.ts';
 
 export interface RedisSettings {
@@ -35,8 +35,14 @@ export interface RedisContext
   readonly fence: { current: string | null };
 }
 
-/** Connects; `ready` is called whenever the connection can be used again. Throws `configuration`. */
-export function createContext(settings: RedisSettings, ready: () => void): RedisContext {
+/** Rejects with `store_refused` where nothing must be touched. */
+type Examine = (client: Redis, prefix: string, keys: Keys, where: string) => Promise<void>;
+
+/**
+ * Connects; each connection is examined first, and `ready` is called whenever it can be used again. Throws
+ * `configuration`.
+ */
+export function createContext(settings: RedisSettings, examine: Examine, ready: () => void): RedisContext {
   const { prefix, waitReplicas = 0, log, aliveMs = 10_000, mostEvents = 100_000, writer = '' } = settings;
   if (!/^[\w-]+$/.test(prefix)) {
     throw new SoftquotaError(
@@ -50,7 +56,7 @@ export function createContext(settings: RedisSettings, ready: () => void): Redis
   const fence: RedisContext['fence'] = { current: null };
   const connection = new Connection({
     address,
-    examine: client => examineServer(client, prefix, keys, where),
+    examine: client => examine(client, prefix, keys, where),
     log,
     ready: () => {
       fence.current = null;

@@ -1,18 +1,10 @@
-/** What happened, and how near to their limits owners are: writing it, and finding it. */
+/** Writes and finds events, and how near to their limits owners are. */
 
 import type { EventQuery, EventRecord, LevelRecord, RecordChanges } from '../record-store.ts';
 import { pairs, runFenced, runScript, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { expectTypes, fenced, script } from './lua.ts';
-import {
-  eventContentIn,
-  eventLabels,
-  eventText,
-  labelIn,
-  levelIn,
-  parseStored,
-  sentAs,
-} from './values.ts';
+import { eventContentIn, eventLabels, eventText, labelIn, levelIn, parseStored, sentAs } from './values.ts';
 
 /** Events are found by their ids and labels, in the order of their times. */
 export const putEvents = `
@@ -97,10 +89,21 @@ export async function readEvents(context: RedisContext, query: EventQuery): Prom
   const found: EventRecord[] = [];
   for (let offset = 0; found.length < limit; offset += pageSize) {
     const labels = await connection.run(client =>
-      client.zrevrangebyscore(keys.times, after?.at ?? '+inf', '-inf', 'WITHSCORES', 'LIMIT', offset, pageSize),
+      client.zrevrangebyscore(
+        keys.times,
+        after?.at ?? '+inf',
+        '-inf',
+        'WITHSCORES',
+        'LIMIT',
+        offset,
+        pageSize,
+      ),
     );
     const meant = pairs(labels)
-      .map(([label, at]) => ({ ...parseStored(connection.where, keys.times, label, () => labelIn(label)), at: Number(at) }))
+      .map(([label, at]) => ({
+        ...parseStored(connection.where, keys.times, label, () => labelIn(label)),
+        at: Number(at),
+      }))
       .filter(event => isMeant(event, query))
       .slice(0, limit - found.length);
     if (meant.length > 0) found.push(...(await withTexts(context, meant)));

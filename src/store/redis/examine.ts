@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
 import { pipeline, sendScript } from './commands.ts';
-import { damaged, replyCode, schema, strangeSchema } from './faults.ts';
+import { damaged, redisSchema, replyCode, strangeSchema } from './faults.ts';
 import { type Keys, textIn } from './keys.ts';
 import { script } from './lua.ts';
 
@@ -39,7 +39,7 @@ export async function examineServer(client: Redis, prefix: string, keys: Keys, w
   const found = await client.hget(keys.policy, 'schema');
   // A store that is emptied at this moment is nobody else's.
   if (found === null && (await client.exists(keys.policy)) === 0) return;
-  if (found !== schema) throw strangeSchema(where, keys.policy, found ?? '');
+  if (found !== redisSchema) throw strangeSchema(where, keys.policy, found ?? '');
 }
 
 /**
@@ -89,7 +89,7 @@ async function takeOver(client: Redis, prefix: string, keys: Keys, where: string
       client,
       takeOverScript,
       [...before, policy, documents, known, levels, events, times, changes, ...useless.map(old)],
-      [schema],
+      [redisSchema],
     );
     await pipeline(client, all => {
       for (const owner of owners) all.del(`${prefix}:share:{${owner}}`);

@@ -22,12 +22,12 @@ function newer(where: string, key: string, found: string): SoftquotaError {
   return new SoftquotaError(
     'store_refused',
     `${where}: the key ${key} says that a newer softquota keeps its records there (schema ${found}, and this one ` +
-      `knows schema ${schema}). Update this softquota.`,
+      `knows schema ${redisSchema}). Update this softquota.`,
   );
 }
 
 /** The number of the way in which everything is kept. */
-export const schema = '2';
+export const redisSchema = '2';
 
 /** `found` is what the policy's key has of it. */
 export function strangeSchema(where: string, key: string, found: string): SoftquotaError {

@@ -21,7 +21,7 @@ import {
 import type { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
 import { eventWords, putEvents } from './events.ts';
-import { away, replyCode, schema } from './faults.ts';
+import { away, redisSchema, replyCode } from './faults.ts';
 import { fieldName } from './keys.ts';
 import { expectTypes, replicasOf, script, serverLua } from './lua.ts';
 import { documentFields, documentName, ownerFields } from './values.ts';
@@ -45,7 +45,7 @@ const replicaMs = 1200;
 const begin = `
 ${replicasOf}
 local found = redis.call('HGET', policy, 'schema')
-if found ~= '${schema}' and (found or redis.call('EXISTS', policy) == 1) then
+if found ~= '${redisSchema}' and (found or redis.call('EXISTS', policy) == 1) then
   return {'schema', found or '', policy}
 end
 local wanted, there = tonumber(word()), replicas()
@@ -56,7 +56,7 @@ local function stands_at(generation, version, mark)
   return stands[1] == generation and stands[2] == version and stands[3] == mark
 end
 local function put_position(...)
-  redis.call('HSET', policy, 'schema', '${schema}', 'generation', generation, 'version', version, 'mark', mark,
+  redis.call('HSET', policy, 'schema', '${redisSchema}', 'generation', generation, 'version', version, 'mark', mark,
     'at', redis.call('TIME')[1], 'host', host, ...)
 end
 local function tell(version, mark, names)

@@ -11,17 +11,9 @@ import type { Position } from '../record-store.ts';
 import type { PolicyRead, PolicyRecords, PolicySince, SharedState } from '../shared.ts';
 import { pairs, pipeline, sendScript } from './commands.ts';
 import type { RedisContext } from './context.ts';
-import { away, schema, strangeSchema } from './faults.ts';
+import { away, redisSchema, strangeSchema } from './faults.ts';
 import { script, serverLua } from './lua.ts';
-import {
-  decodeFieldName,
-  documentIn,
-  namesIn,
-  numberIn,
-  ownerIn,
-  parseStored,
-  textOf,
-} from './values.ts';
+import { decodeFieldName, documentIn, namesIn, numberIn, ownerIn, parseStored, textOf } from './values.ts';
 
 /** A reply to HGETALL, as the client has given it. */
 type Hash = Readonly<Record<string, Buffer>>;
@@ -58,7 +50,7 @@ export async function readState({ connection, keys }: RedisContext): Promise<Sha
     ]);
     const hash = policy as Hash;
     const found = hash.schema?.toString() ?? '';
-    if (Object.keys(hash).length > 0 && found !== schema) throw strangeSchema(where, keys.policy, found);
+    if (Object.keys(hash).length > 0 && found !== redisSchema) throw strangeSchema(where, keys.policy, found);
     return {
       position: parseStored(where, keys.policy, 'the position', () => positionIn(hash)),
       supersedes: parseStored(where, keys.policy, 'supersedes', () => supersedesIn(hash)),
@@ -67,7 +59,10 @@ export async function readState({ connection, keys }: RedisContext): Promise<Sha
         where,
         keys.usage,
         'a host',
-        () => new Map(Object.entries(usage as object).map(([name, place]) => [decodeFieldName(name), String(place)])),
+        () =>
+          new Map(
+            Object.entries(usage as object).map(([name, place]) => [decodeFieldName(name), String(place)]),
+          ),
       ),
       volatile: typeof volatile === 'string' ? volatile : null,
     };
@@ -82,7 +77,7 @@ const pageSize = 1000;
 const mostNames = 5000;
 
 /** Reads all fields of a hash, some at a time: so nobody waits for a long answer. */
-export async function* scan(
+export async function* scanFields(
   { connection }: Pick<RedisContext, 'connection'>,
   key: string,
 ): AsyncGenerator<readonly (readonly [name: string, value: Buffer])[]> {
@@ -210,7 +205,8 @@ export async function readPolicy(context: RedisContext): Promise<PolicyRead> {
     const state = await readState(context);
     const fields: Fields = new Map();
     for (const key of [keys.owners, keys.documents]) {
-      for await (const page of scan(context, key)) for (const [name, value] of page) fields.set(name, value);
+      for await (const page of scanFields(context, key))
+        for (const [name, value] of page) fields.set(name, value);
     }
     const since = await readFields(context, state.position?.version ?? 0);
     const isSame = isDeepStrictEqual(since.position, state.position);

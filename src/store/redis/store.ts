@@ -5,12 +5,13 @@ import type { SharedStore } from '../shared.ts';
 import { readAdvice } from './advice.ts';
 import { createContext, type RedisContext, type RedisSettings } from './context.ts';
 import { readEvents, readLevels, writeEvents } from './events.ts';
+import { examineServer } from './examine.ts';
 import { away } from './faults.ts';
 import { Follower } from './follow.ts';
 import { claimHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
 import { readPolicy, readSince, readState } from './policy.ts';
 import { commit, replace, restore } from './policy-changes.ts';
-import { allLargest, forgetHost, largestUnits, readUsage, tellUsage, usageAfter } from './usage.ts';
+import { allLargest, forgetHost, largestUnits, tellUsage, usageAfter, usageOnHost } from './usage.ts';
 import { mustBeRecords } from './values.ts';
 import { readVolatile, volatileNamesAfter, writeVolatile } from './volatile.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
@@ -23,7 +24,7 @@ const mostWaiting = 2000;
  * for us.
  */
 export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
-  const context = createContext(settings, () => follower.tell());
+  const context = createContext(settings, examineServer, () => follower.tell());
   const follower = new Follower(context);
   const store = storeOn(context, follower);
   const fault = await context.connection.opened();
@@ -44,7 +45,10 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     if (closed === null) return context;
     throw away(context.connection.where, 'the store has been closed');
   };
-  const writing = async <Result>(act: (on: RedisContext) => Promise<Result>, records = {}): Promise<Result> => {
+  const writing = async <Result>(
+    act: (on: RedisContext) => Promise<Result>,
+    records = {},
+  ): Promise<Result> => {
     const opened = on();
     mustBeRecords(records);
     return writes.run(() => act(opened));
@@ -66,7 +70,7 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     volatile: async names => readVolatile(on(), names),
     volatileNamesAfter: async number => volatileNamesAfter(on(), number),
     tellUsage: async (host, usage) => tellUsage(on(), host, usage),
-    usage: host => readUsage(on(), host),
+    usage: host => usageOnHost(on(), host),
     usageAfter: async (host, number) => usageAfter(on(), host, number),
     largestUnits: async (ownerKey, hosts) => largestUnits(on(), ownerKey, hosts),
     allLargest: host => allLargest(on(), host),

@@ -1,5 +1,5 @@
 /**
- * What each host stores, by owner. Only the host itself writes it, each time upon what it wrote last; the
+ * Usage of each host, by owner. Only the host itself writes it, each time upon what it wrote last; the
  * number of a write tells others what has changed, within an epoch that the host draws when it writes anew.
  */
 
@@ -12,7 +12,7 @@ import { pairs, pipeline, runFenced, runScript, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName } from './keys.ts';
 import { expectTypes, fenced, script } from './lua.ts';
-import { scan } from './policy.ts';
+import { scanFields } from './policy.ts';
 import { decodeFieldName, largestIn, parseStored } from './values.ts';
 
 /** Owners whose changes are read at a time; a write has fewer. */
@@ -68,11 +68,11 @@ export async function tellUsage(
 }
 
 /** Reads everything that a host told, some owners at a time. */
-export async function* readUsage(
+export async function* usageOnHost(
   context: RedisContext,
   host: string,
 ): AsyncGenerator<readonly ToldShare[]> {
-  for await (const page of scan(context, context.keys.usageOf(host))) {
+  for await (const page of scanFields(context, context.keys.usageOf(host))) {
     yield page.map(([name, value]) => {
       const text = value.toString();
       return { text, share: shareAt(context, host, name, text) };
@@ -81,11 +81,7 @@ export async function* readUsage(
 }
 
 /** Reads what a host told after that number, the oldest first; there may be more. */
-export async function usageAfter(
-  context: RedisContext,
-  host: string,
-  number: number,
-): Promise<UsageChanges> {
+export async function usageAfter(context: RedisContext, host: string, number: number): Promise<UsageChanges> {
   const { connection, keys } = context;
   const found = await connection.run(client =>
     client.zrangebyscore(keys.usageChanges(host), `(${number}`, '+inf', 'WITHSCORES', 'LIMIT', 0, pageSize),
@@ -97,12 +93,12 @@ export async function usageAfter(
   const told = isMore ? all.filter(([, number]) => number !== last) : all;
   const names = told.map(([name]) => name);
   const values =
-    names.length === 0
-      ? []
-      : await connection.run(client => client.hmget(keys.usageOf(host), ...names));
+    names.length === 0 ? [] : await connection.run(client => client.hmget(keys.usageOf(host), ...names));
   const shares = names.map((name, at): readonly [string, ShareRecord | null] => {
     const value = values[at];
-    const ownerKey = parseStored(connection.where, keys.usageChanges(host), name, () => decodeFieldName(name));
+    const ownerKey = parseStored(connection.where, keys.usageChanges(host), name, () =>
+      decodeFieldName(name),
+    );
     return [ownerKey, value ? shareAt(context, host, name, value) : null];
   });
   return { number: Number(told.at(-1)?.[1] ?? number), shares, isMore };
@@ -142,7 +138,7 @@ export async function* allLargest(
   host: string,
 ): AsyncGenerator<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]> {
   const key = context.keys.largest(host);
-  for await (const page of scan(context, key)) {
+  for await (const page of scanFields(context, key)) {
     yield page.map(([name, value]) =>
       parseStored(context.connection.where, key, name, () => [
         decodeFieldName(name),

@@ -9,7 +9,7 @@ import type { DocumentNames, VolatileChange } from '../shared.ts';
 import { pipeline, runFenced, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { expectTypes, fenced, script } from './lua.ts';
-import { scan } from './policy.ts';
+import { scanFields } from './policy.ts';
 import { documentFields, documentIn, documentName, namesIn, parseStored } from './values.ts';
 
 /** Names whose last change is told; who knows less reads all. */
@@ -64,9 +64,7 @@ export async function volatileNamesAfter(
   const isCut = Number(count) >= mostNames && Number(lowest) > number;
   const found = names as readonly string[];
   if (isCut || found.length > mostRead) return null;
-  return found.map(name =>
-    parseStored(connection.where, keys.volatileChanges, name, () => namesIn(name)),
-  );
+  return found.map(name => parseStored(connection.where, keys.volatileChanges, name, () => namesIn(name)));
 }
 
 /** Those of these documents that are there; all without names. */
@@ -79,7 +77,7 @@ export async function readVolatile(
   const take = (name: string, value: Buffer) =>
     documents.push(parseStored(connection.where, keys.volatile, name, () => documentIn(name, value)));
   if (names === null) {
-    for await (const page of scan(context, keys.volatile)) {
+    for await (const page of scanFields(context, keys.volatile)) {
       for (const [name, value] of page) if (name !== '.') take(name, value);
     }
     return documents;
