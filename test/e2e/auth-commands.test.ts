@@ -31,30 +31,21 @@ async function addSource(server: Server): Promise<string> {
 
 t.test('claims in a file do what a sign-in does with them, for one user or for many', async t => {
   const server = await Server.open(t);
-  t.match(await server.softquota(['auth', 'list']), { code: 0, stdout: /No sources/ });
+  t.match(await server.softquota('auth list'), { code: 0, stdout: /No sources/ });
   await addSource(server);
-  t.match(await server.softquota(['auth', 'list']), {
+  t.match(await server.softquota('auth list'), {
     code: 0,
     stdout: /company .*127\.0\.0\.1:2 .*yes .*groups .*on/,
   });
-  for (const name of ['alice', 'bob']) t.equal((await server.softquota(['user', 'create', name])).code, 0);
+  for (const name of ['alice', 'bob']) await server.done('user create', name);
 
-  const one = join(server.folder, 'alice.json');
-  await writeFile(one, '{"sub": "1", "groups": "staff, guests"}');
-  const sync = ['auth', 'sync', 'company'];
-  t.match(await server.softquota([...sync, one, '--user', 'alice', '--try']), {
-    code: 0,
-    stdout: 'alice: +gold +silver; in gold, silver\n',
-  });
-  t.match(await server.softquota(['group', 'show', 'gold']), { code: 0, stdout: /^(?!.*alice)/s });
-  t.match(await server.softquota([...sync, one, '--user', 'alice']), {
-    code: 0,
-    stdout: /^alice: \+gold \+silver/,
-  });
-  t.match(await server.softquota([...sync, one, '--user', 'alice']), {
-    code: 0,
-    stdout: /nothing changes; in gold, silver/,
-  });
+  const one = await server.file('alice.json', '{"sub": "1", "groups": "staff, guests"}');
+  const sync = 'auth sync company';
+  const tried = await server.done(`${sync} ${one} --user alice --try`);
+  t.equal(tried, 'alice: +gold +silver; in gold, silver\n');
+  t.match(await server.done('group show gold'), /^(?!.*alice)/s);
+  t.match(await server.done(`${sync} ${one} --user alice`), /^alice: \+gold \+silver/);
+  t.match(await server.done(`${sync} ${one} --user alice`), /nothing changes; in gold, silver/);
 
   const many = join(server.folder, 'many.json');
   const users = [
@@ -63,23 +54,21 @@ t.test('claims in a file do what a sign-in does with them, for one user or for m
     { user: 'bob', claims: { groups: ['guests'] } },
   ];
   await writeFile(many, users.map(user => `${JSON.stringify(user)}\n`).join(''));
-  t.match(await server.softquota([...sync, many]), {
+  t.match(await server.softquota(`${sync} ${many}`), {
     code: 1,
     stdout: 'alice: -gold -silver; in no group\nbob: +silver; in silver\n',
     stderr: /^softquota: nobody: there is no user nobody/,
   });
   await writeFile(many, JSON.stringify(users.slice(2)));
-  const json = await server.softquota([...sync, many, '--json']);
-  t.match(JSON.parse(json.stdout), [{ user: 'bob', outcome: 'synchronized', groups: ['silver'], added: [] }]);
+  const json = await server.json(`${sync} ${many}`);
+  t.match(json, [{ user: 'bob', outcome: 'synchronized', groups: ['silver'], added: [] }]);
 
   await writeFile(many, '{"user": "bob"}\n');
-  t.match(await server.softquota([...sync, many]), { code: 2, stderr: /line 1: claims/ });
+  t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: claims/ });
   await writeFile(many, '{"user"');
-  t.match(await server.softquota([...sync, many]), { code: 2, stderr: /line 1: not valid JSON/ });
-  t.match(await server.softquota(['auth', 'sync', 'another', one, '--user', 'bob']), {
-    code: 1,
-    stderr: /no such source: another/,
-  });
+  t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: not valid JSON/ });
+  const another = await server.softquota(`auth sync another ${one} --user bob`);
+  t.match(another, { code: 1, stderr: /no such source: another/ });
 });
 
 t.test('hosts with one quota have the same sources, and Redis has no secret in clear', async t => {
@@ -90,7 +79,7 @@ t.test('hosts with one quota have the same sources, and Redis has no secret in c
   const two = await fleetHost(t, { address, host: 'two' });
   const there = await two.ask('admin', `/api/v1/admin/auths/${id}`);
   t.match(JSON.parse(there.text), { name: 'company', client_secret_state: 'set' });
-  t.equal((await two.softquota(['user', 'create', 'alice'])).code, 0);
+  t.equal((await two.softquota('user create alice')).code, 0);
   const asked = { user: 'alice', claims: { groups: 'staff' } };
   const done = await two.ask('admin', `/api/v1/admin/auths/${id}/claims`, { body: asked });
   t.match(JSON.parse(done.text), { added: ['gold'] });

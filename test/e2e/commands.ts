@@ -27,6 +27,10 @@ const idle: Commands[] = [];
 const waiting: ((commands: Commands) => void)[] = [];
 let started = 0;
 
+/** The words of a line, which is split at its spaces, unless they are divided already. */
+export const wordsOf = (args: string | readonly string[]): readonly string[] =>
+  typeof args === 'string' ? args.split(' ') : args;
+
 /**
  * Runs a command line to its end. Each is a process of its own in a long run. In an ordinary one, many of them
  * run in one process, one after the other: a command takes less time than its start.
@@ -45,6 +49,12 @@ export async function softquota(args: readonly string[], options: RunOptions = {
   else next(commands);
   return { ...ended, elapsedMs: performance.now() - startedAt };
 }
+
+/** Runs a command line as a user who has no rights. */
+export const asNobody = (args: string | readonly string[], options: RunOptions = {}): Promise<Run> => {
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
+  return run('setpriv', [...nobody, ...wordsOf(args)], { cwd: '/', ...options });
+};
 
 /** A process of its own, or the next that has nothing to do. */
 async function nextFree(): Promise<Commands> {

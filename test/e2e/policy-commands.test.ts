@@ -1,305 +1,222 @@
 /** `softquota rule` and `group`: what they do, print, and exit with. */
 
 import t from 'tap';
-import { Clone } from './clone.ts';
-import { openPolicyServer } from './policy-server.ts';
+import { addressOf } from './accounts.ts';
+import { openCommandServer } from './command-server.ts';
 
 t.setTimeout(600_000);
 
 t.test('rules have a grace and a mode, which commands set, show, compare and take away', async t => {
-  const { done, json, refused, file, stores } = await openPolicyServer(t, {
+  const { server, done, json, refused } = await openCommandServer(t, {
     ini: { quota: { GRACE: '7d' } },
   });
-  await stores('alice', 1050);
+  await server.reports('alice', 1050);
   t.equal(
-    await done('rule', 'create', 'total', '--limit', '1k', '--subject', 'size:all', '--grace', '14d'),
+    await done('rule create total --limit 1k --subject size:all --grace 14d'),
     'Created rule total: at most 1 kB of size:all, grace 2w.\n',
   );
   t.equal(
-    await done('rule', 'edit', 'total', '--grace', 'default', '--grace-most', '20%'),
+    await done('rule edit total --grace default --grace-most 20%'),
     'Rule total is now: at most 1 kB of size:all, grace up to 20 % over.\n',
   );
-  t.equal(await done('group', 'create', 'free', '--rule', 'total'), 'Created group free with total.\n');
-  await done('group', 'add-user', 'free', 'alice');
-  t.match(await done('rule', 'list'), /total {2}1 kB, grace up to 20 % over/);
+  t.equal(await done('group create free --rule total'), 'Created group free with total.\n');
+  await done('group add-user free alice');
+  t.match(await done('rule list'), /total {2}1 kB, grace up to 20 % over/);
   t.match(
-    await done('check', 'alice', '--subject', 'size:git:lfs'),
+    await done('check alice --subject size:git:lfs'),
     /^allowed\. .* Refusals begin on .*, or at 1\.2 kB\.$/m,
   );
   t.match(await done('usage'), /over the limit, in its grace/);
-  t.match(await done('usage', '--state', 'grace'), /alice/);
-  t.match(await done('usage', 'alice'), /Refusals begin on .*, or at 1\.2 kB\./);
+  t.match(await done('usage --state grace'), /alice/);
+  t.match(await done('usage alice'), /Refusals begin on .*, or at 1\.2 kB\./);
   t.match(
-    await done('explain', 'alice', '--subject', 'size:git:lfs'),
+    await done('explain alice --subject size:git:lfs'),
     /Refusals begin on .*, or at 1\.2 kB\.\n[\s\S]*\* rule total: .*: lets it through by a grace/,
   );
-  const exported = await done('policy', 'export');
+  const exported = await done('policy export');
   const policy = JSON.parse(exported);
   t.match(policy.rules, [{ name: 'total', grace_most: '20 %' }]);
-  const other = await file('other.json', {
+  const other = await server.file('other.json', {
     rules: [{ ...policy.rules[0], grace: '3d', mode: 'report' }],
     groups: policy.groups,
   });
-  const shown = await done('policy', 'import', other);
+  const shown = await done('policy import', other);
   t.match(shown, /^~ rule total: at most 1 kB of size:all, grace 3d up to 20 % over, only reported \(was/m);
-  t.match(await json('policy', 'import', other), { difference: null });
-  const back = await file('back.json', exported);
-  t.match(await done('policy', 'import', back), /^~ rule total: .*only reported\)$/m);
-  t.equal(await done('policy', 'export'), exported);
-  const tighter = await file('tighter.json', { settings: { default_groups: ['free'] } });
-  await stores('bob', 1100);
+  t.match(await json('policy import', other), { difference: null });
+  const back = await server.file('back.json', exported);
+  t.match(await done('policy import', back), /^~ rule total: .*only reported\)$/m);
+  t.equal(await done('policy export'), exported);
+  const tighter = await server.file('tighter.json', { settings: { default_groups: ['free'] } });
+  await server.reports('bob', 1100);
   t.match(
-    await done('policy', 'simulate', tighter),
+    await done('policy simulate', tighter),
     /1 would be newly over a limit, within its grace\.\n\nNEWLY IN GRACE/,
   );
-  await refused(
-    2,
-    /--grace soon: not a duration; write a whole number/,
-    'rule',
-    'edit',
-    'total',
-    '--grace',
-    'soon',
-  );
-  await refused(
-    2,
-    /--grace-most much: not a size; write a percentage/,
-    'rule',
-    'edit',
-    'total',
-    '--grace-most',
-    'much',
-  );
-  await refused(2, /--mode off: write enforce or report/, 'rule', 'edit', 'total', '--mode', 'off');
-  const held = await file('held.json', { ...policy, groups: [{ ...policy.groups[0], mode: 'report' }] });
+  await refused(2, /--grace soon: not a duration; write a whole number/, 'rule edit total --grace soon');
+  await refused(2, /--grace-most much: not a size; write a percentage/, 'rule edit total --grace-most much');
+  await refused(2, /--mode off: write enforce or report/, 'rule edit total --mode off');
+  const held = await server.file('held.json', {
+    ...policy,
+    groups: [{ ...policy.groups[0], mode: 'report' }],
+  });
   const advice = /held\.json: groups\.0\.mode: groups have no mode any more: leave it out, and set "mode"/;
   for (const verb of ['import', 'simulate', 'lint']) await refused(2, advice, 'policy', verb, held);
-  const wrong = await file('wrong.json', { rules: [{ ...policy.rules[0], grace: 'soon' }], groups: [] });
-  await refused(
-    2,
-    /grace: "soon": not a duration; write seconds, such as 604800, or "7d"/,
-    'policy',
-    'import',
-    wrong,
-  );
+  const wrong = await server.file('wrong.json', {
+    rules: [{ ...policy.rules[0], grace: 'soon' }],
+    groups: [],
+  });
+  const notADuration = /grace: "soon": not a duration; write seconds, such as 604800, or "7d"/;
+  await refused(2, notADuration, 'policy import', wrong);
 });
 
 t.test('rules and groups are made by commands, and the next push obeys', async t => {
-  const { server, done } = await openPolicyServer(t, { repositories: ['alice/app'] });
-  const clone = await Clone.of(server, server.path('alice/app'));
-  await clone.commit(200_000);
-  t.match(await clone.push(), { code: 0 });
-  await server.usageIs('alice', used => used > 200_000);
+  const { server, done } = await openCommandServer(t, { repositories: ['alice/app'] });
+  const clone = await server.filled('alice/app', 200_000);
   await clone.commit(1000);
 
   t.equal(
-    await done('rule', 'create', 'small', '--limit', '100k', '--subject', 'size:git:all'),
+    await done('rule create small --limit 100k --subject size:git:all'),
     'Created rule small: at most 100 kB of size:git:all.\n',
   );
-  t.equal(await done('group', 'create', 'free', '--rule', 'small'), 'Created group free with small.\n');
-  t.equal(await done('group', 'add-user', 'free', 'alice'), 'Added alice to group free.\n');
+  t.equal(await done('group create free --rule small'), 'Created group free with small.\n');
+  t.equal(await done('group add-user free alice'), 'Added alice to group free.\n');
   const { code, said } = await clone.push();
   t.equal(code, 1);
   t.match(said, /of 100 kB .*\nDecided by rule "small" of group "free"\./);
 
   t.equal(
-    await done('rule', 'edit', 'small', '--limit', '1.5MiB'),
+    await done('rule edit small --limit 1.5MiB'),
     'Rule small is now: at most 1.5 MiB of size:git:all.\n',
   );
   t.match(await clone.push(), { code: 0 });
-  await done('rule', 'edit', 'small', '--limit', '0');
+  await done('rule edit small --limit 0');
   await clone.commit(1000);
   t.match(await clone.push(), { code: 1 });
-  t.equal(await done('group', 'remove-user', 'free', 'alice'), 'Removed alice from group free.\n');
+  t.equal(await done('group remove-user free alice'), 'Removed alice from group free.\n');
   t.match(await clone.push(), { code: 0 });
 });
 
 t.test('every command of rules and groups prints tables for people and JSON for programs', async t => {
-  const { server, done, json } = await openPolicyServer(t);
-  t.match(await done('rule', 'list'), /^No rules: .* softquota rule create\.\n$/);
-  t.match(await done('group', 'list'), /^No groups\. Create one with softquota group create\.\n$/);
-  t.strictSame(await json('rule', 'create', 'total', '--limit', '10 GB', '--subject', 'size:all'), {
+  const { server, done, json } = await openCommandServer(t);
+  t.match(await done('rule list'), /^No rules: .* softquota rule create\.\n$/);
+  t.match(await done('group list'), /^No groups\. Create one with softquota group create\.\n$/);
+  t.strictSame(await json('rule create total --limit', '10 GB', '--subject', 'size:all'), {
     name: 'total',
     limit: 10_000_000_000,
     subjects: ['size:all'],
   });
-  await done(
-    'rule',
-    'create',
-    'media',
-    '--limit',
-    '-1',
-    '--subject',
-    'size:git:lfs, none',
-    '--subject',
-    'size:assets:all',
-  );
-  await done('rule', 'create', 'odd', '--limit', '1234567890', '--subject', 'size:assets:wiki');
-  await done('user', 'create', 'alice');
-  await done('user', 'create', 'acme', '--type', 'organization');
+  await done('rule create media --limit -1 --subject', 'size:git:lfs, none', '--subject', 'size:assets:all');
+  await done('rule create odd --limit 1234567890 --subject size:assets:wiki');
+  await done('user create alice');
+  await done('user create acme --type organization');
   t.match(
-    await done('group', 'create', 'empty'),
+    await done('group create empty'),
     /^Created group empty without rules; add one with softquota group add-rule/,
   );
-  t.strictSame(await json('group', 'create', 'free', '--rule', 'total', '--rule', 'media'), {
+  t.strictSame(await json('group create free --rule total --rule media'), {
     name: 'free',
     rules: [
       { name: 'total', limit: 10_000_000_000, subjects: ['size:all'] },
       { name: 'media', limit: -1, subjects: ['size:git:lfs', 'none', 'size:assets:all'] },
     ],
   });
-  await done('group', 'add-user', 'free', 'acme');
-  await done('group', 'add-user', 'free', 'alice');
-  t.equal(await done('group', 'add-rule', 'empty', 'odd'), 'Added rule odd to group empty.\n');
+  await done('group add-user free acme');
+  await done('group add-user free alice');
+  t.equal(await done('group add-rule empty odd'), 'Added rule odd to group empty.\n');
 
   t.equal(
-    await done('rule', 'list'),
+    await done('rule list'),
     'RULE                    LIMIT  OF                                   IN GROUPS\n' +
       'total                   10 GB  size:all                             free\n' +
       'media               unlimited  size:git:lfs, none, size:assets:all  free\n' +
       'odd    1.23 GB (1234567890 B)  size:assets:wiki                     empty\n',
   );
   t.equal(
-    await done('group', 'list'),
+    await done('group list'),
     'GROUP  USERS  RULES\n' +
       'empty      0  odd (1.23 GB (1234567890 B))\n' +
       'free       2  total (10 GB), media (unlimited)\n',
   );
   t.equal(
-    await done('group', 'show', 'free'),
+    await done('group show free'),
     'free has:\n  total: at most 10 GB of size:all\n' +
       '  media: any amount of size:git:lfs, none, size:assets:all\nMembers: acme, alice\n',
   );
   t.equal(
-    await done('rule', 'show', 'media'),
+    await done('rule show media'),
     'media: any amount of size:git:lfs, none, size:assets:all.\nGroups with this rule: free.\n',
   );
-  t.match(await json('group', 'show', 'free'), { name: 'free', users: ['acme', 'alice'] });
-  t.match(await json('rule', 'show', 'odd'), { limit: 1_234_567_890, groups: ['empty'] });
-  t.equal((await json('rule', 'list')).length, 3);
-  t.equal((await json('group', 'list')).length, 2);
-  t.match(await json('rule', 'edit', 'odd', '--subject', 'size:all'), {
-    limit: 1_234_567_890,
-    subjects: ['size:all'],
-  });
+  t.match(await json('group show free'), { name: 'free', users: ['acme', 'alice'] });
+  t.match(await json('rule show odd'), { limit: 1_234_567_890, groups: ['empty'] });
+  t.equal((await json('rule list')).length, 3);
+  t.equal((await json('group list')).length, 2);
+  const edited = await json('rule edit odd --subject size:all');
+  t.match(edited, { limit: 1_234_567_890, subjects: ['size:all'] });
 
-  t.equal(await done('group', 'remove-rule', 'empty', 'odd'), 'Removed rule odd from group empty.\n');
-  t.match(await done('group', 'show', 'empty'), /^empty has no rules, .*\nMembers: none\n$/);
-  t.match(await done('rule', 'show', 'odd'), /\nNo group has this rule, so it limits nobody\.\n$/);
-  t.equal(await done('rule', 'delete', 'odd'), 'Deleted rule odd.\n');
-  t.equal(await done('group', 'delete', 'free'), 'Deleted group free.\n');
-  t.strictSame(await json('rule', 'list').then(rules => rules.length), 2, 'the rules of a group remain');
-  t.match(await server.softquota(['user', 'show', 'alice', '--json']), { stdout: /"groups": \[\]/ });
+  t.equal(await done('group remove-rule empty odd'), 'Removed rule odd from group empty.\n');
+  t.match(await done('group show empty'), /^empty has no rules, .*\nMembers: none\n$/);
+  t.match(await done('rule show odd'), /\nNo group has this rule, so it limits nobody\.\n$/);
+  t.equal(await done('rule delete odd'), 'Deleted rule odd.\n');
+  t.equal(await done('group delete free'), 'Deleted group free.\n');
+  t.strictSame(await json('rule list').then(rules => rules.length), 2, 'the rules of a group remain');
+  t.match(await server.softquota('user show alice --json'), { stdout: /"groups": \[\]/ });
 });
 
 t.test('names go to the daemon as they are, and to a terminal harmless', async t => {
-  const { done, json } = await openPolicyServer(t);
+  const { done, json } = await openCommandServer(t);
   const name = 'a/b %2F\u202e ?#é';
-  await done('rule', 'create', name, '--limit', '1k', '--subject', 'size:all');
-  await done('group', 'create', '--rule', name, '--', '-g/\u200b');
-  t.match(await json('rule', 'show', name), { name, groups: ['-g/\u200b'] });
-  t.notMatch(await done('rule', 'list'), /[\u200b\u202e]/);
-  t.notMatch(await done('group', 'list'), /[\u200b\u202e]/);
-  const shown = await done('group', 'show', '--', '-g/\u200b');
+  await done('rule create', name, '--limit', '1k', '--subject', 'size:all');
+  await done('group create --rule', name, '--', '-g/\u200b');
+  t.match(await json('rule show', name), { name, groups: ['-g/\u200b'] });
+  t.notMatch(await done('rule list'), /[\u200b\u202e]/);
+  t.notMatch(await done('group list'), /[\u200b\u202e]/);
+  const shown = await done('group show --', '-g/\u200b');
   t.match(shown, 'a/b %2F\\u{202e} ?#é');
-  const exported = await done('policy', 'export');
+  const exported = await done('policy export');
   t.notMatch(exported, /[\u200b\u202e]/);
   t.match(JSON.parse(exported), { rules: [{ name }], groups: [{ name: '-g/\u200b' }] });
-  await done('group', 'remove-rule', '--', '-g/\u200b', name);
-  await done('group', 'delete', '--', '-g/\u200b');
-  await done('rule', 'delete', name);
+  await done('group remove-rule --', '-g/\u200b', name);
+  await done('group delete --', '-g/\u200b');
+  await done('rule delete', name);
 });
 
 t.test('what cannot be done is told with the exit status for it', async t => {
-  const { server, done, refused } = await openPolicyServer(t);
-  await done('rule', 'create', 'total', '--limit', '10G', '--subject', 'size:all');
-  await done('group', 'create', 'free', '--rule', 'total');
-  const create = ['rule', 'create', 'x', '--limit'];
-  await refused(
-    2,
-    /--limit 10 gigs: not a size; write a number and a unit, such as 500M/,
-    ...create,
-    '10 gigs',
-    '--subject',
-    'size:all',
-  );
-  await refused(2, /--limit -2: below 0; only -1/, ...create, '-2', '--subject', 'size:all');
-  await refused(
-    2,
-    /--subject size:git:lsf: .* did you mean size:git:lfs\?/,
-    ...create,
-    '1',
-    '--subject',
-    'size:git:lsf',
-  );
-  await refused(
-    2,
-    /--subject bytes: .* expected one of size:all, .*none/,
-    ...create,
-    '1',
-    '--subject',
-    'bytes',
-  );
-  await refused(2, /required option '--subject/, ...create, '1');
-  await refused(2, /name: .*directory/, 'rule', 'create', '.', '--limit', '1', '--subject', 'size:all');
-  await refused(
-    1,
-    /the rule total exists already/,
-    'rule',
-    'create',
-    'total',
-    '--limit',
-    '1',
-    '--subject',
-    'size:all',
-  );
-  await refused(2, /nothing to change: give --limit/, 'rule', 'edit', 'total');
-  await refused(1, /there is no rule gone/, 'rule', 'edit', 'gone', '--limit', '1');
-  await refused(1, /there is no rule gone/, 'rule', 'delete', 'gone');
-  await refused(
-    2,
-    /rules\.0\.limit: it is missing, and there is no rule of that name/,
-    'group',
-    'create',
-    'y',
-    '--rule',
-    'gone',
-  );
-  await refused(1, /the group free exists already/, 'group', 'create', 'free');
-  await refused(1, /there is no group gone/, 'group', 'show', 'gone');
-  await refused(
-    1,
-    /there is no user or organization dave; create it with softquota user create/,
-    'group',
-    'add-user',
-    'free',
-    'dave',
-  );
-  await refused(0, /the rule total is in the group free already/, 'group', 'add-rule', 'free', 'total');
-  await refused(2, /unknown command 'remove'/, 'group', 'remove', 'free');
+  const { server, done, refused } = await openCommandServer(t);
+  await done('rule create total --limit 10G --subject size:all');
+  await done('group create free --rule total');
+  const notASize = /--limit 10 gigs: not a size; write a number and a unit, such as 500M/;
+  await refused(2, notASize, 'rule create x --subject size:all --limit', '10 gigs');
+  await refused(2, /--limit -2: below 0; only -1/, 'rule create x --limit -2 --subject size:all');
+  const lsf = /--subject size:git:lsf: .* did you mean size:git:lfs\?/;
+  await refused(2, lsf, 'rule create x --limit 1 --subject size:git:lsf');
+  const bytes = /--subject bytes: .* expected one of size:all, .*none/;
+  await refused(2, bytes, 'rule create x --limit 1 --subject bytes');
+  await refused(2, /required option '--subject/, 'rule create x --limit 1');
+  await refused(2, /name: .*directory/, 'rule create . --limit 1 --subject size:all');
+  await refused(1, /the rule total exists already/, 'rule create total --limit 1 --subject size:all');
+  await refused(2, /nothing to change: give --limit/, 'rule edit total');
+  await refused(1, /there is no rule gone/, 'rule edit gone --limit 1');
+  await refused(1, /there is no rule gone/, 'rule delete gone');
+  const noRule = /rules\.0\.limit: it is missing, and there is no rule of that name/;
+  await refused(2, noRule, 'group create y --rule gone');
+  await refused(1, /the group free exists already/, 'group create free');
+  await refused(1, /there is no group gone/, 'group show gone');
+  const noUser = /there is no user or organization dave; create it with softquota user create/;
+  await refused(1, noUser, 'group add-user free dave');
+  await refused(0, /the rule total is in the group free already/, 'group add-rule free total');
+  await refused(2, /unknown command 'remove'/, 'group remove free');
 
-  await done('user', 'create', 'bob');
-  const token = (await done('token', 'create', '--user', 'bob')).trim();
-  const url = String((await server.daemon.logged(/^softquota answers/)).http);
+  await done('user create bob');
+  const token = (await done('token create --user bob')).trim();
+  const url = await addressOf(server);
   const env = { SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: token };
-  for (const args of [
-    ['group', 'list'],
-    ['policy', 'export'],
-    ['rule', 'delete', 'total'],
-  ]) {
-    t.match(await server.softquota(args, { env }), { code: 77, stderr: /only administrators may do this/ });
-  }
-  const admin = (await done('token', 'create', '--user', 'root', '--admin')).trim();
+  for (const line of ['group list', 'policy export', 'rule delete total'])
+    t.match(await server.softquota(line, { env }), { code: 77, stderr: /only administrators may do this/ });
+  const admin = (await done('token create --user root --admin')).trim();
   const over = { env: { SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: admin, SOFTQUOTA_CONFIG: '' }, cwd: '/' };
-  t.match(await server.softquota(['group', 'list'], over), { code: 0, stdout: /\nfree / });
+  t.match(await server.softquota('group list', over), { code: 0, stdout: /\nfree / });
 
   await server.stop();
-  for (const args of [
-    ['group', 'list'],
-    ['rule', 'list'],
-    ['policy', 'lint'],
-    ['policy', 'export'],
-  ]) {
-    await refused(69, /no daemon answers at/, ...args);
-  }
+  for (const line of ['group list', 'rule list', 'policy lint', 'policy export'])
+    await refused(69, /no daemon answers at/, line);
 });

@@ -3,106 +3,80 @@
 import t from 'tap';
 import { z } from 'zod';
 import { allowance, ownerReport, spaceRequest } from '../../src/wire/index.ts';
-import { Clone } from './clone.ts';
-import type { Run } from './run.ts';
 import { Server } from './server.ts';
 import { askForMore } from './space-requests.ts';
 
 t.setTimeout(300_000);
 
-async function done(running: Promise<Run>): Promise<string> {
-  const { code, stdout, stderr } = await running;
-  if (code !== 0) throw new Error(`exit ${code}\n${stdout}${stderr}`);
-  return stdout;
-}
-
 const ini = { quota: { ENABLED: 'true' }, 'quota.default': { TOTAL: '1M' } };
 
 t.test('requests are listed, granted and declined', async t => {
   const server = await Server.open(t, { ini });
-  t.equal(await done(server.softquota(['request', 'list'])), 'No open requests.\n');
+  t.equal(await server.done('request list'), 'No open requests.\n');
   const [alice, bob] = await askForMore(server, ['alice', 'bob']);
-  const listed = await done(server.softquota(['request', 'list']));
+  const listed = await server.done('request list');
   t.match(listed, /^ID +OWNER +ASKED BY +ASKED AT +MORE +UNTIL +STATE +WHY\n/);
   t.match(listed, new RegExp(`${alice?.id} +alice +alice .* 5 MB .* open +the release needs it\n`));
-  t.match(
-    await done(server.softquota(['request', 'grant', alice?.id ?? ''])),
-    /^alice has 5 MB more until \d{4}-/,
-  );
-  const answer = ['request', 'decline', bob?.id ?? '', '--words', 'delete the old builds', '--json'];
-  const declined = spaceRequest.parse(JSON.parse(await done(server.softquota(answer))));
+  t.match(await server.done(`request grant ${alice?.id}`), /^alice has 5 MB more until \d{4}-/);
+  const decline = `request decline ${bob?.id} --words`;
+  const declined = spaceRequest.parse(await server.json(decline, 'delete the old builds'));
   t.match(declined, { state: 'declined', answer: { words: 'delete the old builds', by: null } });
-  t.equal(await done(server.softquota(['request', 'list'])), 'No open requests.\n');
-  const all = z
-    .array(spaceRequest)
-    .parse(JSON.parse(await done(server.softquota(['request', 'list', '--state', 'all', '--json']))));
+  t.equal(await server.done('request list'), 'No open requests.\n');
+  const all = z.array(spaceRequest).parse(await server.json('request list --state all'));
   t.match(all, [
     { owner: 'bob', state: 'declined' },
     { owner: 'alice', state: 'granted' },
   ]);
-  t.match(await server.softquota(['request', 'grant', alice?.id ?? '']), {
-    code: 1,
-    stderr: /was granted already/,
-  });
-  t.match(await server.softquota(['request', 'grant', 'nothing']), { code: 1, stderr: /no request nothing/ });
-  t.match(await server.softquota(['request', 'decline', 'nothing']), { code: 2, stderr: /--words/ });
+  const again = await server.softquota(`request grant ${alice?.id}`);
+  t.match(again, { code: 1, stderr: /was granted already/ });
+  t.match(await server.softquota('request grant nothing'), { code: 1, stderr: /no request nothing/ });
+  t.match(await server.softquota('request decline nothing'), { code: 2, stderr: /--words/ });
 });
 
 t.test('a grant can be of another size and for another time', async t => {
   const server = await Server.open(t, { ini });
   const [alice] = await askForMore(server, ['alice']);
   const id = alice?.id ?? '';
-  for (const [wrong, words] of [
-    [['--size', 'much'], /--size much: not a size/],
-    [['--size', '0'], /--size 0: not more than nothing/],
-    [['--for', 'ever'], /--for ever: not a duration; write a whole number/],
-    [['--until', 'tomorrow'], /--until tomorrow: not a moment/],
-    [['--until', '2099-12-24'], /--until 2099-12-24: not a moment/],
-    [['--until', '2020-01-01T00:00:00Z'], /until: the time is in the past/],
-    [['--for', '1d', '--until', '2099-01-01T00:00:00Z'], /cannot be used with/],
-  ] as const) {
-    t.match(await server.softquota(['request', 'grant', id, ...wrong]), {
-      code: 2,
-      stdout: '',
-      stderr: words,
-    });
-  }
+  for (const [wrong, stderr] of [
+    ['--size much', /--size much: not a size/],
+    ['--size 0', /--size 0: not more than nothing/],
+    ['--for ever', /--for ever: not a duration; write a whole number/],
+    ['--until tomorrow', /--until tomorrow: not a moment/],
+    ['--until 2099-12-24', /--until 2099-12-24: not a moment/],
+    ['--until 2020-01-01T00:00:00Z', /until: the time is in the past/],
+    ['--for 1d --until 2099-01-01T00:00:00Z', /cannot be used with/],
+  ] as const)
+    t.match(await server.softquota(`request grant ${id} ${wrong}`), { code: 2, stdout: '', stderr });
   const until = new Date(Math.floor(Date.now() / 1000) * 1000 + 7_200_000).toISOString();
-  await done(
-    server.softquota(['request', 'grant', id, '--size', '2M', '--until', until, '--words', 'for now']),
-  );
-  const usage = ownerReport.parse(JSON.parse(await done(server.softquota(['usage', 'alice', '--json']))));
+  await server.done(`request grant ${id} --size 2M --until ${until} --words`, 'for now');
+  const usage = ownerReport.parse(await server.json('usage alice'));
   t.match(usage, { limit: 3_000_000, allowance: { bytes: 2_000_000, count: 1, until } });
   t.match(
-    await done(server.softquota(['usage', 'alice'])),
+    await server.done('usage alice'),
     /limit: 3 MB; ok\.\n2 MB of the limit are an allowance until \d{4}-.*: the release needs it\n/,
   );
 });
 
 t.test('allowances are given, listed and ended without a request', async t => {
   const server = await Server.open(t, { ini });
-  await done(server.softquota(['user', 'create', 'alice']));
-  t.equal(await done(server.softquota(['allowance', 'list', 'alice'])), 'alice has no allowance.\n');
-  const create = ['allowance', 'create', 'alice', '--size', '1.5GiB', '--why', 'a migration'];
-  t.match(await server.softquota(create), { code: 2, stderr: /give --for or --until/ });
-  const created = allowance.parse(
-    JSON.parse(await done(server.softquota([...create, '--for', '30d', '--json']))),
-  );
+  await server.done('user create alice');
+  t.equal(await server.done('allowance list alice'), 'alice has no allowance.\n');
+  const create = ['allowance create alice --size 1.5GiB --for 30d --why', 'a migration'] as const;
+  const endless = await server.softquota('allowance create alice --size 1.5GiB --why x');
+  t.match(endless, { code: 2, stderr: /give --for or --until/ });
+  const created = allowance.parse(await server.json(...create));
   t.match(created, { bytes: 1.5 * 1024 ** 3, why: 'a migration', granted_by: null });
   const lasts = Date.parse(created.until) - Date.parse(created.granted_at);
   t.ok(lasts > 29.9 * 86_400_000 && lasts <= 30 * 86_400_000);
   t.match(
-    await done(server.softquota(['allowance', 'list', 'alice'])),
+    await server.done('allowance list alice'),
     new RegExp(`${created.id} +1\\.5 GiB .* host administrator .* a migration\n`),
   );
-  t.match(
-    await done(server.softquota(['check', 'alice', '--subject', 'size:all'])),
-    /of this limit are an allowance/,
-  );
-  const end = ['allowance', 'end', 'alice', created.id];
-  t.equal(await done(server.softquota(end)), `Ended the allowance ${created.id} of alice.\n`);
+  t.match(await server.done('check alice --subject size:all'), /of this limit are an allowance/);
+  const end = `allowance end alice ${created.id}`;
+  t.equal(await server.done(end), `Ended the allowance ${created.id} of alice.\n`);
   t.match(await server.softquota(end), { code: 1, stderr: /no allowance/ });
-  t.match(await server.softquota(['allowance', 'list', 'nobody']), {
+  t.match(await server.softquota('allowance list nobody'), {
     code: 1,
     stderr: /no user or organization/,
   });
@@ -120,13 +94,11 @@ t.test(
       },
       repositories: ['alice/app'],
     });
-    const clone = await Clone.of(server, server.path('alice/app'));
+    const clone = await server.filled('alice/app', 200_000);
     const pushed = async (bytes: number) => {
       await clone.commit(bytes);
       return clone.push();
     };
-    t.match(await pushed(200_000), { code: 0 });
-    await server.usageIs('alice', bytes => bytes > 150_000);
     const refused = await pushed(100);
     t.equal(refused.code, 1);
     t.match(
@@ -134,12 +106,10 @@ t.test(
       /To ask for more space: https:\/\/git\.example\/quota\/mine$/,
     );
     const [alice] = await askForMore(server, ['alice']);
-    await done(server.softquota(['request', 'grant', alice?.id ?? '']));
+    await server.done(`request grant ${alice?.id}`);
     t.match(await clone.push(), { code: 0 });
-    const [given] = z
-      .array(allowance)
-      .parse(JSON.parse(await done(server.softquota(['allowance', 'list', 'alice', '--json']))));
-    await done(server.softquota(['allowance', 'end', 'alice', given?.id ?? '']));
+    const [given] = z.array(allowance).parse(await server.json('allowance list alice'));
+    await server.done(`allowance end alice ${given?.id}`);
     t.match(await pushed(100), { code: 1 });
   },
 );

@@ -4,8 +4,9 @@ import { chmod } from 'node:fs/promises';
 import t from 'tap';
 import { z } from 'zod';
 import { createdToken, token as tokenSchema, user } from '../../src/wire/index.ts';
-import { launcher } from './daemon.ts';
-import { type Run, run } from './run.ts';
+import { addressOf } from './accounts.ts';
+import { asNobody, wordsOf } from './commands.ts';
+import type { Run } from './run.ts';
 import { Server } from './server.ts';
 
 // Some hundred processes, on whatever host.
@@ -13,28 +14,17 @@ t.setTimeout(900_000);
 
 const aToken = /^[0-9a-f]{40}\n$/;
 
-/** Address that the daemon serves HTTP at. */
-async function urlOf(server: Server): Promise<string> {
-  return String((await server.daemon.logged(/^softquota answers/)).http);
-}
-
 /** A command from another host: without a configuration, over HTTP. */
-async function remote(server: Server, args: readonly string[], token: string): Promise<Run> {
-  const env = { SOFTQUOTA_CONFIG: '', SOFTQUOTA_URL: await urlOf(server), SOFTQUOTA_TOKEN: token };
-  return server.softquota(args, { cwd: '/', env });
-}
-
-async function done(running: Promise<Run>): Promise<string> {
-  const { code, stdout, stderr } = await running;
-  if (code !== 0) throw new Error(`exit ${code}\n${stdout}${stderr}`);
-  return stdout;
+async function remote(server: Server, line: string, token: string): Promise<Run> {
+  const env = { SOFTQUOTA_CONFIG: '', SOFTQUOTA_URL: await addressOf(server), SOFTQUOTA_TOKEN: token };
+  return server.softquota(line, { cwd: '/', env });
 }
 
 t.test('one command prints a link that signs a user in once', async t => {
   const server = await Server.open(t);
-  await done(server.softquota(['user', 'create', 'alice']));
-  const url = await urlOf(server);
-  const link = await done(server.softquota(['sign-in-link', '--user', 'alice']));
+  await server.done('user create alice');
+  const url = await addressOf(server);
+  const link = await server.done('sign-in-link --user alice');
   t.ok(link.startsWith(`${url}sign-in#code=`) && link.endsWith('\n'), link);
   const signIn = () =>
     fetch(new URL('api/v1/session', url), {
@@ -46,9 +36,8 @@ t.test('one command prints a link that signs a user in once', async t => {
   t.equal(answer.status, 201);
   t.match(await answer.json(), { login: 'alice', via: 'link' });
   t.equal((await signIn()).status, 401);
-  const json = await done(server.softquota(['sign-in-link', '--user', 'alice', '--json']));
-  t.match(JSON.parse(json), { url: /#code=/, expires_at: /^\d{4}-/ });
-  t.match(await server.softquota(['sign-in-link', '--user', 'nobody']), {
+  t.match(await server.json('sign-in-link --user alice'), { url: /#code=/, expires_at: /^\d{4}-/ });
+  t.match(await server.softquota('sign-in-link --user nobody'), {
     code: 1,
     stdout: '',
     stderr: /no user or organization nobody/,
@@ -57,62 +46,54 @@ t.test('one command prints a link that signs a user in once', async t => {
 
 t.test('one command leads from a new installation to the token of an administrator', async t => {
   const server = await Server.open(t);
-  const first = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
+  const first = await server.softquota('token create --user root --admin');
   t.match(first, { code: 0, stdout: aToken, stderr: 'softquota: created root, an administrator\n' });
-  const listed = await done(remote(server, ['user', 'list', '--json'], first.stdout.trim()));
-  t.match(z.array(user).parse(JSON.parse(listed)), [{ username: 'root', is_admin: true, type: 'user' }]);
+  const listed = await remote(server, 'user list --json', first.stdout.trim());
+  t.match(z.array(user).parse(JSON.parse(listed.stdout)), [
+    { username: 'root', is_admin: true, type: 'user' },
+  ]);
 
-  const again = await server.softquota(['token', 'create', '--user', 'ROOT', '--admin']);
+  const again = await server.softquota('token create --user ROOT --admin');
   t.match(again, { code: 0, stdout: aToken, stderr: '' });
   t.not(again.stdout, first.stdout);
-  await done(server.softquota(['user', 'create', 'bob']));
-  const promoted = await server.softquota(['token', 'create', '--user', 'bob', '--admin']);
+  await server.done('user create bob');
+  const promoted = await server.softquota('token create --user bob --admin');
   t.match(promoted, { code: 0, stdout: aToken, stderr: 'softquota: bob is now an administrator\n' });
-  await done(remote(server, ['user', 'show', 'root'], promoted.stdout.trim()));
+  t.match(await remote(server, 'user show root', promoted.stdout.trim()), { code: 0 });
 
-  const unknown = await server.softquota(['token', 'create', '--user', 'dave']);
+  const unknown = await server.softquota('token create --user dave');
   t.match(unknown, {
     code: 1,
     stdout: '',
     stderr: /no user or organization dave; create it with softquota user create /,
   });
-  await done(server.softquota(['user', 'create', 'guild', '--type', 'organization']));
-  const organization = await server.softquota(['token', 'create', '--user', 'guild', '--admin']);
+  await server.done('user create guild --type organization');
+  const organization = await server.softquota('token create --user guild --admin');
   t.match(organization, { code: 2, stdout: '', stderr: /guild is an organization: only users have tokens/ });
 
-  const expired = await server.softquota([
-    ...['token', 'create', '--user', 'carol', '--admin'],
-    ...['--expires', '2001-01-01'],
-  ]);
+  const expired = await server.softquota('token create --user carol --admin --expires 2001-01-01');
   t.match(expired, { code: 2, stdout: '' });
-  const carol = await server.softquota(['user', 'show', 'carol', '--json']);
-  t.match(user.parse(JSON.parse(carol.stdout)), { is_admin: false }, 'no token, no administrator');
+  t.match(await server.json('user show carol'), { is_admin: false }, 'no token, no administrator');
 });
 
 t.test(
   'a token has the scopes, the name and the end that are asked for, and is revoked by its name or its id',
   async t => {
     const server = await Server.open(t);
-    const softquota = (...args: string[]) => server.softquota(args);
-    const create = (...args: string[]) => softquota('token', 'create', '--user', 'alice', ...args);
-    const listed = async () =>
-      z
-        .array(tokenSchema)
-        .parse(JSON.parse(await done(softquota('token', 'list', '--user', 'alice', '--json'))));
-    await done(softquota('user', 'create', 'alice', '--admin'));
-    t.match(
-      await done(softquota('token', 'list', '--user', 'alice')),
-      /^No tokens\. Create one with softquota token create/,
-    );
+    const create = 'token create --user alice';
+    const listed = async () => z.array(tokenSchema).parse(await server.json('token list --user alice'));
+    await server.done('user create alice --admin');
+    const none = /^No tokens\. Create one with softquota token create/;
+    t.match(await server.done('token list --user alice'), none);
 
-    const reader = await done(create('--scope', 'read:admin', '--scope', 'read:user', '--name', 'reader'));
+    const reader = await server.done(`${create} --scope read:admin --scope read:user --name reader`);
     const before = Date.now();
-    const made = createdToken.parse(JSON.parse(await done(create('--expires', '90d', '--json'))));
+    const made = createdToken.parse(await server.json(`${create} --expires 90d`));
     t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
     const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
     t.ok(days >= 90 && days < 90.01, String(days));
-    await done(create('--expires', '2099-01-31', '--name', 'by date'));
-    await done(create('--expires', '2099-01-31T12:00:00+02:00', '--name', 'by time'));
+    await server.done(`${create} --expires 2099-01-31 --name`, 'by date');
+    await server.done(`${create} --expires 2099-01-31T12:00:00+02:00 --name`, 'by time');
     t.match(await listed(), [
       { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
       { name: made.name },
@@ -120,10 +101,10 @@ t.test(
       { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
     ]);
 
-    await done(remote(server, ['user', 'list'], reader.trim()));
-    const refused = await remote(server, ['user', 'create', 'bob'], reader.trim());
+    t.match(await remote(server, 'user list', reader.trim()), { code: 0 });
+    const refused = await remote(server, 'user create bob', reader.trim());
     t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
-    const table = await done(softquota('token', 'list', '--user', 'alice'));
+    const table = await server.done('token list --user alice');
     t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
     t.match(
       table,
@@ -132,147 +113,106 @@ t.test(
       ),
     );
 
-    t.equal(
-      await done(softquota('token', 'revoke', 'reader', '--user', 'alice')),
-      'Revoked reader of alice.\n',
-    );
-    t.match(await remote(server, ['user', 'list'], reader.trim()), {
-      code: 77,
-      stderr: /invalid or expired token/,
-    });
-    await done(softquota('token', 'revoke', String(made.id), '--user', 'alice'));
+    t.equal(await server.done('token revoke reader --user alice'), 'Revoked reader of alice.\n');
+    const expired = await remote(server, 'user list', reader.trim());
+    t.match(expired, { code: 77, stderr: /invalid or expired token/ });
+    await server.done(`token revoke ${made.id} --user alice`);
     t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
-    t.match(await softquota('token', 'revoke', 'reader', '--user', 'alice'), {
-      code: 1,
-      stderr: /alice has no token reader/,
-    });
-    t.match(await create('--name', 'by date'), {
-      code: 1,
-      stdout: '',
-      stderr: /has a token by date already/,
-    });
-    t.match(await create('--expires', 'soon', '--admin'), {
-      code: 2,
-      stdout: '',
-      stderr: /--expires soon: expected a time/,
-    });
-    t.match(await create('--expires', '2020-01-01'), {
-      code: 2,
-      stdout: '',
-      stderr: /expires_at: the time is in the past/,
-    });
+    for (const [code, words, ...line] of [
+      [1, /alice has no token reader/, 'token', 'revoke', 'reader', '--user', 'alice'],
+      [1, /has a token by date already/, ...create.split(' '), '--name', 'by date'],
+      [2, /--expires soon: expected a time/, ...create.split(' '), '--expires', 'soon', '--admin'],
+      [2, /expires_at: the time is in the past/, ...create.split(' '), '--expires', '2020-01-01'],
+    ] as const)
+      t.match(await server.softquota(line), { code, stdout: '', stderr: words });
   },
 );
 
 t.test('users and organizations are created, shown, changed, put into groups and deleted', async t => {
   const server = await Server.open(t, { repositories: ['guild/app'] });
-  const softquota = (...args: string[]) => done(server.softquota(args));
-  const json = async (...args: string[]) => JSON.parse(await softquota(...args, '--json'));
   await server.scan();
-  for (const name of ['free', 'staff']) {
-    await server.ask('admin', '/api/v1/admin/quota/groups', { body: { name } });
-  }
-  const alice = ['alice', '--email', 'a@git.example', '--full-name', 'Alice L.', '--admin'];
-  t.equal(await softquota('user', 'create', ...alice), 'Created alice, an administrator.\n');
-  const bob = user.parse(await json('user', 'create', 'bob'));
+  for (const name of ['free', 'staff']) await server.done('group create', name);
+  const alice = 'user create alice --email a@git.example --admin --full-name';
+  t.equal(await server.done(alice, 'Alice L.'), 'Created alice, an administrator.\n');
+  const bob = user.parse(await server.json('user create bob'));
   t.match(bob, { username: 'bob', type: 'user', is_admin: false, email: '' });
   t.match(
-    await softquota('user', 'edit', 'guild', '--type', 'organization'),
+    await server.done('user edit guild --type organization'),
     /^guild is an organization, known since /,
   );
-  await server.ask('admin', '/api/v1/admin/orgs/guild/members/bob', {
-    method: 'PUT',
-    body: { role: 'owner' },
-  });
+  await server.done('member add guild bob --role owner');
 
   t.match(
-    await softquota('user', 'list'),
+    await server.done('user list'),
     /^NAME +TYPE +FULL NAME +EMAIL +KNOWN SINCE\nalice +administrator +Alice L\. +a@git\.example +\d.*\nbob +user +\d.*\nguild +organization +\d.*\n$/,
   );
-  const names = async (...args: string[]) =>
-    z
-      .array(user)
-      .parse(await json('user', 'list', ...args))
-      .map(({ username }) => username);
-  t.strictSame(await names(), ['alice', 'bob', 'guild']);
-  t.strictSame(await names('--search', 'B'), ['bob']);
-  t.strictSame(await names('--type', 'organization'), ['guild']);
-  t.equal(await softquota('user', 'list', '--search', 'nobody'), 'No users or organizations.\n');
+  const names = async (line: string) => {
+    const listed = z.array(user).parse(await server.json(line));
+    return listed.map(({ username }) => username);
+  };
+  t.strictSame(await names('user list'), ['alice', 'bob', 'guild']);
+  t.strictSame(await names('user list --search B'), ['bob']);
+  t.strictSame(await names('user list --type organization'), ['guild']);
+  t.equal(await server.done('user list --search nobody'), 'No users or organizations.\n');
 
-  for (const group of ['free', 'staff']) await softquota('group', 'add-user', group, 'alice');
+  for (const group of ['free', 'staff']) await server.done(`group add-user ${group} alice`);
   t.match(
-    await softquota('user', 'show', 'alice'),
+    await server.done('user show alice'),
     /^alice is an administrator, known since .*\.\nFull name: Alice L\.\nEmail: a@git\.example\nGroups: free, staff\n\nOWNER .*\nalice /,
   );
-  t.match(await json('user', 'show', 'alice'), {
+  t.match(await server.json('user show alice'), {
     username: 'alice',
     quota: { groups: [{ name: 'free' }, { name: 'staff' }] },
   });
   t.match(
-    await softquota('user', 'show', 'guild'),
+    await server.done('user show guild'),
     /\nGroups: none; \[quota\.default\] TOTAL applies\nMembers: bob \(owner\)\n/,
   );
-  t.match(await json('user', 'show', 'guild'), {
+  t.match(await server.json('user show guild'), {
     type: 'organization',
     members: [{ ...bob, role: 'owner' }],
   });
 
-  const edited = ['--name', 'Bobby', '--full-name', 'Bob', '--admin', '--json'];
-  const renamed = JSON.parse(await softquota('user', 'edit', 'bob', ...edited));
+  const renamed = await server.json('user edit bob --name Bobby --full-name Bob --admin');
   t.match(renamed, { id: bob.id, username: 'Bobby', full_name: 'Bob', is_admin: true });
-  t.match(await json('user', 'edit', 'bobby', '--no-admin'), { ...renamed, is_admin: false });
-  t.equal(await softquota('user', 'delete', 'Bobby'), 'Deleted Bobby.\n');
-  t.match(await server.softquota(['user', 'delete', 'guild']), {
-    code: 1,
-    stdout: '',
-    stderr: /guild has 1 unit/,
-  });
-  t.strictSame(await names(), ['alice', 'guild']);
+  t.match(await server.json('user edit bobby --no-admin'), { ...renamed, is_admin: false });
+  t.equal(await server.done('user delete Bobby'), 'Deleted Bobby.\n');
+  const kept = await server.softquota('user delete guild');
+  t.match(kept, { code: 1, stdout: '', stderr: /guild has 1 unit/ });
+  t.strictSame(await names('user list'), ['alice', 'guild']);
 });
 
 t.test('names are shown harmless to people, and whole to programs', async t => {
   const server = await Server.open(t);
-  const softquota = (...args: string[]) => done(server.softquota(args));
   const name = '\u202e/evil\u200b';
   const harmless = '\\u{202e}/evil\\u{200b}';
-  t.equal(
-    await softquota('user', 'create', name, '--full-name', '\u2066x'),
-    `Created ${harmless}, a user.\n`,
-  );
-  t.ok((await softquota('user', 'list')).includes(`${harmless}  user`));
-  t.ok((await softquota('user', 'show', name)).startsWith(`${harmless} is a user`));
-  await softquota('token', 'create', '--user', name, '--name', name);
-  t.ok((await softquota('token', 'list', '--user', name)).includes(` ${harmless} `));
-  const json = await softquota('user', 'list', '--json');
+  const created = await server.done('user create', name, '--full-name', '\u2066x');
+  t.equal(created, `Created ${harmless}, a user.\n`);
+  t.ok((await server.done('user list')).includes(`${harmless}  user`));
+  t.ok((await server.done('user show', name)).startsWith(`${harmless} is a user`));
+  await server.done('token create --user', name, '--name', name);
+  t.ok((await server.done('token list --user', name)).includes(` ${harmless} `));
+  const json = await server.done('user list --json');
   t.notOk(json.includes(name));
   t.match(JSON.parse(json), [{ username: name }]);
-  t.equal(await softquota('token', 'revoke', name, '--user', name), `Revoked ${harmless} of ${harmless}.\n`);
-  t.equal(await softquota('user', 'delete', name), `Deleted ${harmless}.\n`);
+  t.equal(await server.done('token revoke', name, '--user', name), `Revoked ${harmless} of ${harmless}.\n`);
+  t.equal(await server.done('user delete', name), `Deleted ${harmless}.\n`);
   t.match(await server.softquota(['user', 'show', name]), {
     code: 1,
     stderr: /no user or organization \\u\{202e\}/,
   });
-  await softquota('user', 'create', '--', '-f');
-  t.match(await softquota('user', 'show', '--', '-f'), /^-f is a user/);
+  await server.done('user create -- -f');
+  t.match(await server.done('user show -- -f'), /^-f is a user/);
 });
 
 t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no secret', async t => {
   const server = await Server.open(t);
-  const wrong: readonly (readonly string[])[] = [
-    ['user'],
-    ['user', 'show'],
-    ['user', 'show', 'nobody'],
-    ['user', 'show', ''],
-    ['user', 'delete', '..'],
-    ['user', 'create', ' '],
-    ['user', 'create', 'x', '--type', 'robot'],
-    ['user', 'edit', 'x'],
-    ['user', 'edit', 'x', '--admin'],
-    ['token'],
-    ['token', 'list', '--user', ''],
-    ['token', 'revoke', 'x'],
-    ['token', 'revoke', '.', '--user', 'x'],
+  const lines = [
+    ...['user', 'user show', 'user show nobody', 'user show ', 'user delete ..'],
+    ...['user create x --type robot', 'user edit x', 'user edit x --admin'],
+    ...['token', 'token list --user ', 'token revoke x', 'token revoke . --user x'],
   ];
+  const wrong = [...lines.map(wordsOf), ['user', 'create', ' ']];
   await Promise.all(
     wrong.map(async args => {
       const { code, stdout, stderr } = await server.softquota(args);
@@ -281,22 +221,21 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
       t.not(stderr, '', args.join(' '));
     }),
   );
-  t.match(await server.softquota(['user', 'create', 'x']), { code: 0 });
-  t.match(await server.softquota(['user', 'create', 'X']), { code: 0, stdout: /^There is already x, / });
-  t.match(await server.softquota(['user', 'create', 'X', '--type', 'organization']), {
+  t.match(await server.softquota('user create x'), { code: 0 });
+  t.match(await server.softquota('user create X'), { code: 0, stdout: /^There is already x, / });
+  t.match(await server.softquota('user create X --type organization'), {
     code: 1,
     stderr: /there is an owner X already/,
   });
-  t.match(await server.softquota(['user', 'list', '--config', '/nowhere/app.ini']), { code: 78 });
+  t.match(await server.softquota('user list --config /nowhere/app.ini'), { code: 78 });
 
   await chmod(server.folder, 0o755);
-  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
-  const other = await run('setpriv', [...nobody, 'user', 'list', '--config', server.config], { cwd: '/' });
+  const other = await asNobody(`user list --config ${server.config}`);
   t.match(other, { code: 77, stdout: '', stderr: /no permission to use .*admin\.sock/ });
 
-  const url = await urlOf(server);
+  const url = await addressOf(server);
   const secret = 'f00d'.repeat(10);
-  const list = (env: Readonly<Record<string, string>>) => server.softquota(['user', 'list'], { env });
+  const list = (env: Readonly<Record<string, string>>) => server.softquota('user list', { env });
   const locked = new URL(url);
   locked.password = secret;
   t.match(await list({ SOFTQUOTA_URL: url }), { code: 77, stderr: /a token is required/ });
@@ -321,10 +260,10 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
     code: 77,
     stderr: /try again in \d+ s/,
   });
-  t.match(await server.softquota(['user', 'list']), { code: 0 }, 'over the socket nobody has to wait');
+  t.match(await server.softquota('user list'), { code: 0 }, 'over the socket nobody has to wait');
 
   await server.stop();
-  t.match(await server.softquota(['user', 'list']), {
+  t.match(await server.softquota('user list'), {
     code: 69,
     stderr: /no daemon answers at .*admin\.sock/,
   });
