@@ -40,7 +40,7 @@ class Forge {
     const { url } = await transports.http(t, server);
     forge.#git = url(join(server.folder, 'git'));
     const web = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
-      void forge.#take(request, response);
+      forge.#take(request, response).catch(() => response.destroy());
     });
     return { forge, port: await served(t, web) };
   }

@@ -7,7 +7,7 @@ import t from 'tap';
 import { z } from 'zod';
 import { buildProgram } from '../../src/commands/index.ts';
 import { finding, ownerReport, ownerRow, scanReport } from '../../src/wire/index.ts';
-import { Clone } from './clone.ts';
+import { asNobody } from './commands.ts';
 import { launcher } from './daemon.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
@@ -39,118 +39,95 @@ t.test('every command has its help, which is also what the manual says', async t
 t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t => {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
   const bare = server.path('alice/app');
-  const clone = await Clone.of(server, bare);
-  await clone.commit(1_500_000);
-  await clone.push();
-  await server.usageIs('alice', used => used > 1_500_000);
-  const statuses: readonly (readonly [number, ...string[]])[] = [
-    [0, 'check', 'bob'],
-    [0, 'check', 'never-heard-of', '--subject', 'size:all'],
-    [1, 'check', bare],
-    [1, 'check', `${bare}/objects/not/there/yet`],
-    [1, 'check', 'alice', '--subject', 'size:git:lfs'],
-    [2, 'check', 'alice', '--subject', 'size:nonsense'],
-    [2, 'check', 'alice', '--size', 'much'],
+  await server.filled('alice/app', 1_500_000);
+  const statuses: readonly (readonly [number, string])[] = [
+    [0, 'check bob'],
+    [0, 'check never-heard-of --subject size:all'],
+    [1, `check ${bare}`],
+    [1, `check ${bare}/objects/not/there/yet`],
+    [1, 'check alice --subject size:git:lfs'],
+    [2, 'check alice --subject size:nonsense'],
+    [2, 'check alice --size much'],
     [2, 'check'],
-    [2, 'usage', '--top', '0'],
-    [1, 'usage', 'nobody'],
-    [1, 'explain', 'nobody'],
-    [1, 'history', 'nobody'],
-    [1, 'user', 'show', 'nobody'],
-    [1, 'group', 'show', 'nothing'],
-    [1, 'rule', 'delete', 'nothing'],
-    [1, 'member', 'list', 'alice'],
-    [2, 'events', '--limit', '0'],
-    [2, 'events', '--kind', 'nonsense'],
+    [2, 'usage --top 0'],
+    [1, 'usage nobody'],
+    [1, 'explain nobody'],
+    [1, 'history nobody'],
+    [1, 'user show nobody'],
+    [1, 'group show nothing'],
+    [1, 'rule delete nothing'],
+    [1, 'member list alice'],
+    [2, 'events --limit 0'],
+    [2, 'events --kind nonsense'],
     [2, 'nonsense'],
-    [2, 'scan', '--nonsense'],
-    [0, 'hooks', 'status', join(server.folder, 'git')],
+    [2, 'scan --nonsense'],
+    [0, `hooks status ${join(server.folder, 'git')}`],
     [0, 'doctor'],
   ];
   await Promise.all(
-    statuses.map(async ([status, ...args]) => {
-      t.equal((await server.softquota(args)).code, status, args.join(' '));
+    statuses.map(async ([status, line]) => {
+      t.equal((await server.softquota(line)).code, status, line);
     }),
   );
 
   // By itself: on a busy host a disk may be too slow to say what an unknown path is, which is 69.
-  t.equal((await server.softquota(['check', '/nowhere/at/all'])).code, 1);
+  t.equal((await server.softquota('check /nowhere/at/all')).code, 1);
 
   await chmod(server.folder, 0o755);
-  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
-  for (const args of [['usage'], ['scan'], ['check', 'alice']]) {
-    const other = await run('setpriv', [...nobody, ...args, '--config', server.config], { cwd: '/' });
-    t.equal(other.code, 77, `${args.join(' ')}: ${other.stderr}`);
+  for (const line of ['usage', 'scan', 'check alice']) {
+    const other = await asNobody(`${line} --config ${server.config}`);
+    t.equal(other.code, 77, `${line}: ${other.stderr}`);
     t.match(other.stderr, /no permission to use .*\.sock/);
   }
   await server.stop();
-  for (const args of [['usage'], ['scan'], ['check', 'alice']]) {
-    const { code, stderr } = await server.softquota(args);
-    t.equal(code, 69, args.join(' '));
+  for (const line of ['usage', 'scan', 'check alice']) {
+    const { code, stderr } = await server.softquota(line);
+    t.equal(code, 69, line);
     t.match(stderr, /^softquota: no daemon answers at .*Start it with softquota serve\n$/);
   }
-  t.match(await server.softquota(['doctor']), { code: 1, stdout: /no daemon answers/ });
-  for (const args of [['usage'], ['check', 'alice'], ['serve']]) {
-    t.equal((await server.softquota([...args, '--config', '/nowhere/app.ini'])).code, 78);
-  }
+  t.match(await server.softquota('doctor'), { code: 1, stdout: /no daemon answers/ });
+  for (const line of ['usage', 'check alice', 'serve'])
+    t.equal((await server.softquota(`${line} --config /nowhere/app.ini`)).code, 78);
 });
 
 t.test('what is so already is done, and something else of the name is not', async t => {
   const server = await Server.open(t);
-  const create = ['rule', 'create', 'total', '--subject', 'size:all', '--limit'];
-  for (const args of [
-    [...create, '1G'],
-    ['group', 'create', 'free', '--rule', 'total'],
-    ['user', 'create', 'alice'],
-    ['user', 'create', 'acme', '--type', 'organization'],
-    ['group', 'add-user', 'free', 'alice'],
-    ['member', 'add', 'acme', 'alice'],
-    ['group', 'create', 'paid'],
-    ['group', 'add-rule', 'paid', 'total'],
-  ]) {
-    for (const time of ['first', 'second']) {
-      const { code, stderr } = await server.softquota(args);
-      t.equal(code, 0, `${args.join(' ')}, the ${time} time: ${stderr}`);
-    }
-  }
-  t.match(await server.softquota([...create, '2G']), { code: 1, stderr: /the rule total exists already/ });
-  t.match(await server.softquota(['user', 'create', 'acme']), { code: 0, stdout: /There is already acme/ });
-  t.match(await server.softquota(['user', 'create', 'acme', '--type', 'user']), { code: 1 });
-  for (const args of [
-    ['group', 'remove-user', 'free', 'acme'],
-    ['group', 'remove-rule', 'paid', 'total'],
-    ['group', 'remove-rule', 'paid', 'total'],
-    ['member', 'remove', 'acme', 'alice'],
-    ['member', 'remove', 'acme', 'alice'],
+  const create = 'rule create total --subject size:all --limit';
+  for (const line of [
+    ...[`${create} 1G`, 'group create free --rule total', 'user create alice'],
+    ...['user create acme --type organization', 'group add-user free alice', 'member add acme alice'],
+    ...['group create paid', 'group add-rule paid total'],
   ])
-    t.equal((await server.softquota(args)).code, 0, args.join(' '));
-  t.match(await server.softquota(['group', 'remove-user', 'free', 'nobody']), { code: 1 });
+    for (const time of ['first', 'second'])
+      t.equal((await server.softquota(line)).code, 0, `${line}, the ${time} time`);
+  const other = await server.softquota(`${create} 2G`);
+  t.match(other, { code: 1, stderr: /the rule total exists already/ });
+  t.match(await server.softquota('user create acme'), { code: 0, stdout: /There is already acme/ });
+  t.match(await server.softquota('user create acme --type user'), { code: 1 });
+  for (const line of [
+    ...['group remove-user free acme', 'group remove-rule paid total', 'group remove-rule paid total'],
+    ...['member remove acme alice', 'member remove acme alice'],
+  ])
+    t.equal((await server.softquota(line)).code, 0, line);
+  t.match(await server.softquota('group remove-user free nobody'), { code: 1 });
 });
 
 t.test('events, explain, history and member show people what the API has', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
-  const done = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await server.softquota(args);
-    t.equal(code, 0, `${args.join(' ')}: ${stderr}`);
-    return stdout;
-  };
-  await done('rule', 'create', 'total', '--limit', '2G', '--subject', 'size:all');
-  await done('group', 'create', 'free', '--rule', 'total');
-  await done('group', 'add-user', 'free', 'alice');
-  await done('user', 'create', 'acme', '--type', 'organization');
-  t.equal(
-    await done('member', 'add', 'acme', 'alice', '--role', 'owner'),
-    'alice is now an owner of acme.\n',
-  );
-  t.match(await done('member', 'list', 'acme'), /^NAME +ROLE.*\nalice +owner\n$/);
-  const events = await done('events');
+  await server.done('rule create total --limit 2G --subject size:all');
+  await server.done('group create free --rule total');
+  await server.done('group add-user free alice');
+  await server.done('user create acme --type organization');
+  t.equal(await server.done('member add acme alice --role owner'), 'alice is now an owner of acme.\n');
+  t.match(await server.done('member list acme'), /^NAME +ROLE.*\nalice +owner\n$/);
+  const events = await server.done('events');
   t.match(events, /^TIME +OWNER +EVENT\n.*created members acme, by the host's administrator\n/);
   t.match(events, /created rule total/);
-  t.match(await done('events', '--owner', 'alice', '--kind', 'policy'), /edited the groups of alice/);
-  const explained = await done('explain', 'alice', '--subject', 'size:git:lfs');
+  t.match(await server.done('events --owner alice --kind policy'), /edited the groups of alice/);
+  const explained = await server.done('explain alice --subject size:git:lfs');
   t.match(explained, /^alice, LFS objects \(size:git:lfs\): allowed\./);
   t.match(explained, /\n {2}group free allows\n {2}\* rule total: .* of 2 GB \(size:all\): allows\n$/);
-  t.match(await done('history', 'alice', '--range', 'day'), /^TIME +USED +REPOSITORIES +LFS +OTHER\n\d{4}-/);
+  t.match(await server.done('history alice --range day'), /^TIME +USED +REPOSITORIES +LFS +OTHER\n\d{4}-/);
 });
 
 t.test('--config stands before the command, between it and its subcommand, or behind both', async t => {
@@ -194,8 +171,7 @@ t.test(
 t.test('doctor without rights says what it could not look at, and nothing else is wrong', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
   await chmod(server.folder, 0o755);
-  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
-  const doctor = (config: string) => run('setpriv', [...nobody, 'doctor', '--config', config], { cwd: '/' });
+  const doctor = (config: string) => asNobody(`doctor --config ${config}`);
   const { code, stdout } = await doctor(server.config);
   t.equal(code, 0, stdout);
   t.match(
@@ -215,60 +191,55 @@ t.test('doctor without rights says what it could not look at, and nothing else i
 
 t.test('--json gives programs the documented shapes, and people get tables', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
-  const clone = await Clone.of(server, server.path('alice/app'));
-  await clone.commit(1_500_000);
-  await clone.push();
-  await server.usageIs('alice', bytes => bytes > 1_500_000);
-  const json = async (...args: string[]) => JSON.parse((await server.softquota([...args, '--json'])).stdout);
+  await server.filled('alice/app', 1_500_000);
+  const json = async (line: string) => JSON.parse((await server.softquota(`${line} --json`)).stdout);
   // The figure of a push is without the file of its ref, which the walk after it counts.
-  await server.softquota(['scan']);
-  const { total: used } = ownerReport.parse(await json('usage', 'alice'));
+  await server.softquota('scan');
+  const { total: used } = ownerReport.parse(await json('usage alice'));
 
   const [row] = z.array(ownerRow).parse(await json('usage'));
   t.match(row, { name: 'alice', type: 'user', total: used, used, limit: 1_000_000, allowed: false });
-  const report = ownerReport.parse(await json('usage', 'alice'));
+  const report = ownerReport.parse(await json('usage alice'));
   t.match(report.units, [{ name: server.path('alice/app'), kind: 'walked', bytes: used }]);
-  t.match(scanReport.parse(await json('scan', '--verify')), {
+  t.match(scanReport.parse(await json('scan --verify')), {
     kind: 'verify',
     state: 'done',
     drift: { units: 0, bytes: 0 },
     progress: { units: 1, bytes: used },
   });
   t.strictSame(z.array(finding).parse(await json('doctor')), []);
-  const checked = await json('check', server.path('alice/app'));
+  const checked = await json(`check ${server.path('alice/app')}`);
   t.match(checked, { allowed: false, owner: 'alice', subject: 'size:repos:private', used, limit: 1_000_000 });
-  t.equal((await json('check', 'alice')).length, 8, 'an owner alone: every leaf');
+  t.equal((await json('check alice')).length, 8, 'an owner alone: every leaf');
 
-  const table = (await server.softquota(['usage'])).stdout;
+  const table = (await server.softquota('usage')).stdout;
   t.match(table, /^OWNER +USED +LIMIT +PERCENT/);
   t.match(table, /\nalice +1\.\d+ MB +1 MB +15\d % .*over the limit\n$/);
-  t.match(await json('usage', '--state', 'over,near'), [
-    { name: 'alice', state: 'over', subject: 'size:all' },
-  ]);
-  t.strictSame(await json('usage', '--state', 'near'), []);
-  t.match(await server.softquota(['usage', '--state', 'near']), { stdout: 'No owner is in this state.\n' });
-  t.match(await server.softquota(['usage', '--state', 'full']), { code: 2, stderr: /over, near or ok/ });
-  t.match(await server.softquota(['usage', 'alice', '--state', 'over']), { code: 2 });
-  t.match((await server.softquota(['usage', 'alice'])).stdout, /^alice uses 1\.\d+ MB; limit: 1 MB/);
+  t.match(await json('usage --state over,near'), [{ name: 'alice', state: 'over', subject: 'size:all' }]);
+  t.strictSame(await json('usage --state near'), []);
+  t.match(await server.softquota('usage --state near'), { stdout: 'No owner is in this state.\n' });
+  t.match(await server.softquota('usage --state full'), { code: 2, stderr: /over, near or ok/ });
+  t.match(await server.softquota('usage alice --state over'), { code: 2 });
+  t.match((await server.softquota('usage alice')).stdout, /^alice uses 1\.\d+ MB; limit: 1 MB/);
   t.match(
-    (await server.softquota(['scan'])).stdout,
+    (await server.softquota('scan')).stdout,
     /^Measured 1 units?: \d+ files in \d+ directories, 1\.\d+ MB, in /,
   );
-  t.match(await server.softquota(['doctor']), { stdout: 'No problems found.\n' });
+  t.match(await server.softquota('doctor'), { stdout: 'No problems found.\n' });
 });
 
 t.test('doctor names repositories without hooks, and the line that mends it', async t => {
   const server = await Server.open(t, { started: false });
   const bare = await server.repository('alice/app');
   await server.start();
-  const { code, stdout } = await server.softquota(['doctor']);
+  const { code, stdout } = await server.softquota('doctor');
   t.equal(code, 1);
   t.equal(
     stdout,
     `wrong (hook): ${bare}: there is no pre-receive hook\n    softquota hooks install ${bare}\n`,
   );
   await server.installHooks();
-  t.equal((await server.softquota(['doctor'])).code, 0);
+  t.equal((await server.softquota('doctor')).code, 0);
 });
 
 t.test('every command takes --config', async t => {
@@ -314,8 +285,8 @@ t.test('a working copy is named with the line that includes it, and why knows it
     stdout: `${copy}: pre-receive installed`,
   });
   await server.start();
-  await server.softquota(['scan']);
-  t.match(await server.softquota(['why', 'carol/work']), { stderr: /no worker runs on this host/ });
+  await server.softquota('scan');
+  t.match(await server.softquota('why carol/work'), { stderr: /no worker runs on this host/ });
 });
 
 t.test('hooks install fails where git would not look, and for GitLab’s repositories', async t => {
@@ -353,5 +324,5 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
     code: 1,
     stdout: /1 of GitLab, which runs no hooks\.\n$/,
   });
-  t.match(await server.softquota(['doctor']), { code: 1, stdout: /\(hook\): .*gitlab\.fullpath/ });
+  t.match(await server.softquota('doctor'), { code: 1, stdout: /\(hook\): .*gitlab\.fullpath/ });
 });

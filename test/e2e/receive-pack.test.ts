@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
-import { isLong } from '../run-length.ts';
+import { isLong, some } from '../run-length.ts';
 import { until } from './ask.ts';
 import { Clone, objectsIn } from './clone.ts';
 import { launcher } from './daemon.ts';
@@ -113,7 +113,7 @@ t.test('a rollback passes over the limit, and forward again', async t => {
   await clone.push();
   await server.usageIs('alice', bytes => bytes > 2_000_000);
   const programs = await programsOf(server);
-  for (const open of Object.values(transports)) {
+  for (const open of some(Object.values(transports), 3)) {
     const transport = await open(t, server, { programs });
     await clone.git('remote', 'set-url', 'origin', transport.url(bare));
     const env = transport.env;
