@@ -42,9 +42,8 @@ async function alone(t: Parameters<typeof Server.open>[0]): Promise<{ server: Se
   await ruled(server, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
   await ruled(server, '/groups/none/users/alice', { method: 'PUT' });
   for (let at = 0; at < 30; at += 1) await ruled(server, '/rules', { body: { ...nothing, name: `r${at}` } });
-  const { stdout } = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
-  const report = { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: 3_000_000 };
-  t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
+  const { stdout } = await server.softquota('token create --user root --admin');
+  await server.reports('carol', 3_000_000);
   await tells(server, 'threshold', 2);
   return { server, token: stdout.trim() };
 }
@@ -105,7 +104,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   // A host keeps refusals back for a second; what it has not written yet is no part of a copy.
   await tells(server, 'refusal', refused);
   const onBoth = await server.usageIs('bob', bytes => bytes > 40_000);
-  const home = await server.softquota(['store', 'copy', '--to', 'sqlite', '--verify', '--json']);
+  const home = await server.softquota('store copy --to sqlite --verify --json');
   t.match(home, { code: 0, stderr: '' });
   const all = await eventsOf(server);
   t.ok(all.length > before.length);
@@ -120,7 +119,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   t.strictSame([await mayPush(server, 'alice'), await mayPush(server, 'carol')], [true, false]);
   t.equal(await server.usage('bob'), onBoth / 2, 'what lies on other hosts counts no more');
   t.strictSame(await eventsOf(server), all);
-  t.match(await server.softquota(['host', 'list']), { code: 1, stderr: /docs\/redis\.md/ });
+  t.match(await server.softquota('host list'), { code: 1, stderr: /docs\/redis\.md/ });
 
   await servers[0].start();
   await ruled(server, '/groups/none/users/bob', { method: 'PUT' });
@@ -129,7 +128,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   await server.start({ ready: false });
   t.match(await server.reasons(), /does not continue the known one/, 'it was ruled apart from the others');
   t.equal(await mayPush(server, 'bob'), false, 'and nothing of that is given up silently');
-  t.match(await server.softquota(['store', 'repair', '--stored']), {
+  t.match(await server.softquota('store repair --stored'), {
     code: 0,
     stdout: 'The policy in the store is in force.\n',
   });
@@ -146,10 +145,9 @@ t.test('a grace goes on in a shared store, and at home again', async t => {
       security: { SECRET_KEY: 'the same on each of the hosts of the fleet' },
     },
   });
-  const report = { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: 1_050_000 };
-  t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
+  await server.reports('carol', 1_050_000);
   await graceBegun(server);
-  const said = async () => (await server.softquota(['check', 'carol', '--subject', 'size:git:lfs'])).stdout;
+  const said = async () => (await server.softquota('check carol --subject size:git:lfs')).stdout;
   const before = await said();
   t.match(before, /Refusals begin on \d{4}-/);
   for (const [to, store] of [
@@ -241,20 +239,20 @@ t.test('hosts are listed and forgotten by programs, too', async t => {
   const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
   const two = await fleetHost(t, { address, host: 'two', repositories: ['alice/app'] });
   await one.usageIs('alice', bytes => bytes > 40_000);
-  const list = async () => JSON.parse((await one.softquota(['host', 'list', '--json'])).stdout);
+  const list = async () => JSON.parse((await one.softquota('host list --json')).stdout);
   t.strictSame(oddKeys(await list()), []);
   t.match(await list(), [
     { id: 'one', alive: true, owners: 1 },
     { id: 'two', alive: true, silent_seconds: 0, owners: 1, bytes: Number },
   ]);
   await two.stop();
-  const forgotten = await one.softquota(['host', 'forget', 'two', '--json']);
+  const forgotten = await one.softquota('host forget two --json');
   t.match(JSON.parse(forgotten.stdout), { id: 'two', alive: false });
   t.strictSame(oddKeys(JSON.parse(forgotten.stdout)), []);
   t.match(await list(), [{ id: 'one' }]);
-  t.match(await one.softquota(['host', 'forget', '..']), { code: 2, stderr: /cannot be a name/ });
+  t.match(await one.softquota('host forget ..'), { code: 2, stderr: /cannot be a name/ });
   await servers[0].end();
-  t.match(await one.softquota(['host', 'list']), { code: 69, stderr: /cannot be used at the moment/ });
+  t.match(await one.softquota('host list'), { code: 69, stderr: /cannot be used at the moment/ });
 });
 
 t.test('the help of each command leads on', async t => {
