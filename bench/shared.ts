@@ -52,15 +52,10 @@ await before.stop();
 
 const emptyBytes = await redis.figure('used_memory');
 let one = await startDaemon(configFor(first, 'one'), check(others[0]));
-const telling = await told('0');
+const telling = await told();
 tell(`told of ${count(size.owners)} owners: ${perSecond(telling.perSecond)}`);
-const usageBytes = (await redis.figure('used_memory')) - emptyBytes;
+const heldBytes = (await redis.figure('used_memory')) - emptyBytes;
 await adminAnswers(one);
-const repairMs = await msOf(adminOf(one), '/api/v1/admin/quota/store/repair', {
-  method: 'POST',
-  body: { policy: 'known' },
-});
-const policyBytes = (await redis.figure('used_memory')) - emptyBytes - usageBytes;
 await settled(one);
 
 const two = await startDaemon(configFor(second, 'two'), check(others[0]));
@@ -75,13 +70,12 @@ const checks = await comparison();
 const calm = await lags(one, two, null);
 tell(`lag of a change: ${spread(calm.lags, milliseconds)}`);
 
-const mark = await newestChange();
 await one.stop();
-// Without the list of those who were told of, all is told again.
-await client.del('softquota:measured');
+// All is told again of a usage that is gone.
+await client.del('softquota:usage', 'softquota:usage:one');
 one = await startDaemon(configFor(first, 'one'), check(others[0]));
 await adminAnswers(one);
-const again = told(mark);
+const again = told();
 const busy = await lags(one, two, again);
 const retelling = await again;
 tell(`the same while all is told: ${spread(busy.lags, milliseconds)}, ${busy.lags.length} changes`);
@@ -105,11 +99,7 @@ print({
       'owners told a second, the first time and again',
       `${perSecond(telling.perSecond)}, ${perSecond(retelling.perSecond)}`,
     ),
-    plain(
-      'memory of Redis for each owner: usage and name; policy',
-      [usageBytes, policyBytes].map(bytesEach).join('; '),
-    ),
-    plain('the policy put into Redis', seconds(repairMs)),
+    plain('memory of Redis for each owner: usage, largest units, name and policy', bytesEach(heldBytes)),
     plain('a host that knows nothing joins: from exec to the first decision by all of it', seconds(joinMs)),
     {
       what: 'lag of a change of a rule, median, p99, longest',
@@ -186,15 +176,9 @@ function lagGoal(values: readonly number[]) {
   };
 }
 
-/** The number of the last change in the store's log. */
-async function newestChange(): Promise<string> {
-  const [newest] = await client.xrevrange('softquota:log', '+', '-', 'COUNT', 1);
-  return newest?.[0].replace(/-0$/, '') ?? '0';
-}
-
-/** Resolves once all owners were told of after that change. */
-async function told(after: string): Promise<{ readonly perSecond: number }> {
-  const toldOf = () => client.zcount('softquota:measured', `(${after}`, '+inf');
+/** Resolves once the store has the usage of all owners on the first host. */
+async function told(): Promise<{ readonly perSecond: number }> {
+  const toldOf = () => client.hlen('softquota:usage:one');
   await comes(async () => (await toldOf()) > 0);
   const begun = performance.now();
   const already = await toldOf();

@@ -1,17 +1,17 @@
 /**
- * Runs one test file, in this process: `node scripts/run-test.ts FILE`.
+ * Runs test files, in this process: `node scripts/run-test.ts FILE…`.
  *
  * tap watches every promise and every timer through Node's async hooks, to tell which subtest an error belongs
  * to that nobody catches. That takes some of the CPU time of each test, six percent in one comparison. Here the
- * hooks stay off: such an error belongs to the whole file, which fails all the same.
+ * hooks stay off: such an error belongs to the whole run, which fails all the same.
  *
  * Threads of softquota's start from dist/, where each is one file, instead of from the forty that Node would
- * strip types from. Where SOFTQUOTA_COVERAGE names a directory, what the test covers is noted there.
+ * strip types from. Where SOFTQUOTA_COVERAGE names a directory, what the tests cover is noted there.
  *
- * Closes with a line `# cpu=…ms`: for so long it, and the programs that it started and that have ended, had a
+ * Closes with a line `# cpu=…ms`: for so long they, and the programs that they started and that have ended, had a
  * processor.
  *
- * Exit: as the file itself.
+ * Exit: as one file with all of their tests.
  */
 
 import asyncHooks from 'node:async_hooks';
@@ -53,5 +53,9 @@ process.on('exit', () => {
 const coverageDirectory = process.env.SOFTQUOTA_COVERAGE;
 if (coverageDirectory !== undefined) noteCoverage(coverageDirectory);
 process.argv.splice(1, 1);
-const [, file = ''] = process.argv;
-await import(pathToFileURL(resolve(file)).href);
+// The first goes by its own name, by which tap calls folders.
+const [, first = ''] = process.argv;
+const others = process.argv.splice(2);
+for (const file of [first, ...others]) await import(pathToFileURL(resolve(file)).href);
+// A file that gives itself more time means its own tests.
+if (others.length > 0) (await import('tap')).t.setTimeout(Number(process.env.TAP_TIMEOUT) * 1000);

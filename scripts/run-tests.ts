@@ -10,14 +10,15 @@
  * a fault that is always there shows again. What they said first stays in the output, and a line before the
  * last names them.
  *
- * Each file runs in a process of its own, without tap's runner: that would load its own modules into every
- * program that the tests start, and would measure coverage in a way that makes the unit tests four times as
- * slow.
+ * Each file runs in a process of its own, and the unit tests of a folder in one together, which loads what they
+ * test once: without tap's runner, that would load its own modules into every program that the tests start, and
+ * would measure coverage in a way that makes the unit tests four times as slow.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { inOrder } from './test-order.ts';
 import { coverageDirectory, forgetCoverage, unitCoverage, unitTests } from './unit-tests.ts';
@@ -39,8 +40,14 @@ const forShortLives = ['--no-warnings', '--min-semi-space-size=16', '--single-th
 /** With more failures than this, it is not the company that the files were in. */
 const mostAgain = 3;
 
+/** Files that run in one process, and what they are called together. */
+interface Group {
+  readonly name: string;
+  readonly paths: readonly string[];
+}
+
 interface Result {
-  readonly path: string;
+  readonly group: Group;
   readonly passed: number;
   readonly failed: number;
   /** Output of the file. */
@@ -49,6 +56,7 @@ interface Result {
   readonly cpu: string;
 }
 
+/** Results by the names of groups. */
 const results = new Map<string, Result>();
 let runs = 0;
 
@@ -68,13 +76,16 @@ const [first] = given;
 let isCovered = true;
 if (first === undefined || first === '--unit') {
   forgetCoverage();
-  await runAll(first === undefined ? allTests : unitTests, new Set(unitTests));
+  const units = Object.entries(Object.groupBy(unitTests, path => dirname(path)));
+  const groups = units.map(([name, paths = []]) => ({ name, paths }));
+  const others = first === undefined ? allTests.filter(path => !unitTests.includes(path)) : [];
+  await runAll([...groups, ...others.map(alone)]);
   if (first === undefined) await runFailedAgain();
   const { report, isEnough } = unitCoverage();
   process.stdout.write(report);
   isCovered = isEnough;
 } else {
-  await runAll(first === '--again' ? given.slice(1) : given, new Set());
+  await runAll((first === '--again' ? given.slice(1) : given).map(alone));
   if (first === '--again') await runFailedAgain();
 }
 const sum = (count: (result: Result) => number): number =>
@@ -84,15 +95,17 @@ const failed = sum(result => result.failed) + (isCovered ? 0 : 1);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = passed > 0 && failed === 0 ? 0 : 1;
 
-/**
- * Runs each file by itself, some at a time, the long ones first, so that none of them is left alone at the
- * end. What those in `covered` cover is noted.
- */
-async function runAll(paths: readonly string[], covered: ReadonlySet<string>): Promise<void> {
-  const { busy, waiting } = inOrder(paths);
+function alone(path: string): Group {
+  return { name: path, paths: [path] };
+}
+
+/** Runs each group by itself, some at a time, the long ones first, so that none is left alone at the end. */
+async function runAll(groups: readonly Group[]): Promise<void> {
+  const named = new Map(groups.map(group => [group.name, group]));
+  const { busy, waiting } = inOrder([...named.keys()]);
   const queues = { busy: [...busy], waiting: [...waiting] };
   const run = async (next: () => string | undefined) => {
-    for (let path = next(); path !== undefined; path = next()) await runOne(path, covered.has(path));
+    for (let name = next(); name !== undefined; name = next()) await runOne(named.get(name) ?? alone(name));
   };
   await Promise.all([
     run(() => queues.waiting.shift()),
@@ -104,33 +117,36 @@ async function runAll(paths: readonly string[], covered: ReadonlySet<string>): P
 async function runFailedAgain(): Promise<void> {
   const before = [...results.values()].filter(({ failed }) => failed > 0);
   if (before.length > mostAgain) return;
-  for (const { path } of before) await runOne(path, false);
-  const passing = before.map(({ path }) => path).filter(path => results.get(path)?.failed === 0);
+  for (const { group } of before) await runOne(group);
+  const passing = before.map(({ group }) => group.name).filter(name => results.get(name)?.failed === 0);
   if (passing.length > 0)
     process.stdout.write(`# failed once, and passed by itself: ${passing.join(', ')}\n`);
 }
 
-async function runOne(path: string, isCovered: boolean): Promise<void> {
+/** Notes what unit tests cover. */
+async function runOne(group: Group): Promise<void> {
+  const { name, paths } = group;
+  const isCovered = paths.some(path => unitTests.includes(path));
   const startedAt = performance.now();
-  const test = spawn(process.execPath, [...forShortLives, 'scripts/run-test.ts', path], {
+  const test = spawn(process.execPath, [...forShortLives, 'scripts/run-test.ts', ...paths], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // With the programs that it leaves behind it can be ended as one.
     detached: true,
     env: {
       ...process.env,
       TAP: '1',
-      TAP_TIMEOUT: `${timeout}`,
+      TAP_TIMEOUT: `${timeout * paths.length}`,
       ...(isCovered ? { SOFTQUOTA_COVERAGE: coverageDirectory } : {}),
     },
   });
   const overdue = setTimeout(() => end(test), longest * 1000);
   running.add(test);
-  const result = await resultOf(path, test);
+  const result = await resultOf(group, test);
   running.delete(test);
   clearTimeout(overdue);
-  results.set(path, result);
+  results.set(name, result);
   runs += 1;
-  const line = `ok ${runs} - ${path} # time=${(performance.now() - startedAt).toFixed(0)}ms ${result.cpu}`;
+  const line = `ok ${runs} - ${name} # time=${(performance.now() - startedAt).toFixed(0)}ms ${result.cpu}`;
   process.stdout.write(result.failed === 0 ? `${line}\n` : `${result.lines.join('\n')}\nnot ${line}\n`);
 }
 
@@ -139,7 +155,7 @@ function end({ pid }: ChildProcess): void {
 }
 
 /** Reads what a run of tests comes to. One that fails without a test that failed counts as one. */
-async function resultOf(path: string, run: ChildProcess): Promise<Result> {
+async function resultOf(group: Group, run: ChildProcess): Promise<Result> {
   const closed = once(run, 'close');
   let total = { passed: 0, failed: 0 };
   let cpu = '';
@@ -156,7 +172,7 @@ async function resultOf(path: string, run: ChildProcess): Promise<Result> {
   await closed;
   const isFailed = run.exitCode !== 0 || total.passed === 0;
   return {
-    path,
+    group,
     passed: total.passed,
     failed: isFailed ? Math.max(1, total.failed) : total.failed,
     lines,

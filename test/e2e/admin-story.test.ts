@@ -3,8 +3,6 @@
  * obeys.
  */
 
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
@@ -16,9 +14,7 @@ import type { Run } from './run.ts';
 
 t.setTimeout(600_000);
 
-const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-t.teardown(() => rm(folder, { recursive: true }));
-const site = await Site.open(t, await packed(folder));
+const site = await Site.open(t, await packed(t));
 const { sandbox } = site;
 await site.protect(await readGuide(), 'ssh');
 /** The administrator's shell stays where the guide began. */

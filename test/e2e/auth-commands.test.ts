@@ -37,24 +37,15 @@ t.test('claims in a file do what a sign-in does with them, for one user or for m
     code: 0,
     stdout: /company .*127\.0\.0\.1:2 .*yes .*groups .*on/,
   });
-  for (const name of ['alice', 'bob']) t.equal((await server.softquota(`user create ${name}`)).code, 0);
+  for (const name of ['alice', 'bob']) await server.done('user create', name);
 
-  const one = join(server.folder, 'alice.json');
-  await writeFile(one, '{"sub": "1", "groups": "staff, guests"}');
+  const one = await server.file('alice.json', '{"sub": "1", "groups": "staff, guests"}');
   const sync = 'auth sync company';
-  t.match(await server.softquota(`${sync} ${one} --user alice --try`), {
-    code: 0,
-    stdout: 'alice: +gold +silver; in gold, silver\n',
-  });
-  t.match(await server.softquota('group show gold'), { code: 0, stdout: /^(?!.*alice)/s });
-  t.match(await server.softquota(`${sync} ${one} --user alice`), {
-    code: 0,
-    stdout: /^alice: \+gold \+silver/,
-  });
-  t.match(await server.softquota(`${sync} ${one} --user alice`), {
-    code: 0,
-    stdout: /nothing changes; in gold, silver/,
-  });
+  const tried = await server.done(`${sync} ${one} --user alice --try`);
+  t.equal(tried, 'alice: +gold +silver; in gold, silver\n');
+  t.match(await server.done('group show gold'), /^(?!.*alice)/s);
+  t.match(await server.done(`${sync} ${one} --user alice`), /^alice: \+gold \+silver/);
+  t.match(await server.done(`${sync} ${one} --user alice`), /nothing changes; in gold, silver/);
 
   const many = join(server.folder, 'many.json');
   const users = [
@@ -69,17 +60,15 @@ t.test('claims in a file do what a sign-in does with them, for one user or for m
     stderr: /^softquota: nobody: there is no user nobody/,
   });
   await writeFile(many, JSON.stringify(users.slice(2)));
-  const json = await server.softquota(`${sync} ${many} --json`);
-  t.match(JSON.parse(json.stdout), [{ user: 'bob', outcome: 'synchronized', groups: ['silver'], added: [] }]);
+  const json = await server.json(`${sync} ${many}`);
+  t.match(json, [{ user: 'bob', outcome: 'synchronized', groups: ['silver'], added: [] }]);
 
   await writeFile(many, '{"user": "bob"}\n');
   t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: claims/ });
   await writeFile(many, '{"user"');
   t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: not valid JSON/ });
-  t.match(await server.softquota(`auth sync another ${one} --user bob`), {
-    code: 1,
-    stderr: /no such source: another/,
-  });
+  const another = await server.softquota(`auth sync another ${one} --user bob`);
+  t.match(another, { code: 1, stderr: /no such source: another/ });
 });
 
 t.test('hosts with one quota have the same sources, and Redis has no secret in clear', async t => {

@@ -4,10 +4,8 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
@@ -17,7 +15,7 @@ import { Clone } from './clone.ts';
 import { type Around, proxies } from './proxies.ts';
 import { identity, type Run, run } from './run.ts';
 import { type Ini, Server } from './server.ts';
-import { freePort, transports } from './transports.ts';
+import { freePort, served, transports } from './transports.ts';
 
 const limit = 1_000_000;
 export const exceededWords = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
@@ -42,15 +40,9 @@ class Forge {
     const { url } = await transports.http(t, server);
     forge.#git = url(join(server.folder, 'git'));
     const web = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
-      void forge.#take(request, response);
+      forge.#take(request, response).catch(() => response.destroy());
     });
-    web.listen(0, '127.0.0.1');
-    await once(web, 'listening');
-    t.teardown(() => {
-      web.closeAllConnections();
-      web.close();
-    });
-    return { forge, port: (web.address() as AddressInfo).port }; // as it is of every TCP server that listens
+    return { forge, port: await served(t, web) };
   }
 
   /** Number of objects and packages that came. */
@@ -119,7 +111,11 @@ export async function openBehindProxy(
   name: keyof typeof proxies,
   { gate = {}, around = {} }: { readonly gate?: Ini[string]; readonly around?: Around } = {},
 ) {
-  const { headers, open } = proxies[name];
+  return (await openForge(t, proxies[name].headers, gate)).behind(t, name, around);
+}
+
+/** A server with a forge, before which proxies can be put one after the other. */
+export async function openForge(t: Test, headers: 'original' | 'forwarded', gate: Ini[string] = {}) {
   const server = await Server.open(t, {
     ini: {
       'quota.default': { TOTAL: String(limit) },
@@ -131,28 +127,37 @@ export async function openBehindProxy(
   const { forge, port: forgePort } = await Forge.open(t, server);
   await server.configure({ lfs: { UPSTREAM: `http://127.0.0.1:${forgePort}/` } });
   await server.start();
-  const url = `http://127.0.0.1:${await open(t, server, forgePort, around)}`;
-  // A proxy may have been tried until it was up.
-  forge.came.length = 0;
   /** Makes alice use so many bytes. */
   const uses = async (bytes: number): Promise<void> => {
     const before = (await server.usageByLeaf('alice'))['size:assets:attachments:issues'] ?? 0;
     const rest = (await server.usage('alice')) - before;
-    const body = {
-      owner: 'alice',
-      subject: 'size:assets:attachments:issues',
-      unit: 'x',
-      bytes: bytes - rest,
-    };
-    t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+    await server.reports('alice', bytes - rest, { subject: 'size:assets:attachments:issues' });
   };
   const file = join(server.folder, 'upload');
   await writeFile(file, randomBytes(300_000));
-  /** The status line, the headers and the text that curl got. */
-  const curl = async (path: string, ...args: readonly string[]): Promise<string> =>
-    (await run('curl', ['-q', '-s', '-i', ...args, url + path])).stdout;
-  const upload = (path: string) => curl(path, '-T', file);
-  return { server, forge, url, uses, curl, upload };
+  const behind = async (t: Test, name: keyof typeof proxies, around: Around = {}) => {
+    const url = `http://127.0.0.1:${await proxies[name].open(t, server, forgePort, around)}`;
+    // A proxy may have been tried until it was up.
+    forge.came.length = 0;
+    forge.base = '';
+    /** The status line, the headers and the text that curl got. */
+    const curl = async (path: string, ...args: readonly string[]): Promise<string> =>
+      (await run('curl', ['-q', '-s', '-i', ...args, url + path])).stdout;
+    return { server, forge, url, uses, curl, upload: (path: string) => curl(path, '-T', file) };
+  };
+  return { server, behind };
+}
+
+/** Has the daemon go by these keys until the test ends. */
+export async function during(t: Test, server: Server, ini: Ini, before: Ini): Promise<void> {
+  await server.reload(ini);
+  t.teardown(() => server.reload(before));
+}
+
+/** Kills the daemon until the test ends. */
+export async function kill(t: Test, server: Server): Promise<void> {
+  await server.stop('SIGKILL');
+  t.teardown(() => server.start());
 }
 
 /** A working copy with git-lfs, which pushes to the proxy. */
@@ -181,9 +186,10 @@ function tried({ folder }: Clone, args: readonly string[]): Promise<Run> {
 export const packagePath = '/api/packages/alice/generic/tool/1.0/file';
 
 /** Checks that hold behind each proxy. */
-export function testProxy(name: keyof typeof proxies): void {
+export async function testProxy(name: keyof typeof proxies): Promise<void> {
+  const { server, behind } = await openForge(t, proxies[name].headers);
   t.test(`${name}: packages are refused before their first byte, and the client is told why`, async t => {
-    const { server, forge, uses, curl, upload, url } = await openBehindProxy(t, name);
+    const { forge, uses, curl, upload, url } = await behind(t, name);
     await uses(900_000);
     t.match(await upload(packagePath), /^HTTP\/1\.1 (?:100[\s\S]*HTTP\/1\.1 )?201/);
     t.match(forge.came, [{ method: 'PUT', url: packagePath, bytes: 300_000 }]);
@@ -217,11 +223,8 @@ export function testProxy(name: keyof typeof proxies): void {
     t.match(npm.stderr, exceededWords, 'npm says who, how much, of what');
   });
 
-  if (proxies[name].passesLength) testLength(name);
-  else testWithoutLength(name);
-
   t.test(`${name}: git lfs push sends no object over the limit, and says why once`, async t => {
-    const { server, forge, uses, url } = await openBehindProxy(t, name);
+    const { forge, uses, url } = await behind(t, name);
     const desk = await lfsDesk(server, url);
     await uses(900_000);
     t.match(await desk.push('a.bin'), { code: 0 });
@@ -236,17 +239,19 @@ export function testProxy(name: keyof typeof proxies): void {
     t.equal(forge.puts(), 0, 'and no object is sent');
     t.equal(forge.came.filter(({ url }) => url.endsWith('/batch')).length, 1, 'the server is asked once');
 
-    await server.stop('SIGKILL');
+    await kill(t, server);
     t.match(await desk.push('c.bin'), { code: 0 }, 'without a daemon the server is asked alone');
   });
 
   t.test(`${name}: with EARLY a push is refused before it sends anything`, async t => {
-    const { server, forge, uses, url } = await openBehindProxy(t, name, { gate: { EARLY: 'true' } });
+    const { forge, uses, url } = await behind(t, name);
+    await during(t, server, { gate: { EARLY: 'true' } }, { gate: { EARLY: 'false' } });
     const clone = await Clone.of(server, server.path('alice/app'));
+    await uses(500_000);
     await clone.commit(1000);
     await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
     t.match(await clone.push(), { code: 0 });
-    await server.usageIs('alice', bytes => bytes > 1000);
+    await server.usageIs('alice', bytes => bytes > 501_000);
     await uses(1_200_000);
     await clone.commit(100_000);
     forge.came.length = 0;
@@ -258,7 +263,7 @@ export function testProxy(name: keyof typeof proxies): void {
   });
 
   t.test(`${name}: without a daemon everything goes on`, async t => {
-    const { server, forge, uses, upload } = await openBehindProxy(t, name);
+    const { forge, uses, upload } = await behind(t, name);
     await uses(1_200_000);
     t.match(await upload(packagePath), refused[name]);
     await server.stop('SIGKILL');
@@ -268,42 +273,24 @@ export function testProxy(name: keyof typeof proxies): void {
     // Traefik looks once a second whether the gate is there again.
     await until(async () => ((await upload(packagePath)).includes(refused[name]) ? true : null));
   });
-}
 
-async function switchToPrecise(server: Server): Promise<void> {
-  const from = server.daemon.lines.length;
-  await server.configure({ quota: { PRECISE: 'true' } });
-  server.daemon.child.kill('SIGHUP');
-  await server.daemon.logged(/^the configuration is reloaded/, from);
-}
-
-function testLength(name: keyof typeof proxies): void {
-  t.test(`${name}: with PRECISE the length of an upload counts`, async t => {
-    const { server, forge, uses, upload } = await openBehindProxy(t, name);
-    await switchToPrecise(server);
+  t.test(`${name}: with PRECISE sizes count where they are known`, async t => {
+    const { forge, uses, upload } = await behind(t, name);
+    await during(t, server, { quota: { PRECISE: 'true' } }, { quota: { PRECISE: 'false' } });
     await uses(800_000);
-    t.match(
-      await upload(packagePath),
-      /Not enough quota left: alice uses 800 kB of 1 MB \(80 %\), and this upload brings 300 kB\./,
-    );
-    t.equal(forge.puts(), 0);
-    await uses(600_000);
-    t.match(await upload(packagePath), / 201 /);
-    t.match(await upload(packagePath.replace('tool', 'other')), /300 kB of that reserved/);
-    t.equal(forge.puts(), 1);
-  });
-}
-
-function testWithoutLength(name: keyof typeof proxies): void {
-  t.test(`${name}: with PRECISE only the sizes of LFS objects count`, async t => {
-    const { server, forge, uses, upload } = await openBehindProxy(t, name);
-    await switchToPrecise(server);
-    await uses(800_000);
+    const tooMuch =
+      /Not enough quota left: alice uses 800 kB of 1 MB \(80 %\), and this upload brings 300 kB\./;
+    if (proxies[name].passesLength) {
+      t.match(await upload(packagePath), tooMuch);
+      t.equal(forge.puts(), 0);
+      await uses(600_000);
+      t.match(await upload(packagePath), / 201 /);
+      t.match(await upload(packagePath.replace('tool', 'other')), /300 kB of that reserved/);
+      t.equal(forge.puts(), 1);
+      return;
+    }
     const objectPath = (size: number) => `/alice/app.git/info/lfs/objects/${'0a'.repeat(32)}/${size}`;
-    t.match(
-      await upload(objectPath(300_000)),
-      /Not enough quota left: alice uses 800 kB of 1 MB \(80 %\), and this upload brings 300 kB\./,
-    );
+    t.match(await upload(objectPath(300_000)), tooMuch);
     t.equal(forge.puts(), 0);
     t.match(await upload(objectPath(100_000)), / 200 | 201 /);
     t.match(await upload(packagePath), / 201 /, 'its length is not known');

@@ -2,17 +2,21 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { exceededWords, lfsDesk, openBehindProxy, packagePath } from './behind-proxy.ts';
+import { during, exceededWords, lfsDesk, openForge, packagePath } from './behind-proxy.ts';
 import type { Around } from './proxies.ts';
+import { served } from './transports.ts';
 
 t.setTimeout(300_000);
 
-async function open(t: Test, around: Around, gate: Readonly<Record<string, string>> = {}) {
-  const opened = await openBehindProxy(t, 'caddy', { around, gate });
+const { server, behind } = await openForge(t, 'forwarded');
+const bobs = packagePath.replace('alice', 'bob');
+
+/** Alice over her limit, behind Caddy. */
+async function open(t: Test, around: Around) {
+  const opened = await behind(t, 'caddy', around);
   await opened.uses(1_200_000);
-  return { ...opened, bobs: packagePath.replace('alice', 'bob') };
+  return opened;
 }
 
 const batchPath = '/alice/app.git/info/lfs/objects/batch';
@@ -29,10 +33,8 @@ for (const order of ['as Caddy sorts them', 'in a route'] as const) {
   t.test(`a sign-in service that is away lets nobody in, lines ${order}`, async t => {
     let answer = 200;
     const signIn = createServer((_request, response) => response.writeHead(answer).end());
-    signIn.listen(0, '127.0.0.1');
-    await once(signIn, 'listening');
-    const { port } = signIn.address() as AddressInfo; // as it is of every TCP server that listens
-    const { forge, bobs, curl, upload } = await open(t, {
+    const port = await served(t, signIn);
+    const { forge, curl, upload } = await open(t, {
       server: `forward_auth 127.0.0.1:${port} {\nuri /sign-in\n}`,
       isInRoute: order === 'in a route',
     });
@@ -63,7 +65,7 @@ t.test('no client leads a request to the gate itself', async t => {
 });
 
 t.test('what the forge breaks off reaches it once', async t => {
-  const { forge, curl, bobs } = await open(t, {});
+  const { forge, curl } = await open(t, {});
   t.match(await curl(`${bobs}-broken`, '-X', 'POST', '-d', 'x'), / 502 /);
   t.equal(forge.came.length, 1);
 });
@@ -81,8 +83,8 @@ t.test('passwords and cleaned headers hold for the LFS batch as well', async t =
 });
 
 t.test('below a path that Caddy takes off, uploads are refused and LFS works', async t => {
-  const around = { isBelow: '/git' };
-  const { server, forge, url, uses, upload } = await open(t, around, { BASE: '/git' });
+  await during(t, server, { gate: { BASE: '/git' } }, { gate: { BASE: '/' } });
+  const { forge, url, uses, upload } = await open(t, { isBelow: '/git' });
   t.match(await upload(`/git${packagePath}`), exceededWords);
   forge.base = '/git';
   const desk = await lfsDesk(server, `${url}/git`);
@@ -97,7 +99,7 @@ t.test('below a path that Caddy takes off, uploads are refused and LFS works', a
 });
 
 t.test('a daemon that hangs delays uploads by two seconds, reading not at all, and LFS goes on', async t => {
-  const { server, url, curl, upload } = await open(t, {});
+  const { url, curl, upload } = await open(t, {});
   server.daemon.child.kill('SIGSTOP');
   t.teardown(() => server.daemon.child.kill('SIGCONT'));
   const begun = performance.now();

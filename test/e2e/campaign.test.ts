@@ -4,10 +4,12 @@
  * The steps come from a seed that is printed; `SOFTQUOTA_SEED` plays the same ones again.
  */
 
-import { link, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { link, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
+import { numbersFrom, oneOf as oneOfThem } from '../numbers.ts';
 import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
@@ -15,31 +17,15 @@ import { counted } from './count.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
 
-const steps = isLong ? 1000 : 120;
+const steps = isLong ? 1000 : 80;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Date.now() % 2 ** 31);
-
-/** Numbers from 0 to below 1, the same ones for the same seed (mulberry32). */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 t.setTimeout(isLong ? 3_600_000 : 240_000);
 
 t.test(`after ${steps} random steps every owner's usage equals what find counts, to the byte`, async t => {
   t.comment(`SOFTQUOTA_SEED=${seed}`);
-  const random = randomFrom(seed);
-  const upTo = (limit: number): number => Math.floor(random() * limit);
-  const oneOf = <Item>(items: readonly Item[]): Item => {
-    const item = items[upTo(items.length)];
-    if (item === undefined) throw new Error('nothing to choose from');
-    return item;
-  };
+  const upTo = numbersFrom(seed);
+  const oneOf = <Item>(items: readonly Item[]): Item => oneOfThem(items, upTo);
 
   const owners = ['alice', 'bob', 'Ünal', 'o r g', 'carol'];
   const names: string[] = owners.map(owner => `${owner}/first`);
@@ -50,12 +36,8 @@ t.test(`after ${steps} random steps every owner's usage equals what find counts,
   const template = join(server.folder, 'template');
   await mkdir(join(template, 'hooks'), { recursive: true });
   const first = server.path('alice/first');
-  await must('cp', [
-    '-p',
-    join(first, 'hooks/pre-receive'),
-    join(first, 'hooks/post-receive'),
-    join(template, 'hooks'),
-  ]);
+  for (const name of ['pre-receive', 'post-receive'])
+    await must('cp', ['-p', join(first, 'hooks', name), join(template, 'hooks')]);
   const clone = await Clone.of(server, first);
   await clone.commit(100);
   let made = 0;
@@ -76,13 +58,8 @@ t.test(`after ${steps} random steps every owner's usage equals what find counts,
     await must('git', ['-C', server.path(oneOf(names)), 'gc', '-q', ...oneOf([[], ['--prune=now']])]);
   };
   const repack = async () => {
-    await must('git', [
-      '-C',
-      server.path(oneOf(names)),
-      'repack',
-      '-q',
-      ...oneOf([['-a'], ['-a', '-d'], []]),
-    ]);
+    const how = oneOf([['-a'], ['-a', '-d'], []]);
+    await must('git', ['-C', server.path(oneOf(names)), 'repack', '-q', ...how]);
   };
   const moveTo = async (to: string) => {
     const index = upTo(names.length);
@@ -90,7 +67,7 @@ t.test(`after ${steps} random steps every owner's usage equals what find counts,
     await mkdir(join(server.path(to), '..'), { recursive: true });
     await rename(server.path(name), server.path(to));
     names[index] = to;
-    if (random() < 0.5) await server.ask('gate', '/v1/changed', { body: { path: server.path(name) } });
+    if (upTo(2) === 0) await server.ask('gate', '/v1/changed', { body: { path: server.path(name) } });
   };
   const ownerOf = (name: string) => name.split('/')[0] ?? '';
   const renameOne = () => moveTo(`${ownerOf(oneOf(names))}/group ${upTo(3)}/renamed-${++made}`);
@@ -143,7 +120,7 @@ t.test(`after ${steps} random steps every owner's usage equals what find counts,
   for (let step = 0; step < steps; step++) await oneOf(life)();
 
   // Some steps write files in place, which a sweep cannot see once they have been at rest for a minute.
-  const scan = await server.softquota(['scan', '--verify']);
+  const scan = await server.softquota('scan --verify');
   t.equal(scan.code, 0, scan.stderr);
   for (const owner of owners) {
     const found = await independent(server, owner);
@@ -153,7 +130,7 @@ t.test(`after ${steps} random steps every owner's usage equals what find counts,
       () => `${owner}: ${JSON.stringify(found)} is there (SOFTQUOTA_SEED=${seed})`,
     );
   }
-  const rows = JSON.parse((await server.softquota(['usage', '--json'])).stdout);
+  const rows = JSON.parse((await server.softquota('usage --json')).stdout);
   t.strictSame(
     rows.map(({ name }: { name: string }) => name).sort(),
     [...owners].sort(),
@@ -164,14 +141,8 @@ t.test(`after ${steps} random steps every owner's usage equals what find counts,
 /** Counts an owner's bytes by leaf with find, unit after unit. */
 async function independent(server: Server, owner: string): Promise<Readonly<Record<string, number>>> {
   const bytes = { 'size:repos:private': 0, 'size:git:lfs': 0, 'size:assets:attachments:issues': 0 };
-  const heads = await run('find', [
-    join(server.folder, 'git', owner),
-    '-name',
-    '*.git',
-    '-type',
-    'd',
-    '-prune',
-  ]);
+  const folders = ['-name', '*.git', '-type', 'd', '-prune'];
+  const heads = await run('find', [join(server.folder, 'git', owner), ...folders]);
   for (const repository of heads.stdout.split('\n').filter(line => line !== '')) {
     bytes['size:repos:private'] += await counted(repository, [join(repository, 'lfs')]);
     bytes['size:git:lfs'] += await countedIfThere(join(repository, 'lfs'));
@@ -182,9 +153,5 @@ async function independent(server: Server, owner: string): Promise<Readonly<Reco
 }
 
 async function countedIfThere(directory: string): Promise<number> {
-  const isThere = await stat(directory).then(
-    () => true,
-    () => false,
-  );
-  return isThere ? counted(directory) : 0;
+  return existsSync(directory) ? counted(directory) : 0;
 }

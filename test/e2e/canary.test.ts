@@ -1,15 +1,18 @@
 /** No secret is in the log, in what a command prints, or in an answer, whatever goes wrong with it. */
 
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
+import { some } from '../run-length.ts';
 import { startSingle } from '../store/redis-servers.ts';
+import { account, addressOf } from './accounts.ts';
 import { until } from './ask.ts';
+import { wordsOf } from './commands.ts';
 import { launcher } from './daemon.ts';
 import { fleetHost } from './fleet-hosts.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
+import { served } from './transports.ts';
 
 t.setTimeout(600_000);
 
@@ -37,15 +40,14 @@ class Heard {
 
 /** All that a daemon says of itself in trouble: over its sockets, by doctor, in its log when it is over. */
 async function heardOf(server: Server, heard: Heard): Promise<void> {
-  for (const path of ['/api/v1/admin/quota/findings', '/api/v1/admin/quota/hosts', '/api/v1/admin/auths']) {
+  for (const path of ['/api/v1/admin/quota/findings', '/api/v1/admin/quota/hosts', '/api/v1/admin/auths'])
     heard.add(path, (await server.ask('admin', path)).text);
-  }
   const body = { username: canary('user') };
   heard.add('a change', (await server.ask('admin', '/api/v1/admin/users', { body })).text);
   heard.add('/readyz', (await server.ask('gate', '/readyz')).text);
-  for (const args of [['doctor'], ['doctor', '--json'], ['serve', '--print-config'], ['host', 'list']]) {
-    const { stdout, stderr } = await server.softquota(args);
-    heard.add(args.join(' '), stdout + stderr);
+  for (const line of ['doctor', 'doctor --json', 'serve --print-config', 'host list']) {
+    const { stdout, stderr } = await server.softquota(line);
+    heard.add(line, stdout + stderr);
   }
   await server.stop();
   heard.add('the log', server.daemon.log);
@@ -56,10 +58,7 @@ async function answering(t: Test, words: (sent: string) => string): Promise<numb
   const server = createServer(socket => {
     socket.on('error', () => {}).on('data', data => socket.write(words(data.toString())));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return (server.address() as AddressInfo).port; // it listens on an address
+  return served(t, server);
 }
 
 /** The arguments of the commands that came, on one line. */
@@ -91,7 +90,7 @@ t.test('the password of Redis is told nowhere, whatever Redis makes of it', asyn
     'that takes it for a key': await answering(t, sent => pipelined(sent, '-WRONGTYPE of another type\r\n')),
     'that is none': await answering(t, sent => `HTTP/1.1 400 Bad Request ${quoted(sent)}\r\n\r\n`),
   };
-  for (const [what, port] of Object.entries(ports)) {
+  for (const [what, port] of some(Object.entries(ports), 2)) {
     await t.test(`a Redis ${what}`, async t => {
       const heard = new Heard();
       const address = `redis://somebody:${password}@127.0.0.1:${port}/0`;
@@ -118,24 +117,20 @@ t.test('what stands in the configuration is told nowhere when it is wrong', asyn
   const password = canary('redis');
   const key = canary('key').slice(0, 20);
   const heard = new Heard();
-  const said = async (args: readonly string[], env: Record<string, string> = {}) => {
-    const { stdout, stderr } = await server.softquota(args, { env });
-    heard.add(args.join(' '), stdout + stderr);
+  const said = async (line: string, env: Record<string, string> = {}) => {
+    const { stdout, stderr } = await server.softquota(line, { env });
+    heard.add(line, stdout + stderr);
   };
   for (const to of [`redis://:${password}@127.0.0.1:2/0`, `redis://:${password}@`, `${password}@x:1`]) {
-    await said(['store', 'copy', '--to', to]);
-    await said(['serve', '--check-config'], {
-      SOFTQUOTA__STORE__ADAPTER: 'redis',
-      SOFTQUOTA__STORE__HOST: to,
-    });
-    await said(['serve', '--print-config'], { SOFTQUOTA__STORE__HOST: to });
-    await said(['doctor'], { SOFTQUOTA__STORE__HOST: to });
+    await said('serve --check-config', { SOFTQUOTA__STORE__ADAPTER: 'redis', SOFTQUOTA__STORE__HOST: to });
+    await said('serve --print-config', { SOFTQUOTA__STORE__HOST: to });
+    await said('doctor', { SOFTQUOTA__STORE__HOST: to });
   }
-  await said(['serve', '--check-config'], { SOFTQUOTA__SECURITY__SECRET_KEY: key });
-  await said(['serve', '--print-config'], { SOFTQUOTA__SECURITY__SECRET_KEY: key });
+  await said('serve --check-config', { SOFTQUOTA__SECURITY__SECRET_KEY: key });
+  await said('serve --print-config', { SOFTQUOTA__SECURITY__SECRET_KEY: key });
   for (const url of [`http://somebody:${password}@127.0.0.1:2/`, `ftp://somebody:${password}@x/`]) {
     for (const token of [canary('token'), `${canary('token')} x`]) {
-      const { stdout, stderr } = await server.softquota(['usage'], {
+      const { stdout, stderr } = await server.softquota('usage', {
         env: { SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: token },
       });
       heard.add('usage', stdout + stderr);
@@ -147,20 +142,10 @@ t.test('what stands in the configuration is told nowhere when it is wrong', asyn
 
 t.test('tokens, sessions, links and client secrets are told nowhere, however they are sent', async t => {
   const server = await Server.open(t, { ini: { log: { LEVEL: 'trace' } } });
-  const { http } = await server.daemon.logged(/^softquota answers/);
-  const base = String(http);
+  const base = await addressOf(server);
   const heard = new Heard();
-  const admin = async (method: string, path: string, body?: object) => {
-    const { status, text } = await server.ask('admin', `/api/v1${path}`, {
-      method,
-      ...(body === undefined ? {} : { body }),
-    });
-    t.ok(status < 300, `${method} ${path} ${status}`);
-    return JSON.parse(text);
-  };
-  await admin('POST', '/admin/users', { username: 'alice' });
-  const { sha1: token } = await admin('POST', '/users/alice/tokens', { name: 'ci', scopes: ['all'] });
-  const { url } = await admin('POST', '/users/alice/sign-in-link');
+  const token = await account(server, 'alice');
+  const { url } = await server.admin('/users/alice/sign-in-link', { method: 'POST' });
   const code = String(url).split('#code=')[1] ?? '';
   const clientSecret = canary('client');
   const source = {
@@ -169,7 +154,7 @@ t.test('tokens, sessions, links and client secrets are told nowhere, however the
     client_id: 'x',
     client_secret: clientSecret,
   };
-  heard.add('a source', JSON.stringify(await admin('POST', '/admin/auths', source)));
+  heard.add('a source', JSON.stringify(await server.admin('/admin/auths', { body: source })));
 
   const origin = { Origin: new URL(base).origin };
   const json = { 'Content-Type': 'application/json' };
@@ -223,7 +208,7 @@ t.test('tokens, sessions, links and client secrets are told nowhere, however the
       heard.add('a wrong source', (await server.ask('admin', '/api/v1/admin/auths', { body })).text);
     }
   }
-  const { id } = await admin('GET', '/admin/auths').then(([first]) => first);
+  const [{ id }] = await server.admin('/admin/auths');
   await ask(`sign-in/oauth2/${id}`, {});
   await until(() => (server.daemon.log.includes('a sign-in came to nothing') ? true : null));
   await heardOf(server, heard);
@@ -233,8 +218,8 @@ t.test('tokens, sessions, links and client secrets are told nowhere, however the
 t.test('a command that is given a token by its environment never shows it', async t => {
   const token = canary('token');
   const env = { SOFTQUOTA_URL: 'http://127.0.0.1:2/', SOFTQUOTA_TOKEN: token };
-  for (const args of [['usage'], ['token', 'list', '--user', 'alice'], ['doctor'], ['scan'], ['events']]) {
-    const { stdout, stderr } = await run(process.execPath, [launcher, ...args], { env });
-    t.notOk((stdout + stderr).includes(token), args.join(' '));
+  for (const line of ['usage', 'token list --user alice', 'doctor', 'scan', 'events']) {
+    const { stdout, stderr } = await run(process.execPath, [launcher, ...wordsOf(line)], { env });
+    t.notOk((stdout + stderr).includes(token), line);
   }
 });

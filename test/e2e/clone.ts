@@ -52,12 +52,14 @@ export class Clone {
     return must('git', args, { cwd: this.folder, env: this.#env }, this.#run);
   }
 
-  /** Commits a new file of so many bytes that cannot be compressed. */
-  async commit(bytes: number): Promise<void> {
-    const file = `file-${++this.#commits}`;
-    await writeFile(join(this.folder, file), randomBytes(bytes));
-    await this.git('add', file);
-    await this.git('commit', '-q', '-m', file);
+  /** Commits files of so many bytes that cannot be compressed; a number is one new file. */
+  async commit(files: number | Readonly<Record<string, number>>): Promise<void> {
+    const all = typeof files === 'number' ? { [`file-${++this.#commits}`]: files } : files;
+    const names = Object.keys(all);
+    for (const [name, bytes] of Object.entries(all))
+      await writeFile(join(this.folder, name), randomBytes(bytes));
+    await this.git('add', ...names);
+    await this.git('commit', '-q', '-m', names.join(' '));
   }
 
   /** A pack of a commit with all that it needs, as a push sends it. */

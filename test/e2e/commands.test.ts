@@ -7,7 +7,7 @@ import t from 'tap';
 import { z } from 'zod';
 import { buildProgram } from '../../src/commands/index.ts';
 import { finding, ownerReport, ownerRow, scanReport } from '../../src/wire/index.ts';
-import { Clone } from './clone.ts';
+import { asNobody } from './commands.ts';
 import { launcher } from './daemon.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
@@ -39,11 +39,8 @@ t.test('every command has its help, which is also what the manual says', async t
 t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t => {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
   const bare = server.path('alice/app');
-  const clone = await Clone.of(server, bare);
-  await clone.commit(1_500_000);
-  await clone.push();
-  await server.usageIs('alice', used => used > 1_500_000);
-  const statuses = [
+  await server.filled('alice/app', 1_500_000);
+  const statuses: readonly (readonly [number, string])[] = [
     [0, 'check bob'],
     [0, 'check never-heard-of --subject size:all'],
     [1, `check ${bare}`],
@@ -64,21 +61,22 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
     [2, 'events --kind nonsense'],
     [2, 'nonsense'],
     [2, 'scan --nonsense'],
-    [0, `hooks status ${server.folder}/git`],
+    [0, `hooks status ${join(server.folder, 'git')}`],
     [0, 'doctor'],
-  ] as const;
+  ];
   await Promise.all(
-    statuses.map(async ([status, line]) => t.equal((await server.softquota(line)).code, status, line)),
+    statuses.map(async ([status, line]) => {
+      t.equal((await server.softquota(line)).code, status, line);
+    }),
   );
 
   // By itself: on a busy host a disk may be too slow to say what an unknown path is, which is 69.
   t.equal((await server.softquota('check /nowhere/at/all')).code, 1);
 
   await chmod(server.folder, 0o755);
-  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
-  for (const args of [['usage'], ['scan'], ['check', 'alice']]) {
-    const other = await run('setpriv', [...nobody, ...args, '--config', server.config], { cwd: '/' });
-    t.equal(other.code, 77, `${args.join(' ')}: ${other.stderr}`);
+  for (const line of ['usage', 'scan', 'check alice']) {
+    const other = await asNobody(`${line} --config ${server.config}`);
+    t.equal(other.code, 77, `${line}: ${other.stderr}`);
     t.match(other.stderr, /no permission to use .*\.sock/);
   }
   await server.stop();
@@ -96,51 +94,40 @@ t.test('what is so already is done, and something else of the name is not', asyn
   const server = await Server.open(t);
   const create = 'rule create total --subject size:all --limit';
   for (const line of [
-    `${create} 1G`,
-    'group create free --rule total',
-    'user create alice',
-    'user create acme --type organization',
-    'group add-user free alice',
-    'member add acme alice',
-    'group create paid',
-    'group add-rule paid total',
-  ]) {
-    for (const time of ['first', 'second']) {
-      const { code, stderr } = await server.softquota(line);
-      t.equal(code, 0, `${line}, the ${time} time: ${stderr}`);
-    }
-  }
-  t.match(await server.softquota(`${create} 2G`), { code: 1, stderr: /the rule total exists already/ });
+    ...[`${create} 1G`, 'group create free --rule total', 'user create alice'],
+    ...['user create acme --type organization', 'group add-user free alice', 'member add acme alice'],
+    ...['group create paid', 'group add-rule paid total'],
+  ])
+    for (const time of ['first', 'second'])
+      t.equal((await server.softquota(line)).code, 0, `${line}, the ${time} time`);
+  const other = await server.softquota(`${create} 2G`);
+  t.match(other, { code: 1, stderr: /the rule total exists already/ });
   t.match(await server.softquota('user create acme'), { code: 0, stdout: /There is already acme/ });
   t.match(await server.softquota('user create acme --type user'), { code: 1 });
   for (const line of [
-    'group remove-user free acme',
-    'group remove-rule paid total',
-    'group remove-rule paid total',
-    'member remove acme alice',
-    'member remove acme alice',
+    ...['group remove-user free acme', 'group remove-rule paid total', 'group remove-rule paid total'],
+    ...['member remove acme alice', 'member remove acme alice'],
   ])
-    await server.done(line);
+    t.equal((await server.softquota(line)).code, 0, line);
   t.match(await server.softquota('group remove-user free nobody'), { code: 1 });
 });
 
 t.test('events, explain, history and member show people what the API has', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
-  const done: Server['done'] = line => server.done(line);
-  await done('rule create total --limit 2G --subject size:all');
-  await done('group create free --rule total');
-  await done('group add-user free alice');
-  await done('user create acme --type organization');
-  t.equal(await done('member add acme alice --role owner'), 'alice is now an owner of acme.\n');
-  t.match(await done('member list acme'), /^NAME +ROLE.*\nalice +owner\n$/);
-  const events = await done('events');
+  await server.done('rule create total --limit 2G --subject size:all');
+  await server.done('group create free --rule total');
+  await server.done('group add-user free alice');
+  await server.done('user create acme --type organization');
+  t.equal(await server.done('member add acme alice --role owner'), 'alice is now an owner of acme.\n');
+  t.match(await server.done('member list acme'), /^NAME +ROLE.*\nalice +owner\n$/);
+  const events = await server.done('events');
   t.match(events, /^TIME +OWNER +EVENT\n.*created members acme, by the host's administrator\n/);
   t.match(events, /created rule total/);
-  t.match(await done('events --owner alice --kind policy'), /edited the groups of alice/);
-  const explained = await done('explain alice --subject size:git:lfs');
+  t.match(await server.done('events --owner alice --kind policy'), /edited the groups of alice/);
+  const explained = await server.done('explain alice --subject size:git:lfs');
   t.match(explained, /^alice, LFS objects \(size:git:lfs\): allowed\./);
   t.match(explained, /\n {2}group free allows\n {2}\* rule total: .* of 2 GB \(size:all\): allows\n$/);
-  t.match(await done('history alice --range day'), /^TIME +USED +REPOSITORIES +LFS +OTHER\n\d{4}-/);
+  t.match(await server.done('history alice --range day'), /^TIME +USED +REPOSITORIES +LFS +OTHER\n\d{4}-/);
 });
 
 t.test('--config stands before the command, between it and its subcommand, or behind both', async t => {
@@ -184,8 +171,7 @@ t.test(
 t.test('doctor without rights says what it could not look at, and nothing else is wrong', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
   await chmod(server.folder, 0o755);
-  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
-  const doctor = (config: string) => run('setpriv', [...nobody, 'doctor', '--config', config], { cwd: '/' });
+  const doctor = (config: string) => asNobody(`doctor --config ${config}`);
   const { code, stdout } = await doctor(server.config);
   t.equal(code, 0, stdout);
   t.match(
@@ -205,10 +191,7 @@ t.test('doctor without rights says what it could not look at, and nothing else i
 
 t.test('--json gives programs the documented shapes, and people get tables', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
-  const clone = await Clone.of(server, server.path('alice/app'));
-  await clone.commit(1_500_000);
-  await clone.push();
-  await server.usageIs('alice', bytes => bytes > 1_500_000);
+  await server.filled('alice/app', 1_500_000);
   const json = async (line: string) => JSON.parse((await server.softquota(`${line} --json`)).stdout);
   // The figure of a push is without the file of its ref, which the walk after it counts.
   await server.softquota('scan');
@@ -269,17 +252,18 @@ t.test('every command takes --config', async t => {
     [],
   );
 
-  const status = `hooks status ${git} --config ${server.config}`;
+  const config = ['--config', server.config];
+  const status = ['hooks', 'status', git, ...config];
   t.match(await server.softquota(status), { code: 0, stdout: /1 repository, all with working hooks\.\n$/ });
   const elsewhere = join(server.folder, 'elsewhere.ini');
   await writeFile(elsewhere, '[server]\nSOCKET = /run/elsewhere.sock\n');
-  t.match(await server.softquota(`hooks status ${git} --config ${elsewhere}`), {
+  t.match(await server.softquota(['hooks', 'status', git, '--config', elsewhere]), {
     code: 1,
     stdout: /asks at \S+gate\.sock by \w+, .*not at \/run\/elsewhere\.sock\n.*1 with another socket/s,
   });
-  t.equal((await server.softquota(`hooks status ${git} --config /no/such.ini`)).code, 78);
-  t.match(await server.softquota(`hooks remove --config ${server.config} ${git}`), { code: 0 });
-  t.match(await server.softquota(`playground --exit --dir ${git} --config ${server.config}`), {
+  t.equal((await server.softquota(['hooks', 'status', git, '--config', '/no/such.ini'])).code, 78);
+  t.match(await server.softquota(['hooks', 'remove', ...config, git]), { code: 0 });
+  t.match(await server.softquota(['playground', '--exit', '--dir', git, ...config]), {
     code: 1,
     stderr: /is not a playground/,
   });
@@ -293,10 +277,10 @@ t.test('a working copy is named with the line that includes it, and why knows it
   await must('git', ['init', '-q', join(copy, '..')]);
   await must('git', ['init', '-q', '--bare', join(git, 'carol/bare')]);
   const line = `softquota hooks install ${copy}`;
-  const installed = await server.softquota(`hooks install ${git}`);
+  const installed = await server.softquota(['hooks', 'install', git]);
   t.match(installed, { code: 0, stderr: `${copy} is not bare, and left out; to include it: ${line}\n` });
   t.match(installed.stdout, `${join(git, 'carol/bare')}: pre-receive installed`);
-  t.match(await server.softquota(line.replace('softquota ', '')), {
+  t.match(await server.softquota(line.split(' ').slice(1)), {
     code: 0,
     stdout: `${copy}: pre-receive installed`,
   });
@@ -312,9 +296,9 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
   const set = (...change: readonly string[]) =>
     must('git', ['config', '--file', join(bare, 'config'), ...change]);
   await set('core.hooksPath', site);
-  const install = () => server.softquota(`hooks install ${bare}`);
+  const install = () => server.softquota(['hooks', 'install', bare]);
   t.match(await install(), { code: 1, stdout: /git does not run these hooks: core\.hooksPath = / });
-  t.match(await server.softquota(`hooks status ${bare}`), {
+  t.match(await server.softquota(['hooks', 'status', bare]), {
     code: 1,
     stdout: /git does not run them: core\.hooksPath/,
   });
@@ -326,7 +310,7 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
     stdout: /git runs the softquota hooks in \S+site, because of core\.hooksPath/,
   });
   t.notMatch((await install()).stdout, /git config --system core\.hooksPath/, 'no advice to set it');
-  t.match(await server.softquota(`hooks status ${bare}`), {
+  t.match(await server.softquota(['hooks', 'status', bare]), {
     code: 0,
     stdout: /because of core\.hooksPath/,
   });
@@ -336,7 +320,7 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
     code: 1,
     stdout: /a GitLab repository \(its config has gitlab\.fullpath.*no push is checked or refused/,
   });
-  t.match(await server.softquota(`hooks status ${bare}`), {
+  t.match(await server.softquota(['hooks', 'status', bare]), {
     code: 1,
     stdout: /1 of GitLab, which runs no hooks\.\n$/,
   });

@@ -16,8 +16,9 @@ export interface CommandLine {
 
 export type Ended = Omit<Run, 'elapsedMs' | 'code'> & { readonly code: number };
 
-/** The words of a line as a shell has them, where only double quotes are used. */
-export function wordsOf(line: string): readonly string[] {
+/** The words of a line as a shell has them, where only double quotes are used, unless they are divided already. */
+export function wordsOf(line: string | readonly string[]): readonly string[] {
+  if (typeof line !== 'string') return line;
   return Array.from(line.matchAll(/"([^"]*)"|\S+/g), ([word, quoted]) => quoted ?? word);
 }
 
@@ -51,6 +52,12 @@ export async function softquota(line: string | readonly string[], options: RunOp
   else next(commands);
   return { ...ended, elapsedMs: performance.now() - startedAt };
 }
+
+/** Runs a command line as a user who has no rights. */
+export const asNobody = (args: string | readonly string[], options: RunOptions = {}): Promise<Run> => {
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
+  return run('setpriv', [...nobody, ...wordsOf(args)], { cwd: '/', ...options });
+};
 
 /** A process of its own, or the next that has nothing to do. */
 async function nextFree(): Promise<Commands> {

@@ -2,7 +2,6 @@
 
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import t from 'tap';
-import { Clone } from './clone.ts';
 import { Server } from './server.ts';
 
 t.test('six different faults are all named with their lines, and the exit status is 78', async t => {
@@ -37,7 +36,7 @@ t.test('six different faults are all named with their lines, and the exit status
     }
     t.match(stderr, /SCHEDULE/, 'the nearest known key is named');
   }
-  const { code, stdout } = await server.softquota(['doctor']);
+  const { code, stdout } = await server.softquota('doctor');
   t.equal(code, 1);
   t.match(stdout, /SCHEDUEL/, 'doctor says it too');
 });
@@ -46,21 +45,18 @@ t.test('--print-config masks secrets, wherever they come from', async t => {
   const secret = 'correct horse battery staple and more of it';
   const store = { HOST: 'redis://:another-secret@127.0.0.1' };
   const server = await Server.open(t, { started: false, ini: { store } });
-  const { code, stdout } = await server.softquota(['serve', '--print-config'], {
+  const { code, stdout } = await server.softquota('serve --print-config', {
     env: { SOFTQUOTA__SECURITY__SECRET_KEY: secret },
   });
   t.equal(code, 0);
   t.match(stdout, /SECRET_KEY/);
   t.notMatch(stdout, /correct horse|another-secret/);
-  t.match(await server.softquota(['serve', '--check-config']), { code: 0 });
+  t.match(await server.softquota('serve --check-config'), { code: 0 });
 });
 
 t.test('SIGHUP puts a new limit in force at the next push, and a faulty file changes nothing', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
-  const clone = await Clone.of(server, server.path('alice/app'));
-  await clone.commit(1_500_000);
-  await clone.push();
-  await server.usageIs('alice', used => used > 1_500_000);
+  const clone = await server.filled('alice/app', 1_500_000);
   await clone.commit(10);
   t.equal((await clone.push()).code, 1);
   const { daemon } = server;

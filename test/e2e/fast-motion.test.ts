@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { type Event, event } from '../../src/overview/index.ts';
 import { spaceRequest } from '../../src/wire/index.ts';
 import { type Mail, Mailbox } from '../notices/mailbox.ts';
+import { addressOf, tokenOf } from './accounts.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { Server } from './server.ts';
@@ -35,15 +36,8 @@ t.test('a day in fast motion', async t => {
   const daemon = await server.start({ env: clock.env });
   await daemon.logged(/^notices are made of what happens/);
 
-  const admin = async (path: string, body?: object) => {
-    const { status, text } = await server.ask('admin', `/api/v1/admin${path}`, body && { body });
-    if (status >= 300) throw new Error(`${path}: ${status} ${text}`);
-    return JSON.parse(text);
-  };
-  const command = async (...args: readonly string[]) => {
-    const { stdout } = await server.softquota(args);
-    return stdout;
-  };
+  const admin = (path: string, body?: object) => server.admin(`/admin${path}`, body && { body });
+  const command = async (line: string) => (await server.softquota(line)).stdout;
   const events = async (kind: Event['kind']) =>
     z.array(event).parse(await admin(`/quota/events?kind=${kind}`));
   /** The next mail to this address; there has to be none to another in between. */
@@ -78,19 +72,11 @@ t.test('a day in fast motion', async t => {
     }
   };
   /** Something else happens, so that nobody waits for the daemon to look at its clock by itself. */
-  const other = () =>
-    server.ask('trusted', '/v1/units', {
-      body: { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: (clock.now % 1000) + 1 },
-    });
+  const other = () => server.reports('carol', (clock.now % 1000) + 1);
 
-  const user = { method: 'PATCH', body: { email: 'alice@git.example' } };
-  t.equal((await server.ask('admin', '/api/v1/admin/users/alice', user)).status, 200);
-  const { sha1 } = await (async () => {
-    const body = { name: 'own', scopes: ['all'] };
-    const { text } = await server.ask('admin', '/api/v1/users/alice/tokens', { body });
-    return z.object({ sha1: z.string() }).parse(JSON.parse(text));
-  })();
-  const http = String((await daemon.logged(/^softquota answers/)).http);
+  await server.admin('/admin/users/alice', { method: 'PATCH', body: { email: 'alice@git.example' } });
+  const sha1 = await tokenOf(server, 'alice', ['all']);
+  const http = await addressOf(server);
   const own = async (path: string, body?: object) => {
     const headers = { authorization: `token ${sha1}`, 'content-type': 'application/json' };
     const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
@@ -128,10 +114,10 @@ t.test('a day in fast motion', async t => {
   const grace = { until: /^2026-11-22T22:00:/, below: 1_100_000 };
   t.match(await gate(), { status: 200, allowed: true, grace, warning: begins });
   t.match((await server.ask('gate', check, { accept: 'text/plain' })).text, begins);
-  t.match(await command('check', 'alice', '--subject', 'size:repos:private'), begins);
+  t.match(await command('check alice --subject size:repos:private'), begins);
   t.match(await command('usage'), /alice .*in its grace/);
-  t.match(await command('usage', 'alice'), begins);
-  t.match(await command('explain', 'alice', '--subject', 'size:repos:private'), begins);
+  t.match(await command('usage alice'), begins);
+  t.match(await command('explain alice --subject size:repos:private'), begins);
   t.match(await admin('/quota/usage?state=grace'), [{ name: 'alice', state: 'grace', grace }]);
   t.match(await admin('/quota/overview'), { owners: { grace: 1, over: 0 } });
   t.match(await own('/user/quota/report'), { state: 'grace', grace });
@@ -159,7 +145,7 @@ t.test('a day in fast motion', async t => {
     said: /Quota exceeded: alice uses 1\.0\d MB[\s\S]*The\s+grace\s+ended/,
   });
   t.match((await server.ask('admin', '/metrics')).text, /^softquota_owners\{state="over"\} 1$/m);
-  t.match(await command('events', '--kind', 'grace'), /alice .*the grace ended, refused from now on/);
+  t.match(await command('events --kind grace'), /alice .*the grace ended, refused from now on/);
 
   t.comment('23:00: more for a time');
   await clock.set('2026-11-22T23:00:00Z');

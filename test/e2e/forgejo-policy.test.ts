@@ -25,13 +25,10 @@ async function open(t: Test, cases = someCases()) {
   const server = await Server.open(t, { ini: { quota: asForgejo } });
   for (const { name, used } of forgejo.owners) {
     for (const [subject, bytes] of Object.entries(used)) {
-      if (bytes === 0) continue;
-      const body = { owner: name, subject, unit: `${name} ${subject}`, bytes };
-      t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+      if (bytes > 0) await server.reports(name, bytes, { subject, unit: subject });
     }
   }
-  const tokenFile = join(server.folder, 'token');
-  await writeFile(tokenFile, `${forgejo.token}\n`);
+  const tokenFile = await server.file('token', `${forgejo.token}\n`);
   const from = ['--from', forgejo.url, '--token-file', tokenFile];
   const allows = async ({ name, subject }: RecordedOwner) => {
     const query = new URLSearchParams({ user: name, subject });

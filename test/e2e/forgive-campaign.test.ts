@@ -4,14 +4,15 @@
  * push, and nothing is forgiven that a ref reaches.
  */
 
-import { randomBytes } from 'node:crypto';
-import { readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { z } from 'zod';
 import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
+import { Clone } from './clone.ts';
+import { counted } from './count.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
@@ -35,26 +36,9 @@ const usage = z.object({
 });
 
 const moves = [
-  'push',
-  'push',
-  'push',
-  'delete',
-  'delete',
-  'rewrite',
-  'revive',
-  'gc',
-  'rename',
-  'worker',
-] as const;
-
-async function bytesBelow(folder: string): Promise<number> {
-  let sum = 0;
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    sum += (await stat(join(entry.parentPath, entry.name))).size;
-  }
-  return sum;
-}
+  ...(['push', 'push', 'push', 'delete', 'delete'] as const),
+  ...(['rewrite', 'revive', 'gc', 'rename', 'worker'] as const),
+];
 
 t.test('a campaign of pushes and deletions never fills the disk', async t => {
   const server = await Server.open(t, {
@@ -64,8 +48,7 @@ t.test('a campaign of pushes and deletions never fills the disk', async t => {
     },
     repositories: ['alice/a', 'alice/b', 'alice/c'],
   });
-  const clone = join(server.folder, 'clone');
-  await must('git', ['init', '-q', '-b', 'main', clone]);
+  const clone = await Clone.of(server, server.path('alice/a'));
   let worker = await withWorker(t, server, { run: 'measure' });
   let isWorking = true;
   const seed = Number(process.env.SOFTQUOTA_SEED ?? (isLong ? Date.now() % 1_000_000 : 1));
@@ -73,10 +56,7 @@ t.test('a campaign of pushes and deletions never fills the disk', async t => {
   const [plan = []] = fc.sample(
     fc.array(
       fc.tuple(fc.constantFrom(...moves), fc.nat(2), fc.nat(1000), fc.integer({ min: 1000, max: largest })),
-      {
-        minLength: steps,
-        maxLength: steps,
-      },
+      { minLength: steps, maxLength: steps },
     ),
     { numRuns: 1, seed },
   );
@@ -93,13 +73,11 @@ t.test('a campaign of pushes and deletions never fills the disk', async t => {
   const branches: string[][] = [[], [], []];
   let begun = 0;
   const push = (at: number, ref: string) =>
-    run('git', ['push', '-q', '--force', server.path(names[at] ?? ''), ref], { cwd: clone });
+    run('git', ['push', '-q', '--force', server.path(names[at] ?? ''), ref], { cwd: clone.folder });
   const commit = async (bytes: number) => {
-    await must('git', ['checkout', '-q', '--orphan', `c${++begun}`], { cwd: clone });
-    await writeFile(join(clone, 'file'), randomBytes(bytes));
-    await must('git', ['add', '--all'], { cwd: clone });
-    await must('git', ['commit', '-q', '-m', `${begun}`], { cwd: clone });
-    return (await must('git', ['rev-parse', 'HEAD'], { cwd: clone })).trim();
+    await clone.git('checkout', '-q', '--orphan', `c${++begun}`);
+    await clone.commit({ file: bytes });
+    return clone.git('rev-parse', 'HEAD');
   };
 
   const counts = { passed: 0, refused: 0, forgiven: 0, highest: 0 };
@@ -140,7 +118,7 @@ t.test('a campaign of pushes and deletions never fills the disk', async t => {
     else counts.refused += 1;
 
     await server.scan();
-    const disk = await bytesBelow(join(server.folder, 'git'));
+    const disk = await counted(join(server.folder, 'git'));
     counts.highest = Math.max(counts.highest, disk);
     t.ok(disk <= limit + most + largest + besides, `${move}: ${disk} on the disk`);
     const told = usage.parse(JSON.parse((await server.ask('trusted', '/v1/usage?owner=alice')).text));

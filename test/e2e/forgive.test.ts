@@ -1,51 +1,32 @@
 /** GARBAGE = forgive, with the daemon, the worker, the hooks and git: what is deleted does not count. */
 
-import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { ownerReport } from '../../src/wire/index.ts';
 import { until } from './ask.ts';
-import { must, run } from './run.ts';
+import type { Clone } from './clone.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
 
 t.setTimeout(240_000);
 
-async function commit(clone: string, name: string, bytes: number): Promise<void> {
-  await writeFile(join(clone, name), randomBytes(bytes));
-  await must('git', ['add', '--all'], { cwd: clone });
-  await must('git', ['commit', '-q', '-m', name], { cwd: clone });
-}
-
-const push = (clone: string, ...refs: readonly string[]) =>
-  run('git', ['push', '-q', '--force', 'origin', ...refs], { cwd: clone });
+const push = (clone: Clone, ...refs: readonly string[]) => clone.push(['--force', ...refs]);
 
 async function open(t: Test, quota: Readonly<Record<string, string>> = {}) {
   const server = await Server.open(t, {
     ini: { quota: { GARBAGE: 'forgive', ...quota }, 'quota.default': { TOTAL: '3M' } },
     repositories: ['alice/one'],
   });
-  const clone = join(server.folder, 'clone');
-  await must('git', ['init', '-q', '-b', 'main', clone]);
-  await must('git', ['remote', 'add', 'origin', server.path('alice/one')], { cwd: clone });
-  await commit(clone, 'readme', 2000);
-  for (const [branch, bytes] of [
-    ['main', 0],
-    ['big', 2_000_000],
-    ['other', 2_000_000],
-  ] as const) {
-    if (bytes > 0) {
-      await must('git', ['checkout', '-q', '-b', branch, 'main'], { cwd: clone });
-      await commit(clone, `${branch}.bin`, bytes);
-    }
+  const clone = await server.filled('alice/one', 2000);
+  for (const branch of ['big', 'other']) {
+    await clone.git('checkout', '-q', '-b', branch, 'main');
+    await clone.commit(2_000_000);
     t.equal((await push(clone, branch)).code, 0);
-    await server.usageIs('alice', bytes_ => bytes_ > bytes);
+    await server.usageIs('alice', bytes => bytes > 2_000_000);
   }
   await server.usageIs('alice', bytes => bytes > 4_000_000);
-  await must('git', ['checkout', '-q', 'main'], { cwd: clone });
-  await commit(clone, 'next', 1000);
+  await clone.git('checkout', '-q', 'main');
+  await clone.commit(1000);
   return { server, clone };
 }
 
@@ -108,21 +89,19 @@ t.test('a refused owner deletes a branch, and the next push passes, without an a
     /^alice uses 2\.\d+ MB of 3 MB \(\d+ %\)\. 2 MB more do not count, since no branch/,
   );
 
-  const usage = await server.softquota(['usage', 'alice']);
-  t.match(usage.stdout, /Of 4\.\d+ MB stored, 2 MB are unreachable; 2\.\d+ MB count\./);
-  const report = await server.softquota(['usage', 'alice', '--json']);
-  const { decisions, garbage } = ownerReport.parse(JSON.parse(report.stdout));
+  t.match(await server.done('usage alice'), /Of 4\.\d+ MB stored, 2 MB are unreachable; 2\.\d+ MB count\./);
+  const { decisions, garbage } = ownerReport.parse(await server.json('usage alice'));
   t.same(garbage, answer.garbage);
   t.same(decisions['size:repos:private']?.garbage, answer.garbage);
   t.match(
-    (await server.softquota(['why', 'alice'])).stdout,
+    await server.done('why alice'),
     /2 MB of it is unreachable\.\nOf 4\.\d+ MB stored, 2 MB are unreachable; 2\.\d+ MB count\./,
   );
-  const explained = await server.ask('admin', '/api/v1/admin/quota/explain?user=alice&subject=size:all');
-  t.match(JSON.parse(explained.text), { decision: { garbage: answer.garbage } });
+  const explained = await server.admin('/admin/quota/explain?user=alice&subject=size:all');
+  t.match(explained, { decision: { garbage: answer.garbage } });
 
   // A ref to an old object brings it back without a byte on the way.
-  const old = (await must('git', ['rev-parse', 'big'], { cwd: clone })).trim();
+  const old = await clone.git('rev-parse', 'big');
   t.equal((await push(clone, `${old}:refs/heads/again`)).code, 0, 'the owner is below the limit');
   await checkIs(server, ({ allowed, garbage: now }) => !allowed && now === undefined);
   t.equal((await push(clone, ':again')).code, 0);
@@ -135,8 +114,7 @@ t.test('a refused owner deletes a branch, and the next push passes, without an a
   await server.stop();
   await server.start();
   t.same(await check(server), before, 'after a restart');
-  await server.configure({ quota: { GARBAGE: 'bill' } });
-  server.daemon.child.kill('SIGHUP');
+  await server.reload({ quota: { GARBAGE: 'bill' } });
   await checkIs(server, ({ allowed, garbage: now }) => !allowed && now === undefined);
 });
 
@@ -151,8 +129,8 @@ t.test('no more is forgiven than GARBAGE_MOST, and the text says so', async t =>
   const text = stderr.replaceAll(/\s*\nremote: /g, ' ');
   t.match(text, /1 MB more do not count, of 2 MB that no branch or tag reaches\./);
   t.match(text, /You can still delete branches and tags; this frees space at the server's next garbage/);
-  await must('git', ['checkout', '-q', '--orphan', 'fresh', 'main'], { cwd: clone });
-  await must('git', ['commit', '-q', '-m', 'fresh'], { cwd: clone });
+  await clone.git('checkout', '-q', '--orphan', 'fresh', 'main');
+  await clone.git('commit', '-q', '-m', 'fresh');
   t.equal((await push(clone, 'fresh:main', ':other')).code, 1, 'nor does a smaller history pass any more');
   t.equal((await push(clone, ':other')).code, 0);
 });

@@ -32,10 +32,8 @@ for (const withBatch of [true, false]) {
     });
     await server.start();
     const proxy = await proxies.nginx.open(t, server, port, { isWithoutBatch: !withBatch });
-    const uses = async (bytes: number): Promise<void> => {
-      const body = { owner: 'alice', subject: 'size:assets:attachments:issues', unit: 'x', bytes };
-      t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
-    };
+    const uses = (bytes: number) =>
+      server.reports('alice', bytes, { subject: 'size:assets:attachments:issues' });
     const clone = await Clone.of(server, server.path('alice/app'));
     await clone.git('config', 'lfs.url', `http://127.0.0.1:${proxy}/alice/app.git/info/lfs`);
     for (const setting of ['install --local', 'track *.bin']) await clone.git('lfs', ...setting.split(' '));

@@ -140,9 +140,7 @@ t.test('a hook that gitolite distributed goes on, and comes back when ours goes'
 
   await before.commit(10);
   t.match(await before.push(), { code: 0, said: /the site says hello/ });
-  await server.configure({ 'quota.default': { TOTAL: '0' } });
-  server.daemon.child.kill('SIGHUP');
-  await server.daemon.logged(/^the configuration is reloaded/);
+  await server.reload({ 'quota.default': { TOTAL: '0' } });
   await before.commit(10);
   t.match(await before.push(), { code: 1, said: /^Quota is 0: alice may not store/ });
 

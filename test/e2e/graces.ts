@@ -12,7 +12,7 @@ const backup = z.looseObject({ graces: z.array(z.unknown()).default([]) });
  */
 export async function graceBegun(server: Server, owners = 1): Promise<void> {
   await until(async () => {
-    const { stdout } = await server.softquota(['backup', '-']);
+    const { stdout } = await server.softquota('backup -');
     return backup.parse(JSON.parse(stdout)).graces.length >= owners ? true : null;
   });
 }

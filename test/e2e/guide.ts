@@ -7,9 +7,10 @@ import { once } from 'node:events';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { identity, type Run } from './run.ts';
+import { launcher } from './daemon.ts';
+import { identity, plainEnvironment, type Run, type RunOptions, run } from './run.ts';
 import { SandboxHost, type SandboxOptions } from './sandbox-host.ts';
-import type { Ini } from './server.ts';
+import type { Ini, Server } from './server.ts';
 
 export interface Block {
   /**
@@ -77,6 +78,16 @@ export function iniOf({ text }: Block): Ini {
     if (key !== undefined) sections[section] = { ...sections[section], [key]: value };
   }
   return sections;
+}
+
+/** Types lines on the host of a test's server, where `softquota` is this checkout's. */
+export async function typeOn(server: Server, text: string, { env = {} }: RunOptions = {}): Promise<Run> {
+  const bin = join(server.folder, 'bin');
+  await mkdir(bin, { recursive: true });
+  const program = `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`;
+  await writeFile(join(bin, 'softquota'), program, { mode: 0o755 });
+  const known = { PATH: `${bin}:${plainEnvironment.PATH}`, SOFTQUOTA_CONFIG: server.config };
+  return run('sh', ['-c', text], { env: { ...known, ...env }, cwd: server.folder });
 }
 
 /** Blocks that are typed on a way, in order. */

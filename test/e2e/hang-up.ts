@@ -3,9 +3,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Clone } from './clone.ts';
+import { advertised, wholePush } from './raw-push.ts';
 import { plainEnvironment } from './run.ts';
-
-const noObject = '0'.repeat(40);
 
 /** End of receive-pack; `refused` where its hook said no. */
 export interface HangUp {
@@ -23,7 +22,7 @@ export async function pushAndHangUp(
   commit: string,
   branch: string,
 ): Promise<HangUp> {
-  const pack = await clone.pack(commit);
+  const whole = await wholePush(clone, commit, branch);
   const server = spawn('git', ['receive-pack', repository], { env: plainEnvironment });
   let said = '';
   server.stderr.on('data', chunk => {
@@ -32,21 +31,9 @@ export async function pushAndHangUp(
   const ended = once(server, 'close');
   server.stdin.on('error', () => {}); // it need not read to the end what it refuses
   await advertised(server.stdout);
-  const command = `${noObject} ${commit} refs/heads/${branch}\0report-status`;
-  const length = (command.length + 4).toString(16).padStart(4, '0');
-  server.stdin.write(`${length}${command}0000`);
   // Nobody reads what it says from here on: the first word of its report ends it by SIGPIPE.
   server.stdout.destroy();
-  server.stdin.end(pack);
+  server.stdin.end(whole);
   const [, signal] = await ended;
   return { signal, refused: said.includes('Quota exceeded') };
-}
-
-/** Resolves once all refs were told. */
-async function advertised(stdout: NodeJS.ReadableStream): Promise<void> {
-  let tail = '';
-  while (!tail.endsWith('0000')) {
-    const [chunk] = await once(stdout, 'data');
-    tail = (tail + String(chunk)).slice(-4);
-  }
 }

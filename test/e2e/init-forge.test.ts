@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { z } from 'zod';
 import { emptyFolder, file, repository } from '../doctor/survey/world.ts';
 import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
 import {
@@ -21,32 +20,12 @@ import {
 import { gogsExpected, gogsRows, gogsTables, writeAttachments } from '../forge/gogs-world.ts';
 import { madeSql, openMade } from '../forge/made.ts';
 import { startPostgres } from '../forge/servers.ts';
-import { ask, until } from './ask.ts';
-import { softquota } from './commands.ts';
-import { anyPort, Daemon, launcher } from './daemon.ts';
-import { must, type Run, run } from './run.ts';
+import { ask } from './ask.ts';
+import { asNobody } from './commands.ts';
+import { type InitReport, init as initIn, ready, start, toldBy } from './init-world.ts';
+import { must } from './run.ts';
 
 t.setTimeout(300_000);
-
-const report = z.object({
-  layout: z.string(),
-  owners: z.number(),
-  largest: z.array(z.object({ name: z.string(), total: z.number() })),
-  proposal: z.object({ total: z.string(), refused: z.array(z.object({ name: z.string() })) }),
-  unattributed: z.object({ stores: z.array(z.object({ what: z.string() })) }),
-  forge: z.object({
-    kind: z.string(),
-    config: z.string().nullable(),
-    address: z.string().nullable(),
-    database: z.string().nullable(),
-    schema_version: z.number().nullable(),
-    fault: z.object({ code: z.string(), message: z.string(), mend: z.string() }).nullable(),
-    unowned: z.array(z.object({ reason: z.string(), bytes: z.number() })),
-  }),
-  next: z.object({ forge: z.string().nullable() }),
-});
-
-type Report = z.infer<typeof report>;
 
 interface World {
   readonly folder: string;
@@ -71,14 +50,13 @@ async function gitea(t: Test, sections?: string): Promise<World> {
   return { folder, work, database };
 }
 
-function init({ folder }: Pick<World, 'folder'>, ...args: readonly string[]): Promise<Run> {
-  return softquota(['init', ...args], { cwd: folder });
-}
+const init = ({ folder }: Pick<World, 'folder'>, ...args: readonly string[]) => initIn(folder, ...args);
 
-async function told(world: Pick<World, 'folder'>, ...args: readonly string[]): Promise<Report> {
-  const { code, stdout, stderr } = await init(world, ...args, '--json');
-  if (code !== 0) throw new Error(`init: ${code}\n${stdout}${stderr}`);
-  return report.parse(JSON.parse(stdout));
+/** The report as programs get it, of a folder with a forge. */
+async function told({ folder }: Pick<World, 'folder'>, ...args: readonly string[]) {
+  const { forge, ...others } = await toldBy(folder, ...args);
+  if (forge === null) throw new Error('no forge was found');
+  return { ...others, forge };
 }
 
 function totalsFor(engine: Engine): readonly (readonly [string, number])[] {
@@ -88,26 +66,14 @@ function totalsFor(engine: Engine): readonly (readonly [string, number])[] {
     .sort(([, a], [, b]) => b - a);
 }
 
-const totalsIn = ({ largest }: Report) =>
+const totalsIn = ({ largest }: Pick<InitReport, 'largest'>) =>
   largest.filter(({ total }) => total > 0).map(({ name, total }) => [name, total]);
-
-async function start(t: Test, { folder }: World): Promise<Daemon> {
-  const daemon = new Daemon(join(folder, 'app.ini'), { env: anyPort });
-  t.teardown(() => daemon.end());
-  await daemon.logged(/^softquota answers/);
-  return daemon;
-}
 
 /** Usage of an owner from the daemon, by its own names of the kinds of data. */
 async function usage({ folder }: World, owner: string): Promise<unknown> {
   const socket = join(folder, 'data/trusted.sock');
   const { text } = await ask(socket, `/v1/usage?owner=${encodeURIComponent(owner)}`);
   return JSON.parse(text).used;
-}
-
-async function ready({ folder }: World): Promise<void> {
-  const socket = join(folder, 'data/gate.sock');
-  await until(async () => (await ask(socket, '/readyz')).status === 200 || null);
 }
 
 t.test(
@@ -139,8 +105,8 @@ t.test(
     t.match(ini, /\n\[forge\]\nKIND = gitea\nCONFIG = \S+\/custom\/conf\/app\.ini\n/);
     t.match(ini, /\nMODE = report\n/);
     t.notMatch(ini, /Not measured/);
-    await start(t, world);
-    await ready(world);
+    await start(t, world.folder);
+    await ready(world.folder);
     t.match(await usage(world, 'alice'), {
       size: { repos: { public: 88_301, private: 172_332 }, git: { LFS: 127_982 } },
     });
@@ -212,14 +178,14 @@ t.test(
     t.ok(found.unattributed.stores.some(({ what }) => what === 'LFS objects'));
     const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
     t.match(ini, /\n# It is not read: [^\n]*\n(?:# .*\n)*;\[forge\]\n;KIND = gitea\n;CONFIG = /);
-    const daemon = await start(t, world);
-    await ready(world);
+    const daemon = await start(t, world.folder);
+    await ready(world.folder);
     await daemon.end();
 
     write('ALTER TABLE lfs_meta_object RENAME COLUMN bytes TO size');
     await must('sh', ['-c', found.next.forge ?? ''], { cwd: world.folder });
-    await start(t, world);
-    await ready(world);
+    await start(t, world.folder);
+    await ready(world.folder);
     t.match(await usage(world, 'alice'), { size: { git: { LFS: 127_982 } } });
   },
 );
@@ -256,10 +222,7 @@ t.test('a configuration that this user may not read is named, with what to do', 
   const world = await gitea(t);
   await chmod(world.folder, 0o777);
   await chmod(join(world.work, 'custom/conf/app.ini'), 0o600);
-  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
-  const { code, stdout, stderr } = await run('setpriv', [...nobody, 'init', world.work], {
-    cwd: world.folder,
-  });
+  const { code, stdout, stderr } = await asNobody(['init', world.work], { cwd: world.folder });
   t.equal(code, 0, stderr);
   t.match(
     stdout,
@@ -333,9 +296,7 @@ t.test('one command on the data of a Gogs counts what its database and its files
     ini,
     `BRAND_NAME = Gogs\n[database]\nTYPE = sqlite3\n[repository]\nROOT = ${work}/gogs-repositories\n`,
   );
-  const { code, stdout, stderr } = await init({ folder }, work, '--json');
-  t.equal(code, 0, stderr);
-  const found = report.parse(JSON.parse(stdout));
+  const found = await told({ folder }, work);
   t.match(found, {
     layout: 'gogs',
     forge: { kind: 'gogs', config: ini, address: null, database: /^SQLite 3/, fault: null },

@@ -3,8 +3,7 @@
  * Only the long run builds it.
  */
 
-import { cp, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { builtForge } from '../forge/real-forge.ts';
@@ -16,9 +15,7 @@ t.setTimeout(3_600_000);
 
 const guide = await readGuide();
 const page = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');
-const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-t.teardown(() => rm(folder, { recursive: true }));
-const packageFile = await packed(folder);
+const packageFile = await packed(t);
 const built = await builtForge('gitea');
 
 const ini = `RUN_USER = git

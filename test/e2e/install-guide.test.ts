@@ -1,10 +1,8 @@
 /** Every command of docs/install.md, typed as it stands on hosts that have nothing yet. */
 
-import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
 import t from 'tap';
-import { isLong } from '../run-length.ts';
+import { some } from '../run-length.ts';
 import {
   type Block,
   giteaHeading,
@@ -25,9 +23,7 @@ t.setTimeout(600_000);
 
 const guide = await readGuide();
 const text = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');
-const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-t.teardown(() => rm(folder, { recursive: true }));
-const packageFile = await packed(folder);
+const packageFile = await packed(t);
 
 const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constant are its keys
 
@@ -91,8 +87,8 @@ async function rightsTold(): Promise<ReadonlyMap<string, string>> {
   return new Map(told.filter(([path]) => path !== '/etc/softquota/hook.conf'));
 }
 
-// In an ordinary run without the web server.
-for (const way of names.filter(name => isLong || name !== 'http')) {
+// The ordinary run types the other ways in servers.test.ts, as far as to the protected server.
+for (const way of some(names, 2)) {
   t.test(
     `the guide's way ${way} leads from nothing to a protected server, and back, in one shell`,
     async t => {

@@ -8,30 +8,34 @@ import { counted } from './count.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
 
-const refusal =
-  /^Quota exceeded: alice uses 3\.\d+ MB of 1 MB \(30\d %\)\. This repository: 3\.\d+ MB\. Nothing from this push was stored\. You can still delete branches and tags, in a push of their own; this frees space at the server's next garbage collection\. To ask for more space: https:\/\/git\.example\/quota$/;
+const server = await Server.open(t, { started: false });
+const owners = ['alice', 'bob', 'carol', 'dave', 'erin', 'frank', 'grace', 'heidi'];
+for (const owner of owners) await server.repository(`${owner}/app`, owner === 'bob' ? 'sha256' : 'sha1');
+await server.installHooks();
+await server.start();
 
-/** Server, repository and clone; `bytes` are in `main` and counted. */
-async function withRepository(t: Test, bytes: number, format: 'sha1' | 'sha256' = 'sha1') {
-  const server = await Server.open(t, { started: false });
-  const bare = await server.repository('alice/app', format);
-  await server.installHooks();
-  await server.start();
-  const clone = await Clone.of(server, bare, { format });
+const refusal =
+  /^Quota exceeded: \w+ uses 3\.\d+ MB of 1 MB \(30\d %\)\. This repository: 3\.\d+ MB\. Nothing from this push was stored\. You can still delete branches and tags, in a push of their own; this frees space at the server's next garbage collection\. To ask for more space: https:\/\/git\.example\/quota$/;
+
+/** The repository of the next owner, and a clone; `bytes` are in `main` and counted. */
+async function withRepository(t: Test, bytes: number) {
+  const owner = owners.shift() ?? '';
+  const bare = server.path(`${owner}/app`);
+  const clone = await Clone.of(server, bare, { format: owner === 'bob' ? 'sha256' : 'sha1' });
   if (bytes > 0) {
     await clone.commit(bytes);
     const first = await clone.push();
     t.equal(first.code, 0, 'the first push passes, whatever it brings');
-    await server.usageIs('alice', used => used >= bytes);
+    await server.usageIs(owner, used => used >= bytes);
   }
-  return { server, bare, clone };
+  return { owner, bare, clone };
 }
 
 async function refused(t: Test, bare: string, push: () => Promise<Push>): Promise<Push> {
   const before = [await objectsIn(bare), await must('git', ['-C', bare, 'for-each-ref'])];
   const pushed = await push();
   t.not(pushed.code, 0, 'git says that it failed');
-  t.match(pushed.said, /^Quota exceeded: alice uses/);
+  t.match(pushed.said, /^Quota exceeded: \w+ uses/);
   t.strictSame(
     [await objectsIn(bare), await must('git', ['-C', bare, 'for-each-ref'])],
     before,
@@ -44,9 +48,9 @@ for (const format of ['sha1', 'sha256'] as const) {
   t.test(
     `a push that begins below the limit passes and ends over it, the next is refused, and cleaning up helps (${format})`,
     async t => {
-      const { server, bare, clone } = await withRepository(t, 3_000_000, format);
+      const { owner, bare, clone } = await withRepository(t, 3_000_000);
       const first = await counted(bare);
-      await server.usageIs('alice', used => used === first);
+      await server.usageIs(owner, used => used === first);
 
       await clone.git('checkout', '-q', '--orphan', 'other');
       await clone.commit(1000);
@@ -63,30 +67,29 @@ for (const format of ['sha1', 'sha256'] as const) {
       await refused(t, bare, () => clone.push(['other']));
 
       await must('git', ['-C', bare, 'gc', '-q', '--prune=now']);
-      const changed = await server.ask('gate', '/v1/changed', { body: { path: bare } });
-      t.equal(changed.status, 202);
-      await server.usageIs('alice', used => used < 1_000_000);
+      t.equal((await server.ask('gate', '/v1/changed', { body: { path: bare } })).status, 202);
+      await server.usageIs(owner, used => used < 1_000_000);
       const again = await clone.push(['other']);
       t.equal(again.code, 0, 'now it passes, and no daemon was started anew');
       t.equal(again.said, '');
-      await server.usageIs('alice', used => used > 30_000);
+      await server.usageIs(owner, used => used > 30_000);
       t.equal((await server.scan()).state, 'done');
-      t.equal(await server.usage('alice'), await counted(bare));
+      t.equal(await server.usage(owner), await counted(bare));
     },
   );
 }
 
 t.test('after a cleanup, the word of the next hook is enough for pushes to pass again', async t => {
-  const { server, bare, clone } = await withRepository(t, 900_000);
+  const { owner, bare, clone } = await withRepository(t, 900_000);
   await clone.git('checkout', '-q', '-b', 'more');
   await clone.commit(2_000_000);
   t.equal((await clone.push(['more', 'main:refs/heads/spare'])).code, 0);
-  await server.usageIs('alice', used => used > 2_900_000);
+  await server.usageIs(owner, used => used > 2_900_000);
   t.equal((await clone.push(['--delete', 'more'])).code, 0);
   await must('git', ['-C', bare, 'gc', '-q', '--prune=now']);
   // Deleting is not asked about, but told.
   t.equal((await clone.push(['--delete', 'spare'])).code, 0);
-  await server.usageIs('alice', used => used < 1_000_000);
+  await server.usageIs(owner, used => used < 1_000_000);
   await clone.git('checkout', '-q', 'main');
   await clone.commit(2000);
   t.equal((await clone.push()).code, 0);
@@ -97,7 +100,7 @@ t.test('between WARN_AT and the limit a push passes with a warning', async t => 
   await clone.commit(2000);
   const warned = await clone.push();
   t.equal(warned.code, 0);
-  t.match(warned.said, /^Quota warning: alice uses \d+(\.\d+)? kB of 1 MB \(\d\d %\)\.$/);
+  t.match(warned.said, /^Quota warning: \w+ uses \d+(\.\d+)? kB of 1 MB \(\d\d %\)\.$/);
   t.equal(await must('git', ['-C', bare, 'rev-parse', 'main']), await clone.git('rev-parse', 'main'));
 });
 
@@ -125,7 +128,7 @@ t.test('over the limit, whatever brings objects is refused, and whatever brings 
 });
 
 t.test('500 refs pushed at once are one question, and one push', async t => {
-  const { server, bare, clone } = await withRepository(t, 0);
+  const { owner, bare, clone } = await withRepository(t, 0);
   await clone.commit(1000);
   const [first] = (await clone.git('rev-parse', 'HEAD')).split('\n');
   const commands = Array.from({ length: 500 }, (_, n) => `create refs/heads/b${n} ${first}`);
@@ -135,19 +138,19 @@ t.test('500 refs pushed at once are one question, and one push', async t => {
 
   await clone.commit(1_500_000);
   t.equal((await clone.push()).code, 0);
-  await server.usageIs('alice', used => used > 1_000_000);
+  await server.usageIs(owner, used => used > 1_000_000);
   await refused(t, bare, () => clone.push(['refs/heads/b*:refs/heads/c*']));
   const deletions = Array.from({ length: 500 }, (_, n) => `b${n}`);
   t.match(await clone.push(['--delete', ...deletions]), { code: 0, said: '' }, 'deleting as many passes');
 });
 
 t.test('many pushes of small files to an empty repository are counted to the byte', async t => {
-  const { server, bare, clone } = await withRepository(t, 0);
+  const { owner, bare, clone } = await withRepository(t, 0);
   for (let n = 0; n < 5; n++) {
     await clone.commit(10_000 * n);
     t.equal((await clone.push()).code, 0);
   }
   const bytes = await counted(bare);
-  await server.usageIs('alice', used => used === bytes);
+  await server.usageIs(owner, used => used === bytes);
   t.strictSame(await readdir(join(bare, 'hooks', 'pre-receive.d')).catch(() => []), []);
 });

@@ -60,7 +60,7 @@ for (const tls of ['starttls', 'tls'] as const) {
     const made = await certificate(t);
     const { server, mailbox } = await open(t, made, tls);
     await server.start({ env: { NODE_EXTRA_CA_CERTS: made.certificateFile } });
-    t.match(await server.softquota(['notices', 'test', 'mail']), { code: 0, stdout: /^Delivered/ });
+    t.match(await server.softquota('notices test mail'), { code: 0, stdout: /^Delivered/ });
     t.match(mailbox.take(), [{ to: 'root@git.example' }]);
     t.same([mailbox.signIns, mailbox.inClear], [['quota'], 0]);
     t.notMatch(server.daemon.log, password);
@@ -72,20 +72,19 @@ for (const tls of ['starttls', 'tls'] as const) {
     const daemon = await server.start({ env: clock.env });
     await daemon.logged(/^notices are made of what happens/);
     const why = `the certificate of 127.0.0.1:${mailbox.port} is not trusted: self-signed certificate`;
-    const tried = await server.softquota(['notices', 'test', 'mail']);
+    const tried = await server.softquota('notices test mail');
     t.match(tried, { code: 1, stdout: /^Not delivered to mail: / });
     t.ok(tried.stdout.includes(why), tried.stdout);
 
-    const body = { owner: 'alice', subject: 'size:git:lfs', unit: 'store', bytes: 2_000_000 };
-    t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+    await server.reports('alice', 2_000_000);
     await daemon.logged(/^a notice could not be delivered yet$/);
     await clock.set(Date.now() + 4 * 86_400_000);
     const dead = await until(async () => {
-      const { stdout } = await server.softquota(['notices', 'list', '--state', 'dead']);
+      const { stdout } = await server.softquota('notices list --state dead');
       return stdout.includes('alice') ? stdout : null;
     });
     t.ok(dead.includes(why), dead);
-    const { stdout } = await server.softquota(['doctor']);
+    const { stdout } = await server.softquota('doctor');
     t.ok(stdout.includes('could not be delivered'), stdout);
     t.ok(stdout.includes(why), stdout);
     t.same([mailbox.mails, mailbox.signIns], [[], []]);
@@ -97,7 +96,7 @@ t.test('a certificate of another name is not trusted, whoever signed it', async 
   const made = await certificate(t, 'DNS:mail.example');
   const { server, mailbox } = await open(t, made, 'tls');
   await server.start({ env: { NODE_EXTRA_CA_CERTS: made.certificateFile } });
-  const tried = await server.softquota(['notices', 'test', 'mail']);
+  const tried = await server.softquota('notices test mail');
   t.match(tried, { code: 1, stdout: /is not trusted: .*127\.0\.0\.1 is not in the cert's list/ });
   t.same([mailbox.mails, mailbox.signIns], [[], []]);
 });

@@ -127,12 +127,8 @@ t.test('usage adds up by kind and by source, also with several hosts', async t =
   const ini = { metrics: { ENABLED: 'true' }, 'quota.default': { TOTAL: '-1' } };
   const one = await fleetHost(t, { address, host: 'one', ini, repositories: ['alice/app'] });
   const two = await fleetHost(t, { address, host: 'two', ini, repositories: ['alice/app', 'bob/app'] });
-  const unit = (server: Server, bytes: number) =>
-    server.ask('trusted', '/v1/units', {
-      body: { owner: 'alice', subject: 'size:git:lfs', unit: 'store', bytes },
-    });
-  t.equal((await unit(one, 7000)).status, 200);
-  t.equal((await unit(two, 500)).status, 200);
+  await one.reports('alice', 7000);
+  await two.reports('alice', 500);
   const set = { owner: 'bob', subject: 'size:assets:packages:all', unit: 'a', bytes: 34 };
   const put = await ask(one.socket('trusted'), '/v1/sources/registry?stale_after=600', {
     method: 'PUT',

@@ -73,7 +73,7 @@ t.test('what grows is refused with that reason, and all else passes', async t =>
 
   const ready = await server.ask('gate', '/readyz');
   t.match(JSON.parse(ready.text), { notes: [/The disk is nearly full/] });
-  const doctor = await server.softquota(['doctor', '--json']);
+  const doctor = await server.softquota('doctor --json');
   t.match(doctor.stdout, /"disk_full"/);
   const { disks } = JSON.parse((await server.ask('admin', '/api/v1/admin/quota/overview')).text);
   t.match(disks, [{ state: 'full' }]);
@@ -84,9 +84,7 @@ t.test('what grows is refused with that reason, and all else passes', async t =>
   });
   t.match(events, [{ full_disk: true, limit: null }]);
 
-  await server.configure({ quota: { MODE: 'report' } });
-  server.daemon.child.kill('SIGHUP');
-  await server.daemon.logged(/^the configuration is reloaded/);
+  await server.reload({ quota: { MODE: 'report' } });
   const reported = await check();
   t.match({ status: reported.status, ...JSON.parse(reported.text) }, { status: 200, would_refuse: true });
 

@@ -31,14 +31,14 @@ t.test('a branch named like a repository or a store is neither', async t => {
     await writeFile(join(bare, 'refs/heads/b.git', name), 'ref: refs/heads/main\n');
   }
   await server.scan();
-  const { units } = JSON.parse((await server.softquota(['usage', 'alice', '--json'])).stdout);
+  const { units } = JSON.parse((await server.softquota('usage alice --json')).stdout);
   t.strictSame(
     units.map(({ name }: { name: string }) => name),
     [bare],
     'there is one unit',
   );
   t.equal(await server.usage('alice'), await counted(bare));
-  const owners = JSON.parse((await server.softquota(['usage', '--json'])).stdout);
+  const owners = JSON.parse((await server.softquota('usage --json')).stdout);
   t.strictSame(
     owners.map(({ name }: { name: string }) => name),
     ['alice'],
@@ -66,7 +66,7 @@ t.test('a link from one owner’s storage to another’s bills nobody, wherever 
   t.equal(await server.usage('alice'), await counted(alice));
   t.equal(await server.usage('mallory'), await counted(mallory));
   t.equal(await server.usage('eve'), 0);
-  const shown = (await server.softquota(['usage'])).stdout.split('\n');
+  const shown = (await server.softquota('usage')).stdout.split('\n');
   const widthOf = (name: string) => (shown.find(line => line.startsWith(name)) ?? '').length;
   t.equal(widthOf('日本'), widthOf('mallory') - 2, 'two characters take four columns');
   const links = await server.ask('gate', `/v1/check?path=${server.path('mallory/app')}/objects/x`);

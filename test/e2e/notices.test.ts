@@ -1,18 +1,15 @@
 /** docs/notices.md, typed as it stands, and a daemon that is killed while it tells. */
 
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { z } from 'zod';
+import t from 'tap';
+import type { z } from 'zod';
 import { noticeList } from '../../src/wire/index.ts';
 import { Mailbox } from '../notices/mailbox.ts';
 import { opensslSignature, Receiver } from '../notices/receiver.ts';
 import { startSingle } from '../store/redis-servers.ts';
+import { addressOf, tokenOf } from './accounts.ts';
 import { until } from './ask.ts';
-import { launcher } from './daemon.ts';
 import { fleetHost } from './fleet-hosts.ts';
-import { type Block, iniOf, readGuide } from './guide.ts';
-import { plainEnvironment, run } from './run.ts';
+import { type Block, iniOf, readGuide, typeOn } from './guide.ts';
 import { Server } from './server.ts';
 
 t.setTimeout(600_000);
@@ -24,16 +21,8 @@ function hook(receiver: Receiver): Readonly<Record<string, string>> {
   return { URL: receiver.url, SECRET: secret, ALLOW_PRIVATE: '127.0.0.1', EVENTS: 'threshold' };
 }
 
-async function store(on: Server, owner: string, bytes: number): Promise<void> {
-  const body = { owner, subject: 'size:git:lfs', unit: 'store', bytes };
-  const { status, text } = await on.ask('trusted', '/v1/units', { body });
-  if (status !== 200) throw new Error(text);
-}
-
 async function listed(on: Server): Promise<z.infer<typeof noticeList>> {
-  const { status, text } = await on.ask('admin', '/api/v1/admin/quota/notices');
-  if (status !== 200) throw new Error(text);
-  return noticeList.parse(JSON.parse(text));
+  return noticeList.parse(await on.admin('/admin/quota/notices'));
 }
 
 /** Resolves once one of these reads what happens: what happens from then on is told. */
@@ -62,7 +51,7 @@ t.test('what is told of a daemon that is killed again and again comes once each 
     }
     const owner = `owner${round}`;
     expected.push(owner);
-    await store(server, owner, 2_000_000);
+    await server.reports(owner, 2_000_000);
     await until(async () =>
       (await listed(server)).deliveries.some(each => each.owner === owner) ? true : null,
     );
@@ -83,7 +72,7 @@ t.test('what is told of a daemon that is killed again and again comes once each 
   for (const received of receiver.taken) {
     t.equal(received.headers['webhook-signature'], opensslSignature(received, secret));
   }
-  const { stdout } = await server.softquota(['serve', '--print-config']);
+  const { stdout } = await server.softquota('serve --print-config');
   t.match(stdout, '[webhook.chat]');
   for (const shown of [stdout, server.daemon.log, JSON.stringify(await listed(server))]) {
     t.notMatch(shown, 'key=hidden');
@@ -99,8 +88,8 @@ t.test('several hosts tell a crossing once, also when the one that tells is gone
   const two = await fleetHost(t, { address, host: 'two', ini });
   await reading(one, two);
   receiver.answer = response => void response.writeHead(503).end();
-  await store(one, 'alice', 2_000_000);
-  await store(two, 'bob', 2_000_000);
+  await one.reports('alice', 2_000_000);
+  await two.reports('bob', 2_000_000);
   const both = ['alice', 'bob'];
   for (const each of [one, two]) {
     await until(async () => {
@@ -112,40 +101,24 @@ t.test('several hosts tell a crossing once, also when the one that tells is gone
   receiver.taken.length = 0;
   receiver.answer = response => void response.writeHead(200).end();
   await until(() => (owners(receiver).length === 2 ? true : null));
-  await store(two, 'carol', 2_000_000);
+  await two.reports('carol', 2_000_000);
   await until(() => (owners(receiver).length === 3 ? true : null));
   await one.start();
-  await store(one, 'dave', 2_000_000);
+  await one.reports('dave', 2_000_000);
   await until(() => (owners(receiver).includes('dave') ? true : null));
   t.same(owners(receiver), ['alice', 'bob', 'carol', 'dave']);
 });
-
-interface Typist {
-  /** Types a block, with these variables. */
-  readonly type: (block: Block | undefined, env?: Readonly<Record<string, string>>) => Promise<string>;
-}
-
-async function typistAt(t: Test, server: Server): Promise<Typist> {
-  const bin = join(server.folder, 'bin');
-  await mkdir(bin);
-  await writeFile(join(bin, 'softquota'), `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
-  await chmod(join(bin, 'softquota'), 0o755);
-  const known = { PATH: `${bin}:${plainEnvironment.PATH}`, SOFTQUOTA_CONFIG: server.config };
-  return {
-    type: async (block, env = {}) => {
-      const typed = await run('sh', ['-e', '-c', block?.text ?? 'false'], { env: { ...known, ...env } });
-      t.equal(typed.code, 0, `${block?.text}${typed.stdout}${typed.stderr}`);
-      return typed.stdout;
-    },
-  };
-}
 
 t.test('every command of the manual on notices does what the manual says', async t => {
   const blocks = await readGuide('notices.md');
   const receiver = await Receiver.open(t);
   const mailbox = await Mailbox.open(t);
   const server = await Server.open(t, { started: false, ini: quota });
-  const { type } = await typistAt(t, server);
+  const type = async (block: Block | undefined, env: Readonly<Record<string, string>> = {}) => {
+    const typed = await typeOn(server, block?.text ?? 'false', { env });
+    t.equal(typed.code, 0, `${block?.text}${typed.stdout}${typed.stderr}`);
+    return typed.stdout;
+  };
   const configurations = blocks.filter(({ kind }) => kind === 'ini');
   for (const block of configurations) await server.configure(iniOf(block));
   await server.configure({
@@ -178,20 +151,14 @@ t.test('every command of the manual on notices does what the manual says', async
   t.equal(commands.length, 4, 'all were typed');
 
   await receiver.away();
-  const tried = await server.softquota(['notices', 'test', 'chat']);
+  const tried = await server.softquota('notices test chat');
   t.match(tried, { code: 1, stdout: /^Not delivered to chat: .*ECONNREFUSED/ });
-  t.match(await server.softquota(['notices', 'test', 'nowhere']), {
-    code: 1,
-    stderr: /nothing is sent to nowhere: there are chat, mail/,
-  });
-  t.match(await server.softquota(['notices', 'send-again']), {
-    code: 2,
-    stderr: /name one notice, or give --all/,
-  });
-  t.match(await server.softquota(['notices', 'send-again', 'x']), {
-    code: 1,
-    stderr: /there is no notice x/,
-  });
+  for (const [line, code, stderr] of [
+    ['notices test nowhere', 1, /nothing is sent to nowhere: there are chat, mail/],
+    ['notices send-again', 2, /name one notice, or give --all/],
+    ['notices send-again x', 1, /there is no notice x/],
+  ] as const)
+    t.match(await server.softquota(line), { code, stderr });
 });
 
 t.test(
@@ -205,21 +172,18 @@ t.test(
         mail: { HOST: '127.0.0.1', PORT: String(mailbox.port), TLS: 'none', FROM: 'quota@git.example' },
       },
     });
-    const http = String((await server.daemon.logged(/^softquota answers/)).http);
+    const http = await addressOf(server);
     const create = ['user', 'create', 'alice', '--email', 'alice@git.example'];
     t.equal((await server.softquota(create)).code, 0);
     await reading(server);
-    await store(server, 'alice', 2_000_000);
+    await server.reports('alice', 2_000_000);
     await until(() => (mailbox.mails.length > 0 ? true : null));
     const [mail] = mailbox.take();
     const [, asked = ''] = /unsubscribe(\?token=\S+)/.exec(mail?.text ?? '') ?? [];
     const page = await fetch(`${http}quota/unsubscribe${asked}`);
     t.equal(page.status, 200);
     t.match(await page.text(), /<form method="post">/);
-    const { text: tokenText } = await server.ask('admin', '/api/v1/users/alice/tokens', {
-      body: { name: 'own', scopes: ['all'] },
-    });
-    const { sha1 } = z.object({ sha1: z.string() }).parse(JSON.parse(tokenText));
+    const sha1 = await tokenOf(server, 'alice', ['all']);
     const own = async (init: RequestInit = {}) => {
       const headers = { authorization: `token ${sha1}`, 'content-type': 'application/json' };
       return (await fetch(`${http}api/v1/user/quota/notices`, { ...init, headers })).json();

@@ -1,38 +1,28 @@
 /** Quotas that are off, and quotas that only report. */
 
 import t from 'tap';
-import { Clone } from './clone.ts';
 import { Server } from './server.ts';
 
-for (const [what, keys] of Object.entries({
-  'ENABLED unset': { ENABLED: null },
-  'ENABLED = false': { ENABLED: 'false' },
-})) {
-  t.test(`with ${what} nothing is ever refused, whatever is used and whatever the limit`, async t => {
-    const server = await Server.open(t, { ini: { quota: keys }, repositories: ['alice/app'] });
-    const clone = await Clone.of(server, server.path('alice/app'));
-    await clone.commit(1_500_000);
-    t.match(await clone.push(), { code: 0, said: '' });
-    await server.usageIs('alice', used => used > 1_500_000);
-    for (const TOTAL of ['1M', '1', '0']) {
-      const from = server.daemon.lines.length;
-      await server.configure({ 'quota.default': { TOTAL } });
-      server.daemon.child.kill('SIGHUP');
-      await server.daemon.logged(/configuration is reloaded/, from);
-      await clone.commit(1000);
-      t.match(await clone.push(), { code: 0, said: '' }, `with TOTAL = ${TOTAL}`);
-      t.equal((await server.softquota(['check', server.path('alice/app')])).code, 0);
-    }
-    t.notMatch(server.daemon.log, /refused/);
-  });
-}
+t.test('with ENABLED unset or false nothing is ever refused, whatever is used and the limit', async t => {
+  const server = await Server.open(t, { ini: { quota: { ENABLED: null } }, repositories: ['alice/app'] });
+  const clone = await server.filled('alice/app', 1_500_000);
+  for (const [ENABLED, TOTAL] of [
+    [null, '1'],
+    [null, '0'],
+    ['false', '1M'],
+    ['false', '0'],
+  ] as const) {
+    await server.reload({ quota: { ENABLED }, 'quota.default': { TOTAL } });
+    await clone.commit(1000);
+    t.match(await clone.push(), { code: 0, said: '' }, `with ENABLED = ${ENABLED} and TOTAL = ${TOTAL}`);
+    await server.done(`check ${server.path('alice/app')}`);
+  }
+  t.notMatch(server.daemon.log, /refused/);
+});
 
 t.test('with MODE = report nothing is refused, and the log tells what would be', async t => {
   const server = await Server.open(t, { ini: { quota: { MODE: 'report' } }, repositories: ['alice/app'] });
-  const clone = await Clone.of(server, server.path('alice/app'));
-  await clone.commit(1_500_000);
-  await clone.push();
-  await server.usageIs('alice', used => used > 1_500_000);
+  const clone = await server.filled('alice/app', 1_500_000);
   await clone.commit(1000);
   t.match(await clone.push(), { code: 0, said: '' }, 'the pusher reads nothing');
   const line = await server.daemon.logged(/^would be refused$/);
@@ -42,9 +32,7 @@ t.test('with MODE = report nothing is refused, and the log tells what would be',
   t.equal(asked.headers['x-softquota-decision'], 'allowed');
   t.match(JSON.parse(asked.text), { allowed: true, would_refuse: true, mode: 'report' });
 
-  await server.configure({ quota: { MODE: 'enforce' } });
-  server.daemon.child.kill('SIGHUP');
-  await server.daemon.logged(/configuration is reloaded/);
+  await server.reload({ quota: { MODE: 'enforce' } });
   t.match(await clone.push(['main:refs/heads/a']), { code: 0 }, 'no object comes');
   await clone.commit(10);
   t.match(await clone.push(), { code: 1, said: /^Quota exceeded/ }, 'now it is');

@@ -1,16 +1,20 @@
 /** The package as it is published. */
 
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
 import { z } from 'zod';
 import { must, plainEnvironment } from './run.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = z.looseObject({ name: z.string(), version: z.string() });
 
-/** Packs this checkout into `folder`; gives the tarball's path. */
-export async function packed(folder: string): Promise<string> {
+/** Packs this checkout; gives the path of the tarball, which is there until the test ends. */
+export async function packed(t: Test): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+  t.teardown(() => rm(folder, { recursive: true }));
   const about: unknown = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8'));
   const { name, version } = manifest.parse(about);
   // Without what the tests' runner puts into every Node's environment.

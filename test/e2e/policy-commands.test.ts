@@ -1,16 +1,16 @@
 /** `softquota rule` and `group`: what they do, print, and exit with. */
 
 import t from 'tap';
-import { Clone } from './clone.ts';
-import { openPolicyServer } from './policy-server.ts';
+import { addressOf } from './accounts.ts';
+import { openCommandServer } from './command-server.ts';
 
 t.setTimeout(600_000);
 
 t.test('rules have a grace and a mode, which commands set, show, compare and take away', async t => {
-  const { done, json, refused, file, stores } = await openPolicyServer(t, {
+  const { server, done, json, refused } = await openCommandServer(t, {
     ini: { quota: { GRACE: '7d' } },
   });
-  await stores('alice', 1050);
+  await server.reports('alice', 1050);
   t.equal(
     await done('rule create total --limit 1k --subject size:all --grace 14d'),
     'Created rule total: at most 1 kB of size:all, grace 2w.\n',
@@ -36,42 +36,42 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
   const exported = await done('policy export');
   const policy = JSON.parse(exported);
   t.match(policy.rules, [{ name: 'total', grace_most: '20 %' }]);
-  const other = await file('other.json', {
+  const other = await server.file('other.json', {
     rules: [{ ...policy.rules[0], grace: '3d', mode: 'report' }],
     groups: policy.groups,
   });
-  const shown = await done(`policy import ${other}`);
+  const shown = await done('policy import', other);
   t.match(shown, /^~ rule total: at most 1 kB of size:all, grace 3d up to 20 % over, only reported \(was/m);
-  t.match(await json(`policy import ${other}`), { difference: null });
-  const back = await file('back.json', exported);
-  t.match(await done(`policy import ${back}`), /^~ rule total: .*only reported\)$/m);
+  t.match(await json('policy import', other), { difference: null });
+  const back = await server.file('back.json', exported);
+  t.match(await done('policy import', back), /^~ rule total: .*only reported\)$/m);
   t.equal(await done('policy export'), exported);
-  const tighter = await file('tighter.json', { settings: { default_groups: ['free'] } });
-  await stores('bob', 1100);
+  const tighter = await server.file('tighter.json', { settings: { default_groups: ['free'] } });
+  await server.reports('bob', 1100);
   t.match(
-    await done(`policy simulate ${tighter}`),
+    await done('policy simulate', tighter),
     /1 would be newly over a limit, within its grace\.\n\nNEWLY IN GRACE/,
   );
   await refused(2, /--grace soon: not a duration; write a whole number/, 'rule edit total --grace soon');
   await refused(2, /--grace-most much: not a size; write a percentage/, 'rule edit total --grace-most much');
   await refused(2, /--mode off: write enforce or report/, 'rule edit total --mode off');
-  const held = await file('held.json', { ...policy, groups: [{ ...policy.groups[0], mode: 'report' }] });
+  const held = await server.file('held.json', {
+    ...policy,
+    groups: [{ ...policy.groups[0], mode: 'report' }],
+  });
   const advice = /held\.json: groups\.0\.mode: groups have no mode any more: leave it out, and set "mode"/;
-  for (const verb of ['import', 'simulate', 'lint']) await refused(2, advice, `policy ${verb} ${held}`);
-  const wrong = await file('wrong.json', { rules: [{ ...policy.rules[0], grace: 'soon' }], groups: [] });
-  await refused(
-    2,
-    /grace: "soon": not a duration; write seconds, such as 604800, or "7d"/,
-    `policy import ${wrong}`,
-  );
+  for (const verb of ['import', 'simulate', 'lint']) await refused(2, advice, 'policy', verb, held);
+  const wrong = await server.file('wrong.json', {
+    rules: [{ ...policy.rules[0], grace: 'soon' }],
+    groups: [],
+  });
+  const notADuration = /grace: "soon": not a duration; write seconds, such as 604800, or "7d"/;
+  await refused(2, notADuration, 'policy import', wrong);
 });
 
 t.test('rules and groups are made by commands, and the next push obeys', async t => {
-  const { server, done } = await openPolicyServer(t, { repositories: ['alice/app'] });
-  const clone = await Clone.of(server, server.path('alice/app'));
-  await clone.commit(200_000);
-  t.match(await clone.push(), { code: 0 });
-  await server.usageIs('alice', used => used > 200_000);
+  const { server, done } = await openCommandServer(t, { repositories: ['alice/app'] });
+  const clone = await server.filled('alice/app', 200_000);
   await clone.commit(1000);
 
   t.equal(
@@ -97,15 +97,15 @@ t.test('rules and groups are made by commands, and the next push obeys', async t
 });
 
 t.test('every command of rules and groups prints tables for people and JSON for programs', async t => {
-  const { server, done, json } = await openPolicyServer(t);
+  const { server, done, json } = await openCommandServer(t);
   t.match(await done('rule list'), /^No rules: .* softquota rule create\.\n$/);
   t.match(await done('group list'), /^No groups\. Create one with softquota group create\.\n$/);
-  t.strictSame(await json('rule create total --limit "10 GB" --subject size:all'), {
+  t.strictSame(await json('rule create total --limit', '10 GB', '--subject', 'size:all'), {
     name: 'total',
     limit: 10_000_000_000,
     subjects: ['size:all'],
   });
-  await done('rule create media --limit -1 --subject "size:git:lfs, none" --subject size:assets:all');
+  await done('rule create media --limit -1 --subject', 'size:git:lfs, none', '--subject', 'size:assets:all');
   await done('rule create odd --limit 1234567890 --subject size:assets:wiki');
   await done('user create alice');
   await done('user create acme --type organization');
@@ -150,10 +150,8 @@ t.test('every command of rules and groups prints tables for people and JSON for 
   t.match(await json('rule show odd'), { limit: 1_234_567_890, groups: ['empty'] });
   t.equal((await json('rule list')).length, 3);
   t.equal((await json('group list')).length, 2);
-  t.match(await json('rule edit odd --subject size:all'), {
-    limit: 1_234_567_890,
-    subjects: ['size:all'],
-  });
+  const edited = await json('rule edit odd --subject size:all');
+  t.match(edited, { limit: 1_234_567_890, subjects: ['size:all'] });
 
   t.equal(await done('group remove-rule empty odd'), 'Removed rule odd from group empty.\n');
   t.match(await done('group show empty'), /^empty has no rules, .*\nMembers: none\n$/);
@@ -165,59 +163,52 @@ t.test('every command of rules and groups prints tables for people and JSON for 
 });
 
 t.test('names go to the daemon as they are, and to a terminal harmless', async t => {
-  const { done, json } = await openPolicyServer(t);
+  const { done, json } = await openCommandServer(t);
   const name = 'a/b %2F\u202e ?#é';
-  const group = '-g/\u200b';
-  await done(['rule', 'create', name, '--limit', '1k', '--subject', 'size:all']);
-  await done(['group', 'create', '--rule', name, '--', group]);
-  t.match(await json(['rule', 'show', name]), { name, groups: [group] });
+  await done('rule create', name, '--limit', '1k', '--subject', 'size:all');
+  await done('group create --rule', name, '--', '-g/\u200b');
+  t.match(await json('rule show', name), { name, groups: ['-g/\u200b'] });
   t.notMatch(await done('rule list'), /[\u200b\u202e]/);
   t.notMatch(await done('group list'), /[\u200b\u202e]/);
-  t.match(await done(['group', 'show', '--', group]), 'a/b %2F\\u{202e} ?#é');
+  const shown = await done('group show --', '-g/\u200b');
+  t.match(shown, 'a/b %2F\\u{202e} ?#é');
   const exported = await done('policy export');
   t.notMatch(exported, /[\u200b\u202e]/);
-  t.match(JSON.parse(exported), { rules: [{ name }], groups: [{ name: group }] });
-  await done(['group', 'remove-rule', '--', group, name]);
-  await done(['group', 'delete', '--', group]);
-  await done(['rule', 'delete', name]);
+  t.match(JSON.parse(exported), { rules: [{ name }], groups: [{ name: '-g/\u200b' }] });
+  await done('group remove-rule --', '-g/\u200b', name);
+  await done('group delete --', '-g/\u200b');
+  await done('rule delete', name);
 });
 
 t.test('what cannot be done is told with the exit status for it', async t => {
-  const { server, done, refused } = await openPolicyServer(t);
+  const { server, done, refused } = await openCommandServer(t);
   await done('rule create total --limit 10G --subject size:all');
   await done('group create free --rule total');
-  const create = 'rule create x --limit';
-  for (const [code, said, line] of [
-    [
-      2,
-      /--limit 10 gigs: not a size; write a number and a unit, such as 500M/,
-      `${create} "10 gigs" --subject size:all`,
-    ],
-    [2, /--limit -2: below 0; only -1/, `${create} -2 --subject size:all`],
-    [2, /--subject size:git:lsf: .* did you mean size:git:lfs\?/, `${create} 1 --subject size:git:lsf`],
-    [2, /--subject bytes: .* expected one of size:all, .*none/, `${create} 1 --subject bytes`],
-    [2, /required option '--subject/, `${create} 1`],
-    [2, /name: .*directory/, 'rule create . --limit 1 --subject size:all'],
-    [1, /the rule total exists already/, 'rule create total --limit 1 --subject size:all'],
-    [2, /nothing to change: give --limit/, 'rule edit total'],
-    [1, /there is no rule gone/, 'rule edit gone --limit 1'],
-    [1, /there is no rule gone/, 'rule delete gone'],
-    [2, /rules\.0\.limit: it is missing, and there is no rule of that name/, 'group create y --rule gone'],
-    [1, /the group free exists already/, 'group create free'],
-    [1, /there is no group gone/, 'group show gone'],
-    [
-      1,
-      /there is no user or organization dave; create it with softquota user create/,
-      'group add-user free dave',
-    ],
-    [0, /the rule total is in the group free already/, 'group add-rule free total'],
-    [2, /unknown command 'remove'/, 'group remove free'],
-  ] as const)
-    await refused(code, said, line);
+  const notASize = /--limit 10 gigs: not a size; write a number and a unit, such as 500M/;
+  await refused(2, notASize, 'rule create x --subject size:all --limit', '10 gigs');
+  await refused(2, /--limit -2: below 0; only -1/, 'rule create x --limit -2 --subject size:all');
+  const lsf = /--subject size:git:lsf: .* did you mean size:git:lfs\?/;
+  await refused(2, lsf, 'rule create x --limit 1 --subject size:git:lsf');
+  const bytes = /--subject bytes: .* expected one of size:all, .*none/;
+  await refused(2, bytes, 'rule create x --limit 1 --subject bytes');
+  await refused(2, /required option '--subject/, 'rule create x --limit 1');
+  await refused(2, /name: .*directory/, 'rule create . --limit 1 --subject size:all');
+  await refused(1, /the rule total exists already/, 'rule create total --limit 1 --subject size:all');
+  await refused(2, /nothing to change: give --limit/, 'rule edit total');
+  await refused(1, /there is no rule gone/, 'rule edit gone --limit 1');
+  await refused(1, /there is no rule gone/, 'rule delete gone');
+  const noRule = /rules\.0\.limit: it is missing, and there is no rule of that name/;
+  await refused(2, noRule, 'group create y --rule gone');
+  await refused(1, /the group free exists already/, 'group create free');
+  await refused(1, /there is no group gone/, 'group show gone');
+  const noUser = /there is no user or organization dave; create it with softquota user create/;
+  await refused(1, noUser, 'group add-user free dave');
+  await refused(0, /the rule total is in the group free already/, 'group add-rule free total');
+  await refused(2, /unknown command 'remove'/, 'group remove free');
 
   await done('user create bob');
   const token = (await done('token create --user bob')).trim();
-  const url = String((await server.daemon.logged(/^softquota answers/)).http);
+  const url = await addressOf(server);
   const env = { SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: token };
   for (const line of ['group list', 'policy export', 'rule delete total'])
     t.match(await server.softquota(line, { env }), { code: 77, stderr: /only administrators may do this/ });

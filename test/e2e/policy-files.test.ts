@@ -6,23 +6,23 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import t from 'tap';
+import { openCommandServer } from './command-server.ts';
 import { launcher } from './daemon.ts';
-import { openPolicyServer } from './policy-server.ts';
 import { must, plainEnvironment, run } from './run.ts';
 
 t.setTimeout(600_000);
 
 t.test('what one installation exports, an empty one imports, users and all', async t => {
-  const one = await openPolicyServer(t);
+  const one = await openCommandServer(t);
   await one.done('user create alice');
   await one.done('user create bob');
   await one.done('rule create total --limit 10G --subject size:all');
   await one.done('rule create lfs --limit 1.5GiB --subject size:git:lfs');
   await one.done('group create free --rule lfs --rule total');
   await one.done('group create unlimited');
-  for (const name of ['bob', 'alice']) await one.done(`group add-user free ${name}`);
+  for (const name of ['bob', 'alice']) await one.done('group add-user free', name);
   const file = join(one.server.folder, 'policy.json');
-  const said = await one.server.softquota(`policy export ${file}`);
+  const said = await one.server.softquota(['policy', 'export', file]);
   t.match(said, { code: 0, stdout: '', stderr: `Exported 2 rules and 2 groups to ${file}.\n` });
   const text = await readFile(file, 'utf8');
   t.strictSame(JSON.parse(text), {
@@ -39,17 +39,18 @@ t.test('what one installation exports, an empty one imports, users and all', asy
   t.equal(await one.done('policy export -'), text);
   const pipe = join(one.server.folder, 'pipe');
   await must('mkfifo', [pipe]);
-  const [piped] = await Promise.all([readFile(pipe, 'utf8'), one.done(`policy export ${pipe}`)]);
+  const [piped] = await Promise.all([readFile(pipe, 'utf8'), one.done('policy export', pipe)]);
   t.equal(piped, text);
   t.ok((await stat(pipe)).isFIFO(), 'a pipe or a device is written to, and not replaced by a file');
   t.notMatch(await one.done('policy export --no-users'), /users|alice/);
 
-  const other = await openPolicyServer(t);
+  const other = await openCommandServer(t);
   await other.done('user create bob');
   await other.refused(
     2,
     /groups\.0\.users\.1: there is no user or organization alice; .*policy import --create-users/,
-    `policy import ${file}`,
+    'policy import',
+    file,
   );
   t.equal(
     await other.done('policy export'),
@@ -57,7 +58,7 @@ t.test('what one installation exports, an empty one imports, users and all', asy
     'nothing of it was taken',
   );
   t.equal(
-    await other.done(`policy import --create-users ${file}`),
+    await other.done('policy import --create-users', file),
     '+ rule total: at most 10 GB of size:all\n' +
       '+ rule lfs: at most 1.5 GiB of size:git:lfs\n' +
       '+ group free: 2 rules lfs, total; 2 users bob, alice\n' +
@@ -68,10 +69,10 @@ t.test('what one installation exports, an empty one imports, users and all', asy
   );
   t.equal(await other.done('policy export'), text);
   t.equal(
-    await other.done(`policy import ${file}`),
+    await other.done('policy import', file),
     'Nothing would change: this policy is already in force.\n',
   );
-  t.match(await other.json(`policy import ${file}`), {
+  t.match(await other.json('policy import', file), {
     imported: false,
     difference: null,
     created_users: [],
@@ -81,11 +82,11 @@ t.test('what one installation exports, an empty one imports, users and all', asy
 t.test(
   'an import shows what comes, goes and changes, and who would be refused, before anything is changed',
   async t => {
-    const { server, done, json, file, stores } = await openPolicyServer(t, {
+    const { server, done, json } = await openCommandServer(t, {
       ini: { 'quota.default': { TOTAL: '-1' } },
     });
-    await stores('alice', 8_000_000_000);
-    await stores('bob', 12_000_000_000);
+    await server.reports('alice', 8_000_000_000);
+    await server.reports('bob', 12_000_000_000);
     const before = {
       rules: [
         { name: 'total', limit: '10G', subjects: ['size:all'] },
@@ -96,9 +97,9 @@ t.test(
         { name: 'gone', rules: ['old'], users: ['bob'] },
       ],
     };
-    await done(`policy import ${await file('before.json', before)}`);
+    await done('policy import', await server.file('before.json', before));
     const exported = await done('policy export');
-    const after = await file('after.json', {
+    const after = await server.file('after.json', {
       rules: [
         { name: 'total', limit: '5 GB', subjects: ['size:all'] },
         { name: 'lfs', limit: '1.5GiB', subjects: ['size:git:lfs', 'size:assets:packages:all'] },
@@ -108,7 +109,7 @@ t.test(
         { name: 'new', rules: [], users: ['bob'] },
       ],
     });
-    const shown = await done(`policy import --dry-run ${after}`);
+    const shown = await done('policy import --dry-run', after);
     t.equal(
       shown.replace(/ {2,}/g, '  '),
       '+ rule lfs: at most 1.5 GiB of size:git:lfs, size:assets:packages:all\n' +
@@ -129,12 +130,12 @@ t.test(
     );
     t.equal(await done('policy export'), exported, 'a dry run changes nothing');
     await done('check bob --subject size:assets:wiki');
-    t.match(await json(`policy import --dry-run ${after}`), {
+    t.match(await json('policy import --dry-run', after), {
       imported: false,
       difference: { groups: { changed: [{ name: 'free', users: { added: [], removed: ['bob'] } }] } },
       simulation: { refused: { count: 1, first: [{ user: 'alice' }] } },
     });
-    t.match(await done(`policy import ${after}`), /\n\nImported\. The policy is in force\.\n$/);
+    t.match(await done('policy import', after), /\n\nImported\. The policy is in force\.\n$/);
     t.match(await server.softquota('check alice --subject size:git:lfs'), { code: 1 });
     const events = await server.ask('admin', '/api/v1/admin/quota/events?kind=policy&limit=50');
     const changes = JSON.parse(events.text).map(({ change }: { change: string }) => change);
@@ -143,7 +144,7 @@ t.test(
     const reordered = JSON.parse(await done('policy export'));
     reordered.rules.reverse();
     t.match(
-      await done(`policy import ${await file('order.json', reordered)}`),
+      await done('policy import', await server.file('order.json', reordered)),
       /^Only the order changes\.\n/,
     );
     t.strictSame(JSON.parse(await done('policy export')), reordered);
@@ -151,11 +152,9 @@ t.test(
 );
 
 t.test('on a terminal an import asks, and what somebody changed meanwhile is not overwritten', async t => {
-  const { server, done, file } = await openPolicyServer(t);
-  const wanted = await file('wanted.json', {
-    rules: [{ name: 'total', limit: 1, subjects: [] }],
-    groups: [],
-  });
+  const { server, done } = await openCommandServer(t);
+  const rules = [{ name: 'total', limit: 1, subjects: [] }];
+  const wanted = await server.file('wanted.json', { rules, groups: [] });
   const answering = async (meanwhile: () => Promise<unknown>, answer: string) => {
     const line = `${process.execPath} ${launcher} policy import ${wanted}`;
     const terminal = spawn('script', ['-qec', line, '/dev/null'], {
@@ -190,8 +189,8 @@ t.test('on a terminal an import asks, and what somebody changed meanwhile is not
 });
 
 t.test('a file that cannot be taken is told with every fault, and where it stands', async t => {
-  const { server, done, refused, file } = await openPolicyServer(t);
-  const faulty = await file('faulty.json', {
+  const { server, done, refused } = await openCommandServer(t);
+  const faulty = await server.file('faulty.json', {
     rules: [
       { name: ' ', limit: '10 gigs', subjects: ['size:lfs'] },
       { name: 'a', limit: -7, subjects: [], more: 1 },
@@ -199,7 +198,7 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
     ],
     groups: [{ rules: 'a' }],
   });
-  const { code, stderr } = await server.softquota(`policy import ${faulty}`);
+  const { code, stderr } = await server.softquota(['policy', 'import', faulty]);
   t.equal(code, 2);
   const lines = stderr
     .trimEnd()
@@ -216,58 +215,53 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
     /groups\.0\.name: /,
     /groups\.0\.rules: /,
   ]);
-  const group = { name: 'g', rules: ['gone'] };
-  for (const [said, name, content] of [
-    [/no-json: not valid JSON: /, 'no-json', '{"rules": ['],
-    [/groups: it is missing; an import replaces all/, 'half', { rules: [] }],
-    [
-      /settings: an import cannot change settings of app\.ini; softquota policy simulate/,
-      's',
-      { rules: [], groups: [], settings: { total: '1G' } },
-    ],
-    [/there is no rule gone among the rules/, 'g', { rules: [], groups: [group] }],
-  ] as const)
-    await refused(2, said, `policy import ${await file(name, content)}`);
+  const refusedFile = async (said: RegExp, content: unknown) =>
+    refused(2, said, 'policy import', await server.file('wrong', content));
+  await refusedFile(/wrong: not valid JSON: /, '{"rules": [');
+  await refusedFile(/groups: it is missing; an import replaces all/, { rules: [] });
+  const settings = /settings: an import cannot change settings of app\.ini; softquota policy simulate/;
+  await refusedFile(settings, { rules: [], groups: [], settings: { total: '1G' } });
+  const unknown = { rules: [], groups: [{ name: 'g', rules: ['gone'] }] };
+  await refusedFile(/there is no rule gone among the rules/, unknown);
   await refused(74, /ENOENT/, 'policy simulate /nowhere/policy.json');
   await refused(74, /nowhere/, 'policy export /nowhere/policy.json');
   t.equal(await done('policy export'), '{\n  "rules": [],\n  "groups": []\n}\n');
 });
 
 t.test('a policy is tried before it is enforced: who would be refused, and what is odd about it', async t => {
-  const { server, done, json, file, stores } = await openPolicyServer(t, {
-    ini: { 'quota.default': { TOTAL: '10G' } },
-  });
-  await stores('alice', 8_000_000_000);
-  await stores('bob', 12_000_000_000);
+  const ini = { 'quota.default': { TOTAL: '10G' } };
+  const { server, done, json } = await openCommandServer(t, { ini });
+  await server.reports('alice', 8_000_000_000);
+  await server.reports('bob', 12_000_000_000);
   t.match(await server.softquota('policy lint'), { code: 0, stdout: 'No problems found.\n' });
-  const trial = await file('trial.json', { settings: { total: '5 GB' } });
-  const simulated = await done(`policy simulate ${trial}`);
+  const trial = await server.file('trial.json', { settings: { total: '5 GB' } });
+  const simulated = await done('policy simulate', trial);
   t.match(simulated, /^1 of 2 owners would be newly refused, 0 would be newly allowed\.\n\nNEWLY REFUSED/);
   t.match(simulated, /\nalice .* 8 GB +5 GB +\[quota\.default\] TOTAL\n$/);
   const odd = {
     rules: [{ name: 'r', limit: 1, subjects: ['none'] }],
     groups: [{ name: 'g', rules: ['r'], users: ['bob'] }],
   };
-  const oddFile = await file('odd.json', odd);
-  t.match(await server.softquota(`policy lint ${oddFile}`), {
+  const oddFile = await server.file('odd.json', odd);
+  t.match(await server.softquota(['policy', 'lint', oddFile]), {
     code: 1,
     stdout: /^Rule "r" of group "g" has no subject/,
   });
-  t.match(await json(`policy simulate ${oddFile}`), { lint: [{ code: 'matches_nothing', rule: 'r' }] });
-  t.match(await done(`policy simulate ${oddFile}`), /\n\nRule "r" of group "g" has no subject/);
-  await done(`policy import ${oddFile}`);
+  t.match(await json('policy simulate', oddFile), { lint: [{ code: 'matches_nothing', rule: 'r' }] });
+  t.match(await done('policy simulate', oddFile), /\n\nRule "r" of group "g" has no subject/);
+  await done('policy import', oddFile);
   const { code, stdout } = await server.softquota('policy lint --json');
   t.equal(code, 1);
   t.match(JSON.parse(stdout), [{ code: 'matches_nothing' }]);
   t.match(await server.softquota('policy lint -', { input: '{"groups": []}' }), { code: 0 });
   await server.stop();
   t.match(
-    await server.softquota(`policy lint ${oddFile}`),
+    await server.softquota(['policy', 'lint', oddFile]),
     { code: 1, stdout: /has no subject/ },
     'no daemon is needed',
   );
-  const incomplete = await file('incomplete.json', { groups: [{ name: 'g', rules: ['r'] }] });
-  t.match(await server.softquota(`policy lint ${incomplete}`), {
+  const incomplete = await server.file('incomplete.json', { groups: [{ name: 'g', rules: ['r'] }] });
+  t.match(await server.softquota(['policy', 'lint', incomplete]), {
     code: 2,
     stderr: /incomplete\.json: groups\.0\.rules\.0\.limit: it is missing, and there is no rule of that name/,
   });

@@ -1,11 +1,7 @@
 /** docs/policy.md, typed as it stands, from its first line to its last: what is shown is what is printed. */
 
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import t from 'tap';
-import { launcher } from './daemon.ts';
-import { iniOf, readGuide } from './guide.ts';
-import { plainEnvironment, run } from './run.ts';
+import { iniOf, readGuide, typeOn } from './guide.ts';
 import { Server } from './server.ts';
 
 t.setTimeout(600_000);
@@ -22,12 +18,6 @@ const stored = [
 
 t.test('every command of the manual on rules and groups prints what the manual shows', async t => {
   const server = await Server.open(t, { started: false });
-  const bin = join(server.folder, 'bin');
-  await mkdir(bin);
-  await writeFile(join(bin, 'softquota'), `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
-  await chmod(join(bin, 'softquota'), 0o755);
-  const env = { PATH: `${bin}:${plainEnvironment.PATH}`, SOFTQUOTA_CONFIG: server.config };
-
   await server.configure({ 'storage.lfs': { PATH: null } });
   let printed: string | null = null;
   for (const block of blocks) {
@@ -36,13 +26,11 @@ t.test('every command of the manual on rules and groups prints what the manual s
       await server.configure(iniOf(block));
       await server.start();
       if (printed !== null) continue;
-      await server.softquota(['user', 'create', 'acme', '--type', 'organization']);
-      for (const [owner, subject, bytes] of stored) {
-        const body = { owner, subject, unit: subject, bytes };
-        t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
-      }
+      await server.softquota('user create acme --type organization');
+      for (const [owner, subject, bytes] of stored)
+        await server.reports(owner, bytes, { subject, unit: subject });
     } else if (block.kind === 'sh') {
-      const typed = await run('sh', ['-c', block.text], { env, cwd: server.folder });
+      const typed = await typeOn(server, block.text);
       t.equal(typed.stderr.replace(/^Exported .*\n/, ''), '', block.text);
       printed = typed.stdout;
     } else {

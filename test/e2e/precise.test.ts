@@ -41,12 +41,6 @@ async function opened(t: Test, repositories: readonly string[], limit: (stored: 
   return { server, stored };
 }
 
-async function reload({ daemon }: Server): Promise<void> {
-  const from = daemon.lines.length;
-  daemon.child.kill('SIGHUP');
-  await daemon.logged(/^the configuration is reloaded/, from);
-}
-
 t.test(`of ${pushes} pushes at once by one owner none passes the limit`, async t => {
   for (const repositories of [['alice/app'], Array.from({ length: 5 }, (_, each) => `alice/app-${each}`)]) {
     const limitOf = (stored: number) => stored + roomFor * (pushBytes + aroundIt);
@@ -105,12 +99,10 @@ t.test('a push that another hook refuses gives its room back', async t => {
 
 t.test('PRECISE is taken by a reload', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
-  await server.configure({ quota: { PRECISE: 'true' }, 'quota.default': { TOTAL: '500k' } });
-  await reload(server);
+  await server.reload({ quota: { PRECISE: 'true' }, 'quota.default': { TOTAL: '500k' } });
   const clone = await Clone.of(server, server.path('alice/app'));
   await clone.commit(600_000);
   t.match(await clone.push(['HEAD:main']), { code: 1, said: /^Not enough quota left: alice uses/ });
-  await server.configure({ quota: { PRECISE: 'false' } });
-  await reload(server);
+  await server.reload({ quota: { PRECISE: 'false' } });
   t.equal((await clone.push(['HEAD:main'])).code, 0, 'an owner below the limit may start');
 });

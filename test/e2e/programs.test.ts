@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { readGuide } from './guide.ts';
@@ -23,10 +23,7 @@ const packages = 'size:assets:packages:all';
 const issues = 'size:assets:attachments:issues';
 
 /** Makes alice use so many bytes of attachments. */
-async function uses(t: Test, server: Server, bytes: number): Promise<void> {
-  const body = { owner: 'alice', subject: issues, unit: 'x', bytes };
-  t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
-}
+const uses = (server: Server, bytes: number) => server.reports('alice', bytes, { subject: issues });
 
 /** Prepares a program, and gives the command that starts it. */
 type Prepare = (file: string) => Promise<readonly [string, ...(readonly string[])]>;
@@ -58,9 +55,11 @@ const compiled: Readonly<Record<string, Prepare>> = {
 
 const languages = { ...scripts, ...(isLong ? compiled : {}) };
 
+const asked = await Server.open(t);
+
 for (const [name, prepare] of Object.entries(languages)) {
   t.test(`${name} asks, and goes on without a daemon`, async t => {
-    const server = await Server.open(t);
+    const server = asked;
     const [command, ...args] = await prepare(await program(server, name));
     const check = (owner: string, size = '1'): Promise<Run> => run(command, [...args, owner, packages, size]);
     const refused = { code: 1, stdout: '', stderr: new RegExp(words.replaceAll(/[.()]/g, '\\$&')) };
@@ -70,12 +69,12 @@ for (const [name, prepare] of Object.entries(languages)) {
       stderr: /The quota could not be checked|did not answer|does not answer/,
     };
 
-    await uses(t, server, 1_200_000);
+    await uses(server, 1_200_000);
     t.match(await check('alice'), refused);
     t.match(await check('jürgen & co'), { code: 0, stdout: '', stderr: '' });
-    await uses(t, server, 900_000);
+    await uses(server, 900_000);
     t.match(await check('alice'), { code: 0, stderr: /^Quota warning: alice uses / });
-    await uses(t, server, 1_200_000);
+    await uses(server, 1_200_000);
 
     server.daemon.child.kill('SIGSTOP');
     t.match(await check('alice'), undecided, 'a daemon that is slow');
@@ -125,7 +124,7 @@ for (const name of ['express.js', 'fastify.js']) {
 
     t.match(await upload('alice'), { status: 201 });
     await server.usageIs('alice', bytes => bytes === 300_000);
-    await uses(t, server, 900_000);
+    await uses(server, 900_000);
     t.match(await upload('alice'), {
       status: 413,
       text: /"message":"Quota exceeded: alice uses 1\.2 MB of 1 MB/,

@@ -137,10 +137,7 @@ t.test('a server whose root is a link refuses as any other', async t => {
   const bare = await server.repository('alice/app');
   await server.installHooks();
   await server.start();
-  const clone = await Clone.of(server, bare);
-  await clone.commit(1_200_000);
-  t.equal((await clone.push()).code, 0);
-  await server.usageIs('alice', used => used > 1_200_000);
+  const clone = await server.filled('alice/app', 1_200_000);
   await isRefused(t, bare, clone);
   await clone.git('remote', 'set-url', 'origin', await realpath(bare));
   await isRefused(t, bare, clone);
@@ -153,10 +150,7 @@ t.test('a repository that is mounted at another path as well is refused there as
   await mkdir(place);
   await must('mount', ['--bind', bare, place]);
   t.teardown(() => must('umount', [place]));
-  const clone = await Clone.of(server, bare);
-  await clone.commit(1_200_000);
-  t.equal((await clone.push()).code, 0);
-  await server.usageIs('alice', used => used > 1_200_000);
+  const clone = await server.filled('alice/app', 1_200_000);
   await isRefused(t, bare, clone);
   await clone.git('remote', 'set-url', 'origin', place);
   await isRefused(t, bare, clone);

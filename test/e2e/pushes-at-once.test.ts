@@ -1,6 +1,6 @@
 /**
- * Fifty pushes of a megabyte at once, with room for three, and the default settings: three or four pass,
- * whatever dies meanwhile, and what came to nothing takes no room.
+ * Many pushes of a megabyte at once, with room for three, and the default settings: three or four pass,
+ * whatever dies meanwhile, and what came to nothing takes no room. The long run has fifty.
  */
 
 import { chown, readFile, writeFile } from 'node:fs/promises';
@@ -21,9 +21,9 @@ import { type Transport, transports } from './transports.ts';
 t.setTimeout(isLong ? 600_000 : 240_000);
 
 const pushBytes = 1_000_000;
-const many = 50;
+const many = isLong ? 50 : 30;
 /** Number of pushes where something dies. */
-const fewer = isLong ? many : 16;
+const fewer = isLong ? many : 12;
 /** Limit that leaves room for three pushes, beside what a bare repository has at first. */
 const total = '3M';
 const through = asUser(uid);
@@ -76,9 +76,7 @@ async function endsWell(t: Test, { server, bare, clone, branches }: Crowd): Prom
   const verified = await server.scan({ kind: 'verify' });
   t.match(verified, { state: 'done', drift: { units: 0 } }, 'no figure was wrong');
 
-  await server.configure({ 'quota.default': { TOTAL: String(await counted(bare)) } });
-  server.daemon.child.kill('SIGHUP');
-  await server.daemon.logged(/^the configuration is reloaded/);
+  await server.reload({ 'quota.default': { TOTAL: String(await counted(bare)) } });
   const one = await clone.push([branches.at(-1) ?? '']);
   t.match(one, { code: 0 }, 'one more that fits');
   const other = await clone.push([branches.at(-2) ?? '']);

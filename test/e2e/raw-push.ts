@@ -66,7 +66,7 @@ async function overPipes([command = '', ...args]: readonly string[]): Promise<Ra
 }
 
 /** Resolves once all refs were told. */
-async function advertised(stdout: NodeJS.ReadableStream): Promise<void> {
+export async function advertised(stdout: NodeJS.ReadableStream): Promise<void> {
   let tail = '';
   while (!tail.endsWith('0000')) {
     const [chunk] = await once(stdout, 'data');

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
-import { isLong } from '../run-length.ts';
+import { isLong, some } from '../run-length.ts';
+import { until } from './ask.ts';
 import { Clone, objectsIn } from './clone.ts';
 import { launcher } from './daemon.ts';
 import { Gitolite } from './gitolite.ts';
@@ -104,6 +105,25 @@ async function fetched(server: Server, url: string, env: Readonly<Record<string,
   return /^[0-9a-f]{40}$/.test(tip) ? 'fetched' : tip;
 }
 
+t.test('a rollback passes over the limit, and forward again', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const bare = server.path('alice/app');
+  const clone = await Clone.of(server, bare);
+  for (const bytes of [100, 2_000_000]) await clone.commit(bytes);
+  await clone.push();
+  await server.usageIs('alice', bytes => bytes > 2_000_000);
+  const programs = await programsOf(server);
+  for (const open of some(Object.values(transports), 3)) {
+    const transport = await open(t, server, { programs });
+    await clone.git('remote', 'set-url', 'origin', transport.url(bare));
+    const env = transport.env;
+    await must('git', ['-C', bare, 'branch', '-f', 'kept', 'main']);
+    t.match(await clone.push(['+main~1:main'], { env }), { code: 0, said: '' });
+    t.equal(await must('git', ['-C', bare, 'rev-parse', 'main']), await clone.git('rev-parse', 'main~1'));
+    t.match(await clone.push(['main'], { env }), { code: 0, said: '' });
+  }
+});
+
 t.test('softquota receive-pack is the same, started by hand', async t => {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
   const clone = await Clone.of(server, server.path('alice/app'));
@@ -129,6 +149,27 @@ t.test('softquota receive-pack is the same, started by hand', async t => {
       t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository/);
     }
   }
+});
+
+t.test('with the daemon gone, who was over the limit is stopped as early', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
+  const programs = await programsOf(server);
+  const clone = await Clone.of(server, server.path('alice/app'));
+  const { env } = await transports['file paths'](t, server, { programs });
+  await clone.commit(2_000_000);
+  await clone.push();
+  await server.usageIs('alice', bytes => bytes > 2_000_000);
+  const published = join(server.folder, 'data', 'gate.refused');
+  await until(async () => ((await readFile(published, 'utf8')).includes('/alice/app.git\t') ? true : null));
+  await server.stop('SIGKILL');
+  await clone.commit(2_000_000);
+  const stopped = await clone.push(['main'], { env });
+  t.match(stopped, { code: 1, stderr: /unpacker error/ });
+  t.match(stopped.said, /could not be checked\. Last known: Quota exceeded: alice uses 2\.\d+ MB of 1 MB/);
+  await clone.git('remote', 'set-url', 'origin', server.path('bob/app'));
+  const passed = await clone.push(['main'], { env });
+  t.equal(passed.code, 0);
+  t.match(passed.said, /this push is allowed\.$/);
 });
 
 t.test('gitolite with the folder before PATH stops uploads as early', async t => {

@@ -5,9 +5,9 @@
 
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import { z } from 'zod';
+import { served } from './transports.ts';
 
 const recordedRule = z.object({ name: z.string(), limit: z.number(), subjects: z.array(z.string()) });
 const recordedGroup = z.object({ name: z.string(), rules: z.array(recordedRule) });
@@ -54,12 +54,7 @@ export class RecordedForgejo {
       response.writeHead(status, { 'Content-Type': 'application/json', Location: 'https://git.example/' });
       response.end(JSON.stringify(body));
     });
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    forgejo.#port = (server.address() as AddressInfo).port; // it listens on an address
-    t.teardown(() => {
-      server.closeAllConnections();
-      server.close();
-    });
+    forgejo.#port = await served(t, server);
     return forgejo;
   }
 

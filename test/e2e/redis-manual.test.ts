@@ -2,16 +2,14 @@
  * docs/redis.md: its lines of redis.conf, of access lists and of app.ini, and its commands, as they stand.
  */
 
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { redisKeys } from '../../src/store/redis/keys.ts';
 import { type Server as Redis, startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
-import { launcher } from './daemon.ts';
 import { mayPush, mayPushIs, rule, ruled } from './fleet-hosts.ts';
-import { type Block, iniOf, readGuide } from './guide.ts';
-import { plainEnvironment, run } from './run.ts';
+import { type Block, iniOf, readGuide, typeOn } from './guide.ts';
 import { type Ini, Server } from './server.ts';
 
 t.setTimeout(300_000);
@@ -50,17 +48,12 @@ function settings(heading: string, at: (text: string) => string): Ini {
 
 /** Types what stands there; a restart is done as a service manager does it. */
 async function type(t: Test, server: Server, text: string): Promise<void> {
-  const bin = join(server.folder, 'bin');
-  await mkdir(bin, { recursive: true });
-  await writeFile(join(bin, 'softquota'), `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
-  await chmod(join(bin, 'softquota'), 0o755);
-  const env = { PATH: `${bin}:${plainEnvironment.PATH}`, SOFTQUOTA_CONFIG: server.config };
   for (const line of text.trim().split('\n')) {
     if (line.startsWith('systemctl ')) {
       if (!line.endsWith(' start softquota')) await server.stop();
       if (!line.endsWith(' stop softquota')) await server.start();
     } else {
-      const { code, stderr } = await run('sh', ['-c', line], { env, cwd: server.folder });
+      const { code, stderr } = await typeOn(server, line);
       t.equal(code, 0, `${line}\n${stderr}`);
     }
   }
@@ -76,7 +69,7 @@ t.test('the manual leads from one host to two, through a Redis that lost its pol
   await one.configure(settings('The first host', at));
   await type(t, one, at(textUnder('The first host', 'sh')));
   t.equal(await mayPush(one, 'alice'), false);
-  const { stdout } = await one.softquota(['doctor', '--json']);
+  const { stdout } = await one.softquota('doctor --json');
   t.notMatch(stdout, /shared_store/, 'nothing is wrong with a Redis set up like that');
 
   const two = await Server.open(t, { repositories: ['alice/app'] });
@@ -122,9 +115,9 @@ t.test('a host that only measures tells its usage, follows the policy, and canno
   await ruled(one, '/groups/none/users/bob', { method: 'PUT' });
   await mayPushIs(two, 'bob', false);
   t.equal(await two.reasons(), '');
-  await two.softquota(['check', 'bob']);
+  await two.softquota('check bob');
   await one.stop();
-  t.match(await two.softquota(['host', 'forget', 'git1']), { code: 0 });
+  t.match(await two.softquota('host forget git1'), { code: 0 });
 });
 
 t.test('the manual names every key that is kept', async t => {

@@ -3,7 +3,6 @@
 import t from 'tap';
 import { z } from 'zod';
 import { allowance, ownerReport, spaceRequest } from '../../src/wire/index.ts';
-import { Clone } from './clone.ts';
 import { Server } from './server.ts';
 import { askForMore } from './space-requests.ts';
 
@@ -19,8 +18,8 @@ t.test('requests are listed, granted and declined', async t => {
   t.match(listed, /^ID +OWNER +ASKED BY +ASKED AT +MORE +UNTIL +STATE +WHY\n/);
   t.match(listed, new RegExp(`${alice?.id} +alice +alice .* 5 MB .* open +the release needs it\n`));
   t.match(await server.done(`request grant ${alice?.id}`), /^alice has 5 MB more until \d{4}-/);
-  const answer = `request decline ${bob?.id} --words "delete the old builds"`;
-  const declined = spaceRequest.parse(await server.json(answer));
+  const decline = `request decline ${bob?.id} --words`;
+  const declined = spaceRequest.parse(await server.json(decline, 'delete the old builds'));
   t.match(declined, { state: 'declined', answer: { words: 'delete the old builds', by: null } });
   t.equal(await server.done('request list'), 'No open requests.\n');
   const all = z.array(spaceRequest).parse(await server.json('request list --state all'));
@@ -28,10 +27,8 @@ t.test('requests are listed, granted and declined', async t => {
     { owner: 'bob', state: 'declined' },
     { owner: 'alice', state: 'granted' },
   ]);
-  t.match(await server.softquota(`request grant ${alice?.id}`), {
-    code: 1,
-    stderr: /was granted already/,
-  });
+  const again = await server.softquota(`request grant ${alice?.id}`);
+  t.match(again, { code: 1, stderr: /was granted already/ });
   t.match(await server.softquota('request grant nothing'), { code: 1, stderr: /no request nothing/ });
   t.match(await server.softquota('request decline nothing'), { code: 2, stderr: /--words/ });
 });
@@ -40,7 +37,7 @@ t.test('a grant can be of another size and for another time', async t => {
   const server = await Server.open(t, { ini });
   const [alice] = await askForMore(server, ['alice']);
   const id = alice?.id ?? '';
-  for (const [wrong, words] of [
+  for (const [wrong, stderr] of [
     ['--size much', /--size much: not a size/],
     ['--size 0', /--size 0: not more than nothing/],
     ['--for ever', /--for ever: not a duration; write a whole number/],
@@ -48,15 +45,10 @@ t.test('a grant can be of another size and for another time', async t => {
     ['--until 2099-12-24', /--until 2099-12-24: not a moment/],
     ['--until 2020-01-01T00:00:00Z', /until: the time is in the past/],
     ['--for 1d --until 2099-01-01T00:00:00Z', /cannot be used with/],
-  ] as const) {
-    t.match(await server.softquota(`request grant ${id} ${wrong}`), {
-      code: 2,
-      stdout: '',
-      stderr: words,
-    });
-  }
+  ] as const)
+    t.match(await server.softquota(`request grant ${id} ${wrong}`), { code: 2, stdout: '', stderr });
   const until = new Date(Math.floor(Date.now() / 1000) * 1000 + 7_200_000).toISOString();
-  await server.done(`request grant ${id} --size 2M --until ${until} --words "for now"`);
+  await server.done(`request grant ${id} --size 2M --until ${until} --words`, 'for now');
   const usage = ownerReport.parse(await server.json('usage alice'));
   t.match(usage, { limit: 3_000_000, allowance: { bytes: 2_000_000, count: 1, until } });
   t.match(
@@ -69,9 +61,10 @@ t.test('allowances are given, listed and ended without a request', async t => {
   const server = await Server.open(t, { ini });
   await server.done('user create alice');
   t.equal(await server.done('allowance list alice'), 'alice has no allowance.\n');
-  const create = 'allowance create alice --size 1.5GiB --why "a migration"';
-  t.match(await server.softquota(create), { code: 2, stderr: /give --for or --until/ });
-  const created = allowance.parse(await server.json(`${create} --for 30d`));
+  const create = ['allowance create alice --size 1.5GiB --for 30d --why', 'a migration'] as const;
+  const endless = await server.softquota('allowance create alice --size 1.5GiB --why x');
+  t.match(endless, { code: 2, stderr: /give --for or --until/ });
+  const created = allowance.parse(await server.json(...create));
   t.match(created, { bytes: 1.5 * 1024 ** 3, why: 'a migration', granted_by: null });
   const lasts = Date.parse(created.until) - Date.parse(created.granted_at);
   t.ok(lasts > 29.9 * 86_400_000 && lasts <= 30 * 86_400_000);
@@ -101,13 +94,11 @@ t.test(
       },
       repositories: ['alice/app'],
     });
-    const clone = await Clone.of(server, server.path('alice/app'));
+    const clone = await server.filled('alice/app', 200_000);
     const pushed = async (bytes: number) => {
       await clone.commit(bytes);
       return clone.push();
     };
-    t.match(await pushed(200_000), { code: 0 });
-    await server.usageIs('alice', bytes => bytes > 150_000);
     const refused = await pushed(100);
     t.equal(refused.code, 1);
     t.match(

@@ -36,8 +36,7 @@ t.test('a started daemon refuses from what it knew, before its first walk has en
 
 t.test('reports of trusted programs and owners survive a restart', async t => {
   const server = await Server.open(t);
-  const unit = { owner: 'carol', subject: 'size:assets:packages:all', unit: 'npm', bytes: 2_000_000 };
-  t.equal((await server.ask('trusted', '/v1/units', { body: unit })).status, 200);
+  await server.reports('carol', 2_000_000, { subject: 'size:assets:packages:all', unit: 'npm' });
   const delta = { owner: 'dave', subject: 'size:git:lfs', delta: 700 };
   t.equal((await server.ask('trusted', '/v1/changed', { body: delta })).status, 202);
   await mkdir(join(server.folder, 'lfs/eve'));

@@ -58,8 +58,7 @@ t.test(`over ${restarts} restarts pushes wait: none fails, and none goes unasked
   });
   await until(() => ask(gate, '/healthz').catch(() => null));
   await server.ready();
-  const unit = { owner: 'alice', subject: 'size:assets:packages:all', unit: 'npm', bytes: 900_000_000 };
-  t.equal((await server.ask('trusted', '/v1/units', { body: unit })).status, 200);
+  await server.reports('alice', 900_000_000, { subject: 'size:assets:packages:all', unit: 'npm' });
 
   let isOver = false;
   const pushes: Push[] = [];

@@ -12,8 +12,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';
 import { type Answer, ask, type Question, until } from './ask.ts';
-import { softquota } from './commands.ts';
-import { Daemon, type DaemonOptions, type Ending } from './daemon.ts';
+import { Clone } from './clone.ts';
+import { softquota, wordsOf } from './commands.ts';
+import { Daemon, type DaemonOptions, type Ending, type LogLine } from './daemon.ts';
 import { must, type Run, type RunOptions, run } from './run.ts';
 
 /** Sections with their keys; null leaves a key out. */
@@ -77,6 +78,14 @@ export class Server {
     await writeFile(this.config, textOf(this.#ini));
   }
 
+  /** Puts keys into app.ini, and resolves once the daemon goes by them. */
+  async reload(ini: Ini = {}): Promise<LogLine> {
+    const from = this.daemon.lines.length;
+    await this.configure(ini);
+    this.daemon.child.kill('SIGHUP');
+    return this.daemon.logged(/^the configuration is reloaded/, from);
+  }
+
   /** Resolves once /readyz is 200, unless `ready` is false: then once it answers. */
   async start({
     ready = true,
@@ -127,6 +136,24 @@ export class Server {
     return ask(this.socket(socket), path, question);
   }
 
+  /** Calls the administrator's API, which has to succeed; `path` is below /api/v1. */
+  async admin(path: string, question: Question = {}) {
+    const { status, text } = await this.ask('admin', `/api/v1${path}`, question);
+    if (status >= 300) throw new Error(`${path}: ${status} ${text}`);
+    return text === '' ? null : JSON.parse(text);
+  }
+
+  /** Reports the bytes of a unit of an owner's, as a trusted program does. */
+  async reports(
+    owner: string,
+    bytes: number,
+    { subject = 'size:git:lfs', unit = 'store' }: { readonly subject?: string; readonly unit?: string } = {},
+  ): Promise<void> {
+    const body = { owner, subject, unit, bytes };
+    const { status, text } = await this.ask('trusted', '/v1/units', { body });
+    if (status !== 200) throw new Error(`a report about ${owner}: ${status} ${text}`);
+  }
+
   /** Bytes that the daemon counts for an owner, all kinds together. */
   async usage(owner: string): Promise<number> {
     const bytes = await this.usageByLeaf(owner);
@@ -166,21 +193,29 @@ export class Server {
     }
   }
 
+  /** Writes a file into the server's folder, JSON unless it is a text; gives its path. */
+  async file(name: string, content: unknown): Promise<string> {
+    const path = join(this.folder, name);
+    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  }
+
   /** A command of softquota's with this server's app.ini: its words, or a line as one types it. */
   softquota(line: string | readonly string[], options: RunOptions = {}): Promise<Run> {
     return softquota(line, { ...options, env: { SOFTQUOTA_CONFIG: this.config, ...options.env } });
   }
 
-  /** Output of a command that has to succeed. */
-  async done(line: string | readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.softquota(line);
-    if (code !== 0) throw new Error(`${String(line)}: exit ${code}\n${stdout}${stderr}`);
+  /** Runs a command that has to succeed, with further words; gives what it printed. */
+  async done(line: string | readonly string[], ...words: readonly string[]): Promise<string> {
+    const whole = words.length === 0 ? line : [...wordsOf(line), ...words];
+    const { code, stdout, stderr } = await this.softquota(whole);
+    if (code !== 0) throw new Error(`${[line, ...words].join(' ')}: exit ${code}\n${stdout}${stderr}`);
     return stdout;
   }
 
-  /** Output of a command with --json that has to succeed. */
-  async json(line: string | readonly string[]) {
-    return JSON.parse(await this.done(typeof line === 'string' ? `${line} --json` : [...line, '--json']));
+  /** Does as `done`, with --json. */
+  async json(line: string | readonly string[], ...words: readonly string[]) {
+    return JSON.parse(await this.done(line, ...words, '--json'));
   }
 
   async installHooks(...options: readonly string[]): Promise<void> {
@@ -202,6 +237,16 @@ export class Server {
 
   path(name: string): string {
     return join(this.folder, 'git', `${name}.git`);
+  }
+
+  /** A working copy of a repository, to which a file of so many bytes was pushed, once these count. */
+  async filled(name: string, bytes: number): Promise<Clone> {
+    const clone = await Clone.of(this, this.path(name));
+    await clone.commit(bytes);
+    const { code, stderr } = await clone.push();
+    if (code !== 0) throw new Error(stderr);
+    await this.usageIs(name.split('/')[0] ?? '', used => used > bytes);
+    return clone;
   }
 }
 

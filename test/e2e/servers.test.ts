@@ -5,11 +5,9 @@
  * The servers are what docs/install.md makes of an empty host; only the limit is a smaller one.
  */
 
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import t, { type Test } from 'tap';
-import { some } from '../run-length.ts';
+import { isLong } from '../run-length.ts';
 import { ask, until } from './ask.ts';
 import { Clone, objectsIn, type Push } from './clone.ts';
 import { readGuide, repository, Site, stepsOf, type Way, ways, words } from './guide.ts';
@@ -19,9 +17,7 @@ import type { SandboxHost } from './sandbox-host.ts';
 t.setTimeout(600_000);
 
 const guide = await readGuide();
-const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-t.teardown(() => rm(folder, { recursive: true }));
-const packageFile = await packed(folder);
+const packageFile = await packed(t);
 
 /** Texts that pushers see by the guide: near the limit, over it, without a daemon. */
 const [warning = '', refusal = '', absence = ''] = guide
@@ -77,7 +73,10 @@ function passes(t: Test, push: Push, said: string, name: string): void {
   t.equal(words(push.stderr).replace(forgiven, ''), said, name);
 }
 
-for (const way of some(Object.keys(ways) as Way[] /* a constant's own keys */, 2)) {
+const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constant are its keys
+
+// The ordinary run types the other ways in install-guide.test.ts.
+for (const way of isLong ? names : names.filter((_, at) => at % 2 === 1)) {
   t.test(`${way}: allowed, warned, refused, cleaned up, and without a daemon`, async t => {
     const { sandbox, clone, bare, used, changed, onServer } = await protectedServer(t, way);
     await clone.commit(850_000);

@@ -1,16 +1,10 @@
 /** Every command of the manual's short pages, typed on a server that docs/install.md has made. */
 
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t from 'tap';
 import { readGuide, Site } from './guide.ts';
 import { packed } from './package.ts';
 
 t.setTimeout(600_000);
-
-const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-t.teardown(() => rm(folder, { recursive: true }));
 
 /** Output that is to be seen once a heading's commands were typed. */
 const shows: Readonly<Record<string, RegExp>> = {
@@ -25,9 +19,10 @@ const shows: Readonly<Record<string, RegExp>> = {
   'Users see their usage over ssh': /^$/,
 };
 
+const site = await Site.open(t, await packed(t));
+await site.protect(await readGuide(), 'ssh');
+
 t.test('every command of the short pages does what the page says', async t => {
-  const site = await Site.open(t, await packed(folder));
-  await site.protect(await readGuide(), 'ssh');
   const overSsh = (await readGuide('hooks.md')).filter(
     ({ kind, heading }) => kind === 'sh' && heading === 'Users see their usage over ssh',
   );
@@ -48,8 +43,6 @@ t.test('every command of the short pages does what the page says', async t => {
 });
 
 t.test('nginx may ask once its user is in the group, and the job of cron finds softquota', async t => {
-  const site = await Site.open(t, await packed(folder));
-  await site.protect(await readGuide(), 'ssh');
   const line = async (page: string, words: string) => {
     const block = (await readGuide(page)).find(({ text }) => text.includes(words));
     return { kind: 'sh', heading: page, text: block?.text ?? '' };
@@ -64,5 +57,5 @@ t.test('nginx may ask once its user is in the group, and the job of cron finds s
     /^PATH=(.+)\n(?:\S+ ){5}root (.+)$/m.exec((await line('backup.md', '* * root softquota backup')).text) ??
     [];
   const job = ['-i', `PATH=${path}`, 'HOME=/root', 'SHELL=/bin/sh', '/bin/sh', '-c', command];
-  t.match(await site.sandbox.run('env', job), { code: 0, stderr: /^Saved 1 owner/ });
+  t.match(await site.sandbox.run('env', job), { code: 0, stderr: /^Saved \d+ owners?,/ });
 });

@@ -64,9 +64,9 @@ t.test(
     await server.daemon.logged(/^what a source reported is older than it may become/);
     const { text } = await server.ask('gate', `/v1/check?owner=alice&subject=${packages}`);
     t.match(JSON.parse(text), { allowed: true, used: 3000, stale: true });
-    t.match((await server.softquota(['usage', 'alice'])).stdout, /stale/);
-    t.match((await server.softquota(['usage', 'alice'])).stdout, /npm\/package-0 /);
-    const doctor = await server.softquota(['doctor', '--json']);
+    t.match((await server.softquota('usage alice')).stdout, /stale/);
+    t.match((await server.softquota('usage alice')).stdout, /npm\/package-0 /);
+    const doctor = await server.softquota('doctor --json');
     const findings: { code: string; message: string; mend: string }[] = JSON.parse(doctor.stdout);
     const found = findings.find(({ code }) => code === 'source_stale');
     t.match(found, {

@@ -1,21 +1,14 @@
 /** A refused push names what takes the space in its repository, without anybody having asked before. */
 
-import { randomBytes } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { until } from './ask.ts';
-import { must, type Run, run } from './run.ts';
+import { Clone } from './clone.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
 
 t.setTimeout(120_000);
-
-async function commit(clone: string, files: Readonly<Record<string, number>>): Promise<void> {
-  for (const [name, bytes] of Object.entries(files)) await writeFile(join(clone, name), randomBytes(bytes));
-  await must('git', ['add', '--all'], { cwd: clone });
-  await must('git', ['commit', '-q', '-m', 'x'], { cwd: clone });
-}
 
 /** An owner over a limit of 4 MB, with a branch `big` that alone holds half of it. */
 async function open(t: Test, ini: Readonly<Record<string, string>> = {}) {
@@ -26,37 +19,28 @@ async function open(t: Test, ini: Readonly<Record<string, string>> = {}) {
     },
     repositories: ['alice/one', 'bob/two'],
   });
-  const clone = join(server.folder, 'clone');
-  await must('git', ['init', '-q', '-b', 'main', clone]);
-  await must('git', ['remote', 'add', 'origin', server.path('alice/one')], { cwd: clone });
-  await commit(clone, { readme: 2000, 'two\u001b[31m\u202e.bin': 1_500_000 });
-  await must('git', ['push', '-q', 'origin', 'main'], { cwd: clone });
-  await must('git', ['checkout', '-q', '-b', 'big'], { cwd: clone });
-  await commit(clone, { 'film.bin': 3_000_000 });
-  await must('git', ['push', '-q', 'origin', 'big'], { cwd: clone });
+  const clone = await Clone.of(server, server.path('alice/one'));
+  await clone.commit({ readme: 2000, 'two\u001b[31m\u202e.bin': 1_500_000 });
+  await clone.git('push', '-q', 'origin', 'main');
+  await clone.git('checkout', '-q', '-b', 'big');
+  await clone.commit({ 'film.bin': 3_000_000 });
+  await clone.git('push', '-q', 'origin', 'big');
   await server.usageIs('alice', bytes => bytes > 4_000_000);
-  const push = async (): Promise<Run> => {
-    await must('git', ['checkout', '-q', '-B', 'more', 'main'], { cwd: clone });
-    await commit(clone, { [`more${randomBytes(4).toString('hex')}`]: 1000 });
-    return run('git', ['push', 'origin', 'more'], { cwd: clone });
+  const push = async () => {
+    await clone.git('checkout', '-q', '-B', 'more', 'main');
+    await clone.commit(1000);
+    return clone.push(['more']);
   };
   /** Resolves with the lines of a refused push that match. */
   const refusal = (isIt: (lines: readonly string[]) => boolean) =>
     until(
       async () => {
-        const lines = said(await push());
+        const lines = (await push()).said.split('\n');
         return isIt(lines) ? lines : null;
       },
       () => 'no refusal says so',
     );
   return { server, clone, push, refusal };
-}
-
-function said({ stderr }: Run): readonly string[] {
-  return stderr
-    .split('\n')
-    .filter(line => line.startsWith('remote: '))
-    .map(line => line.slice('remote: '.length).trimEnd());
 }
 
 t.test('the refusal names the first three, what each frees, and the page, before whom to ask', async t => {
@@ -93,7 +77,7 @@ t.test('after a deletion it does not name what is gone, and soon what is left', 
   const { server, clone, refusal } = await open(t);
   await withWorker(t, server, { run: 'measure' });
   await refusal(found => found.some(line => line.includes('branch big')));
-  await must('git', ['push', '-q', 'origin', '--delete', 'big'], { cwd: clone });
+  await clone.git('push', '-q', 'origin', '--delete', 'big');
   const again = await refusal(found => found.some(line => line.includes('objects that nothing reaches')));
   t.notMatch(again.join('\n'), /branch big/);
 });

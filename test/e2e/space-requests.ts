@@ -1,7 +1,7 @@
 /** Requests for more space, made by users over HTTP. */
 
-import { z } from 'zod';
-import { createdToken, spaceRequest } from '../../src/wire/index.ts';
+import { spaceRequest } from '../../src/wire/index.ts';
+import { account, addressOf, tokenOf } from './accounts.ts';
 import type { Server } from './server.ts';
 
 export interface Asker {
@@ -14,15 +14,11 @@ export const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 
 /** Has each of these users, who are created where they are missing, ask for 5 MB until in an hour. */
 export async function askForMore(server: Server, names: readonly string[]): Promise<readonly Asker[]> {
-  const { http } = z.object({ http: z.string() }).parse(await server.daemon.logged(/^softquota answers/));
+  const http = await addressOf(server);
   const askers: Asker[] = [];
   for (const name of names) {
     const found = await server.ask('admin', `/api/v1/admin/users/${name}`);
-    if (found.status === 404) await server.ask('admin', '/api/v1/admin/users', { body: { username: name } });
-    const made = await server.ask('admin', `/api/v1/users/${name}/tokens`, {
-      body: { name: 'asks', scopes: ['all'] },
-    });
-    const { sha1: token } = createdToken.parse(JSON.parse(made.text));
+    const token = await (found.status === 404 ? account(server, name) : tokenOf(server, name, ['all']));
     const answer = await fetch(new URL('api/v1/user/quota/requests', http), {
       method: 'POST',
       headers: { Authorization: `token ${token}`, 'Content-Type': 'application/json' },

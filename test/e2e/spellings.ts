@@ -3,15 +3,14 @@
  * would grow storage never gets there for an owner over the limit.
  */
 
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { lfsBatchRoutes, presetNames, routesOf } from '../../src/layout/index.ts';
 import { proxies } from './proxies.ts';
 import { Server } from './server.ts';
-import { freePort } from './transports.ts';
+import { freePort, served } from './transports.ts';
 
 /** Ways to write an address, each of which some server reads as the same one. */
 const ways: readonly ((path: string) => string)[] = (() => {
@@ -82,10 +81,8 @@ export function testSpellings(name: keyof typeof proxies): void {
       came.push(`${request.method} ${request.url}`);
       request.resume();
       response.end(JSON.stringify({ objects: [wanted] }));
-    }).listen(0, '127.0.0.1');
-    await once(forge, 'listening');
-    t.teardown(() => forge.close());
-    const { port: forgePort } = forge.address() as AddressInfo; // as it is of every TCP server that listens
+    });
+    const forgePort = await served(t, forge);
     const { headers, open } = proxies[name];
     const server = await Server.open(t, {
       ini: {

@@ -3,7 +3,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Clone } from './clone.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
 
@@ -31,10 +30,7 @@ t.test('a user reads usage, limit and the address of My usage over ssh', async t
     stdout: /^alice uses \d+(\.\d+)? kB of 1 MB \(\d %\)\.\nMy usage: https:\/\/git\.example\/quota\/mine\n$/,
     stderr: '',
   });
-  const clone = await Clone.of(server, server.path('alice/app'));
-  await clone.commit(1_500_000);
-  await clone.push();
-  await server.usageIs('alice', used => used > 1_500_000);
+  const clone = await server.filled('alice/app', 1_500_000);
   t.match(await ssh('quota alice'), { code: 0, stdout: /^Quota exceeded: alice uses 1\.5\d* MB of 1 MB/ });
   await clone.commit(1000);
   const { stderr } = await clone.push();

@@ -39,9 +39,8 @@ async function alone(t: Parameters<typeof Server.open>[0]): Promise<{ server: Se
   await ruled(server, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
   await ruled(server, '/groups/none/users/alice', { method: 'PUT' });
   for (let at = 0; at < 30; at += 1) await ruled(server, '/rules', { body: { ...nothing, name: `r${at}` } });
-  const { stdout } = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
-  const report = { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: 3_000_000 };
-  t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
+  const { stdout } = await server.softquota('token create --user root --admin');
+  await server.reports('carol', 3_000_000);
   await tells(server, 'threshold', 2);
   return { server, token: stdout.trim() };
 }
@@ -112,10 +111,9 @@ t.test('a grace goes on in a shared store', async t => {
       security: { SECRET_KEY: 'the same on each of the hosts of the fleet' },
     },
   });
-  const report = { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: 1_050_000 };
-  t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
+  await server.reports('carol', 1_050_000);
   await graceBegun(server);
-  const said = async () => (await server.softquota(['check', 'carol', '--subject', 'size:git:lfs'])).stdout;
+  const said = async () => (await server.softquota('check carol --subject size:git:lfs')).stdout;
   const before = await said();
   t.match(before, /Refusals begin on \d{4}-/);
   await server.stop();
@@ -157,20 +155,20 @@ t.test('hosts are listed and forgotten by programs, too', async t => {
   const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
   const two = await fleetHost(t, { address, host: 'two', repositories: ['alice/app'] });
   await one.usageIs('alice', bytes => bytes > 40_000);
-  const list = async () => JSON.parse((await one.softquota(['host', 'list', '--json'])).stdout);
+  const list = async () => JSON.parse((await one.softquota('host list --json')).stdout);
   t.strictSame(oddKeys(await list()), []);
   t.match(await list(), [
     { id: 'one', alive: true, owners: 1 },
     { id: 'two', alive: true, silent_seconds: 0, owners: 1, bytes: Number },
   ]);
   await two.stop();
-  const forgotten = await one.softquota(['host', 'forget', 'two', '--json']);
+  const forgotten = await one.softquota('host forget two --json');
   t.match(JSON.parse(forgotten.stdout), { id: 'two', alive: false });
   t.strictSame(oddKeys(JSON.parse(forgotten.stdout)), []);
   t.match(await list(), [{ id: 'one' }]);
-  t.match(await one.softquota(['host', 'forget', '..']), { code: 2, stderr: /cannot be a name/ });
+  t.match(await one.softquota('host forget ..'), { code: 2, stderr: /cannot be a name/ });
   await servers[0].end();
-  t.match(await one.softquota(['host', 'list']), { code: 69, stderr: /cannot be used at the moment/ });
+  t.match(await one.softquota('host list'), { code: 69, stderr: /cannot be used at the moment/ });
 });
 
 t.test('the help of each command leads on', async t => {

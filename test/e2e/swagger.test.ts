@@ -84,9 +84,10 @@ for (const [way, open] of some(Object.entries(await waysIn('api.md')), 3)) {
   );
 }
 
+const server = await Server.open(t);
+const address = await addressOf(server);
+
 t.test('operations of each kind can be unfolded, and nothing of them is blocked', async t => {
-  const server = await Server.open(t);
-  const address = await addressOf(server);
   const tab = await browser.tab();
   await tab.go(`${address}api/swagger`);
   const { tags } = described.parse(await (await fetch(`${address}api/v1/openapi.json`)).json());
@@ -101,8 +102,6 @@ t.test('operations of each kind can be unfolded, and nothing of them is blocked'
 });
 
 t.test('a token is forgotten with the page that it was entered into', async t => {
-  const server = await Server.open(t);
-  const address = await addressOf(server);
   const token = await account(server, 'root', { isAdmin: true });
   const tab = await browser.tab();
   await tab.go(`${address}api/swagger`);
@@ -121,9 +120,8 @@ t.test('a token is forgotten with the page that it was entered into', async t =>
 });
 
 t.test('a script that got into the page would not run', async t => {
-  const server = await Server.open(t);
   const tab = await browser.tab();
-  await tab.go(`${await addressOf(server)}api/swagger`);
+  await tab.go(`${address}api/swagger`);
   await tab.read('.info .title');
   const inject = `
     const script = document.createElement('script');
@@ -139,8 +137,6 @@ t.test('a script that got into the page would not run', async t => {
 });
 
 t.test('the page is found with a slash behind it, and only what it needs is served below it', async t => {
-  const server = await Server.open(t);
-  const address = await addressOf(server);
   const slash = await fetch(`${address}api/swagger/`);
   t.equal(slash.url, `${address}api/swagger`);
   for (const file of ['swagger-ui-bundle.js.map', 'index.html', 'package.json', '../../package.json']) {

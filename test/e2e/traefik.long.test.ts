@@ -1,28 +1,26 @@
 /** Uploads through a real Traefik, configured as docs/uploads.md has it. */
 
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { testProxy } from './behind-proxy.ts';
 import { proxies } from './proxies.ts';
 import { Server } from './server.ts';
 import { testSpellings } from './spellings.ts';
-import { freePort } from './transports.ts';
+import { freePort, served } from './transports.ts';
 
 t.setTimeout(900_000);
 
-testProxy('traefik');
+await testProxy('traefik');
 testSpellings('traefik');
 
 t.test('without the fallback nothing is let through while there is no daemon', async t => {
   const server = await Server.open(t, {
     ini: { gate: { PRESET: 'gitea', HEADERS: 'forwarded', PORT: String(await freePort()) } },
   });
-  const forge = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
-  await once(forge, 'listening');
-  t.teardown(() => forge.close());
-  const { port } = forge.address() as AddressInfo; // as it is of every TCP server that listens
+  const port = await served(
+    t,
+    createServer((_request, response) => response.end()),
+  );
   const edit = (routes: string): string =>
     routes
       .replace('      service: softquota\n', '      service: gate\n')

@@ -9,12 +9,15 @@ import { must } from './run.ts';
 import { Server } from './server.ts';
 import { type Transport, transports } from './transports.ts';
 
-for (const [name, open] of Object.entries(transports)) {
+const owners = Object.keys(transports).map((_, at) => `owner${at}`);
+const server = await Server.open(t, { repositories: owners.map(owner => `${owner}/app`) });
+
+for (const [at, [name, open]] of Object.entries(transports).entries()) {
   t.test(
     `over ${name} the first push passes, the second is refused with the reason, and cleaning up helps`,
     async t => {
-      const server = await Server.open(t, { repositories: ['alice/app'] });
-      const bare = server.path('alice/app');
+      const owner = `owner${at}`;
+      const bare = server.path(`${owner}/app`);
       const transport: Transport = await open(t, server);
       const clone = await Clone.of(server, transport.url(bare), { env: transport.env });
       await clone.commit(3_000_000);
@@ -22,7 +25,7 @@ for (const [name, open] of Object.entries(transports)) {
       t.equal(first.code, 0, first.stderr);
       t.equal(first.said, '');
       const there = await counted(bare);
-      await server.usageIs('alice', bytes => bytes === there);
+      await server.usageIs(owner, bytes => bytes === there);
 
       await clone.git('checkout', '-q', '--orphan', 'small');
       await clone.git('rm', '-q', '-r', '--cached', '.');
@@ -30,7 +33,7 @@ for (const [name, open] of Object.entries(transports)) {
       const before = await objectsIn(bare);
       const second = await clone.push(['small']);
       t.not(second.code, 0);
-      t.match(second.said, /^Quota exceeded: alice uses 3\.\d+ MB of 1 MB \(30\d %\)\.$/m);
+      t.match(second.said, /^Quota exceeded: owner\d uses 3\.\d+ MB of 1 MB \(30\d %\)\.$/m);
       t.match(second.stderr, /pre-receive hook declined/);
       t.strictSame(await objectsIn(bare), before, 'nothing of it stays');
 
@@ -38,7 +41,7 @@ for (const [name, open] of Object.entries(transports)) {
       t.equal((await clone.push(['--delete', 'main'])).code, 0);
       await must('git', ['-C', bare, 'gc', '-q', '--prune=now']);
       t.equal((await server.ask('gate', '/v1/changed', { body: { path: bare } })).status, 202);
-      await server.usageIs('alice', bytes => bytes < 1_000_000);
+      await server.usageIs(owner, bytes => bytes < 1_000_000);
       t.match(await clone.push(['small']), { code: 0, said: '' });
     },
   );

@@ -4,8 +4,19 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_p
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { pipeline, type Readable } from 'node:stream';
@@ -136,6 +147,17 @@ export async function isUp(
   await until(answers, () => `${name} does not come up:\n${log}`);
 }
 
+/** Has a server listen on a loopback port, which it gives, until the test ends. */
+export async function served(t: Test, server: TcpServer | HttpServer): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port; // as it is of every TCP server that listens
+}
+
 /** Below those that the system gives to connections and to whoever asks for any port. */
 const ports = { first: 10_240, last: 32_767 } as const;
 
@@ -206,14 +228,10 @@ async function openHttp(
     running.add(child);
     child.once('exit', () => running.delete(child));
   });
-  web.listen(0, '127.0.0.1');
-  await once(web, 'listening');
+  const port = await served(t, web);
   t.teardown(() => {
-    web.closeAllConnections();
-    web.close();
     for (const child of running) child.kill();
   });
-  const { port } = web.address() as AddressInfo; // as it is of every TCP server that listens
   return { url: bare => `http://127.0.0.1:${port}${bare.slice(root.length)}`, env: {} };
 }
 

@@ -26,10 +26,8 @@ async function open(t: Test, openServer: OpenUploadServer, ini: Ini) {
   const folder = join(server.folder, 'uploads');
   const port = await proxies.nginx.open(t, server, await openServer(t, folder));
   /** Makes alice use so many bytes. */
-  const uses = async (bytes: number): Promise<void> => {
-    const body = { owner: 'alice', subject: 'size:assets:attachments:issues', unit: 'x', bytes };
-    t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
-  };
+  const uses = (bytes: number) =>
+    server.reports('alice', bytes, { subject: 'size:assets:attachments:issues' });
   return { server, folder, port, url: `http://127.0.0.1:${port}`, uses };
 }
 

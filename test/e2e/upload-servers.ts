@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FileStore } from '@tus/file-store';
@@ -12,7 +11,7 @@ import { Server as TusServer } from '@tus/server';
 import type { Test } from 'tap';
 import { until } from './ask.ts';
 import { must, plainEnvironment } from './run.ts';
-import { freePort } from './transports.ts';
+import { freePort, served } from './transports.ts';
 
 /** Starts it in a folder; gives its port once it answers. */
 export type OpenUploadServer = (t: Test, folder: string) => Promise<number>;
@@ -138,11 +137,5 @@ export const openTus: OpenUploadServer = async (t, folder) => {
     servers.set(owner, server);
     void server.handle(request, response);
   });
-  web.listen(0, '127.0.0.1');
-  await once(web, 'listening');
-  t.teardown(() => {
-    web.closeAllConnections();
-    web.close();
-  });
-  return (web.address() as AddressInfo).port; // as it is of every TCP server that listens
+  return served(t, web);
 };

@@ -5,5 +5,5 @@ import { testProxy } from './behind-proxy.ts';
 
 t.setTimeout(600_000);
 
-testProxy('nginx');
-testProxy('caddy');
+await testProxy('nginx');
+await testProxy('caddy');

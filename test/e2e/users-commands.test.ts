@@ -4,8 +4,9 @@ import { chmod } from 'node:fs/promises';
 import t from 'tap';
 import { z } from 'zod';
 import { createdToken, token as tokenSchema, user } from '../../src/wire/index.ts';
-import { launcher } from './daemon.ts';
-import { type Run, run } from './run.ts';
+import { addressOf } from './accounts.ts';
+import { asNobody, wordsOf } from './commands.ts';
+import type { Run } from './run.ts';
 import { Server } from './server.ts';
 
 // Some hundred processes, on whatever host.
@@ -13,21 +14,16 @@ t.setTimeout(900_000);
 
 const aToken = /^[0-9a-f]{40}\n$/;
 
-/** Address that the daemon serves HTTP at. */
-async function urlOf(server: Server): Promise<string> {
-  return String((await server.daemon.logged(/^softquota answers/)).http);
-}
-
 /** A command from another host: without a configuration, over HTTP. */
 async function remote(server: Server, line: string, token: string): Promise<Run> {
-  const env = { SOFTQUOTA_CONFIG: '', SOFTQUOTA_URL: await urlOf(server), SOFTQUOTA_TOKEN: token };
+  const env = { SOFTQUOTA_CONFIG: '', SOFTQUOTA_URL: await addressOf(server), SOFTQUOTA_TOKEN: token };
   return server.softquota(line, { cwd: '/', env });
 }
 
 t.test('one command prints a link that signs a user in once', async t => {
   const server = await Server.open(t);
   await server.done('user create alice');
-  const url = await urlOf(server);
+  const url = await addressOf(server);
   const link = await server.done('sign-in-link --user alice');
   t.ok(link.startsWith(`${url}sign-in#code=`) && link.endsWith('\n'), link);
   const signIn = () =>
@@ -40,8 +36,7 @@ t.test('one command prints a link that signs a user in once', async t => {
   t.equal(answer.status, 201);
   t.match(await answer.json(), { login: 'alice', via: 'link' });
   t.equal((await signIn()).status, 401);
-  const json = await server.done('sign-in-link --user alice --json');
-  t.match(JSON.parse(json), { url: /#code=/, expires_at: /^\d{4}-/ });
+  t.match(await server.json('sign-in-link --user alice'), { url: /#code=/, expires_at: /^\d{4}-/ });
   t.match(await server.softquota('sign-in-link --user nobody'), {
     code: 1,
     stdout: '',
@@ -78,169 +73,152 @@ t.test('one command leads from a new installation to the token of an administrat
 
   const expired = await server.softquota('token create --user carol --admin --expires 2001-01-01');
   t.match(expired, { code: 2, stdout: '' });
-  const carol = await server.softquota('user show carol --json');
-  t.match(user.parse(JSON.parse(carol.stdout)), { is_admin: false }, 'no token, no administrator');
+  t.match(await server.json('user show carol'), { is_admin: false }, 'no token, no administrator');
 });
 
-t.test('a token has the scopes, the name and the end that are asked for, and is revoked', async t => {
-  const server = await Server.open(t);
-  const create = 'token create --user alice';
-  const listed = async () => z.array(tokenSchema).parse(await server.json('token list --user alice'));
-  await server.done('user create alice --admin');
-  t.match(
-    await server.done('token list --user alice'),
-    /^No tokens\. Create one with softquota token create/,
-  );
+t.test(
+  'a token has the scopes, the name and the end that are asked for, and is revoked by its name or its id',
+  async t => {
+    const server = await Server.open(t);
+    const create = 'token create --user alice';
+    const listed = async () => z.array(tokenSchema).parse(await server.json('token list --user alice'));
+    await server.done('user create alice --admin');
+    const none = /^No tokens\. Create one with softquota token create/;
+    t.match(await server.done('token list --user alice'), none);
 
-  const scopes = '--scope read:admin --scope read:user';
-  const reader = (await server.done(`${create} ${scopes} --name reader`)).trim();
-  const before = Date.now();
-  const made = createdToken.parse(await server.json(`${create} --expires 90d`));
-  t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
-  const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
-  t.ok(days >= 90 && days < 90.01, String(days));
-  await server.done(`${create} --expires 2099-01-31 --name "by date"`);
-  await server.done(`${create} --expires 2099-01-31T12:00:00+02:00 --name "by time"`);
-  t.match(await listed(), [
-    { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
-    { name: made.name },
-    { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
-    { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
-  ]);
+    const reader = await server.done(`${create} --scope read:admin --scope read:user --name reader`);
+    const before = Date.now();
+    const made = createdToken.parse(await server.json(`${create} --expires 90d`));
+    t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
+    const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
+    t.ok(days >= 90 && days < 90.01, String(days));
+    await server.done(`${create} --expires 2099-01-31 --name`, 'by date');
+    await server.done(`${create} --expires 2099-01-31T12:00:00+02:00 --name`, 'by time');
+    t.match(await listed(), [
+      { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
+      { name: made.name },
+      { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
+      { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
+    ]);
 
-  t.match(await remote(server, 'user list', reader), { code: 0 });
-  t.match(await remote(server, 'user create bob', reader), {
-    code: 77,
-    stdout: '',
-    stderr: /the token lacks the scope write:admin/,
-  });
-  const table = await server.done('token list --user alice');
-  t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
-  const row = `reader +read:admin read:user +${reader.slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`;
-  t.match(table, new RegExp(row));
+    t.match(await remote(server, 'user list', reader.trim()), { code: 0 });
+    const refused = await remote(server, 'user create bob', reader.trim());
+    t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
+    const table = await server.done('token list --user alice');
+    t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
+    t.match(
+      table,
+      new RegExp(
+        `reader +read:admin read:user +${reader.trim().slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`,
+      ),
+    );
 
-  t.equal(await server.done('token revoke reader --user alice'), 'Revoked reader of alice.\n');
-  t.match(await remote(server, 'user list', reader), { code: 77, stderr: /invalid or expired token/ });
-  await server.done(`token revoke ${made.id} --user alice`);
-  t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
-  for (const [line, code, stderr] of [
-    ['token revoke reader --user alice', 1, /alice has no token reader/],
-    [`${create} --name "by date"`, 1, /has a token by date already/],
-    [`${create} --expires soon --admin`, 2, /--expires soon: expected a time/],
-    [`${create} --expires 2020-01-01`, 2, /expires_at: the time is in the past/],
-  ] as const)
-    t.match(await server.softquota(line), { code, stdout: '', stderr });
-});
+    t.equal(await server.done('token revoke reader --user alice'), 'Revoked reader of alice.\n');
+    const expired = await remote(server, 'user list', reader.trim());
+    t.match(expired, { code: 77, stderr: /invalid or expired token/ });
+    await server.done(`token revoke ${made.id} --user alice`);
+    t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
+    for (const [code, words, ...line] of [
+      [1, /alice has no token reader/, 'token', 'revoke', 'reader', '--user', 'alice'],
+      [1, /has a token by date already/, ...create.split(' '), '--name', 'by date'],
+      [2, /--expires soon: expected a time/, ...create.split(' '), '--expires', 'soon', '--admin'],
+      [2, /expires_at: the time is in the past/, ...create.split(' '), '--expires', '2020-01-01'],
+    ] as const)
+      t.match(await server.softquota(line), { code, stdout: '', stderr: words });
+  },
+);
 
 t.test('users and organizations are created, shown, changed, put into groups and deleted', async t => {
   const server = await Server.open(t, { repositories: ['guild/app'] });
-  const done: Server['done'] = line => server.done(line);
-  const json: Server['json'] = line => server.json(line);
   await server.scan();
-  for (const name of ['free', 'staff']) {
-    await server.ask('admin', '/api/v1/admin/quota/groups', { body: { name } });
-  }
-  const alice = 'alice --email a@git.example --full-name "Alice L." --admin';
-  t.equal(await done(`user create ${alice}`), 'Created alice, an administrator.\n');
-  const bob = user.parse(await json('user create bob'));
+  for (const name of ['free', 'staff']) await server.done('group create', name);
+  const alice = 'user create alice --email a@git.example --admin --full-name';
+  t.equal(await server.done(alice, 'Alice L.'), 'Created alice, an administrator.\n');
+  const bob = user.parse(await server.json('user create bob'));
   t.match(bob, { username: 'bob', type: 'user', is_admin: false, email: '' });
-  t.match(await done('user edit guild --type organization'), /^guild is an organization, known since /);
-  await server.ask('admin', '/api/v1/admin/orgs/guild/members/bob', {
-    method: 'PUT',
-    body: { role: 'owner' },
-  });
+  t.match(
+    await server.done('user edit guild --type organization'),
+    /^guild is an organization, known since /,
+  );
+  await server.done('member add guild bob --role owner');
 
   t.match(
-    await done('user list'),
+    await server.done('user list'),
     /^NAME +TYPE +FULL NAME +EMAIL +KNOWN SINCE\nalice +administrator +Alice L\. +a@git\.example +\d.*\nbob +user +\d.*\nguild +organization +\d.*\n$/,
   );
-  const names = async (options = '') =>
-    z
-      .array(user)
-      .parse(await json(`user list ${options}`))
-      .map(({ username }) => username);
-  t.strictSame(await names(), ['alice', 'bob', 'guild']);
-  t.strictSame(await names('--search B'), ['bob']);
-  t.strictSame(await names('--type organization'), ['guild']);
-  t.equal(await done('user list --search nobody'), 'No users or organizations.\n');
+  const names = async (line: string) => {
+    const listed = z.array(user).parse(await server.json(line));
+    return listed.map(({ username }) => username);
+  };
+  t.strictSame(await names('user list'), ['alice', 'bob', 'guild']);
+  t.strictSame(await names('user list --search B'), ['bob']);
+  t.strictSame(await names('user list --type organization'), ['guild']);
+  t.equal(await server.done('user list --search nobody'), 'No users or organizations.\n');
 
-  for (const group of ['free', 'staff']) await done(`group add-user ${group} alice`);
+  for (const group of ['free', 'staff']) await server.done(`group add-user ${group} alice`);
   t.match(
-    await done('user show alice'),
+    await server.done('user show alice'),
     /^alice is an administrator, known since .*\.\nFull name: Alice L\.\nEmail: a@git\.example\nGroups: free, staff\n\nOWNER .*\nalice /,
   );
-  t.match(await json('user show alice'), {
+  t.match(await server.json('user show alice'), {
     username: 'alice',
     quota: { groups: [{ name: 'free' }, { name: 'staff' }] },
   });
   t.match(
-    await done('user show guild'),
+    await server.done('user show guild'),
     /\nGroups: none; \[quota\.default\] TOTAL applies\nMembers: bob \(owner\)\n/,
   );
-  t.match(await json('user show guild'), {
+  t.match(await server.json('user show guild'), {
     type: 'organization',
     members: [{ ...bob, role: 'owner' }],
   });
 
-  const edited = '--name Bobby --full-name Bob --admin';
-  const renamed = await json(`user edit bob ${edited}`);
+  const renamed = await server.json('user edit bob --name Bobby --full-name Bob --admin');
   t.match(renamed, { id: bob.id, username: 'Bobby', full_name: 'Bob', is_admin: true });
-  t.match(await json('user edit bobby --no-admin'), { ...renamed, is_admin: false });
-  t.equal(await done('user delete Bobby'), 'Deleted Bobby.\n');
-  t.match(await server.softquota('user delete guild'), {
-    code: 1,
-    stdout: '',
-    stderr: /guild has 1 unit/,
-  });
-  t.strictSame(await names(), ['alice', 'guild']);
+  t.match(await server.json('user edit bobby --no-admin'), { ...renamed, is_admin: false });
+  t.equal(await server.done('user delete Bobby'), 'Deleted Bobby.\n');
+  const kept = await server.softquota('user delete guild');
+  t.match(kept, { code: 1, stdout: '', stderr: /guild has 1 unit/ });
+  t.strictSame(await names('user list'), ['alice', 'guild']);
 });
 
 t.test('names are shown harmless to people, and whole to programs', async t => {
   const server = await Server.open(t);
-  const done: Server['done'] = line => server.done(line);
   const name = '\u202e/evil\u200b';
   const harmless = '\\u{202e}/evil\\u{200b}';
-  t.equal(await done(`user create ${name} --full-name \u2066x`), `Created ${harmless}, a user.\n`);
-  t.ok((await done('user list')).includes(`${harmless}  user`));
-  t.ok((await done(`user show ${name}`)).startsWith(`${harmless} is a user`));
-  await done(`token create --user ${name} --name ${name}`);
-  t.ok((await done(`token list --user ${name}`)).includes(` ${harmless} `));
-  const json = await done('user list --json');
+  const created = await server.done('user create', name, '--full-name', '\u2066x');
+  t.equal(created, `Created ${harmless}, a user.\n`);
+  t.ok((await server.done('user list')).includes(`${harmless}  user`));
+  t.ok((await server.done('user show', name)).startsWith(`${harmless} is a user`));
+  await server.done('token create --user', name, '--name', name);
+  t.ok((await server.done('token list --user', name)).includes(` ${harmless} `));
+  const json = await server.done('user list --json');
   t.notOk(json.includes(name));
   t.match(JSON.parse(json), [{ username: name }]);
-  t.equal(await done(`token revoke ${name} --user ${name}`), `Revoked ${harmless} of ${harmless}.\n`);
-  t.equal(await done(`user delete ${name}`), `Deleted ${harmless}.\n`);
-  t.match(await server.softquota(`user show ${name}`), {
+  t.equal(await server.done('token revoke', name, '--user', name), `Revoked ${harmless} of ${harmless}.\n`);
+  t.equal(await server.done('user delete', name), `Deleted ${harmless}.\n`);
+  t.match(await server.softquota(['user', 'show', name]), {
     code: 1,
     stderr: /no user or organization \\u\{202e\}/,
   });
-  await done('user create -- -f');
-  t.match(await done('user show -- -f'), /^-f is a user/);
+  await server.done('user create -- -f');
+  t.match(await server.done('user show -- -f'), /^-f is a user/);
 });
 
 t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no secret', async t => {
   const server = await Server.open(t);
-  const wrong = [
-    'user',
-    'user show',
-    'user show nobody',
-    'user show ""',
-    'user delete ..',
-    'user create " "',
-    'user create x --type robot',
-    'user edit x',
-    'user edit x --admin',
-    'token',
-    'token list --user ""',
-    'token revoke x',
-    'token revoke . --user x',
+  const lines = [
+    ...['user', 'user show', 'user show nobody', 'user show ', 'user delete ..'],
+    ...['user create x --type robot', 'user edit x', 'user edit x --admin'],
+    ...['token', 'token list --user ', 'token revoke x', 'token revoke . --user x'],
   ];
+  const wrong = [...lines.map(wordsOf), ['user', 'create', ' ']];
   await Promise.all(
-    wrong.map(async line => {
-      const { code, stdout, stderr } = await server.softquota(line);
-      const isMissing = ['user edit x --admin', 'user show nobody'].includes(line);
-      t.match({ code, stdout }, { code: isMissing ? 1 : 2, stdout: '' }, line);
-      t.not(stderr, '', line);
+    wrong.map(async args => {
+      const { code, stdout, stderr } = await server.softquota(args);
+      const isMissing = ['user edit x --admin', 'user show nobody'].includes(args.join(' '));
+      t.match({ code, stdout }, { code: isMissing ? 1 : 2, stdout: '' }, args.join(' '));
+      t.not(stderr, '', args.join(' '));
     }),
   );
   t.match(await server.softquota('user create x'), { code: 0 });
@@ -252,11 +230,10 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
   t.match(await server.softquota('user list --config /nowhere/app.ini'), { code: 78 });
 
   await chmod(server.folder, 0o755);
-  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
-  const other = await run('setpriv', [...nobody, 'user', 'list', '--config', server.config], { cwd: '/' });
+  const other = await asNobody(`user list --config ${server.config}`);
   t.match(other, { code: 77, stdout: '', stderr: /no permission to use .*admin\.sock/ });
 
-  const url = await urlOf(server);
+  const url = await addressOf(server);
   const secret = 'f00d'.repeat(10);
   const list = (env: Readonly<Record<string, string>>) => server.softquota('user list', { env });
   const locked = new URL(url);

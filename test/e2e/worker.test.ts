@@ -17,7 +17,7 @@ const isGuarded = (server: Server, path: string) =>
   });
 
 async function codesOf(server: Server): Promise<readonly string[]> {
-  const { stdout } = await server.softquota(['doctor', '--json']);
+  const { stdout } = await server.softquota('doctor --json');
   const found: readonly { readonly code: string }[] = JSON.parse(stdout);
   return found.map(({ code }) => code);
 }
@@ -61,7 +61,7 @@ t.test('a repository that the worker cannot look into is named, whenever it beco
   await startWorker(t, server);
   const unguarded = () =>
     until(async () => {
-      const { stdout } = await server.softquota(['doctor', '--json']);
+      const { stdout } = await server.softquota('doctor --json');
       const found: readonly { readonly code: string; readonly message: string }[] = JSON.parse(stdout);
       return found.find(({ code }) => code === 'repository_unguarded')?.message ?? null;
     });
