@@ -54,7 +54,7 @@ export const daemonFindings = {
   policy_diverged: {
     severity: 'wrong',
     meaning:
-      'The policy in the shared store does not continue the policy in force on this host: the store was emptied, or has other changes instead of the known ones.',
+      'The policy in the shared store does not continue the policy in force on this host, or on the host that is named: it has other changes instead of the known ones.',
     mend: '`softquota store repair --known` restores the policy in force, `softquota store repair --stored` uses the policy in the store',
   },
   host_id_taken: {
@@ -72,8 +72,8 @@ export const daemonFindings = {
   shared_store_dropped: {
     severity: 'wrong',
     meaning:
-      'The server of the shared store keeps an append-only file, was started again, and is empty. Redis drops what the file has if its ACL file has `user default off` without rights.',
-    mend: 'write `user default off ~* &* +@all` into the ACL file, then restart Redis; if the policy is still missing, `softquota store repair --known`',
+      'The server of the shared store keeps an append-only file, was started again, and was empty. The hosts have written everything again. Redis drops what the file has if its ACL file has `user default off` without rights.',
+    mend: 'write `user default off ~* &* +@all` into the ACL file, then restart Redis',
   },
   host_silent: {
     severity: 'notice',

@@ -1,0 +1,82 @@
+/** What a host says of its usage is in the store, whatever becomes of the store, and is told no more than needed. */
+
+import t, { type Test } from 'tap';
+import type { SharedStore, TellUsage } from '../../src/store/index.ts';
+import { until } from '../e2e/ask.ts';
+import { repos, walk } from '../ledger/world.ts';
+import { startSingle } from '../store/redis-servers.ts';
+import { sharesOf } from '../store/shared-place.ts';
+import { type Member, member, prefix, sharedStore } from './world.ts';
+
+t.setTimeout(120_000);
+
+/** A host whose words to the store are kept. */
+async function speaking(t: Test, address: string, directory?: string) {
+  const told: TellUsage[] = [];
+  const through = (store: SharedStore): SharedStore => ({
+    ...store,
+    tellUsage: (host, usage) => {
+      told.push(usage);
+      return store.tellUsage(host, usage);
+    },
+  });
+  const one = await member(t, { address, host: 'one', through, ...(directory ? { directory } : {}) });
+  const names = () => told.flatMap(({ usage, gone }) => [...usage.keys(), ...gone]);
+  return { one, told, names };
+}
+
+const bytesThere = async (store: SharedStore) =>
+  (await sharesOf(store, 'one')).map(({ ownerKey, bytes }) => `${ownerKey} ${bytes[repos]}`);
+
+/** Resolves once the store has exactly this of the host. */
+const comes = (store: SharedStore, one: Member, wanted: readonly string[]) =>
+  until(async () => {
+    await one.fleet.catchUp();
+    return (await bytesThere(store)).join() === wanted.join() ? true : null;
+  });
+
+t.test('changes are told upon the last, and after a restart only what differs', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const { one, told, names } = await speaking(t, address);
+  walk(one.ledger, 'alice/app', 100);
+  walk(one.ledger, 'bob/app', 7);
+  one.fleet.start();
+  await comes(store, one, ['alice 100', 'bob 7']);
+  walk(one.ledger, 'alice/app', 200);
+  await comes(store, one, ['alice 200', 'bob 7']);
+  t.equal(told.at(-1)?.usage.size, 1, 'one owner has changed');
+  t.match((await store.state()).usage.get('one'), / 1$/);
+  await one.close();
+
+  const again = await speaking(t, address, one.directory);
+  walk(again.one.ledger, 'bob/app', 8);
+  again.one.fleet.start();
+  await comes(store, again.one, ['alice 200', 'bob 8']);
+  t.strictSame(again.names(), ['bob']);
+  t.ok(names().length >= 3);
+});
+
+t.test('a store that lost the usage, or has an older one, is told again', async t => {
+  const { address, servers } = await startSingle(t);
+  const [redis] = servers;
+  const store = await sharedStore(t, address);
+  const { one } = await speaking(t, address);
+  walk(one.ledger, 'alice/app', 100);
+  walk(one.ledger, 'bob/app', 7);
+  one.fleet.start();
+  await comes(store, one, ['alice 100', 'bob 7']);
+  const keys = ['usage', 'usage:one', 'usage:one:changes'];
+  for (const key of keys) await redis.cli('copy', `${prefix}:${key}`, `old:${key}`);
+  walk(one.ledger, 'alice/app', 200);
+  await comes(store, one, ['alice 200', 'bob 7']);
+  for (const key of keys) {
+    await redis.cli('copy', `old:${key}`, `${prefix}:${key}`, 'replace');
+  }
+  await comes(store, one, ['alice 200', 'bob 7']);
+  await redis.cli('del', `${prefix}:usage`, `${prefix}:usage:one`);
+  await comes(store, one, ['alice 200', 'bob 7']);
+  await redis.cli('hset', `${prefix}:usage`, 'one', 'another 3');
+  walk(one.ledger, 'bob/app', 9);
+  await comes(store, one, ['alice 200', 'bob 9']);
+});
