@@ -5,6 +5,7 @@
  * the store counts for the moment when it was read: it never undoes a change that this host made later.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { DocumentReplica } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -50,6 +51,8 @@ export class DocumentFollower {
   #diverged: Diverged | null = null;
   /** Tells whether this host was found to have no right to write documents. */
   #isReadOnly = false;
+  /** Another server was met, and nobody was told yet. */
+  #isOtherServer = false;
   /** Server on which the policy was found to be gone. */
   #emptiedServer: string | null = null;
 
@@ -86,14 +89,17 @@ export class DocumentFollower {
    */
   async sync(): Promise<{ readonly state: SharedState; readonly isOtherServer: boolean }> {
     const { store } = this.#options;
-    let isOtherServer = false;
     for (let tries = 0; tries < mostTries; tries += 1) {
       const known = this.#known();
       const state = await store.state();
-      if (this.failoverDelay.meet(state)) isOtherServer = true;
+      if (this.failoverDelay.meet(state)) this.#isOtherServer = true;
       const since = await this.#since(known, state);
       const verdict = this.#judge(known, state, since);
-      if (await this.#follow(verdict, known, state, since)) return { state, isOtherServer };
+      if (await this.#follow(verdict, known, state, since)) {
+        const isOtherServer = this.#isOtherServer;
+        this.#isOtherServer = false;
+        return { state, isOtherServer };
+      }
     }
     throw new SoftquotaError('store_away', 'others change the policy all the time');
   }
@@ -125,6 +131,7 @@ export class DocumentFollower {
     switch (verdict.is) {
       case 'same':
         this.#diverged = null;
+        this.#isReadOnly = false;
         return true;
       case 'empty':
         return this.#fill(known, state);
@@ -138,6 +145,7 @@ export class DocumentFollower {
         await this.#takeWhole(known, await store.policy());
         return false;
       case 'unrelated': {
+        if (isDeepStrictEqual(this.#diverged?.position, state.position)) break;
         const read = await store.policy();
         // A policy that was put there from here is no other one.
         if (await replica.hasSameDocuments(read.policy)) {
@@ -182,6 +190,11 @@ export class DocumentFollower {
   async #fill(known: KnownPolicy, { server }: SharedState): Promise<boolean> {
     const { replica, store, log, begin, enrolled } = this.#options;
     const { position } = known;
+    if (this.#diverged !== null) {
+      // It is left to those whose policy was there.
+      this.#diverged = { ...this.#diverged, position: null };
+      return true;
+    }
     if (position === null) {
       // Others may know the policy of a store that was emptied.
       await this.failoverDelay.settled();

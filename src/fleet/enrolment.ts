@@ -9,17 +9,22 @@ import { newMark, type OwnerRecord, type SharedStore } from '../store/index.ts';
 
 interface EnrolmentOptions {
   readonly documents: Pick<Documents, 'owners' | 'position'>;
-  readonly store: Pick<SharedStore, 'commit'>;
+  readonly store: Pick<SharedStore, 'commit' | 'policy'>;
 }
 
 /** Owners in one change: their names are told to all hosts. */
 const mostAtOnce = 500;
+/** Milliseconds after a refusal in which nothing is tried. */
+const refusedMs = 60_000;
 
 export class Enrolment {
   readonly #options: EnrolmentOptions;
   /** Ids of owners whom the store has. */
   readonly #enrolled = new Set<number>();
-  #isRefused = false;
+  /** All of them were read once. */
+  #isLoaded = false;
+  /** On the monotonic clock. */
+  #refusedUntil = 0;
 
   constructor(options: EnrolmentOptions) {
     this.#options = options;
@@ -27,13 +32,16 @@ export class Enrolment {
 
   /** The store has these; `isWhole`: and no others. */
   enrolled(owners: readonly OwnerRecord[], isWhole: boolean): void {
-    if (isWhole) this.#enrolled.clear();
+    if (isWhole) {
+      this.#enrolled.clear();
+      this.#isLoaded = true;
+    }
     for (const { id } of owners) this.#enrolled.add(id);
   }
 
-  /** This host has no right to change the policy: the others put owners on record. */
+  /** This host has no right to change the policy, at least now: the others put owners on record. */
   refused(): void {
-    this.#isRefused = true;
+    this.#refusedUntil = performance.now() + refusedMs;
   }
 
   /**
@@ -43,7 +51,12 @@ export class Enrolment {
   async enrollSome(owners: Iterable<OwnerRecord>, server: string | null): Promise<boolean> {
     const { documents, store } = this.#options;
     const { position } = documents;
-    if (position === null || this.#isRefused) return false;
+    if (position === null || performance.now() < this.#refusedUntil) return false;
+    if (!this.#isLoaded) {
+      const { state, policy } = await store.policy();
+      if (state.position?.mark !== position.mark) return true;
+      this.enrolled(policy.owners, true);
+    }
     const unknown: OwnerRecord[] = [];
     await inSlices(owners, owner => {
       if (unknown.length < mostAtOnce && !this.#enrolled.has(owner.id)) unknown.push(owner);

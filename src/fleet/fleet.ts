@@ -90,8 +90,9 @@ export class Fleet implements SharedDocuments {
   readonly #syncs = new SerialQueue();
   /** One that has not begun yet. */
   #nextSync: Promise<void> | null = null;
-  /** On the monotonic clock. */
+  /** Times of the last look and of the last claim in one, on the monotonic clock. */
   #syncedAt = Number.NEGATIVE_INFINITY;
+  #keptAt = Number.NEGATIVE_INFINITY;
   /** Everything was read once. */
   #isComplete = false;
   #isClosed = false;
@@ -148,7 +149,7 @@ export class Fleet implements SharedDocuments {
     try {
       await fleet.#name.begin();
     } catch (error) {
-      if (error instanceof SoftquotaError && error.code === 'configuration') {
+      if (!isAway(error)) {
         await store.close();
         throw error;
       }
@@ -296,16 +297,28 @@ export class Fleet implements SharedDocuments {
 
   async #syncNow(): Promise<void> {
     const { host, ledger } = this.#options;
-    await this.#name.keep();
+    await this.#keepName();
     const { state, isOtherServer } = await this.#documents.sync();
     this.#logDivergence();
-    if (isOtherServer) ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
-    await this.#volatile.sync(state.volatile, isOtherServer);
-    await this.#usage.sync(state.usage, performance.now() + readingMs);
+    if (isOtherServer) {
+      ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
+      this.#volatile.lost();
+    }
+    if (this.#documents.divergence === null) await this.#volatile.sync(state.volatile);
+    await this.#usage.sync(state.usage, performance.now() + readingMs, isOtherServer);
     this.#teller.compare(state.usage.get(host));
     if (!this.#name.isHeld) return;
     await this.walkers.look();
-    await this.#lease.take();
+  }
+
+  /** Each message of a change has a look, and not each of these writes. */
+  async #keepName(): Promise<void> {
+    const { everyMs = usualMs } = this.#options;
+    const now = performance.now();
+    if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
+    await this.#name.keep();
+    if (this.#name.isHeld) await this.#lease.take();
+    this.#keptAt = now;
   }
 
   #next(): void {
@@ -322,7 +335,10 @@ export class Fleet implements SharedDocuments {
     if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
     const { owners } = ledger.documents;
-    await this.#enroll(() => ownerKeys.flatMap(key => owners.byKey(key) ?? []));
+    await this.#enroll(() => ownerKeys.flatMap(key => owners.byKey(key) ?? [])).catch((error: unknown) => {
+      // They are put on record later; what they store counts all the same.
+      if (!isAway(error)) throw error;
+    });
     return true;
   }
 
@@ -387,4 +403,8 @@ export class Fleet implements SharedDocuments {
     const { divergence } = this.#documents;
     if (divergence !== null) throw new SoftquotaError('store_away', divergence.message);
   }
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof SoftquotaError && error.code === 'store_away';
 }

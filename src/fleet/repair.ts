@@ -28,6 +28,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
   const { position, supersedes } = stored.state;
   // The policy that the administrator saw must still be the stored one.
   if (!isDeepStrictEqual(position, divergedPosition)) throw changedMeanwhile();
+  if (policy === 'stored' && position === null) throw changedMeanwhile();
   const chosen: SharedPolicy = policy === 'known' ? await replica.policy() : stored.policy;
   const given = [replica.position?.generation, position?.generation, ...supersedes];
   const next = newGeneration(Math.max(replica.position?.version ?? 0, position?.version ?? 0) + 1);

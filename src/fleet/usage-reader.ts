@@ -41,9 +41,12 @@ export class UsageReader {
 
   /**
    * Takes what the hosts told up to these places, until the deadline on the monotonic clock: then the rest is
-   * left to the next time. Rejects with `store_away`.
+   * left to the next time. What was read in part of another server is read anew. Rejects with `store_away`.
    */
-  async sync(places: ReadonlyMap<string, string>, deadline: number): Promise<void> {
+  async sync(places: ReadonlyMap<string, string>, deadline: number, isOtherServer: boolean): Promise<void> {
+    // A reading goes on only where it began, and as long as there is something to be read.
+    for (const host of this.#readings.keys())
+      if (isOtherServer || !places.has(host)) this.#readings.delete(host);
     for (const [host, place] of places) {
       if (host === this.#options.host || this.#known.get(host) === place) continue;
       if (place === 'forgotten') await this.#forget(host, place);
@@ -59,7 +62,11 @@ export class UsageReader {
     }
     const reading = this.#readings.get(host) ?? this.#begin(host, place);
     while (performance.now() < deadline) {
-      const { done, value } = await reading.pages.next();
+      const { done, value } = await reading.pages.next().catch((error: unknown) => {
+        // It would pass for ended.
+        this.#readings.delete(host);
+        throw error;
+      });
       if (done === true) return this.#end(host, reading);
       await inSlices(value, ({ share }) => {
         reading.seen.add(share.ownerKey);

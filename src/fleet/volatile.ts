@@ -49,8 +49,8 @@ export class VolatileDocuments {
   /** The names that were written lately, and when, on the monotonic clock. */
   readonly #recent = new Map<string, { readonly names: DocumentNames; at: number }>();
   #isLost = false;
-  /** Place up to which all is in force here; null: nothing was read yet, or there was nothing. */
-  #place: string | null = null;
+  /** Place up to which all is in force here; null: there was nothing; undefined: nothing was read yet. */
+  #place: string | null | undefined;
 
   constructor(options: VolatileDocumentsOptions) {
     this.#options = options;
@@ -64,17 +64,20 @@ export class VolatileDocuments {
     return this.#next;
   }
 
-  /**
-   * Takes what was written up to this place of the shared store. `isOtherServer`: it may have lost what was
-   * written last, which is written again. Rejects with `store_away`.
-   */
-  async sync(place: string | null, isOtherServer: boolean): Promise<void> {
-    this.#isLost ||= isOtherServer;
+  /** Another server may have lost what was written last: the next look writes it again. */
+  lost(): void {
+    this.#isLost = true;
+  }
+
+  /** Takes what was written up to this place of the shared store. Rejects with `store_away`. */
+  async sync(place: string | null): Promise<void> {
     if (place === this.#place && !this.#isLost) return;
     const [known, now] = [placeIn(this.#place ?? ''), placeIn(place ?? '')];
     const goesOn = known !== null && known.epoch === now?.epoch && known.number < now.number && !this.#isLost;
     const names = goesOn ? await this.#options.store.volatileNamesAfter(known.number) : null;
-    if (names === null) await this.#readAll(place);
+    // An epoch is drawn only where there is none: what was there before another one is lost, not deleted.
+    const wasEmptied = now !== null && known !== null && known.epoch !== now.epoch;
+    if (names === null) await this.#readAll(place, wasEmptied);
     else await this.#read(names);
     this.#place = place;
   }
@@ -85,23 +88,22 @@ export class VolatileDocuments {
   }
 
   /** A store that has none and had this host's before has lost them: it is given those known here. */
-  async #readAll(place: string | null): Promise<void> {
+  async #readAll(place: string | null, wasEmptied: boolean): Promise<void> {
     const { documents, store } = this.#options;
     if (this.#isLost) await this.#writeRecent();
     const asked = performance.now();
     const known = new Map<string, DocumentRecord>();
     await inSlices(documents.volatileRecords(), record => known.set(nameOf(record), record));
-    if (place === null) {
-      if (known.size > 0) await this.#writeAgain({ documents: [...known.values()] });
-      return;
-    }
-    const found = await store.volatile(null);
+    const found = place === null ? [] : await store.volatile(null);
     const changed: DocumentRecord[] = [];
     await inSlices(found, record => {
       if (known.get(nameOf(record))?.text !== record.text) changed.push(record);
       known.delete(nameOf(record));
     });
-    this.#apply([...changed, ...known.values()], changed, asked);
+    const missing = [...known.values()];
+    if (place !== null && !wasEmptied) return this.#apply([...changed, ...missing], changed, asked);
+    if (missing.length > 0) await this.#writeAgain({ documents: missing });
+    this.#apply(changed, changed, asked);
   }
 
   #add({ kind, key }: DocumentNames, record: DocumentRecord | null): void {

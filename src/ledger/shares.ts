@@ -176,7 +176,10 @@ export class UsageShares {
   ): Promise<ReadonlyMap<string, readonly LargeUnit[]>> {
     if (this.#elsewhere === null || shares.length === 0) return new Map();
     const hosts = shares.map(({ host }) => host);
-    return this.#elsewhere.largestUnits(ownerKey, hosts).catch(() => new Map());
+    return this.#elsewhere.largestUnits(ownerKey, hosts).catch((error: unknown) => {
+      if (error instanceof SoftquotaError && error.code === 'store_away') return new Map();
+      throw error;
+    });
   }
 
   /** The largest units of all owners on other hosts, some at a time. Rejects with `store_away`. */

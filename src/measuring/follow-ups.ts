@@ -103,6 +103,9 @@ export class FollowUps {
     if (next !== null && next.dueAt <= now) {
       next.from.delete(next.path);
       this.#options.measure(next.path);
+      // Somebody may have checked again since this measurement was planned.
+      const checkedAt = (this.#later.get(next.path) ?? Number.NEGATIVE_INFINITY) - longMs;
+      if (next.from === this.#soon && checkedAt > next.dueAt - shortMs) this.#addSoon(next.path, now);
       this.#restsUntil = now + this.#restMs();
     }
     this.#schedule();

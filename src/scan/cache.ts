@@ -114,6 +114,14 @@ export const noCache: Cache = {
   close() {},
 };
 
+function prepared(database: DatabaseSync) {
+  const rowOf = database.prepare('SELECT digest, tree, found FROM signatures WHERE path = ?');
+  rowOf.setReturnArrays(true);
+  const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
+  const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?)');
+  return { rowOf, digestOf, put };
+}
+
 /** Opens a prepared cache. `fault` is told why something could not be kept, once for each reason. */
 export function openCache(file: string, fault: (why: string) => void): Cache {
   const told = new Set<string>();
@@ -148,16 +156,16 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     database = null;
   }
 
+  let statements: ReturnType<typeof prepared>;
   try {
     database = connect(file);
+    statements = prepared(database);
   } catch (error) {
     fault(messageOf(error));
+    close();
     return noCache;
   }
-  const rowOf = database.prepare('SELECT digest, tree, found FROM signatures WHERE path = ?');
-  rowOf.setReturnArrays(true);
-  const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
-  const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?)');
+  const { rowOf, digestOf, put } = statements;
   let gathered: (readonly [unit: string, signature: Signature])[] = [];
   let gatheredDirectories = 0;
 

@@ -11,6 +11,7 @@
  * so.
  */
 
+import { messageOf } from '../errors.ts';
 import type { NumberedTask, Task, TaskResult, WalkReport } from './messages.ts';
 import type { ScannerParts } from './options.ts';
 import type { Start } from './outcome.ts';
@@ -182,8 +183,9 @@ export class Pool {
 
   /** Takes out of the queue what waits, and tells each that it is not walked. */
   #refuse(result: TaskResult, those: readonly Urgency[], device?: string): void {
+    const start = this.#start();
     for (const urgency of those)
-      for (const { job } of this.#queue.clear(urgency, device)) job.done(result, this.#start(), job.task);
+      for (const { job } of this.#queue.clear(urgency, device)) job.done(result, start, job.task);
   }
 
   #stop(those: readonly Urgency[]): void {
@@ -286,15 +288,17 @@ export class Pool {
     });
     const question = { ask: 'walk', context: context(), cacheFile: cacheFile(), tasks } as const;
     const part = (report: WalkReport): void => this.#take(walker, report);
+    let last: WalkReport;
     try {
-      const last = await thread.ask(question, { part, avoided: hangs.avoided() });
-      // It has its next batch before what it found is told, which takes a while.
-      const tell = this.#taken(walker, last);
-      this.#free(walker);
-      tell();
-    } catch {
-      this.#died(walker);
+      last = await thread.ask(question, { part, avoided: hangs.avoided() });
+    } catch (error) {
+      this.#died(walker, messageOf(error));
+      return;
     }
+    // It has its next batch before what it found is told, which takes a while.
+    const tell = this.#taken(walker, last);
+    this.#free(walker);
+    tell();
   }
 
   #numbered(id: number, task: Task): NumberedTask {
@@ -343,8 +347,11 @@ export class Pool {
     this.#handOut();
   }
 
-  #died(walker: Walker): void {
-    const why = `the thread ${walker.thread.end}`;
+  /** A thread that could not do what it was asked may still live. */
+  #died(walker: Walker, reason: string): void {
+    const { thread } = walker;
+    const why = thread.end === null ? reason : `the thread ${thread.end}`;
+    void thread.close(0);
     if (walker.batch.size > 0 && !this.#closed) {
       const at = this.#entryAt(walker);
       this.#parts.options.log.warn(

@@ -19,7 +19,7 @@ import type {
   WorkerQuestion,
 } from './messages.ts';
 import type { Unchanged } from './outcome.ts';
-import { beginTask, count, monotonic, move, type Shared, signal } from './shared.ts';
+import { beginTask, count, monotonic, move, rest, type Shared, signal } from './shared.ts';
 import { unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
@@ -86,6 +86,8 @@ export function walkAll(
     if (task !== tasks.at(-1)) handOver();
   }
   counts[count.task] = 0;
+  // Writing to the cache is no look at the storage.
+  rest(shared);
   // For a unit that is asked for somebody may wait; what a sweep writes is there for the next one.
   if (isAsked) send(report());
   opened.flush();

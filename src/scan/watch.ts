@@ -49,6 +49,8 @@ const everyMs = 2000;
 /** Rest of a thread, as a multiple of the time that it works. */
 const restPerWork = { first: 3, later: 19 } as const;
 const mostThreads = 8;
+/** Number of threads that may be waited for after they were told to end. */
+const mostEnding = 8;
 /** A thread that has not got on for so long waits for a disk. */
 const noteMs = 1000;
 const looksEach = 10;
@@ -64,6 +66,8 @@ export class Watch {
   #layout: Layout | null = null;
   /** The threads that were told to end and have not. */
   readonly #ending = new Set<DiskThread>();
+  /** The roots that nobody watches, because too many threads wait for disks. */
+  #unwatched: Group[] = [];
   #timer: NodeJS.Timeout | null = null;
 
   constructor(parts: ScannerParts, options: WatchOptions) {
@@ -93,6 +97,7 @@ export class Watch {
   }
 
   #end(): void {
+    this.#unwatched = [];
     for (const watcher of this.#watchers.splice(0)) this.#leave(watcher);
   }
 
@@ -104,13 +109,16 @@ export class Watch {
     void thread.ended.then(() => {
       this.#ending.delete(thread);
       watcher.release?.();
+      const next = this.#unwatched.shift();
+      if (next !== undefined) this.#start(next);
     });
     void thread.close(0);
   }
 
   /** Notes the threads that wait for a disk, and has others go on where they do so for long. */
   #lookAfter(): void {
-    const { hangs, hungAfterMs } = this.#parts;
+    const { hangs, hungAfterMs, options } = this.#parts;
+    const { log } = options;
     for (const watcher of [...this.#watchers]) {
       const { thread, group } = watcher;
       const { milliseconds, path } = thread.at() ?? { milliseconds: 0, path: '' };
@@ -125,8 +133,16 @@ export class Watch {
       if (milliseconds < hungAfterMs) continue;
       this.#watchers.splice(this.#watchers.indexOf(watcher), 1);
       this.#leave(watcher);
-      // It keeps away from that disk: each holds one thread.
-      this.#start(group);
+      // Another one keeps away from what hangs, which may be one directory of many on that disk.
+      if (this.#ending.size <= mostEnding) this.#start(group);
+      else {
+        this.#unwatched.push(group);
+        const roots = group.roots.map(({ path }) => path);
+        log.error(
+          { roots },
+          'new and removed units are noticed by sweeps only: too many threads wait for disks',
+        );
+      }
     }
   }
 

@@ -23,7 +23,11 @@ async function usedBefore(t: Test) {
   await admin.hset(key('owners'), 'alice', JSON.stringify(alice));
   await admin.hset(key('levels'), '5', 'high');
   const text = '{"owner":"alice","path":"a/b"}\nof two lines';
-  await admin.hset(key('events'), 'e-1', `p0001795000000000 kind=refusal owner-id=5 owner-key=alice\n${text}`);
+  await admin.hset(
+    key('events'),
+    'e-1',
+    `p0001795000000000 kind=refusal owner-id=5 owner-key=alice\n${text}`,
+  );
   await admin.hset(key('events'), 'e-2', 'p0001795000000001 kind=policy\n{}');
   await admin.zadd(key('event-places'), 0, 'all p0001795000000000 e-1');
   await admin.zadd(key('measured'), 9, 'alice');

@@ -172,13 +172,16 @@ export class Folder {
     { seen, temporary = `.softquota-${randomBytes(8).toString('hex')}` }: WriteOptions = {},
   ): Promise<void> {
     await this.#create(temporary, bytes, belonging);
+    let isInPlace = false;
     try {
       if (seen?.kind === 'absent' && (await this.#linkNew(temporary, name))) return;
       if (seen !== undefined && !isSame(seen, this.entry(name)))
         throw new ChangedMeanwhile(`${this.path}/${name}`);
       await rename(this.at(temporary), this.at(name));
+      isInPlace = true;
     } finally {
-      await unlink(this.at(temporary)).catch(() => {});
+      // It may be another program's by now.
+      if (!isInPlace) await unlink(this.at(temporary)).catch(() => {});
       await this.#sync();
     }
   }

@@ -140,7 +140,11 @@ export class Reclaim {
     const found: RepositoryFigures[] = [];
     let length = 0;
     for (const path of this.#unsent) {
-      const { figures } = this.#meet(path);
+      const figures = this.#known.get(path)?.figures;
+      if (figures === undefined) {
+        this.#unsent.delete(path);
+        continue;
+      }
       length += JSON.stringify(figures).length;
       if (found.length > 0 && (length > mostReported || found.length === mostAtOnce)) break;
       this.#unsent.delete(path);
@@ -351,6 +355,8 @@ export class Reclaim {
   }
 
   #publish(known: Known, found: Partial<RepositoryFigures>): void {
+    // It may have gone while it was measured.
+    if (this.#known.get(known.figures.path) !== known) return;
     known.figures = { ...known.figures, mark: '', ...found, at: Date.now() };
     this.#unsent.add(known.figures.path);
     this.#options.changed();

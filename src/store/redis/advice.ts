@@ -69,8 +69,7 @@ function dropped({ name, info }: Server): ServerAdvice[] {
   if (info.get('aof_enabled') !== '1' || wasFlushed) return [];
   const minutes = Math.ceil(Number(info.get('uptime_in_seconds')) / 60);
   const message = `${name} keeps an append-only file, was started ${minutes} min ago, and was without the policy: it had dropped what the file has, if nobody deleted it. It does so where its ACL file has "user default off" without rights.`;
-  const mend =
-    'user default off ~* &* +@all (in the ACL file, then restart Redis)';
+  const mend = 'user default off ~* &* +@all (in the ACL file, then restart Redis)';
   return [{ code: 'dropped_at_start', message, mend }];
 }
 

@@ -68,17 +68,20 @@ export async function runFenced(
   const { connection, keys: names, writer, fence } = context;
   const name = fieldName(writer);
   for (let tries = 0; tries < mostTries; tries += 1) {
+    let taken: Promise<string> | null = null;
     const reply = await connection.run(async client => {
+      fence.current ??= client.hincrby(names.fences, name, 1).then(String);
+      taken = fence.current;
+      const fencedArgs = [name, await taken, ...args];
       // From here to the sending nothing else happens: the number is that of this connection.
-      fence.current ??= String(await client.hincrby(names.fences, name, 1));
-      const fencedArgs = [name, fence.current, ...args];
+      if (fence.current !== taken) return { is: 'stale', with: [] };
       return throwIfFault(
         connection.where,
         await sendScript(client, script, [names.fences, ...keys], fencedArgs),
       );
     });
     if (reply.is !== 'stale') return reply;
-    fence.current = null;
+    if (fence.current === taken) fence.current = null;
   }
   throw away(connection.where, 'another daemon writes with the name of this host at the same time');
 }

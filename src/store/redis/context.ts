@@ -32,7 +32,7 @@ export interface RedisContext
   /** For changes of policy, which wait for replicas. */
   readonly policyConnection: Connection;
   /** The number that the present connection has taken, as `runFenced` tells; null: none yet. */
-  readonly fence: { current: string | null };
+  readonly fence: { current: Promise<string> | null };
 }
 
 /** Rejects with `store_refused` where nothing must be touched. */

@@ -6,7 +6,7 @@
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
-import { pipeline, sendScript } from './commands.ts';
+import { parts, pipeline, sendScript } from './commands.ts';
 import { damaged, redisSchema, replyCode, strangeSchema } from './faults.ts';
 import { type Keys, textIn } from './keys.ts';
 import { script } from './lua.ts';
@@ -82,6 +82,13 @@ async function takeOver(client: Redis, prefix: string, keys: Keys, where: string
       if ((await client.exists(old(`alive:${host}`))) === 1) throw olderRuns(where, textIn(host) ?? host);
     }
     const owners = await client.zrange(old('measured'), '0', '-1');
+    // They are told anew, by whoever takes over.
+    for (const some of parts(owners, 1000)) {
+      await pipeline(client, all => {
+        for (const owner of some) all.del(`${prefix}:share:{${owner}}`);
+        return all;
+      });
+    }
     const before = ['policy', 'documents', 'owners', 'levels', 'events', 'event-places'].map(old);
     const { policy, documents, owners: known, levels, events, times, changes } = keys;
     const useless = ['events', 'event-places', 'measured', 'log', 'order', 'hosts', 'walkers', 'volatile'];
@@ -91,10 +98,6 @@ async function takeOver(client: Redis, prefix: string, keys: Keys, where: string
       [...before, policy, documents, known, levels, events, times, changes, ...useless.map(old)],
       [redisSchema],
     );
-    await pipeline(client, all => {
-      for (const owner of owners) all.del(`${prefix}:share:{${owner}}`);
-      return all;
-    });
   } catch (error) {
     // A user who has no right to keys of that kind never had any.
     if (replyCode(error) !== 'NOPERM') throw error;

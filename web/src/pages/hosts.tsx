@@ -53,7 +53,7 @@ function Several() {
               )}
               {divergence !== null && (
                 <p>
-                  <span class="mark bad">policy diverged</span> {printable(divergence.message)}
+                  <span class="mark bad">policy diverged</span> {printable(divergence.message)}{' '}
                   <code>softquota store repair</code>
                 </p>
               )}

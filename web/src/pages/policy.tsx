@@ -139,7 +139,7 @@ function Import({ policy, onClose }: { policy: Read; onClose: (isDone: boolean) 
       onClose={onClose}
     >
       <p>
-        {counted(policy.rules.length, 'rule', 'rules')} and {counted(policy.groups.length, 'group', 'groups')}
+        {counted(policy.rules.length, 'rule', 'rules')} and {counted(policy.groups.length, 'group', 'groups')}{' '}
         replace {inForce.data === undefined ? 'all' : counted(inForce.data.rules.length, 'rule', 'rules')} and{' '}
         {inForce.data === undefined ? 'all' : counted(inForce.data.groups.length, 'group', 'groups')}. Rules
         and groups that the new policy does not have are deleted.

@@ -37,7 +37,7 @@ function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
           </dd>
           <dt>Kinds of data</dt>
           <dd>
-            {subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')}
+            {subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')}{' '}
             <code class="quiet-text">{subjects.join(' ')}</code>
           </dd>
           <dt>Grace</dt>

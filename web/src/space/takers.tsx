@@ -58,7 +58,7 @@ export function Takers({ report }: { readonly report: SpaceReport }) {
               <>
                 {counted(count, 'ref', 'refs')} in {printable(name)}
               </>
-            )}
+            )}{' '}
             alone hold <Size bytes={bytes} />; a push cannot delete them.
           </p>
         ))}
