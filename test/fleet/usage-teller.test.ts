@@ -1,4 +1,4 @@
-/** What a host says of its usage is in the store, whatever becomes of the store, and is told no more than needed. */
+/** A host's usage is in the store, whatever becomes of the store, and is told no more than needed. */
 
 import t, { type Test } from 'tap';
 import type { SharedStore, TellUsage } from '../../src/store/index.ts';
@@ -48,12 +48,14 @@ t.test('changes are told upon the last, and after a restart only what differs', 
   t.equal(told.at(-1)?.usage.size, 1, 'one owner has changed');
   t.match((await store.state()).usage.get('one'), / 1$/);
   await one.close();
+  const { position } = await store.state();
 
   const again = await speaking(t, address, one.directory);
   walk(again.one.ledger, 'bob/app', 8);
   again.one.fleet.start();
   await comes(store, again.one, ['alice 200', 'bob 8']);
   t.strictSame(again.names(), ['bob']);
+  t.strictSame((await store.state()).position, position, 'and no owner is put on record again');
   t.ok(names().length >= 3);
 });
 
@@ -79,4 +81,15 @@ t.test('a store that lost the usage, or has an older one, is told again', async 
   await redis.cli('hset', `${prefix}:usage`, 'one', 'another 3');
   walk(one.ledger, 'bob/app', 9);
   await comes(store, one, ['alice 200', 'bob 9']);
+});
+
+t.test('usage is told where no replica is there, although no change of policy can be made', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  await (await member(t, { address, host: 'two' })).close();
+  const one = await member(t, { address, host: 'one', waitReplicas: 1 });
+  walk(one.ledger, 'alice/app', 100);
+  one.fleet.start();
+  await comes(store, one, ['alice 100']);
+  t.strictSame((await store.policy()).policy.owners, []);
 });

@@ -115,3 +115,27 @@ t.test('a store that was never given any, or has lost all, is given those that a
   await other.fleet.catchUp();
   t.strictSame(sessionsOn(other), [key]);
 });
+
+t.test('a new store, or one that another write comes to first, deletes nobody’s sessions', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  const alice = await one.ledger.documents.transact(transaction =>
+    createUser(transaction, { name: 'alice' }),
+  );
+  const { key } = await signIn(one, alice);
+  await one.close();
+  const [server] = servers;
+  await server.cli('flushall');
+  // It knows the session, and the store knows none.
+  const again = await member(t, { address, host: 'one', directory: one.directory });
+  t.strictSame(sessionsOn(again), [key]);
+  const other = await member(t, { address, host: 'two' });
+  t.strictSame(sessionsOn(other), [key]);
+
+  for (const each of [again, other]) await each.fleet.catchUp();
+  await server.cli('del', `${prefix}:volatile`);
+  const { key: later } = await signIn(other, alice);
+  await again.fleet.catchUp();
+  await other.fleet.catchUp();
+  for (const each of [again, other]) t.strictSame(sessionsOn(each), [key, later].sort());
+});
