@@ -33,7 +33,6 @@ const ofSeveral: Readonly<Record<string, unknown>> = {
   ],
   forgetHost: undefined,
   getSharedStore: { away_since: null, reason: null, divergence: null },
-  bringStoreHome: { owners: 2, policy: 3, events: 40, verified: false },
   repairStore: undefined,
 };
 

@@ -99,7 +99,6 @@ export const shared: Readonly<Record<string, Example>> = {
   listHosts: get('/admin/quota/hosts'),
   forgetHost: remove('/admin/quota/hosts/other'),
   getSharedStore: get('/admin/quota/store'),
-  bringStoreHome: post('/admin/quota/store/copy', {}),
   repairStore: post('/admin/quota/store/repair', { policy: 'stored' }),
 };
 
