@@ -108,6 +108,7 @@ t.test('in Gogs, a hook that is overwritten in place is noticed', async t => {
   const first = world.path('first/first');
   await world.server.file(join(first, 'hooks/pre-receive'), gogsDelegate('pre-receive'));
   await world.keeper.start();
+  await world.line(first, put);
   for (const name of ['pre-receive', 'post-receive']) {
     world.said.length = 0;
     await writeFile(join(first, 'custom_hooks', name), '#!/bin/sh\nexit 0\n');
