@@ -8,9 +8,9 @@ import { isLeaf } from '../quota/index.ts';
 import {
   documentShape,
   type EventRecord,
+  eventPages,
   type LevelRecord,
   ownerShape,
-  type RecordStore,
   whole,
 } from '../store/index.ts';
 import { issueLines, printable } from '../text/index.ts';
@@ -66,8 +66,6 @@ const document = z.strictObject({
 
 export type Backup = z.infer<typeof document>;
 
-const eventsAtOnce = 1000;
-
 /** Reads everything that a backup holds from a running daemon. Rejects as reading the store does. */
 export async function backupOf(
   ledger: Pick<Ledger, 'documents' | 'eventLog' | 'kept' | 'units'>,
@@ -76,7 +74,8 @@ export async function backupOf(
   // Changes that wait to be written are a part of it; while the store takes nothing they have to be left
   // out.
   await ledger.kept();
-  const events = await eventsIn(ledger.eventLog);
+  const events: EventRecord[] = [];
+  for await (const page of eventPages(ledger.eventLog)) events.push(...page);
   const levels = await ledger.eventLog.levels();
   const graces = [...ledger.documents.volatileRecords()].flatMap(({ kind, key, text }) =>
     kind === graceKind.name ? [{ kind: graceKind.name, key, text }] : [],
@@ -120,17 +119,6 @@ export function happenedIn({ events, levels }: Pick<Backup, 'events' | 'levels'>
     })),
     levels: levels.map(({ owner_id: ownerId, text }) => ({ ownerId, text })),
   };
-}
-
-/** All of them, newest first. */
-async function eventsIn(records: Pick<RecordStore, 'events'>): Promise<EventRecord[]> {
-  const events: EventRecord[] = [];
-  for (;;) {
-    const after = events.at(-1);
-    const page = await records.events({ limit: eventsAtOnce, ...(after === undefined ? {} : { after }) });
-    events.push(...page);
-    if (page.length < eventsAtOnce) return events;
-  }
 }
 
 const anyDocument = z.object({ softquota: z.literal('backup'), format: whole, version: z.string() });

@@ -1,9 +1,11 @@
 /**
- * Compares the policy in the store with the known one: is it the same, does it continue it, or has it diverged?
+ * Compares the policy in the store with the known one: is it the same, does it continue it, or has it
+ * diverged?
  *
- * A store may be emptied, restored from an old backup, or lose some changes at a failover. Its content must then
- * not undo a policy that was reported as in force. If it only lacks the known policy, or its last changes, a host
- * that knows them writes them again; if it has other changes instead, an administrator has to decide.
+ * A store may be emptied, restored from an old backup, or lose some changes at a failover. Its content must
+ * then not undo a policy that was reported as in force. If it only lacks the known policy, or its last
+ * changes, a host that knows them writes them again; if it has other changes instead, an administrator has to
+ * decide.
  */
 
 import type { Position, SharedState } from '../store/index.ts';

@@ -76,7 +76,10 @@ export class DocumentFollower {
     return this.#emptiedServer !== null && this.#emptiedServer === this.failoverDelay.server;
   }
 
-  /** Gives what is in force, to be known before the store is looked at: what is changed here meanwhile is later. */
+  /**
+   * Gives what is in force, to be known before the store is looked at: what is changed here meanwhile is
+   * later.
+   */
   #known(): KnownPolicy {
     const { replica } = this.#options;
     const { position, isEmpty } = replica;

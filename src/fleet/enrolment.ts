@@ -4,12 +4,17 @@
  */
 
 import type { Documents } from '../documents/index.ts';
+import { SoftquotaError } from '../errors.ts';
 import { inSlices } from '../slices.ts';
 import { newMark, type OwnerRecord, type SharedStore } from '../store/index.ts';
+import type { DocumentFollower } from './document-follower.ts';
 
 interface EnrolmentOptions {
   readonly documents: Pick<Documents, 'owners' | 'position'>;
   readonly store: Pick<SharedStore, 'commit' | 'policy'>;
+  readonly follower: Pick<DocumentFollower, 'divergence' | 'failoverDelay'>;
+  /** Resolves once what others changed by now is in force here. */
+  sync(): Promise<void>;
 }
 
 /** Owners in one change: their names are told to all hosts. */
@@ -39,17 +44,33 @@ export class Enrolment {
     for (const { id } of owners) this.#enrolled.add(id);
   }
 
-  /** This host has no right to change the policy, at least now: the others put owners on record. */
-  refused(): void {
-    this.#refusedUntil = performance.now() + refusedMs;
+  /**
+   * Puts these on record in the store, as they are known after each look; false: all of them were, or it is
+   * left to others. Rejects with `store_away`.
+   */
+  async enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
+    const { follower, sync } = this.#options;
+    let hasChanged = false;
+    try {
+      await follower.failoverDelay.settled();
+      while (follower.divergence === null && (await this.#enrollSome(owners()))) {
+        hasChanged = true;
+        await sync();
+      }
+    } catch (error) {
+      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
+      // This host has no right to change the policy, at least now: the others put owners on record.
+      this.#refusedUntil = performance.now() + refusedMs;
+    }
+    return hasChanged;
   }
 
   /**
-   * Puts some of these on record whom the store on this server lacks; true: the store has changed, and has to be looked at.
-   * Rejects with `store_away`, and with `store_refused`.
+   * Puts some of these on record whom the store on this server lacks; true: the store has changed, and has to
+   * be looked at. Rejects with `store_away`, and with `store_refused`.
    */
-  async enrollSome(owners: Iterable<OwnerRecord>, server: string | null): Promise<boolean> {
-    const { documents, store } = this.#options;
+  async #enrollSome(owners: Iterable<OwnerRecord>): Promise<boolean> {
+    const { documents, store, follower } = this.#options;
     const { position } = documents;
     if (position === null || performance.now() < this.#refusedUntil) return false;
     if (!this.#isLoaded) {
@@ -63,7 +84,7 @@ export class Enrolment {
     });
     if (unknown.length === 0) return false;
     // Another change may have come first, and owners may be others there.
-    await store.commit({ owners: unknown }, position, newMark(), server);
+    await store.commit({ owners: unknown }, position, newMark(), follower.failoverDelay.server);
     return true;
   }
 }

@@ -8,8 +8,8 @@ import { SerialQueue } from '../serial-queue.ts';
 import {
   type Away,
   AwayState,
+  eventPages,
   type HostRecord,
-  type OwnerRecord,
   type PolicyChange,
   type Position,
   type ServerAdvice,
@@ -112,7 +112,6 @@ export class Fleet implements SharedDocuments {
     this.walkers = new Walkers({ ledger, store, host, mounted, log });
     this.#lease = new Lease({ store, host });
     this.#hosts = new Hosts({ shares, store, host, begunAt: now() });
-    this.#enrolment = new Enrolment({ documents: ledger.documents, store });
     this.#volatile = new VolatileDocuments({ documents: ledger.documents, store });
     this.#documents = new DocumentFollower({
       replica,
@@ -121,6 +120,12 @@ export class Fleet implements SharedDocuments {
       log,
       begin: () => this.#bringAlong(),
       enrolled: (owners, isWhole) => this.#enrolment.enrolled(owners, isWhole),
+    });
+    this.#enrolment = new Enrolment({
+      documents: ledger.documents,
+      store,
+      follower: this.#documents,
+      sync: () => this.#sync(),
     });
     this.#usage = new UsageReader({ shares, store, host });
     this.#teller = new UsageTeller({
@@ -192,7 +197,7 @@ export class Fleet implements SharedDocuments {
     // A change upon a store that was not looked at yet may take the place of what it has lost.
     if (!failoverDelay.hasMet) return null;
     await failoverDelay.settled();
-    if (await this.#enroll(() => this.#options.ledger.documents.owners.all)) return null;
+    if (await this.#enrolment.enroll(() => this.#options.ledger.documents.owners.all)) return null;
     const position = await this.#options.store.commit(change, basis, mark, failoverDelay.server);
     if (position !== null) this.#enrolment.enrolled(change.owners ?? [], false);
     return position;
@@ -335,43 +340,19 @@ export class Fleet implements SharedDocuments {
     if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
     const { owners } = ledger.documents;
-    await this.#enroll(() => ownerKeys.flatMap(key => owners.byKey(key) ?? [])).catch((error: unknown) => {
+    const told = () => ownerKeys.flatMap(key => owners.byKey(key) ?? []);
+    await this.#enrolment.enroll(told).catch((error: unknown) => {
       // They are put on record later; what they store counts all the same.
       if (!isAway(error)) throw error;
     });
     return true;
   }
 
-  /** Puts these on record in the store, as they are known after each look; false: all of them were. */
-  async #enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
-    const { failoverDelay } = this.#documents;
-    let hasChanged = false;
-    try {
-      await failoverDelay.settled();
-      while (
-        this.#documents.divergence === null &&
-        (await this.#enrolment.enrollSome(owners(), failoverDelay.server))
-      ) {
-        hasChanged = true;
-        await this.#sync();
-      }
-    } catch (error) {
-      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
-      this.#enrolment.refused();
-    }
-    return hasChanged;
-  }
-
   /** Puts into a store that is new the events and levels that this host has kept by itself. */
   async #bringAlong(): Promise<void> {
     const { ledger, store } = this.#options;
     const { own } = ledger.eventLog;
-    for (let after: Parameters<typeof own.events>[0]['after']; ; ) {
-      const events = await own.events({ limit: 1000, ...(after === undefined ? {} : { after }) });
-      if (events.length > 0) await store.write({ events });
-      after = events.at(-1);
-      if (after === undefined || events.length < 1000) break;
-    }
+    for await (const events of eventPages(own)) if (events.length > 0) await store.write({ events });
     await store.write({ levels: await own.levels() });
   }
 

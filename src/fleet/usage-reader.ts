@@ -1,6 +1,6 @@
 /**
- * The usage of owners on other hosts, as this host knows it: what a host told since, or all of it, some owners
- * at a time.
+ * The usage of owners on other hosts, as this host knows it: what a host told since, or all of it, some
+ * owners at a time.
  *
  * A host whose word the store has lost counts as it last told, until it tells anew or is forgotten.
  */

@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import { type Leaf, leaves, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import type { LargeUnit, ShareRecord, UnitRecord, WriteBehind } from '../store/index.ts';
+import type { LargeUnit, SharedStore, ShareRecord, UnitRecord, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { Clock } from './options.ts';
 import { unitCountIn } from './source-share.ts';
@@ -48,16 +48,7 @@ interface StoredOnHost {
 }
 
 /** The largest units of owners on other hosts, as far as these told. Rejects with `store_away`. */
-export interface UnitsElsewhere {
-  largestUnits(
-    ownerKey: string,
-    hosts: readonly string[],
-  ): Promise<ReadonlyMap<string, readonly LargeUnit[]>>;
-  /** Those of all owners on a host, some at a time. */
-  allLargest(
-    host: string,
-  ): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
-}
+export type UnitsElsewhere = Pick<SharedStore, 'allLargest' | 'largestUnits'>;
 
 /** This host's word on an owner. */
 interface ToldUsage {

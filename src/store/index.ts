@@ -9,6 +9,7 @@ import type { RedisSettings } from './redis/context.ts';
 import type { SharedStore } from './shared.ts';
 
 export { type Away, AwayState } from './away.ts';
+export { eventPages } from './event-pages.ts';
 export { newGeneration, newMark } from './generation.ts';
 export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
 export { kindFlags, nameIn, type PackedUnits, type UnitColumns } from './packed-units.ts';
