@@ -1,15 +1,15 @@
 /**
  * Runs test files, in this process: `node scripts/run-test.ts FILE…`.
  *
- * tap watches every promise and every timer through Node's async hooks, to tell which subtest an error belongs
- * to that nobody catches. That takes some of the CPU time of each test, six percent in one comparison. Here the
- * hooks stay off: such an error belongs to the whole run, which fails all the same.
+ * tap watches every promise and every timer through Node's async hooks, to tell which subtest an error
+ * belongs to that nobody catches. That takes some of the CPU time of each test, six percent in one
+ * comparison. Here the hooks stay off: such an error belongs to the whole run, which fails all the same.
  *
  * Threads of softquota's start from dist/, where each is one file, instead of from the forty that Node would
  * strip types from. Where SOFTQUOTA_COVERAGE names a directory, what the tests cover is noted there.
  *
- * Closes with a line `# cpu=…ms`: for so long they, and the programs that they started and that have ended, had a
- * processor.
+ * Closes with a line `# cpu=…ms`: for so long they, and the programs that they started and that have ended,
+ * had a processor.
  *
  * Exit: as one file with all of their tests.
  */

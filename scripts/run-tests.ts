@@ -2,17 +2,17 @@
  * Runs the tests and closes with one line, `N passed, N failed`.
  *
  * In: paths of test files; `--again` and paths; `--unit` for those that need neither root nor packages; or
- * nothing for all. What is built has to be current, as scripts/test sees to it. Exit: 0 all passed, 1 not.
- * A run in which no test was counted has failed, and one in which the unit tests cover too little.
+ * nothing for all. What is built has to be current, as scripts/test sees to it. Exit: 0 all passed, 1 not. A
+ * run in which no test was counted has failed, and one in which the unit tests cover too little.
  *
  * Files run beside each other, on fewer processors than they ask for, and with real servers that have
- * deadlines. So where all tests run, and with `--again`, a few files that failed run once more, by themselves:
- * a fault that is always there shows again. What they said first stays in the output, and a line before the
- * last names them.
+ * deadlines. So where all tests run, and with `--again`, a few files that failed run once more, by
+ * themselves: a fault that is always there shows again. What they said first stays in the output, and a line
+ * before the last names them.
  *
- * Each file runs in a process of its own, and the unit tests of a folder in one together, which loads what they
- * test once: without tap's runner, that would load its own modules into every program that the tests start, and
- * would measure coverage in a way that makes the unit tests four times as slow.
+ * Each file runs in a process of its own, and the unit tests of a folder in one together, which loads what
+ * they test once: without tap's runner, that would load its own modules into every program that the tests
+ * start, and would measure coverage in a way that makes the unit tests four times as slow.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';

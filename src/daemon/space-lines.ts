@@ -65,8 +65,8 @@ function shown(name: string): string {
 const longestLink = 400;
 
 /**
- * Gives the address of the page about a repository's space. Empty where nobody said what softquota's address is. `roots`:
- * the directories that templates begin with.
+ * Gives the address of the page about a repository's space. Empty where nobody said what softquota's address
+ * is. `roots`: the directories that templates begin with.
  */
 export function spacePage(
   rootUrl: string | null,

@@ -1,6 +1,6 @@
 /**
- * The daemon: whether it and its gate answer, its version, what it finds wrong itself, whether it refuses, and the
- * room for what it keeps.
+ * The daemon: whether it and its gate answer, its version, what it finds wrong itself, whether it refuses,
+ * and the room for what it keeps.
  */
 
 import { statfsSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * All checks in their order, as far as each of them can be made, and an examination that ends whatever disks do:
- * what they keep from being looked at is a finding.
+ * All checks in their order, as far as each of them can be made, and an examination that ends whatever disks
+ * do: what they keep from being looked at is a finding.
  */
 
 import { hooksStatus } from '../git/index.ts';

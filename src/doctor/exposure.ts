@@ -1,6 +1,6 @@
 /**
- * The configuration with its faults and notes, who may read and write the files that it stands in, and who may
- * use or replace the sockets.
+ * The configuration with its faults and notes, who may read and write the files that it stands in, and who
+ * may use or replace the sockets.
  */
 
 import { statSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Tells whether garbage is collected: whether gc runs in repositories, and where nothing starts it, neither the
- * worker, nor git by itself after a push, nor a program that runs from time to time. Without it nothing that was
- * deleted ever frees space.
+ * Tells whether garbage is collected: whether gc runs in repositories, and where nothing starts it, neither
+ * the worker, nor git by itself after a push, nor a program that runs from time to time. Without it nothing
+ * that was deleted ever frees space.
  */
 
 import { existsSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Looks at what lies outside of repositories: the programs that are needed, whether git's users can read git's own
- * configuration, whether what other programs' configurations name of softquota is there, and signed pushes, of
- * which git stores the certificate before any hook can refuse it.
+ * Looks at what lies outside of repositories: the programs that are needed, whether git's users can read
+ * git's own configuration, whether what other programs' configurations name of softquota is there, and signed
+ * pushes, of which git stores the certificate before any hook can refuse it.
  */
 
 import { existsSync, statSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The things that doctor is shown (the configuration, the ways to ask the daemon, and whom it runs as), and the
- * result of a check.
+ * The things that doctor is shown (the configuration, the ways to ask the daemon, and whom it runs as), and
+ * the result of a check.
  */
 
 import type { LoadedConfig, RefusedConfig } from '../config/index.ts';

@@ -1,4 +1,6 @@
-/** Looking at places on the disk that may have several names, be gone, be closed to this user, or not answer. */
+/**
+ * Looking at places on the disk that may have several names, be gone, be closed to this user, or not answer.
+ */
 
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

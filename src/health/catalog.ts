@@ -1,6 +1,6 @@
 /**
- * All findings by their codes: those that a daemon can have about itself, and those of doctor besides. The manual
- * (docs/doctor.md) shows this text.
+ * All findings by their codes: those that a daemon can have about itself, and those of doctor besides. The
+ * manual (docs/doctor.md) shows this text.
  */
 
 export interface FindingEntry {

@@ -1,6 +1,6 @@
 /**
- * Makes findings by the codes of the catalog, shortens long lists of them, and writes command lines that can be
- * copied into a shell, whatever the names in them hold.
+ * Makes findings by the codes of the catalog, shortens long lists of them, and writes command lines that can
+ * be copied into a shell, whatever the names in them hold.
  */
 
 import { encodePath } from '../layout/index.ts';

@@ -176,8 +176,8 @@ export class Ledger {
   }
 
   /**
-   * Lets an upload start: decides, and reserves what is let through until it is measured. Both are one turn, so
-   * that many at once cannot together pass a limit; each host decides by its own reservations. Throws
+   * Lets an upload start: decides, and reserves what is let through until it is measured. Both are one turn,
+   * so that many at once cannot together pass a limit; each host decides by its own reservations. Throws
    * `too_many_reservations`.
    */
   admit({ ownerName, subject, parts, isReported, unit, seconds }: Action): Admission {

@@ -1,6 +1,6 @@
 /**
- * Takes the owners and units of an earlier process from the store, some at a time, with the keys by which names of
- * owners compare now.
+ * Takes the owners and units of an earlier process from the store, some at a time, with the keys by which
+ * names of owners compare now.
  *
  * `[users] CASE` may have changed since they were written. Owners whose names are the same now become one:
  * the one known longest. Of two reported units that are the same now, the later report counts.

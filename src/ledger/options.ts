@@ -81,7 +81,8 @@ export interface OwnerUsage {
   /** The measured and reported bytes. */
   readonly usage: Usage;
   /**
-   * Those of `usage` that no ref reaches, where they are forgiven; another list after each change. Null: none.
+   * Those of `usage` that no ref reaches, where they are forgiven; another list after each change. Null:
+   * none.
    */
   readonly unreachable: Usage | null;
   /** The bytes that are reserved besides; null: none, or nobody asked for them. */

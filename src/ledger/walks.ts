@@ -31,9 +31,9 @@ interface WalksOptions extends LedgerParts {
 export class Walks {
   readonly #options: WalksOptions;
   /**
-   * Paths where walks found no unit any more, and where in the order those walks began: the result of an earlier
-   * walk that comes late must not bring a unit back. No walk lasts over two ends of sweeps; what is older than
-   * that is forgotten.
+   * Paths where walks found no unit any more, and where in the order those walks began: the result of an
+   * earlier walk that comes late must not bring a unit back. No walk lasts over two ends of sweeps; what is
+   * older than that is forgotten.
    */
   #goneLately = new Map<string, number>();
   #goneBefore = new Map<string, number>();
@@ -107,8 +107,8 @@ export class Walks {
   }
 
   /**
-   * Brings units from the store up to the last sweep: what that found as it was is not written again, and so was
-   * measured when it began, at the earliest. What it could not read is marked as partial.
+   * Brings units from the store up to the last sweep: what that found as it was is not written again, and so
+   * was measured when it began, at the earliest. What it could not read is marked as partial.
    */
   loadedColumns(units: PackedUnits): PackedUnits {
     const { kinds, measuredAt } = units.columns;

@@ -20,8 +20,8 @@ const mostUnmanaged = 1000;
 const unmanagedMs = 10_000;
 
 /**
- * Returns a function that compares device and inode; units with the same last name come first. Null: no unit is
- * this directory.
+ * Returns a function that compares device and inode; units with the same last name come first. Null: no unit
+ * is this directory.
  */
 export function sameDirectories({
   scanner,

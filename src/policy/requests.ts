@@ -1,9 +1,9 @@
 /**
  * The requests of owners for more: who asks for how much, until when, why, and what the answer is.
  *
- * An owner has one open request, so that administrators read one and not ten, and what was answered is kept for a
- * while. A request is granted, which makes an allowance in the same transaction, or declined with words; each step
- * has its event.
+ * An owner has one open request, so that administrators read one and not ten, and what was answered is kept
+ * for a while. A request is granted, which makes an allowance in the same transaction, or declined with
+ * words; each step has its event.
  */
 
 import { randomBytes } from 'node:crypto';

@@ -2,10 +2,10 @@
  * Judges an action by one rule, and picks the rule that speaks for a group, and the group that speaks for the
  * owner.
  *
- * A rule counts bytes, and allows, refuses, or lets through by its grace. Without graces the order of headrooms
- * says it all: a rule that refuses has less than any that allows. What no ref of a repository reaches is forgiven
- * up to a most, by each limit for itself, of what it counts: so what an owner stores under a limit never passes
- * the limit and the most together, whatever is said to be unreachable.
+ * A rule counts bytes, and allows, refuses, or lets through by its grace. Without graces the order of
+ * headrooms says it all: a rule that refuses has less than any that allows. What no ref of a repository
+ * reaches is forgiven up to a most, by each limit for itself, of what it counts: so what an owner stores
+ * under a limit never passes the limit and the most together, whatever is said to be unreachable.
  */
 
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
@@ -18,7 +18,10 @@ const verdicts = ['refuses', 'graced', 'allows'] as const;
 
 export type RuleVerdict = (typeof verdicts)[number];
 
-/** All that a rule is judged by: the settings, the bytes of an owner and those that an action brings, and graces. */
+/**
+ * All that a rule is judged by: the settings, the bytes of an owner and those that an action brings, and
+ * graces.
+ */
 export interface Judging {
   readonly settings: QuotaSettings;
   readonly usage: Usage;
@@ -111,7 +114,9 @@ export function decidingRule(
   return found === null ? null : { ...found, group: group.name };
 }
 
-/** Gives the deciding rule of those groups that has the best verdict, ties by the group's name; null: none. */
+/**
+ * Gives the deciding rule of those groups that has the best verdict, ties by the group's name; null: none.
+ */
 export function decidingAmong(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
   asked: number,

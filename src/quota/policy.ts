@@ -113,9 +113,9 @@ export function builtinGroup(totalBytes: number): BuiltinGroup {
 }
 
 /**
- * Gives a group whose limits are raised, each rule with the allowance that it was raised by: whoever is given 2 GB
- * more may store 2 GB more, whichever of the rules is the tightest. Limits -1 and 0 stay, since 0 says that the
- * owner may not store this at all, and not how much; and none passes 2^53 - 1.
+ * Gives a group whose limits are raised, each rule with the allowance that it was raised by: whoever is given
+ * 2 GB more may store 2 GB more, whichever of the rules is the tightest. Limits -1 and 0 stay, since 0 says
+ * that the owner may not store this at all, and not how much; and none passes 2^53 - 1.
  */
 export function raisedGroup<Group extends Pick<CompiledGroup, 'rules'>>(
   group: Group,

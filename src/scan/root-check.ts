@@ -20,8 +20,8 @@ const deadlineMs = 5000;
 const mostLookedFor = 100;
 
 /**
- * Returns a function that gives the roots as after a sweep; null where the disk does not answer in time. It never
- * rejects.
+ * Returns a function that gives the roots as after a sweep; null where the disk does not answer in time. It
+ * never rejects.
  */
 export function rootCheck(parts: Parts): () => Promise<readonly SweptRoot[] | null> {
   let last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;

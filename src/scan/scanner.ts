@@ -193,7 +193,9 @@ export function createScanner(options: ScannerOptions) {
   return {
     /** Asks for a sweep. One runs at a time; those of one kind that wait are one. */
     sweep: request,
-    /** The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time. */
+    /**
+     * The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time.
+     */
     locate,
     /** Asks about a place. Rejects with `not_ready` where the disk does not answer in time. */
     ask: <Ask extends Exclude<LookQuestion['ask'], 'locate'>>(

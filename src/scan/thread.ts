@@ -1,6 +1,6 @@
 /**
- * A thread that looks at disks, seen from the one who asks: one question at a time, each answered or rejected,
- * unless a disk hangs. Then it can be seen where.
+ * A thread that looks at disks, seen from the one who asks: one question at a time, each answered or
+ * rejected, unless a disk hangs. Then it can be seen where.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -138,7 +138,9 @@ interface ThreadSupplyOptions {
 /** A thread without a question ends at once. */
 const endMs = 1000;
 
-/** Threads that are asked one after the other: a thread takes longer to start than most questions to answer. */
+/**
+ * Threads that are asked one after the other: a thread takes longer to start than most questions to answer.
+ */
 export class ThreadSupply {
   readonly #options: ThreadSupplyOptions;
   /** All that have not ended. */

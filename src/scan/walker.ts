@@ -34,7 +34,9 @@ let cache: Cache | null = null;
 let cacheFaults: string[] = [];
 let hasLowPriority = false;
 
-/** Walks until all is walked or a signal says to leave off; what comes before the last results goes to `send`. */
+/**
+ * Walks until all is walked or a signal says to leave off; what comes before the last results goes to `send`.
+ */
 export function walkAll(
   { tasks, context, cacheFile }: Extract<WorkerQuestion, { readonly ask: 'walk' }>,
   shared: Shared,

@@ -169,7 +169,8 @@ export class Watch {
 
   /**
    * Has a thread look again and again. It begins a pass every two seconds and works for a twentieth of the
-   * time, for a quarter in the first pass: with so many directories that a pass takes longer, it takes longer.
+   * time, for a quarter in the first pass: with so many directories that a pass takes longer, it takes
+   * longer.
    */
   async #follow(watcher: Watcher): Promise<void> {
     let passBegun = monotonic();

@@ -50,8 +50,8 @@ export class Connections {
   }
 
   /**
-   * Ends the server so that whoever had connected is answered; requests under way have so many milliseconds to
-   * end.
+   * Ends the server so that whoever had connected is answered; requests under way have so many milliseconds
+   * to end.
    *
    * Connections wait in the system's queue until they are accepted. A listening socket that closes resets all
    * of them, and who is reset takes it for a daemon that fell over.
@@ -197,8 +197,8 @@ const rejections: Readonly<Record<string, Rejection>> = {
 };
 
 /**
- * Ends a connection on which nothing more can be understood, with an answer. Never by 413, which is a refusal of
- * the gate and nothing else.
+ * Ends a connection on which nothing more can be understood, with an answer. Never by 413, which is a refusal
+ * of the gate and nothing else.
  */
 export function rejectConnection(
   error: Error,

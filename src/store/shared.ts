@@ -1,9 +1,9 @@
 /**
  * The records that several hosts keep together, and what keeps them apart.
  *
- * Its policy (owners and documents) is changed as a whole, each change upon the one before, and what a version
- * changed is told. What each host stores, and documents without a version, are followed by numbers. What is
- * published besides only makes following quicker.
+ * Its policy (owners and documents) is changed as a whole, each change upon the one before, and what a
+ * version changed is told. What each host stores, and documents without a version, are followed by numbers.
+ * What is published besides only makes following quicker.
  */
 
 import type {
@@ -243,8 +243,8 @@ export interface SharedStore extends RecordStore {
   listen(heard: (text: string) => void): () => void;
   hosts(): Promise<readonly HostRecord[]>;
   /**
-   * Takes a host out, with its usage. Rejects with `conflict` while it lives, `not_found` where there is none;
-   * `isKnown`: it counts, although the store may have lost it.
+   * Takes a host out, with its usage. Rejects with `conflict` while it lives, `not_found` where there is
+   * none; `isKnown`: it counts, although the store may have lost it.
    */
   forgetHost(host: string, isKnown?: boolean): Promise<void>;
   /** `lacksPolicy`: the server is known to have lost a policy that it had. */

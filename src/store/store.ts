@@ -90,8 +90,8 @@ export interface Loader {
 export interface Store extends RecordStore {
   /**
    * Everything that is kept, the writes asked for before included; owners that the loader does not take are
-   * in what is loaded. Rejects with `store_refused` where what is kept cannot be understood, as all that reads
-   * does, and with `store_away`; some owners may have been handed over then.
+   * in what is loaded. Rejects with `store_refused` where what is kept cannot be understood, as all that
+   * reads does, and with `store_away`; some owners may have been handed over then.
    */
   load(loader?: Loader): Promise<StoredRecords>;
   /**

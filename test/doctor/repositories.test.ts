@@ -1,6 +1,6 @@
 /**
- * Finding the repositories of a host: those that templates know, those that none does, of many a part, and folders
- * inside of repositories that git takes for some, and so pushes to without any hook.
+ * Finding the repositories of a host: those that templates know, those that none does, of many a part, and
+ * folders inside of repositories that git takes for some, and so pushes to without any hook.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -16,7 +16,10 @@ export interface CommandLine {
 
 export type Ended = Omit<Run, 'elapsedMs' | 'code'> & { readonly code: number };
 
-/** The words of a line as a shell has them, where only double quotes are used, unless they are divided already. */
+/**
+ * The words of a line as a shell has them, where only double quotes are used, unless they are divided
+ * already.
+ */
 export function wordsOf(line: string | readonly string[]): readonly string[] {
   if (typeof line !== 'string') return line;
   return Array.from(line.matchAll(/"([^"]*)"|\S+/g), ([word, quoted]) => quoted ?? word);
@@ -34,8 +37,8 @@ const waiting: ((commands: Commands) => void)[] = [];
 let started = 0;
 
 /**
- * Runs a command line to its end. Each is a process of its own in a long run. In an ordinary one, many of them
- * run in one process, one after the other: a command takes less time than its start.
+ * Runs a command line to its end. Each is a process of its own in a long run. In an ordinary one, many of
+ * them run in one process, one after the other: a command takes less time than its start.
  */
 export async function softquota(line: string | readonly string[], options: RunOptions = {}): Promise<Run> {
   const args = typeof line === 'string' ? wordsOf(line) : line;

@@ -1,4 +1,6 @@
-/** Hostile paths: nothing of a pusher's runs, and nothing outside of the own repository is read or changed. */
+/**
+ * Hostile paths: nothing of a pusher's runs, and nothing outside of the own repository is read or changed.
+ */
 
 import { mkdir, realpath, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** A quota that moves between one host's own store and a shared one, and the commands that look after that. */
+/**
+ * A quota that moves between one host's own store and a shared one, and the commands that look after that.
+ */
 
 import t from 'tap';
 import { oddKeys } from '../api/keys.ts';

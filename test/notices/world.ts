@@ -1,4 +1,7 @@
-/** Notices of a real record of events, which can be opened again and again; the clock stands until it is moved. */
+/**
+ * Notices of a real record of events, which can be opened again and again; the clock stands until it is
+ * moved.
+ */
 
 import type { Test } from 'tap';
 import type { MailSettings, WebhookSettings } from '../../src/config/index.ts';

@@ -1,4 +1,6 @@
-/** The metrics by their names: what each says, its labels, and its value. docs/metrics.md has them from here. */
+/**
+ * The metrics by their names: what each says, its labels, and its value. docs/metrics.md has them from here.
+ */
 
 import type { Fleet } from '../../fleet/index.ts';
 import { hungDisks, type ObservedForge } from '../../health/index.ts';

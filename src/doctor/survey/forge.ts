@@ -3,8 +3,8 @@
  * stores of files named after their content or a number, which only the forge's database knows the owners of.
  *
  * Recognised by the forge's app.ini where one leads here, else by the names of its directories, else by its
- * hooks. Of the app.ini only the places of data are looked at, and nothing is kept. What refers to other values,
- * `%(NAME)s`, is taken as not said.
+ * hooks. Of the app.ini only the places of data are looked at, and nothing is kept. What refers to other
+ * values, `%(NAME)s`, is taken as not said.
  */
 
 import { basename, dirname, join, resolve } from 'node:path';

@@ -73,8 +73,8 @@ const noFile = {
 } as const;
 
 /**
- * A configuration outside of repositories. Other users' own files are read with their rights: a link that they
- * made of one may lead anywhere.
+ * A configuration outside of repositories. Other users' own files are read with their rights: a link that
+ * they made of one may lead anywhere.
  */
 type ConfigSource = 'system' | { readonly file: string; readonly owner: NonNullable<ProgramOptions['user']> };
 

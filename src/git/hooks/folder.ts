@@ -161,9 +161,9 @@ export class Folder {
   }
 
   /**
-   * Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. With `seen` only
-   * where that still is there; else throws ChangedMeanwhile. `temporary` holds the new bytes until then; throws
-   * EEXIST where there is one.
+   * Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. With `seen`
+   * only where that still is there; else throws ChangedMeanwhile. `temporary` holds the new bytes until then;
+   * throws EEXIST where there is one.
    */
   async write(
     name: string,

@@ -18,8 +18,8 @@ export class DiskQueues {
   #isClosed = false;
 
   /**
-   * Runs the work once all before it on the path's disk is done; `first`: before what waits. Rejects as the work
-   * does, and with `not_ready` where the queues are closed before.
+   * Runs the work once all before it on the path's disk is done; `first`: before what waits. Rejects as the
+   * work does, and with `not_ready` where the queues are closed before.
    */
   async run<Result>(path: string, work: () => Promise<Result>, first = false): Promise<Result> {
     const disk = await stat(encodePath(path)).then(

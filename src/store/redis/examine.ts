@@ -1,6 +1,6 @@
 /**
- * Looks, before anything is touched, at whether what lies under the prefix is softquota's, and of this schema;
- * what a softquota before this schema left is taken over once no such daemon runs any more.
+ * Looks, before anything is touched, at whether what lies under the prefix is softquota's, and of this
+ * schema; what a softquota before this schema left is taken over once no such daemon runs any more.
  */
 
 import type { Redis } from 'ioredis';
@@ -44,8 +44,9 @@ export async function examineServer(client: Redis, prefix: string, keys: Keys, w
 
 /**
  * Renames policy, owners and levels of schema 1, whose keys begin with `{PREFIX}:`, and rewrites its events.
- * Usage is told anew, and volatile documents are written again by the hosts that know them. KEYS: those of the policy, documents, owners, levels, events,
- * places of events, then theirs of today, and those that are of no use any more.
+ * Usage is told anew, and volatile documents are written again by the hosts that know them. KEYS: those of
+ * the policy, documents, owners, levels, events, places of events, then theirs of today, and those that are
+ * of no use any more.
  */
 const takeOverScript = script(`
 local stands = redis.call('HMGET', KEYS[1], 'schema', 'generation', 'version', 'mark', 'supersedes')

@@ -10,8 +10,8 @@ import { decodeFieldName, parseStored } from './values.ts';
 
 /**
  * The name is the one's whose token is there, and among its lives the one's that began last. A life that
- * begins where the list of hosts lacks it is told so: a store that was emptied may have lost who has the name.
- * KEYS: alive, hosts.
+ * begins where the list of hosts lacks it is told so: a store that was emptied may have lost who has the
+ * name. KEYS: alive, hosts.
  */
 const claimScript = script(
   expectTypes('string', 'hash'),

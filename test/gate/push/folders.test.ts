@@ -1,4 +1,7 @@
-/** Names that git would take for a repository of its own: in one push, beside what is there, by pushes at once. */
+/**
+ * Names that git would take for a repository of its own: in one push, beside what is there, by pushes at
+ * once.
+ */
 
 import t, { type Test } from 'tap';
 import { creates, openPushWorld, unit, updates } from './world.ts';
