@@ -6,7 +6,7 @@
  * in the test's own process.
  */
 
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';
 import { join } from 'node:path';
 
@@ -28,6 +28,7 @@ export function noteCoverage(directory: string): void {
     });
     if (fault !== null) throw fault;
     const result = covered.filter(({ url }) => url.startsWith(sources));
+    mkdirSync(directory, { recursive: true });
     writeFileSync(join(directory, `coverage-${process.pid}-${Date.now()}.json`), JSON.stringify({ result }));
   });
 }
