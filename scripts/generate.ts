@@ -21,6 +21,7 @@ import { dashboard, metricsReference } from './reference/metrics.ts';
 import { architecture } from './reference/modules.ts';
 import { openApi } from './reference/openapi.ts';
 import { withPrintedFiles } from './reference/printed-files.ts';
+import { redisKeysPage } from './reference/redis-keys.ts';
 import { uploadsReference } from './reference/uploads.ts';
 
 /** The pages that print files of the package. */
@@ -40,6 +41,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/metrics.md': metricsReference,
   'docs/metrics/dashboard.json': dashboard,
   'docs/openapi.json': openApi,
+  'docs/reference/redis-keys.md': redisKeysPage,
   'examples/compose/forgejo-caddy/Caddyfile': () => caddyInCompose('forgejo'),
   'examples/compose/gitea-traefik/dynamic.yaml': inCompose('traefik/dynamic.yaml', 'gitea'),
   'examples/compose/gitea-traefik/traefik.yaml': inCompose('traefik/traefik.yaml', 'gitea'),

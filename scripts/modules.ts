@@ -22,7 +22,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   documents: ['text', 'quota', 'store'],
   policy: ['text', 'quota', 'documents'],
   ledger: ['text', 'quota', 'store', 'documents', 'policy'],
-  fleet: ['quota', 'store', 'documents', 'ledger'],
+  fleet: ['layout', 'store', 'documents', 'ledger'],
   identity: ['text', 'quota', 'store', 'documents', 'policy'],
   oauth: ['text', 'quota', 'wire', 'store', 'documents', 'policy', 'identity'],
   overview: ['quota', 'store', 'documents', 'ledger'],

@@ -77,7 +77,7 @@ export interface ApiServices extends FaultServices {
   readonly signIn: SignInFlow;
   readonly log: Pick<Log, 'warn'>;
   /** Null: the quota is this host's own. */
-  readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state' | 'walkers'> | null;
+  readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state'> | null;
   /** This host's name. */
   readonly host: string;
   /** `[users] AUTO_CREATE`. */

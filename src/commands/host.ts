@@ -40,8 +40,8 @@ function addForget(host: Command, exit: Exit): void {
     .summary('remove a host that no longer exists')
     .description(
       'Removes a host that no longer exists, with its usage. A host whose daemon is running cannot be removed. ' +
-        'If a removed host comes back, it reports its usage again. Storage that it walked for several hosts ' +
-        '([storage.*] SHARED) is then walked by another host.',
+        'If a removed host comes back, it reports its usage again. If it walked storage that several hosts mount, ' +
+        'name that storage in [scan] ROOTS of another one.',
     )
     .argument('<id>', 'the [server] HOST_ID of the host')
     .option('--yes', 'do not ask')

@@ -69,7 +69,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
   refuseBadSockets(config, values);
   refuseCaseOfForge(config, values);
   refuseNamelessHost(config, values);
-  refuseSharingAlone(config, values);
+  refuseRootsAlone(config, values);
   refuseUnsharedKey(config, values);
   return {
     config: deepFreeze(config),
@@ -138,13 +138,12 @@ function refuseNamelessHost(config: Config, values: Values): void {
   values.refuse(store.adapter, where);
 }
 
-/** The host that walks is agreed upon in the store that hosts share. */
-function refuseSharingAlone(config: Config, values: Values): void {
-  if (config.store.adapter === 'redis') return;
-  for (const { shared } of storages) {
-    if (values.take(shared) === null) continue;
-    values.refuse(shared, 'this host does not share its quota. SHARED needs [store] ADAPTER = redis.');
-  }
+/** Nobody else walks the rest if nobody shares the quota. */
+function refuseRootsAlone(config: Config, values: Values): void {
+  if (config.store.adapter === 'redis' || config.scan.roots === null) return;
+  const where =
+    'this host does not share its quota, so it has to walk all. ROOTS needs [store] ADAPTER = redis.';
+  values.refuse(scan.roots, where);
 }
 
 /** The other hosts have to read what one host encrypts. */
@@ -161,7 +160,7 @@ function refuseUnsharedKey(config: Config, values: Values): void {
 function notesOn(config: Config, values: Values): string[] {
   const idle = storages
     .filter(({ templates }) => !values.isGiven(templates))
-    .flatMap(({ templates, owner, shared }) => withoutEffect(values, templates, [owner, shared]));
+    .flatMap(({ templates, owner }) => withoutEffect(values, templates, [owner]));
   const unsent = config.mail === null ? withoutEffect(values, mail.host, Object.values(mail)) : [];
   const { garbage } = config.quota;
   const unmeasured =

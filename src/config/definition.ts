@@ -31,12 +31,11 @@ export const sections: readonly Section[] = [
   section('quota', 'Whether, when and how a limit refuses.', quota),
   section('quota.default', 'The limit for every owner to whom no group applies.', quotaDefault),
   section('requests', 'Asking for more than the limit.', requests),
-  ...storages.map(({ storage, doc, templates, owner, shared }) =>
+  ...storages.map(({ storage, doc, templates, owner }) =>
     section(`storage.${storage}`, doc, {
       templates,
       owner,
       ...(storage === 'repos' ? { visibility } : {}),
-      shared,
     }),
   ),
   section('scan', 'How and when storage is measured.', scan),
@@ -166,6 +165,11 @@ const removedKeys: Readonly<Record<string, RemovedKey>> = {
     advice:
       'this key is gone: routes are asked in the order of the file, and those of PRESET last. Put the sections in that order, and remove it.',
     isFault: (_, written) => isOrderedOtherwise(written),
+  },
+  'storage.* SHARED': {
+    advice:
+      'this key is gone: each host says what it walks. Remove it, and set [scan] ROOTS on all hosts but the one that walks this storage (see docs/redis.md).',
+    isFault: () => true,
   },
   'storage.* RULER': {
     advice:

@@ -29,8 +29,6 @@ const data = {
   packages: { doc: 'Packages of a registry.', example: '/srv/packages/{owner}' },
 } as const;
 
-const name = kind.matching(/^[A-Za-z0-9_-]{1,64}$/, 'not a name', 'Write at most 64 letters, digits, - or _');
-
 /** `section.key` or `section.any thing.key`, as git-config(1) has it. */
 const gitKey = /^[A-Za-z0-9-]+\.(?:[^\p{Cc}]+\.)?[A-Za-z][A-Za-z0-9-]*$/u;
 
@@ -54,6 +52,24 @@ const ownerSource: kind.ValueType<OwnerSource> = {
     }
   },
 };
+
+/** Directories; null stands for all. */
+const roots: kind.ValueType<readonly string[] | null> = (() => {
+  const list = kind.listOf(kind.path, 'Write all, none, or directories separated by commas');
+  return {
+    expected: list.expected,
+    parse: text => {
+      const word = text.trim().toLowerCase();
+      if (word === 'all') return { ok: true, value: null };
+      if (word === '') return { ok: false, problem: 'empty' };
+      return word === 'none' ? { ok: true, value: [] } : list.parse(text);
+    },
+    print: value => {
+      if (value === null) return 'all';
+      return value.length === 0 ? 'none' : list.print(value);
+    },
+  };
+})();
 
 /** The source, or what is wrong with it. */
 function sourceOf(by: string, argument: string): OwnerSource | string {
@@ -90,9 +106,6 @@ export const storages = storageKinds.map(storage => {
       text: 'path',
       doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only), `fixed NAME` or `forge`: the database of [GitLab](forges/gitlab.md) says it (repos and wiki only).',
     }),
-    shared: key('SHARED', kind.optional(name), {
-      doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
-    }),
   });
   return { storage, doc, ...keys };
 });
@@ -114,6 +127,10 @@ export const scan = keysOf('scan', {
   schedule: key('SCHEDULE', kind.cron, {
     text: '*/15 * * * *',
     doc: 'When everything is measured again, of which only what may have changed is read: five fields as in crontab(5), or `@hourly`, `@daily`, `@weekly`; in local time.',
+  }),
+  roots: key('ROOTS', roots, {
+    text: 'all',
+    doc: 'What this host walks, if several hosts mount the same storage: `all`, `none`, or directories that templates begin with, separated by commas. One of the other hosts has to walk the rest; see [redis.md](redis.md#storage-that-several-hosts-mount). Only with `[store] ADAPTER = redis`.',
   }),
   measure: key('MEASURE', kind.oneOf(['apparent', 'allocated']), {
     text: 'apparent',

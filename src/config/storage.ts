@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 import {
+  isWithin,
   parseTemplate,
   type StorageKind,
   type StorageSettings,
@@ -9,14 +10,16 @@ import {
   type Visibility,
 } from '../layout/index.ts';
 import { forgeKeys } from './keys-forge.ts';
-import { storages, visibility } from './keys-storage.ts';
+import { scan, storages, visibility } from './keys-storage.ts';
 import type { Values } from './values.ts';
 
 /** The sections that have a PATH; `base` is the folder that relative templates count from. */
 export function storageSettings(values: Values, base: string): readonly StorageSettings[] {
   const seen = new Map<string, string>();
+  const beginnings = new Set<string>();
   const visible = visibilityIn(values);
-  return storages.flatMap(({ storage, templates: path, owner, shared: sharedKey }) => {
+  const walked = walkedDirectories(values, base);
+  const sections = storages.flatMap(({ storage, templates: path, owner }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
       values.refuse(
@@ -30,7 +33,6 @@ export function storageSettings(values: Values, base: string): readonly StorageS
         'forge is possible only with [forge] KIND = gitlab, in [storage.repos] and [storage.wiki]; the paths of other forges say whose a repository is.',
       );
     }
-    const shared = values.take(sharedKey);
     const templates: Template[] = [];
     for (const text of values.take(path)) {
       const parsed = parseTemplate(absoluteTemplate(text, base));
@@ -54,15 +56,29 @@ export function storageSettings(values: Values, base: string): readonly StorageS
       templates.push(template);
     }
     if (templates.length === 0) return [];
+    const elsewhere = templates.filter(({ fixed }) => walked?.some(root => isWithin(fixed, root)) === false);
+    for (const { fixed } of templates) beginnings.add(fixed);
     const settings: StorageSettings = {
       kind: storage,
       templates: templates.map(template => template.text),
       owner: source,
       visibility: storage === 'repos' ? visible : 'export-ok',
-      ...(shared === null ? {} : { shared }),
+      ...(elsewhere.length === 0 ? {} : { elsewhere: elsewhere.map(({ text }) => text) }),
     };
     return [settings];
   });
+  for (const root of walked ?? []) {
+    if ([...beginnings].some(fixed => isWithin(fixed, root))) continue;
+    const known = beginnings.size === 0 ? 'none' : [...beginnings].join(', ');
+    values.refuse(scan.roots, `no PATH begins in ${root}. The directories that they begin with: ${known}.`);
+  }
+  return sections;
+}
+
+/** The directories that this host walks; null: all. */
+function walkedDirectories(values: Values, base: string): readonly string[] | null {
+  const roots = values.take(scan.roots);
+  return roots?.map(root => resolve(base, root)) ?? null;
 }
 
 function canForgeTell(values: Values, storage: StorageKind): boolean {

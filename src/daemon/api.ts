@@ -109,7 +109,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         ...measuring.observed(),
         ledger,
         forge: forge?.observed() ?? null,
-        fleet: fleet === null ? null : await observedFleet(fleet, measuring),
+        fleet: fleet === null ? null : await observedFleet(fleet),
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
@@ -132,13 +132,8 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
   };
 }
 
-async function observedFleet(fleet: Fleet, measuring: Measuring): Promise<ObservedFleet> {
-  const { state, walkers } = fleet;
+async function observedFleet(fleet: Fleet): Promise<ObservedFleet> {
   // While it is away there may be nothing more to see than that.
-  const [advice, hosts, unshared] = await Promise.all([
-    fleet.advice().catch(() => []),
-    fleet.hosts().catch(() => []),
-    measuring.unshared(),
-  ]);
-  return { state, advice, hosts, elsewhere: walkers.elsewhere, unshared };
+  const [advice, hosts] = await Promise.all([fleet.advice().catch(() => []), fleet.hosts().catch(() => [])]);
+  return { state: fleet.state, advice, hosts };
 }

@@ -29,7 +29,7 @@ import { version } from '../version.ts';
 import type { ServedParts } from './api.ts';
 import { type Current, justRead } from './current.ts';
 import { prepareDataPath, storeFile } from './data-path.ts';
-import { joinFleet, mountedIn } from './fleet.ts';
+import { joinFleet } from './fleet.ts';
 import { forgetForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
 import { openMetrics } from './metrics/open-metrics.ts';
@@ -191,13 +191,13 @@ export class Daemon {
       identity.start();
       totals.start();
       history.start(measuring.isMeasured);
-      fleet?.walkers.start({
-        changed: () => measuring.walkersChanged(),
-        heard: (name, path) => void measuring.heard(name, path),
-      });
-      fleet?.start(() => {
-        events.takeTurn();
-        ledger.graces.takeTurn();
+      fleet?.start({
+        turned: () => {
+          events.takeTurn();
+          ledger.graces.takeTurn();
+        },
+        roots: () => measuring.roots(),
+        heard: path => void measuring.heard(path),
       });
       return new Daemon(served, opened);
     } catch (error) {
@@ -208,7 +208,7 @@ export class Daemon {
 
   /** Takes what can change at run time. A faulty configuration leaves the old one in force. */
   reload(loaded: LoadedConfig | RefusedConfig): void {
-    const { current, ledger, measuring, events, notices, fleet, forge, log } = this.#parts;
+    const { current, ledger, measuring, events, notices, forge, log } = this.#parts;
     if (!loaded.ok) {
       const { faults } = loaded;
       log.error({ faults: faults.length }, `the configuration is not changed:\n${formatFaults(faults)}`);
@@ -223,7 +223,6 @@ export class Daemon {
     const next = merged(current.config, loaded.config);
     current.config = next;
     ledger.settings = next.quota;
-    fleet?.walkers.configure(mountedIn(next));
     measuring.reconfigure(next);
     forge?.reconfigure(patternsOf(next.scan));
     events.reconfigure(next.events);

@@ -1,9 +1,8 @@
 /** The daemon's part in a quota that several hosts share, where `[store] ADAPTER` says so. */
 
 import type { Config } from '../config/index.ts';
-import { Fleet, type Mounted } from '../fleet/index.ts';
+import { Fleet } from '../fleet/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { leavesThere } from '../measuring/index.ts';
 import type { Logger } from '../service/index.ts';
 import { openRedisStore } from '../store/index.ts';
 import { version } from '../version.ts';
@@ -25,19 +24,5 @@ export async function joinFleet({ config, host, ledger, log }: FleetParts): Prom
   }
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
-  const mounted = mountedIn(config);
-  return Fleet.open({ ledger, store, host, token, version, mounted, log, now: Date.now });
-}
-
-/** Returns the names in `[storage.*] SHARED`, and the kinds of data stored under each. */
-export function mountedIn({ storages }: Config): Mounted {
-  const sections = storages.flatMap(one =>
-    one.shared === undefined ? [] : [{ ...one, shared: one.shared }],
-  );
-  return new Map(
-    [...Map.groupBy(sections, ({ shared }) => shared)].map(([name, its]) => [
-      name,
-      new Set(its.flatMap(leavesThere)),
-    ]),
-  );
+  return Fleet.open({ ledger, store, host, token, version, log, now: Date.now });
 }

@@ -1,23 +1,15 @@
 /**
- * Changes in a place that another host walks, passed on to that host.
+ * Changes in storage that another host walks, passed on to that host.
  *
- * Hosts may mount the same file system at different places, so a path is told from the directory on that
- * the templates begin with. Anybody who may push may have as much of it told as they like, so paths are
- * gathered while others are on their way, and past a number of them they are left to the next sweep.
+ * Anybody who may push may have as much of it told as they like. So paths are gathered while others are on
+ * their way, and past a number of them they are left to the next sweep.
  */
 
 import { z } from 'zod';
 import type { SharedStore } from '../store/index.ts';
 
-interface ErrandsOptions {
+interface ChangeHintsOptions {
   readonly store: Pick<SharedStore, 'listen' | 'say'>;
-  /** Tells whether this host walks what has that name. */
-  isFor(name: string): boolean;
-  /**
-   * Called with a path that another host reports as changed. It may be wrong: all that was checked is that it
-   * lies below a directory.
-   */
-  heard(name: string, path: string): void;
 }
 
 const mostWaiting = 1000;
@@ -26,27 +18,38 @@ const longestText = 32_768;
 
 const changed = z.strictObject({
   is: z.literal('changed'),
-  name: z.string(),
-  path: z.string().refine(path => path.split('/').every(name => !/^\.{0,2}$|\0/.test(name))),
+  path: z.string().refine(path =>
+    path
+      .split('/')
+      .slice(1)
+      .every(name => !/^\.{0,2}$|\0/.test(name)),
+  ),
 });
 
 export class ChangeHints {
-  readonly #options: ErrandsOptions;
+  readonly #options: ChangeHintsOptions;
   /** The messages that are sent next, by their text. */
   readonly #waiting = new Set<string>();
   #isSaying = false;
   #unlisten: (() => void) | null = null;
 
-  constructor(options: ErrandsOptions) {
+  constructor(options: ChangeHintsOptions) {
     this.#options = options;
   }
 
-  start(): void {
-    this.#unlisten ??= this.#options.store.listen(text => this.#hear(text));
+  /**
+   * From now on `heard` is called with each path that a host reports as changed, by the name that all hosts
+   * have for it. It may be wrong.
+   */
+  start(heard: (sharedPath: string) => void): void {
+    this.#unlisten ??= this.#options.store.listen(text => {
+      const path = pathIn(text);
+      if (path !== null) heard(path);
+    });
   }
 
-  passOn(name: string, path: string): void {
-    if (this.#waiting.size < mostWaiting) this.#waiting.add(JSON.stringify({ is: 'changed', name, path }));
+  passOn(path: string): void {
+    if (this.#waiting.size < mostWaiting) this.#waiting.add(JSON.stringify({ is: 'changed', path }));
     if (!this.#isSaying) void this.#say();
   }
 
@@ -64,19 +67,14 @@ export class ChangeHints {
     }
     this.#isSaying = false;
   }
-
-  #hear(text: string): void {
-    if (text.length > longestText) return;
-    const { data } = changed.safeParse(jsonIn(text));
-    if (data !== undefined && this.#options.isFor(data.name)) this.#options.heard(data.name, data.path);
-  }
 }
 
-/** Undefined where it is none. */
-function jsonIn(text: string): unknown {
+/** Null where it is none. */
+function pathIn(text: string): string | null {
+  if (text.length > longestText) return null;
   try {
-    return JSON.parse(text);
+    return changed.safeParse(JSON.parse(text)).data?.path ?? null;
   } catch {
-    return undefined;
+    return null;
   }
 }

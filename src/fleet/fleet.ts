@@ -17,6 +17,7 @@ import {
   type VolatileChange,
 } from '../store/index.ts';
 import { AdviceWatch } from './advice-watch.ts';
+import { ChangeHints } from './change-hints.ts';
 import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
 import { Enrolment } from './enrolment.ts';
@@ -27,7 +28,6 @@ import { repair } from './repair.ts';
 import { UsageReader } from './usage-reader.ts';
 import { UsageTeller } from './usage-teller.ts';
 import { VolatileDocuments } from './volatile.ts';
-import { type Mounted, Walkers } from './walkers.ts';
 
 export interface FleetOptions {
   readonly ledger: Ledger;
@@ -38,8 +38,6 @@ export interface FleetOptions {
   readonly token: string;
   /** The version of softquota. */
   readonly version: string;
-  /** The storage that other hosts mount, too; none unless given. */
-  readonly mounted?: Mounted;
   readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
@@ -63,14 +61,22 @@ export interface FleetState {
   readonly nameTaken: NameTaken | null;
 }
 
+/** Needs of the fleet once the daemon runs, and what it tells the daemon. */
+interface FleetHooks {
+  /** It has become this host's turn to tell what all of them see. */
+  turned?(): void;
+  /** The directories that this host's storage begins with; null: not known yet. */
+  roots?(): HostRecord['roots'];
+  /** Something changed at a path, by the name that all hosts have for it; it may be wrong. */
+  heard?(sharedPath: string): void;
+}
+
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
 /** Milliseconds that usage is read for until the policy is looked at again. */
 const readingMs = 300;
 
 export class Fleet implements SharedDocuments {
-  /** The hosts that walk what several of them mount. */
-  readonly walkers: Walkers;
   readonly #options: FleetOptions;
   readonly #name: HostName;
   readonly #lease: Lease;
@@ -81,6 +87,8 @@ export class Fleet implements SharedDocuments {
   readonly #usage: UsageReader;
   readonly #teller: UsageTeller;
   readonly #adviceWatch: AdviceWatch;
+  readonly #changeHints: ChangeHints;
+  #roots: () => HostRecord['roots'] = () => null;
   /** Null: none was told, or that it is over. */
   #loggedDivergence: string | null = null;
   readonly #away: AwayState;
@@ -99,7 +107,7 @@ export class Fleet implements SharedDocuments {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    const { ledger, store, host, log, token, version, now, mounted = new Map(), settleMs = 1200 } = options;
+    const { ledger, store, host, log, token, version, now, settleMs = 1200 } = options;
     const { replica, shares } = ledger;
     this.#away = new AwayState({
       log,
@@ -107,11 +115,11 @@ export class Fleet implements SharedDocuments {
       awayWords: 'the shared store cannot be used at the moment, so the last known data is used',
       backWords: 'the shared store can be used again',
     });
-    const isParted = () => this.#documents.divergence !== null;
-    this.#name = new HostName({ store, host, token, version, log, now, isParted });
-    this.walkers = new Walkers({ ledger, store, host, mounted, log });
+    const about = () => ({ isParted: this.#documents.divergence !== null, roots: this.#roots() });
+    this.#name = new HostName({ store, host, token, version, log, now, about });
+    this.#changeHints = new ChangeHints({ store });
     this.#lease = new Lease({ store, host });
-    this.#hosts = new Hosts({ shares, store, host, begunAt: now() });
+    this.#hosts = new Hosts({ shares, store, host, now, begunAt: now() });
     this.#volatile = new VolatileDocuments({ documents: ledger.documents, store });
     this.#documents = new DocumentFollower({
       replica,
@@ -149,6 +157,7 @@ export class Fleet implements SharedDocuments {
     ledger.eventLog.shareWith(fleet.#events());
     ledger.shares.shareWith({
       isStale: () => fleet.#away.current !== null || !fleet.#isComplete,
+      countHosts: () => fleet.#hosts.lately,
       elsewhere: store,
     });
     try {
@@ -164,12 +173,11 @@ export class Fleet implements SharedDocuments {
     return fleet;
   }
 
-  /**
-   * From now on the others are told, and followed. `turned` is called whenever it has become this host's
-   * turn to tell what all of them see.
-   */
-  start(turned: () => void = () => {}): void {
+  /** From now on the others are told, and followed. */
+  start({ turned = () => {}, roots = () => null, heard = () => {} }: FleetHooks = {}): void {
     const { store, everyMs = usualMs } = this.#options;
+    this.#roots = roots;
+    this.#changeHints.start(heard);
     this.#lease.start(turned);
     this.#unfollow ??= store.follow(() => void this.#look());
     // A look may take longer than the name lives.
@@ -233,10 +241,9 @@ export class Fleet implements SharedDocuments {
     await this.#sync();
   }
 
-  /** A sweep of all that this host stores has ended: what it no longer names as shared others may walk. */
-  async swept(): Promise<void> {
-    await this.#teller.settled();
-    await this.walkers.leave().catch(() => {});
+  /** Has the host that walks it measure a path, as far as it can be told. */
+  passOn(sharedPath: string): void {
+    this.#changeHints.passOn(sharedPath);
   }
 
   advice(): Promise<readonly ServerAdvice[]> {
@@ -262,7 +269,7 @@ export class Fleet implements SharedDocuments {
     await this.#syncs.idle();
     await this.#teller.close();
     if (this.#beat !== null) clearInterval(this.#beat);
-    this.walkers.close();
+    this.#changeHints.close();
     await ledger.eventLog.close();
     if (this.#away.current === null && this.#name.isHeld) {
       await this.#lease.leave().catch(() => {});
@@ -312,8 +319,6 @@ export class Fleet implements SharedDocuments {
     if (this.#documents.divergence === null) await this.#volatile.sync(state.volatile);
     await this.#usage.sync(state.usage, performance.now() + readingMs, isOtherServer);
     this.#teller.compare(state.usage.get(host));
-    if (!this.#name.isHeld) return;
-    await this.walkers.look();
   }
 
   /** Each message of a change has a look, and not each of these writes. */
@@ -323,6 +328,7 @@ export class Fleet implements SharedDocuments {
     if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
     await this.#name.keep();
     if (this.#name.isHeld) await this.#lease.take();
+    await this.#hosts.look();
     this.#keptAt = now;
   }
 
@@ -336,7 +342,7 @@ export class Fleet implements SharedDocuments {
   /** Tells whether usage may be told now, of owners whom all hosts know. Rejects with `store_away`. */
   async #mayTell(ownerKeys: readonly string[]): Promise<boolean> {
     const { everyMs = usualMs, ledger } = this.#options;
-    // Nothing may be told any more that another host walks by now.
+    // The name may be another's by now.
     if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
     const { owners } = ledger.documents;

@@ -4,21 +4,44 @@ import type { Ledger } from '../ledger/index.ts';
 import type { HostRecord, SharedStore } from '../store/index.ts';
 
 interface HostsOptions {
-  readonly shares: Pick<Ledger['shares'], 'storedByHost'>;
+  readonly shares: Pick<Ledger['shares'], 'others' | 'storedByHost'>;
   readonly store: Pick<SharedStore, 'hosts'>;
   /** This host. */
   readonly host: string;
   /** In milliseconds since 1970. */
+  now(): number;
   readonly begunAt: number;
 }
+
+/** Milliseconds between two looks at who takes part. */
+const lookMs = 10_000;
+const dayMs = 86_400_000;
 
 export class Hosts {
   readonly #options: HostsOptions;
   /** Records of the hosts as the store last listed them. */
   readonly #listed = new Map<string, HostRecord>();
+  /** On the monotonic clock. */
+  #nextAt = 0;
 
   constructor(options: HostsOptions) {
     this.#options = options;
+  }
+
+  /** The number of hosts that were heard of in the last day, this one among them. */
+  get lately(): number {
+    const { shares, host: ownHost, now } = this.#options;
+    const silent = [...this.#listed.values()].filter(({ seenAt }) => now() - seenAt > dayMs);
+    const hosts = new Set([ownHost, ...shares.others, ...this.#listed.keys()]);
+    for (const { host } of silent) hosts.delete(host);
+    return hosts.add(ownHost).size;
+  }
+
+  /** Looks from time to time who takes part, for while the store is away. Rejects with `store_away`. */
+  async look(): Promise<void> {
+    if (performance.now() < this.#nextAt) return;
+    this.#nextAt = performance.now() + lookMs;
+    await this.#list();
   }
 
   /**
@@ -26,17 +49,22 @@ export class Hosts {
    * last when they were last listed, or else walked something. Rejects with `store_away`.
    */
   async all(): Promise<readonly HostRecord[]> {
-    const { store, shares, host: ownHost, begunAt } = this.#options;
-    const listed = await store.hosts();
-    for (const record of listed) this.#listed.set(record.host, record);
+    const { shares, host: ownHost, begunAt } = this.#options;
+    const listed = await this.#list();
     const there = new Set([ownHost, ...listed.map(({ host }) => host)]);
     const stored = [...(await shares.storedByHost())].filter(([host]) => !there.has(host));
     return [
       ...listed,
       ...stored.map(([host, { measuredAt }]) => {
         const { seenAt = measuredAt ?? begunAt, version = '' } = this.#listed.get(host) ?? {};
-        return { host, seenAt, isAlive: false, version, isParted: false };
+        return { host, seenAt, isAlive: false, version, isParted: false, roots: [] };
       }),
     ];
+  }
+
+  async #list(): Promise<readonly HostRecord[]> {
+    const listed = await this.#options.store.hosts();
+    for (const record of listed) this.#listed.set(record.host, record);
+    return listed;
   }
 }

@@ -8,4 +8,4 @@
 
 export { Fleet, type FleetOptions, type FleetState } from './fleet.ts';
 export type { NameTaken } from './name.ts';
-export type { Mounted } from './walkers.ts';
+export { walkedForOthers, walkersOf } from './roots.ts';

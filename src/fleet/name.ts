@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { ClaimOutcome, HostClaim, SharedStore } from '../store/index.ts';
+import type { ClaimOutcome, HostClaim, HostRecord, SharedStore } from '../store/index.ts';
 
 interface HostNameOptions {
   readonly store: Pick<SharedStore, 'claim' | 'release'>;
@@ -21,8 +21,8 @@ interface HostNameOptions {
   readonly log: Pick<Log, 'error' | 'info'>;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Tells whether the policy here is not the one in the store. */
-  isParted(): boolean;
+  /** Returns what the other hosts shall know of this one. */
+  about(): Pick<HostRecord, 'isParted' | 'roots'>;
 }
 
 /** Why the name is another's. */
@@ -100,9 +100,9 @@ export class HostName {
   }
 
   #claim(begins: HostClaim['begins']): Promise<ClaimOutcome> {
-    const { store, host, token, version, isParted } = this.#options;
+    const { store, host, token, version, about } = this.#options;
     const life = this.#life;
-    return store.claim({ host, token, life, version, begins: begins ?? null, isParted: isParted() });
+    return store.claim({ host, token, life, version, begins: begins ?? null, ...about() });
   }
 }
 

@@ -72,14 +72,9 @@ export class UsageTeller {
     this.#wake();
   }
 
-  /** Resolves once all that has changed by now is in the store, or that has failed. */
-  settled(): Promise<void> {
-    return this.#tellAll();
-  }
-
   /** Ends after a last try. */
   async close(): Promise<void> {
-    await this.settled();
+    await this.#tellAll();
     this.#unwatch?.();
     this.#unwatch = null;
     if (this.#timer !== null) clearTimeout(this.#timer);

@@ -69,11 +69,16 @@ export const daemonFindings = {
       'The server of the shared store is configured so that it can lose data, or lets anybody connect.',
     mend: 'set the line of redis.conf that the finding names',
   },
-  shared_store_dropped: {
+  shared_store_loses: {
     severity: 'wrong',
     meaning:
-      'The server of the shared store keeps an append-only file, was started again, and was empty. The hosts have written everything again. Redis drops what the file has if its ACL file has `user default off` without rights.',
-    mend: 'write `user default off ~* &* +@all` into the ACL file, then restart Redis',
+      'The server of the shared store loses what it was given. It deletes keys when its memory is full, or it keeps an append-only file and was empty after a start: Redis drops what the file has if its ACL file has `user default off` without rights.',
+    mend: 'set `maxmemory-policy noeviction`; write `user default off ~* &* +@all` into the ACL file, then restart Redis',
+  },
+  host_clock: {
+    severity: 'wrong',
+    meaning: 'The clock of this host differs from that of the shared store by more than five seconds.',
+    mend: 'set the clock, such as with `timedatectl set-ntp true`',
   },
   host_silent: {
     severity: 'notice',
@@ -83,14 +88,14 @@ export const daemonFindings = {
   shared_unwalked: {
     severity: 'wrong',
     meaning:
-      'Storage that several hosts mount is not measured at the moment: the host that walks it sends nothing, or it is not known which host walks it.',
-    mend: "start that host's daemon; if the host no longer exists: `softquota host forget ID`, then another host walks it",
+      'Storage that a host leaves to another one is not measured at the moment: no host walks it, or the host that does sends nothing.',
+    mend: "start that host's daemon, or name the storage in `[scan] ROOTS` of another host; then reload its daemon",
   },
-  shared_unnamed: {
-    severity: 'notice',
+  shared_twice: {
+    severity: 'wrong',
     meaning:
-      'A storage root is on a network file system. If another host that shares the quota also mounts it, its data counts twice.',
-    mend: 'set `SHARED` in the `[storage.*]` section to the same name on all hosts that mount it',
+      'Storage that several hosts mount is walked by more than one of them, so what lies there counts twice.',
+    mend: 'set `[scan] ROOTS` so that one host walks it, then reload the daemons of the others',
   },
   source_stale: {
     severity: 'wrong',

@@ -1,8 +1,10 @@
 /** Collects everything that an administrator should look at, the worst first. */
 
+import { walkersOf } from '../fleet/index.ts';
 import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
 import type { FindingCode } from '../quota/index.ts';
+import type { HostRecord, ServerAdvice } from '../store/index.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { daemonFindings } from './catalog.ts';
@@ -14,7 +16,6 @@ import {
   hungDisks,
   notKept,
   type Observed,
-  type ObservedFleet,
   sharedAway,
   sharedName,
   shortageWords,
@@ -86,13 +87,8 @@ function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
     yield makeFinding('host_id_taken', sharedName(nameTaken), mend);
   }
   for (const { code, message, mend } of fleet.advice)
-    yield makeFinding(code === 'dropped_at_start' ? 'shared_store_dropped' : 'shared_store', message, mend);
-  yield* unwalked(fleet);
-  for (const { path, type, section } of fleet.unshared) {
-    const message = `${printable(path)} is on a file system of type ${type}: if another host also mounts it, its data counts twice`;
-    const mend = `set [${section}] SHARED in app.ini to the same name on all hosts that mount it, then reload the daemon`;
-    yield makeFinding('shared_unnamed', message, mend);
-  }
+    yield makeFinding(adviceFindings[code] ?? 'shared_store', message, mend);
+  yield* sharedRoots(fleet.hosts);
   for (const { host, isAlive, isParted, seenAt } of fleet.hosts) {
     if (isParted && isAlive && divergence === null) {
       const message = `the host ${printable(host)} has another policy in force than the one in the shared store`;
@@ -108,20 +104,36 @@ function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   }
 }
 
-function* unwalked({ elsewhere, hosts, state }: ObservedFleet): Generator<Finding> {
-  for (const { name, walker } of elsewhere) {
-    if (walker === null) {
-      const message = `it is not known which host walks ${name}, so this host does not walk it`;
-      const wait =
-        'wait some seconds; if this does not change: start the host that walked it, or run softquota host forget ID';
-      yield makeFinding('shared_unwalked', message, state.away === null ? wait : startStore);
-      continue;
+/** The findings of advice that is more than a notice. */
+const adviceFindings: { readonly [Code in ServerAdvice['code']]?: keyof typeof daemonFindings } = {
+  clock_differs: 'host_clock',
+  dropped_at_start: 'shared_store_loses',
+  evicts: 'shared_store_loses',
+};
+
+function* sharedRoots(hosts: readonly HostRecord[]): Generator<Finding> {
+  const all = hosts.flatMap(({ host, roots }) => (roots ?? []).map(root => ({ ...root, host })));
+  for (const [source, roots] of Map.groupBy(all, root => root.source)) {
+    const walkers = walkersOf(source, hosts);
+    if (walkers.length > 1 && roots.some(({ isOfNetwork }) => isOfNetwork)) {
+      const names = walkers.map(({ host }) => printable(host)).join(', ');
+      const message = `${printable(source)} is walked by the hosts ${names}, so what lies there counts ${walkers.length} times`;
+      const mend = 'set [scan] ROOTS in app.ini of all but one of them, then reload their daemons';
+      yield makeFinding('shared_twice', message, mend);
     }
-    const host = hosts.find(one => one.host === walker);
-    if (host === undefined || host.isAlive) continue;
-    const since = new Date(host.seenAt).toISOString();
-    const message = `the host ${printable(walker)}, which walks ${name}, has sent nothing since ${since}: changes there are not measured`;
-    yield makeFinding('shared_unwalked', message, startHost(walker));
+    const left = roots.find(({ isWalked }) => !isWalked);
+    if (left === undefined || walkers.some(({ isAlive }) => isAlive)) continue;
+    const [walker] = walkers;
+    if (walker !== undefined) {
+      const since = new Date(walker.seenAt).toISOString();
+      const message = `the host ${printable(walker.host)}, which walks ${printable(source)}, has sent nothing since ${since}: changes there are not measured`;
+      yield makeFinding('shared_unwalked', message, startHost(walker.host));
+    } else if (hosts.every(({ roots: known }) => known !== null)) {
+      const message = `no host walks ${printable(source)}, which the host ${printable(left.host)} leaves to another`;
+      const mend =
+        'name its directory in [scan] ROOTS of one host that mounts it, then reload the daemon of that host';
+      yield makeFinding('shared_unwalked', message, mend);
+    }
   }
 }
 

@@ -32,12 +32,6 @@ export interface ObservedFleet {
   /** Empty while the store is away. */
   readonly advice: readonly ServerAdvice[];
   readonly hosts: readonly HostRecord[];
-  /**
-   * The shared storages that this host does not walk, each with the host that does; null if none is known.
-   */
-  readonly elsewhere: readonly { readonly name: string; readonly walker: string | null }[];
-  /** Storage roots without SHARED on file systems that other hosts may mount. */
-  readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
 }
 
 interface ObservedHang extends WaitedFor {

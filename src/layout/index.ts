@@ -22,7 +22,15 @@ export { hangWords, hungMounts } from './hung-mounts.ts';
 export { isUnchanged, type Layout, type Root, resolveLayout, walkedRoots } from './layout.ts';
 export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
-export { hasOwnTimes, isOfNetwork, type Mount, type MountTable, mountsIn, mountTable } from './mounts.ts';
+export {
+  hasOwnTimes,
+  isOfNetwork,
+  type Mount,
+  type MountTable,
+  mountsIn,
+  mountTable,
+  sourceOf,
+} from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
 export { isQuarantineName, type Quarantine, quarantinePath } from './quarantine.ts';
 export { parseTemplate, type Template } from './template.ts';

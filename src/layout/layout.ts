@@ -31,7 +31,9 @@ export interface Root {
 }
 
 /** One template with the settings of its section. */
-export interface Track extends Required<Omit<StorageSettings, 'shared' | 'templates'>> {
+export interface Track extends Required<Omit<StorageSettings, 'elsewhere' | 'templates'>> {
+  /** Tells whether this host measures what lies there. */
+  readonly isWalked: boolean;
   readonly template: Template;
   /** Its fixed part, as an index into the layout's roots. */
   readonly root: number;
@@ -70,11 +72,12 @@ export function resolveLayout(storages: readonly StorageSettings[], exclude: rea
   const roots = fixedParts.map(rootAt);
   const tracks = written
     .map(({ settings, template }): Track => {
-      const { kind, owner, visibility, isWalked = true } = settings;
+      const { kind, owner, visibility, elsewhere = [] } = settings;
       const root = fixedParts.indexOf(template.fixed);
       const fixed = namesOf(roots[root]?.path ?? template.fixed);
       const pattern = [...fixed.map((text): Segment => ({ is: 'literal', text })), ...template.segments];
       const fixedLength = fixed.length;
+      const isWalked = !elsewhere.includes(template.text);
       const section = { kind, owner, visibility, isWalked };
       return { ...section, template, root, pattern, fixedLength, continuations: [] };
     })

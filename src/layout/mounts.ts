@@ -1,6 +1,8 @@
 /** The file systems that are mounted, by what the system lists in /proc/self/mountinfo; see proc(5). */
 
 export interface Mount {
+  /** The directory of its file system that is mounted: `/` but for bind mounts and subvolumes. */
+  readonly root: string;
   /** Path that it is mounted at. */
   readonly at: string;
   /** The numbers of its device: one file system may be mounted at several places. */
@@ -15,9 +17,11 @@ export function mountsIn(mountinfo: string): readonly Mount[] {
   return mountinfo.split('\n').flatMap(line => {
     // "36 35 98:0 /root /mount/point options … - type source options"
     const [before = '', after = ''] = line.split(' - ');
-    const [, , device = '', , at = ''] = before.split(' ');
+    const [, , device = '', root = '', at = ''] = before.split(' ');
     const [type = '', source = ''] = after.split(' ');
-    return at === '' ? [] : [{ at: unescaped(at), device, type, source: unescaped(source) }];
+    return at === ''
+      ? []
+      : [{ root: unescaped(root), at: unescaped(at), device, type, source: unescaped(source) }];
   });
 }
 
@@ -34,6 +38,15 @@ export function mountTable(mounts: readonly Mount[]): MountTable {
     }
     return byPlace.get('/') ?? null;
   };
+}
+
+/**
+ * The name of a directory for all hosts that mount its file system by the same name, wherever they do:
+ * what is mounted, and the path in it, such as `nas:/export/git`.
+ */
+export function sourceOf({ root, at, source }: Mount, path: string): string {
+  const inside = `${root}/${path.slice(at.length)}`.split('/').filter(name => name !== '');
+  return [source.replace(/\/+$/, ''), ...inside].join('/');
 }
 
 /** Types of file systems that other hosts may mount, too. */

@@ -35,13 +35,8 @@ export interface StorageSettings {
   readonly owner: OwnerSource;
   /** Only for storage.repos. */
   readonly visibility: Visibility;
-  /** The name of a file system that several hosts mount and one of them walks. */
-  readonly shared?: string;
-  /**
-   * Tells whether it is this host that walks it, as it is unless said otherwise; paths are told of in any
-   * case.
-   */
-  readonly isWalked?: boolean;
+  /** The templates that another host walks, see `[scan] ROOTS`: paths there are located, and not measured. */
+  readonly elsewhere?: readonly string[];
 }
 
 /** A directory that is a unit. */

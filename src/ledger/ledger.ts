@@ -39,6 +39,7 @@ import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
 import { type Action, type Admission, Reservations } from './reservations.ts';
+import { RoomApart } from './room-apart.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
 import { type OwnerSize, UsageIndex } from './usage-index.ts';
@@ -63,6 +64,7 @@ export class Ledger {
   readonly graces: OwnerGraces;
   /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
+  readonly #roomApart: RoomApart;
   /** Unreachable bytes of repositories. */
   readonly reach: Reach;
   /** The bytes that are promised to uploads. */
@@ -109,6 +111,7 @@ export class Ledger {
     this.sources = new UnitSources({ ...parts, store: unitSources, foldCase, accountFor });
     const sourceUnits: UnitSources['unitsOf'] = (...asked) => this.sources.unitsOf(...asked);
     this.shares = new UsageShares({ ...parts, sourceUnits });
+    this.#roomApart = new RoomApart(() => (this.#settings.precise ? this.shares.hostsApart : 1));
   }
 
   /** Opens the ledger with all that the store holds; rejects with `store_refused`. */
@@ -172,7 +175,10 @@ export class Ledger {
    */
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
     const question = this.#questionOf(owner);
-    return (subject, addingBytes = 0) => decide({ ...question, subject, addingBytes });
+    return (subject, addingBytes = 0) => {
+      const reserved = this.#roomApart.reserved(owner, subject, addingBytes);
+      return decide({ ...question, subject, addingBytes, reserved });
+    };
   }
 
   /**
@@ -205,7 +211,9 @@ export class Ledger {
 
   /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
-    return explain({ ...this.#questionOf(this.ownerUsage(ownerName)), subject, addingBytes });
+    const owner = this.ownerUsage(ownerName);
+    const reserved = this.#roomApart.reserved(owner, subject, addingBytes);
+    return explain({ ...this.#questionOf(owner), subject, addingBytes, reserved });
   }
 
   /** All that bears on a decision about an owner, whatever is asked. */

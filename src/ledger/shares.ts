@@ -56,6 +56,12 @@ interface ToldUsage {
   readonly largest: readonly LargeUnit[];
 }
 
+interface SharedWith {
+  isStale(): boolean;
+  countHosts(): number;
+  readonly elsewhere: UnitsElsewhere;
+}
+
 interface UsageSharesOptions {
   readonly usage: UsageIndex;
   readonly writeBehind: Pick<WriteBehind, 'note'>;
@@ -68,6 +74,7 @@ interface UsageSharesOptions {
 export class UsageShares {
   readonly #options: UsageSharesOptions;
   #isStale: () => boolean = () => false;
+  #countHosts: () => number = () => 1;
   #elsewhere: UnitsElsewhere | null = null;
 
   constructor(options: UsageSharesOptions) {
@@ -75,11 +82,12 @@ export class UsageShares {
   }
 
   /**
-   * From now on what others store may be out of date where `isStale` says so, and they are asked for their
-   * largest units.
+   * From now on what others store may be out of date where `isStale` says so, `countHosts` counts those that
+   * take part, and they are asked for their largest units.
    */
-  shareWith({ isStale, elsewhere }: { isStale(): boolean; readonly elsewhere: UnitsElsewhere }): void {
+  shareWith({ isStale, countHosts, elsewhere }: SharedWith): void {
     this.#isStale = isStale;
+    this.#countHosts = countHosts;
     this.#elsewhere = elsewhere;
   }
 
@@ -90,6 +98,11 @@ export class UsageShares {
 
   get isStale(): boolean {
     return this.#isStale();
+  }
+
+  /** The number of hosts while they may not hear of each other; 1 while they do. */
+  get hostsApart(): number {
+    return this.#isStale() ? this.#countHosts() : 1;
   }
 
   /**

@@ -9,4 +9,3 @@
 export { ForgeSync } from './forge/forge-sync.ts';
 export { forgeLinkKinds } from './forge/kinds.ts';
 export { Measuring, type RepositoryWatch } from './measuring.ts';
-export { leavesThere } from './mounted.ts';

@@ -7,10 +7,9 @@ import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { LocatedUnit, PushWorker } from '../gate/index.ts';
-import type { Observed, ObservedFleet } from '../health/index.ts';
-import type { StorageSettings } from '../layout/index.ts';
+import type { Observed } from '../health/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { type FullDisk, isRepository, type Leaf, type Subject } from '../quota/index.ts';
+import { type FullDisk, isRepository, type Subject } from '../quota/index.ts';
 import {
   createScanner,
   isCovered,
@@ -28,9 +27,9 @@ import { FollowUps } from './follow-ups.ts';
 import type { ForgeVisibility } from './forge/visibility.ts';
 import { FreeSpace, type ShortDisk } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
-import { leavesThere, pathsIn, pathsOf, unsharedNow } from './mounted.ts';
 import { ForgeOwnership } from './ownership.ts';
 import { type PushClock, Pushes } from './pushes.ts';
+import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './roots.ts';
 
 /**
  * Milliseconds that a check waits for the disk to say what an unknown path is; less than a hook waits for the
@@ -57,10 +56,10 @@ export interface RepositoryWatch {
 
 interface MeasuringParts {
   readonly config: Config;
-  readonly ledger: Pick<Ledger, 'documents' | 'kept' | 'units' | 'walks'>;
+  readonly ledger: Pick<Ledger, 'documents' | 'kept' | 'ownerUsage' | 'reservations' | 'units' | 'walks'>;
   readonly log: Logger;
   /** Null: this host walks all that it has. */
-  readonly fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
+  readonly fleet: Pick<Fleet, 'passOn'> | null;
   /** Tells what is public if a forge's database is read; null if none is. */
   readonly visibility: Pick<ForgeVisibility, 'leafOf' | 'ownerOf'> | null;
   readonly repositories: RepositoryWatch;
@@ -79,10 +78,6 @@ export class Measuring {
   readonly isMeasured: Promise<void>;
   readonly #parts: MeasuringParts;
   #config: Config;
-  /** All that is configured, and what of it is walked here. */
-  #storages: readonly StorageSettings[] = [];
-  /** The storage that other hosts walk. */
-  #leavesElsewhere: ReadonlySet<Leaf> = new Set();
   #schedule: Schedule | null = null;
   /** On the monotonic clock. */
   #sweptAt: number | null = null;
@@ -112,7 +107,6 @@ export class Measuring {
       log,
       onFullChanged,
     });
-    this.#divide();
     this.pushes = new Pushes({
       scanner: () => this.scanner,
       ledger,
@@ -124,7 +118,7 @@ export class Measuring {
       ...(parts.clock === undefined ? {} : { clock: parts.clock }),
     });
     this.scanner = createScanner({
-      storages: this.#storages,
+      storages: config.storages,
       exclude: config.scan.exclude,
       workers: config.scan.workers,
       measure: config.scan.measure,
@@ -155,7 +149,8 @@ export class Measuring {
   reconfigure(config: Config): void {
     const before = this.#config;
     this.#config = config;
-    this.walkersChanged();
+    const { exclude, measure } = config.scan;
+    this.scanner.reconfigure({ storages: config.storages, exclude, measure });
     this.#freeSpace.reconfigure(config.disk);
     if (config.scan.schedule !== before.scan.schedule) {
       this.#schedule?.close();
@@ -163,18 +158,15 @@ export class Measuring {
     }
   }
 
-  /** It has become another host that walks, or this one: all is measured that this one walks now. */
-  walkersChanged(): void {
-    this.#divide();
-    const { exclude, measure } = this.#config.scan;
-    this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
-  }
-
   /** Measures the unit at this path, or has it measured by the host that walks it. */
   measureSoon(path: string): void {
-    const places = pathsOf(path, this.scanner.places(), this.#storages);
-    for (const { shared, below } of places.elsewhere) this.#parts.fleet?.walkers.passOn(shared, below);
-    if (places.isHere || places.elsewhere.length === 0) void this.scanner.measureSoon(path);
+    const places = this.scanner.places();
+    if (!isElsewhere(path, places)) {
+      void this.scanner.measureSoon(path);
+      return;
+    }
+    const sharedPath = sharedPathOf(path, places);
+    if (sharedPath !== null) this.#parts.fleet?.passOn(sharedPath);
   }
 
   /** A check let something through into the unit at this path: it is measured when that may have come. */
@@ -182,11 +174,9 @@ export class Measuring {
     this.#followUps.checked(path);
   }
 
-  /**
-   * Another host says that something changed at this path below where the templates of that name begin.
-   */
-  async heard(shared: string, below: string): Promise<void> {
-    for (const path of pathsIn(shared, below, this.scanner.places(), this.#storages)) {
+  /** Another host says that something changed at a path, by the name that all hosts have for it. */
+  async heard(sharedPath: string): Promise<void> {
+    for (const path of ownPathsOf(sharedPath, this.scanner.places())) {
       try {
         const known = this.#parts.ledger.units.unitAt(path);
         const unit =
@@ -229,9 +219,9 @@ export class Measuring {
         const leaf = this.#ownership.leafOf(unitPath, located.unit.leaf);
         const owner = this.#ownership.ownerOf(unitPath, leaf, located.unit.owner);
         const bytes = this.#parts.ledger.units.unit(unitPath)?.bytes ?? null;
-        const isElsewhere = this.#leavesElsewhere.has(leaf);
-        const exists = located.exists || isElsewhere;
-        return { path: unitPath, owner, leaf, bytes, exists, isElsewhere };
+        const isOthers = isElsewhere(unitPath, this.scanner.places());
+        const exists = located.exists || isOthers;
+        return { path: unitPath, owner, leaf, bytes, exists, isElsewhere: isOthers };
       }
     }
   }
@@ -264,9 +254,10 @@ export class Measuring {
     } satisfies Partial<Observed>;
   }
 
-  /** Roots on file systems that other hosts may mount, for which no name is given. */
-  unshared(): Promise<ObservedFleet['unshared']> {
-    return unsharedNow(this.scanner.places(), this.#storages);
+  /** Returns what this host tells the others of its storage; null: it is not known yet. */
+  roots(): ReturnType<typeof rootsIn> {
+    const places = this.scanner.places();
+    return places.length === 0 && this.#config.storages.length > 0 ? null : rootsIn(places);
   }
 
   /** Number of threads that were left behind by `close`, because a disk never answered them. */
@@ -307,17 +298,6 @@ export class Measuring {
     });
   }
 
-  /** Finds out what of all that is configured this host walks. */
-  #divide(): void {
-    this.#storages = this.#config.storages.map(storage => {
-      const isWalked =
-        storage.shared === undefined || (this.#parts.fleet?.walkers.isOwn(storage.shared) ?? true);
-      return { ...storage, isWalked };
-    });
-    const elsewhere = this.#storages.filter(({ isWalked }) => isWalked === false);
-    this.#leavesElsewhere = new Set(elsewhere.flatMap(leavesThere));
-  }
-
   #startSchedule(): Schedule {
     const patterns = { sweep: this.#config.scan.schedule, verify: verifyPattern };
     return startSchedule(patterns, kind => {
@@ -336,8 +316,6 @@ export class Measuring {
     const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
     const leaf = this.#ownership.leafOf(path, unit.leaf);
     const owner = this.#ownership.ownerOf(path, leaf, unit.owner);
-    // A walk may end when it is another host's to walk there.
-    if (this.#leavesElsewhere.has(leaf)) return;
     const before = this.#parts.ledger.units.unit(path);
     this.#parts.ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
     if (isRepository(leaf)) {
@@ -348,8 +326,7 @@ export class Measuring {
 
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
   async #swept(sweep: Sweep): Promise<void> {
-    await inSlices(this.#parts.ledger.units.walkedBefore(sweep.startSeq), ({ name, leaf }) => {
-      if (this.#leavesElsewhere.has(leaf)) return;
+    await inSlices(this.#parts.ledger.units.walkedBefore(sweep.startSeq), ({ name }) => {
       const standing = sweep.standing(name);
       // A repository into which somebody pushes now came after the sweep had passed by.
       if (standing === 'gone' && this.pushes.listed(name).length > 0) return;
@@ -364,7 +341,6 @@ export class Measuring {
     }
     if (sweep.whole) this.#recordWhole(sweep);
     await this.#parts.ledger.kept();
-    if (sweep.whole && this.#rootsAway.length === 0) void this.#parts.fleet?.swept();
   }
 
   #recordWhole({ startedAt, finishedAt, units, roots }: Sweep): void {

@@ -11,7 +11,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { AllowedPush, PushServices, PushWorker, QuarantineLook } from '../gate/index.ts';
 import { quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { isRepository } from '../quota/index.ts';
+import { isRepository, leafMask } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
 import { minuteMs, PushBook } from './push-book.ts';
@@ -25,7 +25,7 @@ export interface PushClock extends FollowUpClock {
 
 interface PushesOptions {
   readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes'>;
-  readonly ledger: Pick<Ledger, 'units' | 'walks'>;
+  readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'reservations' | 'units' | 'walks'>;
   /** The git user's worker, which may read what the daemon may not; null: there is none. */
   readonly worker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
   /** `[scan] MEASURE`. */
@@ -54,6 +54,8 @@ interface Watched {
   cancel: () => void;
 }
 
+/** The longest time for which a push into what another host walks counts without that host's word. */
+const elsewhereSeconds = 60;
 const firstStepMs = 250;
 const longestStepMs = 10_000;
 const lookDeadlineMs = 5000;
@@ -117,7 +119,9 @@ export class Pushes implements PushServices, UnitPushes {
     return look.is === 'seen' ? { is: 'seen', quarantine: { ...look.quarantine, name } } : look;
   }
 
-  begin({ unit, quarantine, name, lines }: AllowedPush): void {
+  begin(push: AllowedPush): void {
+    const { unit, quarantine, name, lines } = push;
+    if (unit.isElsewhere === true) this.#reserve(push);
     const pushes = this.#watched.get(unit.path)?.book.pushCount ?? 0;
     const isTooMany = pushes >= mostPushesEach || (pushes === 0 && this.#watched.size >= mostUnits);
     if (unit.isElsewhere === true || name === null || isTooMany) {
@@ -134,6 +138,9 @@ export class Pushes implements PushServices, UnitPushes {
   withdraw(unit: string, name: string): void {
     this.#watched.get(unit)?.book.withdraw(name, this.#clock.now());
     this.#recount(unit);
+    const { reservations } = this.#options.ledger;
+    const reservation = reservations.byId(reservationId(unit, name));
+    if (reservation !== null) reservations.release(reservation);
   }
 
   arrived(unit: string, lines: string): void {
@@ -254,6 +261,28 @@ export class Pushes implements PushServices, UnitPushes {
     }
   }
 
+  /** Counts a push into what another host walks, until that one reports the owner's growth. */
+  #reserve({ unit, quarantine, name }: AllowedPush): void {
+    const { ledger } = this.#options;
+    if (unit.owner === null || name === null || quarantine === null) return;
+    const { reservations } = ledger;
+    const reservation = {
+      id: reservationId(unit.path, name),
+      ownerKey: ledger.documents.owners.keyOf(unit.owner),
+      mask: leafMask(unit.leaf),
+      bytes: quarantine.bytes,
+      isReported: false,
+      unit: unit.path,
+      expiresAt: reservations.endIn(elsewhereSeconds),
+    };
+    try {
+      reservations.hold(reservation, ledger.ownerUsage(unit.owner).usage);
+    } catch (error) {
+      // More are not remembered: the next walk counts what comes.
+      if (!(error instanceof SoftquotaError)) throw error;
+    }
+  }
+
   async #orByWorker(
     sight: QuarantineLook,
     unit: string,
@@ -354,6 +383,10 @@ export class Pushes implements PushServices, UnitPushes {
     watched.counted = bytes;
     if (more !== 0 || located?.bytes === null) this.#options.ledger.walks.adjustBytes(unit, more, located);
   }
+}
+
+function reservationId(unit: string, name: string): string {
+  return `push ${name} ${unit}`;
 }
 
 interface WalkedQuarantines {

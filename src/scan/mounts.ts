@@ -1,7 +1,15 @@
 /** Finds the file system of a path in the system's list of mounts, without asking the disk. */
 
 import { readFile } from 'node:fs/promises';
-import { decodePath, hasOwnTimes, type MountTable, mountsIn, mountTable } from '../layout/index.ts';
+import {
+  decodePath,
+  hasOwnTimes,
+  isOfNetwork,
+  type MountTable,
+  mountsIn,
+  mountTable,
+  sourceOf,
+} from '../layout/index.ts';
 
 export class Mounts {
   #table: MountTable = mountTable([]);
@@ -24,6 +32,12 @@ export class Mounts {
   isLocal(path: string): boolean {
     const mount = this.#table(path);
     return mount !== null && hasOwnTimes(mount);
+  }
+
+  /** Names a directory as all hosts do that mount its file system; null where mounts are not known. */
+  sourceOf(path: string): { readonly source: string; readonly isOfNetwork: boolean } | null {
+    const mount = this.#table(path);
+    return mount === null ? null : { source: sourceOf(mount, path), isOfNetwork: isOfNetwork(mount) };
   }
 
   /** The directory at which its file system is mounted. */

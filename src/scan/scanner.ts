@@ -28,6 +28,12 @@ export type Scanner = ReturnType<typeof createScanner>;
 export interface TemplatePlace {
   readonly kind: StorageKind;
   readonly path: string;
+  /** Tells whether this host measures what lies there. */
+  readonly isWalked: boolean;
+  /** Its name for all hosts that mount it, such as `nas:/export/git`; null where mounts are not known. */
+  readonly source: string | null;
+  /** Tells whether other hosts may mount it. */
+  readonly isOfNetwork: boolean;
 }
 
 const mostRuns = 50;
@@ -219,7 +225,7 @@ export function createScanner(options: ScannerOptions) {
       return isClosed || context === null ? 'stopped' : measuring.measure(path, 'change');
     },
     /** The directories that the templates begin with; empty until they are found. */
-    places: (): readonly TemplatePlace[] => (context === null ? [] : placesIn(context.layout)),
+    places: (): readonly TemplatePlace[] => (context === null ? [] : placesIn(context.layout, mounts)),
     /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
     reconfigure: (changed: ScanSettings): ScanRun => {
       settings = changed;
@@ -255,9 +261,11 @@ export function createScanner(options: ScannerOptions) {
   };
 }
 
-function placesIn({ roots, tracks }: Layout): readonly TemplatePlace[] {
-  return tracks.flatMap(({ kind, root: index }) => {
+function placesIn({ roots, tracks }: Layout, mounts: Mounts): readonly TemplatePlace[] {
+  return tracks.flatMap(({ kind, root: index, isWalked }) => {
     const root = roots[index];
-    return root === undefined ? [] : [{ kind, path: root.path }];
+    if (root === undefined) return [];
+    const { source = null, isOfNetwork = false } = mounts.sourceOf(root.path) ?? {};
+    return [{ kind, path: root.path, isWalked, source, isOfNetwork }];
   });
 }

@@ -35,6 +35,7 @@ export type {
   DocumentNames,
   HostClaim,
   HostRecord,
+  HostRoot,
   PolicyChange,
   PolicyRead,
   PolicyRecords,

@@ -86,6 +86,18 @@ export interface HostRecord {
   readonly version: string;
   /** Its policy is not the one in the store. */
   readonly isParted: boolean;
+  /** The directories that its storage begins with; null: it does not know them yet. */
+  readonly roots: readonly HostRoot[] | null;
+}
+
+/** A directory that a host's storage begins with. */
+export interface HostRoot {
+  /** Its name for all hosts that mount it, such as `nas:/export/git`. */
+  readonly source: string;
+  /** Other hosts may mount it. */
+  readonly isOfNetwork: boolean;
+  /** The host measures it. */
+  readonly isWalked: boolean;
 }
 
 /** The process that takes a host's name. */
@@ -102,6 +114,7 @@ export interface HostClaim {
    */
   readonly begins?: 'unsure' | 'sure' | null;
   readonly isParted?: boolean;
+  readonly roots?: HostRecord['roots'];
 }
 
 /** `taken`: another process has it. `unknown`: the store may have lost who has it. */
@@ -110,6 +123,7 @@ export type ClaimOutcome = 'kept' | 'taken' | 'unknown';
 /** Something about the server that its administrator should change. */
 export interface ServerAdvice {
   readonly code:
+    | 'clock_differs'
     | 'dropped_at_start'
     | 'no_append_only'
     | 'evicts'
@@ -228,16 +242,7 @@ export interface SharedStore extends RecordStore {
   takeTask(task: string, host: string): Promise<boolean>;
   /** Gives it up, where the host has it. */
   leaveTask(task: string, host: string): Promise<void>;
-  /**
-   * Gives the hosts that walk what several of them mount, by its name. A host that has taken it walks it
-   * until it is left, or the host forgotten.
-   */
-  walkers(): Promise<ReadonlyMap<string, string>>;
-  /** Takes it for a host that has its name, unless another has it; gives the one that has it now. */
-  takeWalk(name: string, host: string): Promise<string>;
-  /** Gives it up, where the host has it. */
-  leaveWalk(name: string, host: string): Promise<void>;
-  /** Calls all that listen at this moment, this host too; nobody keeps what was said. */
+  /** Calls all that listen at this moment, this host too, with an object as JSON; nobody keeps what was said. */
   say(text: string): Promise<void>;
   /** Calls with what is said, as far as it arrives, until what it gives is called. */
   listen(heard: (text: string) => void): () => void;

@@ -14,7 +14,7 @@ export const fleetHost = z
       .meta({ description: 'The seconds since the host last sent something; 0 while it is alive.' }),
     version: z.string().meta({ description: 'The version of softquota that ran last on the host.' }),
     walks: z.array(z.string()).meta({
-      description: 'The shared storage that this host walks, by the names in `[storage.*] SHARED`.',
+      description: 'The directories that this host walks for others, too, such as `nas:/export/git`.',
     }),
     owners: z.number().int().meta({ description: 'The number of owners with data on this host.' }),
     bytes,

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { formatFaults } from '../../src/config/index.ts';
-import { configOf, faultsOf, load, loadText } from './written.ts';
+import { configOf, faultsOf, loadText } from './written.ts';
 
 t.test('a file with six different faults names all six, each with its line', async t => {
   const ini = `[quota]
@@ -198,17 +198,32 @@ t.test('storage that contradicts itself is refused', async t => {
   t.same(faultsOf(t, '[storage.wiki]\nPATH = /a/{repo}\nOWNER = git-config softquota.owner\n'), []);
 });
 
-t.test('what several hosts mount has a name only where they share a quota', async t => {
-  const shared = '[storage.lfs]\nPATH = /mnt/nas/lfs/{owner}\nSHARED = nas1\n';
-  t.same(faultsOf(t, shared), [
-    'app.ini:3: [storage.lfs] SHARED = "nas1": this host does not share its quota. SHARED needs [store] ADAPTER = redis.',
+t.test('a host walks a part of its storage only where it shares its quota', async t => {
+  const storage =
+    '[storage.repos]\nPATH = /mnt/nas/git/{owner}/{repo}.git, /srv/git/{owner}/{repo}.git\n[storage.lfs]\nPATH = /mnt/nas/lfs/{owner}\n';
+  const roots = (value: string) => `${storage}[scan]\nROOTS = ${value}\n`;
+  t.same(faultsOf(t, roots('/srv/git')), [
+    'app.ini:6: [scan] ROOTS = "/srv/git": this host does not share its quota, so it has to walk all. ROOTS needs [store] ADAPTER = redis.',
   ]);
+  t.same(faultsOf(t, roots('all')), []);
   const security = `[security]\nSECRET_KEY = ${'k'.repeat(32)}\n`;
   const fleet = `[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n${security}`;
-  t.match(configOf(t, fleet + shared).storages, [{ kind: 'lfs', shared: 'nas1' }]);
-  t.notOk('shared' in (configOf(t, fleet + shared.replace('nas1', '')).storages[0] ?? {}));
-  t.match(faultsOf(t, fleet + shared.replace('nas1', 'nas 1')), [/not a name\. Write at most 64 letters/]);
-  t.match(load(t, `${fleet}[storage.lfs]\nSHARED = nas1\n`).notes, [
-    '[storage.lfs] has no PATH, so its SHARED has no effect.',
+  const elsewhere = (value: string) =>
+    configOf(t, fleet + roots(value)).storages.flatMap(({ elsewhere = [] }) => elsewhere);
+  const [nas, own, lfs] = [
+    '/mnt/nas/git/{owner}/{repo}.git',
+    '/srv/git/{owner}/{repo}.git',
+    '/mnt/nas/lfs/{owner}',
+  ];
+  t.strictSame(elsewhere('ALL'), []);
+  t.strictSame(elsewhere('none'), [nas, own, lfs]);
+  t.strictSame(elsewhere('/srv'), [nas, lfs]);
+  t.strictSame(elsewhere('/mnt/nas/lfs, /srv/git/'), [nas]);
+  t.same(faultsOf(t, fleet + roots('/srv/other')), [
+    'app.ini:12: [scan] ROOTS = "/srv/other": no PATH begins in /srv/other. The directories that they begin with: /mnt/nas/git, /srv/git, /mnt/nas/lfs.',
+  ]);
+  t.match(faultsOf(t, fleet + roots('')), [/ROOTS.*empty/]);
+  t.match(faultsOf(t, '[storage.lfs]\nPATH = /a/{owner}\nSHARED = nas1\n'), [
+    /^app\.ini:3: \[storage\.lfs\] SHARED: this key is gone: each host says what it walks\./,
   ]);
 });

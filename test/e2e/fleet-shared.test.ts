@@ -9,6 +9,7 @@ import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
+import { counted } from './count.ts';
 import {
   app,
   asked,
@@ -18,8 +19,9 @@ import {
   isPassedOn,
   nas,
   pushThrough,
+  setRoots,
   tell,
-  walks,
+  walksIs,
 } from './nas.ts';
 import { must } from './run.ts';
 
@@ -28,10 +30,10 @@ t.setTimeout(300_000);
 t.test('it counts once, and what is pushed through any host is measured at once', async t => {
   const { address } = await startSingle(t);
   const { disk, fleetHost } = await nas(t, address);
-  const one = await fleetHost('one');
-  const two = await fleetHost('two');
+  const one = await fleetHost('one', 'all');
+  const two = await fleetHost('two', 'none');
   await isCountedOnce(disk, one, two);
-  t.strictSame(await walks(two), { one: ['nas'], two: [] });
+  await walksIs(two, { one: 1, two: 0 });
   const clone = await Clone.of(one.server, '/nowhere');
   for (const through of [one, two, one, two, two]) {
     t.notMatch(await pushThrough(through, clone, 200_000), /exceeded/);
@@ -69,12 +71,32 @@ t.test('it counts once, and what is pushed through any host is measured at once'
   await isCountedOnce(disk, one, two);
 });
 
-t.test('who walked it counts until it is forgotten, and then another walks it', async t => {
+t.test('a push counts at once on the host that it went through, before anybody has walked', async t => {
   const { address } = await startSingle(t);
   const { disk, fleetHost } = await nas(t, address);
-  const one = await fleetHost('one');
-  const two = await fleetHost('two');
+  const one = await fleetHost('one', 'all');
+  const two = await fleetHost('two', 'none');
   await isCountedOnce(disk, one, two);
+  const clone = await Clone.of(one.server, '/nowhere');
+  one.server.daemon.child.kill('SIGSTOP');
+  t.notMatch(await pushThrough(two, clone, 700_000), /exceeded/);
+  const reserved = `/v1/check?path=${join(two.place, app)}`;
+  t.match(JSON.parse((await two.server.ask('gate', reserved)).text), { allowed: true });
+  t.notMatch(await pushThrough(two, clone, 700_000), /exceeded/);
+  t.match(await pushThrough(two, clone, 10), /alice uses 1\.\d+ MB of 1 MB/, 'what both bring counts');
+  one.server.daemon.child.kill('SIGCONT');
+  await isPassedOn(disk, two, app, one, two);
+  const { used } = JSON.parse((await two.server.ask('gate', reserved)).text);
+  t.equal(used, await counted(join(disk, 'git/alice')), 'the walk has taken its place');
+});
+
+t.test('the host that walked it counts until another one is told to walk it', async t => {
+  const { address } = await startSingle(t);
+  const { disk, fleetHost } = await nas(t, address);
+  const one = await fleetHost('one', 'all');
+  const two = await fleetHost('two', 'none');
+  await isCountedOnce(disk, one, two);
+  await walksIs(two, { one: 1, two: 0 });
   await one.server.stop('SIGKILL');
   const before = await two.server.usage('alice');
   t.ok(before > 0, 'it still counts');
@@ -82,16 +104,26 @@ t.test('who walked it counts until it is forgotten, and then another walks it', 
   await two.server.scan();
   t.equal(await two.server.usage('alice'), before, 'nobody else walks it');
   await until(async () =>
-    /^wrong \(shared_unwalked\): the host one, which walks nas/m.test(await findings(two)) ? true : null,
+    /^wrong \(shared_unwalked\): the host one, which walks \S+git, has sent nothing/m.test(
+      await findings(two),
+    )
+      ? true
+      : null,
   );
   await forgets(two, 'one');
+  await until(async () =>
+    /^wrong \(shared_unwalked\): no host walks \S+git, which the host two leaves/m.test(await findings(two))
+      ? true
+      : null,
+  );
+  await setRoots(two, 'all');
   await isCountedOnce(disk, two);
-  t.strictSame(await walks(two), { two: ['nas'] });
   t.notMatch(await findings(two), /shared_unwalked/);
 
+  await one.server.configure({ scan: { ROOTS: 'none' } });
   await one.server.start();
   await isCountedOnce(disk, one, two);
-  t.strictSame(await walks(one), { one: [], two: ['nas'] }, 'who comes back leaves it to who walks it now');
+  await walksIs(one, { one: 0, two: 1 });
   await rm(join(disk, app, 'objects/new'));
   t.equal(await tell(one, app), 202);
   await isPassedOn(disk, one, app, one, two);

@@ -2,6 +2,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
 import { z } from 'zod';
 import { type Answer, until } from './ask.ts';
@@ -20,16 +21,17 @@ export interface Mounting {
 export interface Nas {
   /** The disk itself. */
   readonly disk: string;
-  fleetHost(host: string): Promise<Mounting>;
+  /** `roots` is its `[scan] ROOTS`. */
+  fleetHost(host: string, roots: string): Promise<Mounting>;
 }
 
 /** A repository that is there from the beginning, as all of them have it. */
 export const app = 'git/alice/app.git';
 
 /** Sections of app.ini. */
-export const repositories = (place: string, SHARED: string | null = 'nas'): Ini => ({
-  'storage.repos': { PATH: `${place}/git/{owner}/{repo}.git`, SHARED },
-  'storage.lfs': { PATH: `${place}/git/{owner}/{repo}.git/lfs`, SHARED },
+const repositories = (place: string): Ini => ({
+  'storage.repos': { PATH: `${place}/git/{owner}/{repo}.git` },
+  'storage.lfs': { PATH: `${place}/git/{owner}/{repo}.git/lfs` },
 });
 
 export async function nas(t: Test, address: string): Promise<Nas> {
@@ -38,14 +40,15 @@ export async function nas(t: Test, address: string): Promise<Nas> {
   await must('git', ['init', '-q', '--bare', '-b', 'main', join(disk, app)]);
   return {
     disk,
-    fleetHost: async host => {
+    fleetHost: async (host, ROOTS) => {
       const place = join(folder, `mounted-on-${host}`);
       await mkdir(place);
       await must('mount', ['--bind', disk, place]);
       t.teardown(async () => {
         await run('umount', ['-l', place]);
       });
-      return { server: await fleetHost(t, { address, host, ini: repositories(place) }), place };
+      const ini = { ...repositories(place), scan: { ROOTS } };
+      return { server: await fleetHost(t, { address, host, ini }), place };
     },
   };
 }
@@ -111,21 +114,21 @@ export async function isPassedOn(
 
 const remindMs = 5000;
 
-/** Storage that each host walks for all, as one of them says. */
-export async function walks(on: Mounting): Promise<Readonly<Record<string, readonly string[]>>> {
-  const { stdout } = await on.server.softquota(['host', 'list', '--json']);
-  const fleetHosts = z
-    .array(z.object({ id: z.string(), walks: z.array(z.string()) }))
-    .parse(JSON.parse(stdout));
-  return Object.fromEntries(fleetHosts.map(({ id, walks }) => [id, walks]));
+/** Resolves once each host is told to walk so many directories for others. */
+export async function walksIs(on: Mounting, wanted: Readonly<Record<string, number>>): Promise<void> {
+  await until(async () => {
+    const { stdout } = await on.server.softquota(['host', 'list', '--json']);
+    const hosts = z.array(z.object({ id: z.string(), walks: z.array(z.string()) })).parse(JSON.parse(stdout));
+    return isDeepStrictEqual(Object.fromEntries(hosts.map(({ id, walks }) => [id, walks.length])), wanted)
+      ? true
+      : null;
+  });
 }
 
-/** Resolves once that host alone walks it. */
-export async function walksIs(on: Mounting, host: string): Promise<void> {
-  await until(async () => {
-    const all = Object.entries(await walks(on)).filter(([, names]) => names.length > 0);
-    return JSON.stringify(all) === JSON.stringify([[host, ['nas']]]) ? true : null;
-  });
+/** Has a host walk something else from now on. */
+export async function setRoots({ server }: Mounting, ROOTS: string): Promise<void> {
+  await server.configure({ scan: { ROOTS } });
+  server.daemon.child.kill('SIGHUP');
 }
 
 /** Has a host that is gone forgotten. */

@@ -90,7 +90,7 @@ t.test('of one that drops its file at a restart doctor says so, and its mend bri
   const isDropped = async () => {
     const { stdout } = await server.softquota(['doctor', '--json']);
     const found = z.array(finding).parse(JSON.parse(stdout));
-    return found.some(({ code, severity }) => code === 'shared_store_dropped' && severity === 'wrong');
+    return found.some(({ code, severity }) => code === 'shared_store_loses' && severity === 'wrong');
   };
   await until(async () => ((await isDropped()) ? true : null));
   await writeFile(file, users);

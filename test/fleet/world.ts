@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Fleet, type FleetOptions, type Mounted } from '../../src/fleet/index.ts';
+import { Fleet, type FleetOptions } from '../../src/fleet/index.ts';
 import { identityKinds } from '../../src/identity/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
 import { openRedisStore, openStore, type SharedStore } from '../../src/store/index.ts';
@@ -21,8 +21,6 @@ export interface MemberOptions {
   readonly waitReplicas?: number;
   /** Value of `FleetOptions.settleMs`; 0 unless given. */
   readonly settleMs?: number;
-  /** Storage that other hosts mount, too; a host with some finds out at each look who walks it. */
-  readonly mounted?: Mounted;
   /** Wraps the shared store, for what lies between it and the host. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
@@ -51,7 +49,6 @@ export async function member(
     directory = directoryFor(t),
     waitReplicas = 0,
     settleMs = 0,
-    mounted = new Map(),
     through = store => store,
   }: MemberOptions,
 ): Promise<Member> {
@@ -65,9 +62,8 @@ export async function member(
     version: '1',
     log: silentLog,
     now: Date.now,
-    mounted,
     settleMs,
-    everyMs: mounted.size > 0 ? 0 : 1e9,
+    everyMs: 1e9,
   };
   const fleet = await Fleet.open(options);
   let closed: Promise<void> | null = null;

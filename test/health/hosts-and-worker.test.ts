@@ -7,17 +7,17 @@ import { codes, fleet, idle, none, observed, toldOf } from './observed.ts';
 
 t.test('a host that has been silent for more than a day is a notice, and how to forget it', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');
-  const host = { version: '1', seenAt: now - 86_400_001, isAlive: false, isParted: false };
+  const host = { version: '1', seenAt: now - 86_400_001, isAlive: false, isParted: false, roots: [] };
   const hosts = [
     { ...host, host: 'gone' },
     { ...host, host: 'lately', seenAt: now - 86_300_000 },
     { ...host, host: 'here', isAlive: true },
   ];
-  const advice = [{ code: 'evicts', message: 'it may evict', mend: 'maxmemory-policy noeviction' }] as const;
+  const advice = [{ code: 'no_append_only', message: 'it may forget', mend: 'appendonly yes' }] as const;
   const seen = await observed(t, { now, fleet: fleet({ advice, hosts }) });
   const told = toldOf(seen, 'host_silent', 'shared_store');
   t.match(told, [
-    { severity: 'notice', message: 'it may evict', mend: 'maxmemory-policy noeviction' },
+    { severity: 'notice', message: 'it may forget', mend: 'appendonly yes' },
     {
       severity: 'notice',
       message: /^the host gone has sent nothing since 2026-11-20/,
@@ -28,45 +28,87 @@ t.test('a host that has been silent for more than a day is a notice, and how to 
   t.strictSame(notReady(seen), []);
 });
 
-t.test('what several hosts mount and nobody measures is told, and what has no name', async t => {
-  const now = Date.parse('2026-11-21T09:00:00Z');
-  const host = { version: '1', seenAt: now - 60_000, isAlive: false, isParted: false };
-  const hosts = [
-    { ...host, host: 'gone' },
-    { ...host, host: 'here', isAlive: true },
-  ];
-  const elsewhere = [
-    { name: 'nas1', walker: 'gone' },
-    { name: 'nas2', walker: 'here' },
-    { name: 'nas3', walker: null },
-  ];
-  const unshared = [{ path: '/mnt/nas/lfs', type: 'nfs4', section: 'storage.lfs' }];
-  const seen = await observed(t, { now, fleet: fleet({ hosts, elsewhere, unshared }) });
-  t.match(
-    findings(seen).filter(({ code }) => code.startsWith('shared_')),
+t.test('a store that deletes quotas, and a clock that is wrong, are more than a notice', async t => {
+  const mend = 'as it says';
+  const advice = (['evicts', 'clock_differs', 'dropped_at_start'] as const).map(code => ({
+    code,
+    message: code,
+    mend,
+  }));
+  const seen = await observed(t, { fleet: fleet({ advice }) });
+  t.strictSame(
+    findings(seen)
+      .filter(({ mend: told }) => told === mend)
+      .map(({ code, severity, message }) => `${severity} ${code}: ${message}`)
+      .sort(),
     [
-      {
-        severity: 'wrong',
-        message: /^the host gone, which walks nas1, has sent nothing since 2026-11-21/,
-        mend: /start its daemon; .*softquota host forget -- gone$/,
-      },
-      { severity: 'wrong', message: /^it is not known which host walks nas3/, mend: /^wait some seconds/ },
-      {
-        severity: 'notice',
-        message: /^\/mnt\/nas\/lfs is on a file system of type nfs4: .* counts twice$/,
-        mend: /^set \[storage\.lfs\] SHARED in app\.ini/,
-      },
+      'wrong host_clock: clock_differs',
+      'wrong shared_store_loses: dropped_at_start',
+      'wrong shared_store_loses: evicts',
     ],
   );
-  t.strictSame(notReady(seen), [], 'what is known can be relied on');
-  const away = { since: now, reason: 'refused' };
-  const withoutStore = await observed(t, {
-    now,
-    fleet: fleet({ elsewhere }, { away }),
-  });
-  t.match(toldOf(withoutStore, 'shared_unwalked'), [
-    { message: /nas3/, mend: /^start the server at \[store\] HOST/ },
+});
+
+t.test('storage of several hosts is told that none of them walks, and that several walk', async t => {
+  const now = Date.parse('2026-11-21T09:00:00Z');
+  const host = { version: '1', seenAt: now - 60_000, isAlive: true, isParted: false };
+  const root = (source: string, isWalked: boolean, isOfNetwork = true) => ({ source, isWalked, isOfNetwork });
+  const here = {
+    ...host,
+    host: 'here',
+    roots: [
+      root('nas:/a', false),
+      root('nas:/b/git', false),
+      root('nas:/c', true),
+      root('nas:/d', false),
+      root('/dev/vda1/srv', true, false),
+    ],
+  };
+  const gone = { ...host, host: 'gone', isAlive: false, roots: [root('nas:/b', true)] };
+  const other = {
+    ...host,
+    host: 'other',
+    roots: [
+      root('nas:/a', false),
+      root('nas:/c', true),
+      root('nas:/d', true),
+      root('/dev/vda1/srv', true, false),
+    ],
+  };
+  const hosts = [here, gone, other];
+  const seen = await observed(t, { now, fleet: fleet({ hosts }) });
+  t.match(toldOf(seen, 'shared_unwalked', 'shared_twice'), [
+    {
+      severity: 'wrong',
+      message: 'no host walks nas:/a, which the host here leaves to another',
+      mend: /^name its directory in \[scan\] ROOTS/,
+    },
+    {
+      severity: 'wrong',
+      message: /^the host gone, which walks nas:\/b\/git, has sent nothing since 2026-11-21/,
+      mend: /start its daemon; .*softquota host forget -- gone$/,
+    },
+    {
+      severity: 'wrong',
+      message: /^nas:\/c is walked by the hosts here, other, so what lies there counts 2 times$/,
+      mend: /^set \[scan\] ROOTS/,
+    },
   ]);
+  t.equal(
+    toldOf(seen, 'shared_unwalked', 'shared_twice').length,
+    3,
+    'disks of their own have one name by chance',
+  );
+  t.strictSame(notReady(seen), [], 'what is known can be relied on');
+  const starting = await observed(t, {
+    now,
+    fleet: fleet({ hosts: [...hosts, { ...host, host: 'new', roots: null }] }),
+  });
+  t.notMatch(
+    toldOf(starting, 'shared_unwalked'),
+    [{ message: /^no host walks/ }],
+    'a host may still say that it does',
+  );
 });
 
 t.test('a source that reports no more is told, with how to start again or to end it', async t => {

@@ -73,7 +73,10 @@ t.test('what another host walks is not looked for, and nothing of it counts as s
   const found = (...walked: readonly (typeof kinds)[number][]) =>
     discovered(
       layoutOf(
-        ...kinds.map(kind => storage({ kind, templates: sections[kind], isWalked: walked.includes(kind) })),
+        ...kinds.map(kind => {
+          const templates = sections[kind];
+          return storage({ kind, templates, elsewhere: walked.includes(kind) ? [] : templates });
+        }),
       ),
     );
   const units = (...walked: readonly (typeof kinds)[number][]) =>

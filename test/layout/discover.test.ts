@@ -61,7 +61,7 @@ t.test('below the name of a repository that another host walks, what this one wa
   makeRepository(`${at}/alice/a`);
   makeRepository(`${at}/alice/wikis/a`);
   const layout = layoutOf(
-    storage({ templates: [`${at}/{owner}/{repo}`], isWalked: false }),
+    storage({ templates: [`${at}/{owner}/{repo}`], elsewhere: [`${at}/{owner}/{repo}`] }),
     storage({ kind: 'wiki', templates: [`${at}/{owner}/wikis/{repo}`] }),
   );
   matchEach(t, unitsOf(layout), [{ path: `${at}/alice/wikis/a`, kind: 'wiki', owner: 'alice' }]);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { hasOwnTimes, isOfNetwork, mountsIn, mountTable } from '../../src/layout/index.ts';
+import { hasOwnTimes, isOfNetwork, mountsIn, mountTable, sourceOf } from '../../src/layout/index.ts';
 
 const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
 30 22 0:25 / /srv rw,relatime shared:5 - nfs4 nas:/export rw,vers=4.2
@@ -31,13 +31,29 @@ t.test('a directory is on the innermost file system around it, and the one mount
   t.strictSame(at('/under'), ['0:28', 'cifs', '//nas/a', true]);
 });
 
+t.test('hosts have one name for a directory wherever they mount it', async t => {
+  const named = (line: string, path: string) => {
+    const [mount] = mountsIn(line);
+    return mount === undefined ? null : sourceOf(mount, path);
+  };
+  const names = [
+    named('30 22 0:25 / /mnt/nas rw - nfs4 nas:/export rw', '/mnt/nas/git'),
+    named('30 22 0:25 / /mnt/nas rw - nfs4 nas:/export/ rw', '/mnt/nas/git'),
+    named('30 22 0:25 / /srv/git rw - nfs4 nas:/export/git rw', '/srv/git'),
+    named('30 22 0:25 / /mnt rw - nfs4 nas:/ rw', '/mnt/export/git'),
+  ];
+  t.strictSame(new Set(names), new Set(['nas:/export/git']));
+  t.equal(named('22 1 254:0 /data /srv rw - ext4 /dev/vda1 rw', '/srv/git'), '/dev/vda1/data/git');
+  t.equal(named('22 1 254:0 / / rw - ext4 /dev/vda1 rw', '/srv/git'), '/dev/vda1/srv/git');
+});
+
 t.test('where the system lists nothing, nothing is said', async t => {
   t.equal(mountTable(mountsIn(''))('/srv'), null);
   t.equal(mountTable(mountsIn('what is no line of it\n'))('/srv'), null);
 });
 
 t.test('it tells where somebody else gives the times of changes', async t => {
-  const typed = (type: string) => hasOwnTimes({ at: '/srv', device: '0:1', type, source: 'none' });
+  const typed = (type: string) => hasOwnTimes({ root: '/', at: '/srv', device: '0:1', type, source: 'none' });
   for (const type of ['ext4', 'xfs', 'btrfs', 'zfs', 'tmpfs', 'overlay']) t.ok(typed(type), type);
   for (const type of ['nfs4', 'cifs', '9p', 'fuse', 'fuse.bindfs', 'fuseblk', 'virtiofs', 'vboxsf', 'prl_fs'])
     t.notOk(typed(type), type);

@@ -77,10 +77,7 @@ t.test('who measures only needs no right to change the policy', async t => {
   t.equal((await measuring.largestUnits('a', ['one'])).size, 1);
   t.equal(await measuring.takeTask('tell', 'one'), true);
   t.equal((await measuring.hosts()).length, 1);
-  t.equal(await measuring.takeWalk('nas', 'one'), 'one');
-  t.equal((await measuring.walkers()).get('nas'), 'one');
-  await measuring.leaveWalk('nas', 'one');
-  await measuring.say('a');
+  await measuring.say('{}');
   await measuring.release(claim);
   await measuring.forgetHost('one');
   await measuring.advice();
@@ -166,6 +163,15 @@ t.test('advice names what is amiss, and the line that mends it', async t => {
   ]);
   const careful = await opened(t, placeIn(address));
   t.strictSame(await careful.advice(), []);
+  const { now } = Date;
+  for (const [ms, message] of [
+    [5500, /^the clock of this host is \d s ahead of that of Redis at/],
+    [-7000, /^the clock of this host is \d s behind that of Redis at/],
+  ] as const) {
+    t.intercept(Date, 'now', { value: () => now() + ms });
+    t.match(await careful.advice(), [{ code: 'clock_differs', message }]);
+  }
+  t.intercept(Date, 'now', { value: now });
   // An address of this host that is none of the loopback's names looks like another host's.
   const open = await opened(t, placeIn(address.replace('127.0.0.1', '0.0.0.0')));
   t.strictSame(

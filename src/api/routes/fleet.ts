@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
+import { walkedForOthers } from '../../fleet/index.ts';
 import type { HostRecord } from '../../store/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import { type FleetHost, fleetHost, mark, repairOrder, sharedStore } from '../../wire/index.ts';
@@ -26,10 +27,10 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       handle: async () => {
         const fleet = sharing();
         const stored = await ledger.shares.storedByHost();
-        const [hosts, walks] = await Promise.all([fleet.hosts(), fleet.walkers.byHost()]);
+        const hosts = await fleet.hosts();
         return hosts
           .toSorted((a, b) => (a.host < b.host ? -1 : 1))
-          .map(host => fleetHostShown(host, stored.get(host.host), walks.get(host.host), now()));
+          .map(host => fleetHostShown(host, stored.get(host.host), walkedForOthers(host, hosts), now()));
       },
     }),
     deleteRoute({
@@ -83,7 +84,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
 function fleetHostShown(
   { host, isAlive, seenAt, version }: HostRecord,
   stored: { readonly owners: number; readonly bytes: number } | undefined,
-  walks: readonly string[] = [],
+  walks: string[],
   now: number,
 ): FleetHost {
   return {
@@ -92,7 +93,7 @@ function fleetHostShown(
     seen_at: isoTime(seenAt),
     silent_seconds: isAlive ? 0 : Math.max(0, Math.floor((now - seenAt) / 1000)),
     version,
-    walks: [...walks],
+    walks,
     owners: stored?.owners ?? 0,
     bytes: stored?.bytes ?? 0,
   };

@@ -9,6 +9,8 @@ import { replyCode } from './faults.ts';
 
 /** The version of Redis, or of a server that calls itself compatible. */
 const oldest = [6, 2] as const;
+/** Milliseconds by which clocks may differ. */
+const mostAheadMs = 5000;
 
 /** Reads how the server is set up, as far as it lets us see; not being let is no fault. */
 export async function readAdvice(
@@ -36,6 +38,8 @@ interface Server {
   readonly name: string;
   /** INFO, by name. */
   readonly info: ReadonlyMap<string, string>;
+  /** Milliseconds by which the clock of this host is ahead of the server's. */
+  readonly aheadMs: number;
   /** Settings as far as CONFIG GET tells. */
   readonly settings: ReadonlyMap<string, string>;
 }
@@ -44,9 +48,13 @@ async function look(server: Redis): Promise<Server> {
   const { host, port } = server.options;
   const info = (await permitted(server.info(), '')) + (await permitted(server.info('commandstats'), ''));
   const settings = await permitted(server.config('GET', 'append*'), []);
+  const asked = Date.now();
+  const [seconds, micros = 0] = await permitted(server.time(), []);
+  const aheadMs = seconds === undefined ? 0 : (asked + Date.now()) / 2 - seconds * 1000 - micros / 1000;
   return {
     name: `Redis at ${host}:${port}`,
     info: new Map([...info.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value])),
+    aheadMs,
     settings: new Map(pairs(Array.isArray(settings) ? settings.map(String) : [])),
   };
 }
@@ -73,7 +81,7 @@ function dropped({ name, info }: Server): ServerAdvice[] {
   return [{ code: 'dropped_at_start', message, mend }];
 }
 
-function adviceFor({ name, info, settings }: Server, waitReplicas: number): ServerAdvice[] {
+function adviceFor({ name, info, settings, aheadMs }: Server, waitReplicas: number): ServerAdvice[] {
   const advice: ServerAdvice[] = [];
   if (info.get('aof_enabled') === '0') {
     advice.push({
@@ -102,6 +110,14 @@ function adviceFor({ name, info, settings }: Server, waitReplicas: number): Serv
       code: 'too_old',
       message: `${name} is version ${version}; softquota is made for ${oldest.join('.')} and later.`,
       mend: `update it to ${oldest.join('.')} or later`,
+    });
+  }
+  if (Math.abs(aheadMs) > mostAheadMs) {
+    const seconds = Math.round(Math.abs(aheadMs) / 1000);
+    advice.push({
+      code: 'clock_differs',
+      message: `the clock of this host is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${name}: allowances and graces do not end at the same time on all hosts.`,
+      mend: 'timedatectl set-ntp true (on the host whose clock is wrong)',
     });
   }
   if (info.get('role') === 'slave') {

@@ -25,7 +25,6 @@ export async function examineServer(client: Redis, prefix: string, keys: Keys, w
     [keys.levels, 'hash'],
     [keys.hosts, 'hash'],
     [keys.fences, 'hash'],
-    [keys.walkers, 'hash'],
   ];
   const types = await pipeline(client, all => {
     for (const [key] of expected) all.type(key);

@@ -55,7 +55,7 @@ export class Follower {
     const connection = new Connection({
       address: this.#context.address,
       ready: client => {
-        if (!heard.has(client)) client.on('message', (channel, text) => this.#hear(channel, text));
+        if (!heard.has(client)) client.on('message', (_, text) => this.#hear(text));
         heard.add(client);
         void this.#subscribe(connection).then(() => this.tell());
       },
@@ -66,14 +66,11 @@ export class Follower {
 
   /** Subscribes. If it fails, the connection is made again, or the next time is another chance. */
   async #subscribe(connection: Connection): Promise<void> {
-    // One after the other: there may be a right to one of them only.
-    for (const channel of [this.#context.keys.news, this.#context.keys.said]) {
-      await connection.run(client => client.subscribe(channel)).catch(() => undefined);
-    }
+    await connection.run(client => client.subscribe(this.#context.keys.news)).catch(() => undefined);
   }
 
-  #hear(channel: unknown, text: unknown): void {
-    if (channel !== this.#context.keys.said) this.tell();
-    else for (const heard of [...this.#heard]) heard(String(text));
+  #hear(text: string): void {
+    if (!text.startsWith('{')) this.tell();
+    else for (const heard of [...this.#heard]) heard(text);
   }
 }

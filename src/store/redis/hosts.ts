@@ -45,9 +45,9 @@ return {'kept'}`,
 
 export async function claimHost(
   context: RedisContext,
-  { host, token, life, version, begins = null, isParted = false }: HostClaim,
+  { host, token, life, version, begins = null, isParted = false, roots = null }: HostClaim,
 ): Promise<ClaimOutcome> {
-  const about = JSON.stringify({ version, isParted }).slice(1);
+  const about = JSON.stringify({ version, isParted, roots }).slice(1);
   const reply = await runScript(
     context,
     claimScript,
@@ -72,7 +72,14 @@ export async function leaveTask(context: RedisContext, task: string, host: strin
   await runScript(context, releaseScript, [context.keys.task(task)], [fieldName(host)]);
 }
 
-const record = z.strictObject({ seenAt: z.number().int(), version: z.string(), isParted: z.boolean() });
+const record = z.strictObject({
+  seenAt: z.number().int(),
+  version: z.string(),
+  isParted: z.boolean(),
+  roots: z
+    .array(z.strictObject({ source: z.string(), isOfNetwork: z.boolean(), isWalked: z.boolean() }))
+    .nullable(),
+});
 
 export async function readHosts({ connection, keys }: RedisContext): Promise<readonly HostRecord[]> {
   const hash = await connection.run(client => client.hgetall(keys.hosts));

@@ -19,11 +19,9 @@
  *     PREFIX:alive:HOST          string  "TOKEN LIFE", with an expiry
  *     PREFIX:fences              hash    HOST -> the number of its connection, so that what an earlier one
  *                                        delivers late is refused
- *     PREFIX:walkers             hash    NAME, of a file system that several hosts mount -> HOST
  *     PREFIX:task:NAME           string  HOST, which has it, with an expiry
  *     PREFIX:staged:*            hash    a policy on its way, with an expiry
- *     PREFIX:news                channel something has changed
- *     PREFIX:said                channel what hosts say to one another, which nobody keeps
+ *     PREFIX:news                channel something has changed; or, as JSON, what a host tells the others
  *
  * Anything in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
  * neither spaces nor colons.
@@ -31,8 +29,8 @@
  * Redis's access lists may keep who measures only from writing the policy: that role reads `policy`,
  * `documents`, `owners`, `changes`, `volatile` and `volatile:changes`, and reads and writes all else but
  * `staged:*`. Scripts do not name a key that the role only reads, for naming it in EVAL counts as writing it.
- * Without a right to the channel `news`, changes are noticed by asking only. Without one to `said`, what is
- * pushed to a file system that another host walks is measured at that one's next sweep.
+ * Without a right to the channel `news`, changes are noticed by asking only, and what is pushed to storage that
+ * another host walks is measured at that one's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
@@ -57,13 +55,11 @@ export function redisKeys(prefix: string) {
     hosts: `${prefix}:hosts`,
     alive: (host: string) => `${prefix}:alive:${fieldName(host)}`,
     fences: `${prefix}:fences`,
-    walkers: `${prefix}:walkers`,
     task: (name: string) => `${prefix}:task:${fieldName(name)}`,
     /** `spare` is never there. */
     staged: (id: string, what: 'documents' | 'owners' | 'spare') => `${prefix}:staged:${id}:${what}`,
-    // Channels.
+    /** A channel. */
     news: `${prefix}:news`,
-    said: `${prefix}:said`,
   };
 }
 

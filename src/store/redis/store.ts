@@ -14,7 +14,6 @@ import { commit, replace, restore } from './policy-changes.ts';
 import { allLargest, forgetHost, largestUnits, tellUsage, usageAfter, usageOnHost } from './usage.ts';
 import { mustBeRecords } from './values.ts';
 import { readVolatile, volatileNamesAfter, writeVolatile } from './volatile.ts';
-import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
 /** The most that may wait in a queue; more is a sign that nobody looks at the answers. */
 const mostWaiting = 2000;
@@ -82,12 +81,9 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     release: async claim => releaseHost(on(), claim),
     takeTask: async (task, host) => takeTask(on(), task, host),
     leaveTask: async (task, host) => leaveTask(on(), task, host),
-    walkers: async () => readWalkers(on()),
-    takeWalk: async (name, host) => takeWalk(on(), name, host),
-    leaveWalk: async (name, host) => leaveWalk(on(), name, host),
     say: async text => {
       const { connection, keys } = on();
-      await connection.run(client => client.publish(keys.said, text));
+      await connection.run(client => client.publish(keys.news, text));
     },
     listen: heard => follower.listen(heard),
     hosts: async () => readHosts(on()),
