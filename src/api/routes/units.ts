@@ -31,8 +31,8 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       path: '/admin/quota/units',
       summary: 'The largest repositories and other units of all owners, largest first',
       description:
-        'Of other hosts that share the quota, the 20 largest of each owner. What sources report in whole sets is not ' +
-        'among them; the report about its owner has it.',
+        'Of other hosts that share the quota, the 20 largest of each owner, and 10,000 at most. What sources report ' +
+        'in whole sets is not among them; the report about its owner has it.',
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(anyUnit), headers: pagingHeaders },
       handle: async ({ query }, call) => {
@@ -40,9 +40,8 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
         const mask = leafMask(subject);
         const others = await unitsElsewhere(ledger, mask, q);
         const entries = unitsIn(ledger, mask, q, others);
-        const compare = (a: Found, b: Found) => b.bytes - a.bytes;
         const address = listAddress(baseUrl(), '/admin/quota/units', { subject, q });
-        const page = await tellPage(call, { entries, compare, address }, query);
+        const page = await tellPage(call, { entries, compare: larger, address }, query);
         return page.flatMap(entry => shown(ledger, entry) ?? []);
       },
     }),
@@ -59,6 +58,10 @@ function* unitsIn(
   yield* others;
 }
 
+/** Number of units of other hosts that are listed at most: the largest ones. */
+const mostElsewhere = 10_000;
+const larger = (a: Found, b: Found) => b.bytes - a.bytes;
+
 /** None while the store that hosts share is away. */
 async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<readonly Found[]> {
   const found: Found[] = [];
@@ -70,11 +73,12 @@ async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<
           if (isMeant) found.push({ bytes: unit.bytes, other: { owner, host, unit } });
         }
       }
+      if (found.length > 2 * mostElsewhere) found.sort(larger).splice(mostElsewhere);
     }
   } catch (error) {
     if (!(error instanceof SoftquotaError && error.code === 'store_away')) throw error;
   }
-  return found;
+  return found.sort(larger).slice(0, mostElsewhere);
 }
 
 /** Undefined: it has gone meanwhile. */
