@@ -18,7 +18,7 @@ import { hooksPage } from './reference/hooks.ts';
 import { withFiles } from './reference/included.ts';
 import { commandsManual, configurationManual } from './reference/manual-pages.ts';
 import { dashboard, metricsReference } from './reference/metrics.ts';
-import { architecture } from './reference/modules.ts';
+import { modulesPage } from './reference/modules.ts';
 import { openApi } from './reference/openapi.ts';
 import { withPrintedFiles } from './reference/printed-files.ts';
 import { redisKeysPage } from './reference/redis-keys.ts';
@@ -30,7 +30,6 @@ const printing = ['docs/receive-pack.md', 'docs/redis.md'];
 /** Each file, from the project's root, and what makes its text. */
 const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'app.ini.example': exampleFile,
-  'docs/architecture.md': architecture,
   'docs/commands.md': commandReference,
   'docs/configuration.md': configurationReference,
   'docs/doctor.md': doctorReference,
@@ -41,6 +40,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/metrics.md': metricsReference,
   'docs/metrics/dashboard.json': dashboard,
   'docs/openapi.json': openApi,
+  'docs/reference/modules.md': modulesPage,
   'docs/reference/redis-keys.md': redisKeysPage,
   'examples/compose/forgejo-caddy/Caddyfile': () => caddyInCompose('forgejo'),
   'examples/compose/gitea-traefik/dynamic.yaml': inCompose('traefik/dynamic.yaml', 'gitea'),

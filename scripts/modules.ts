@@ -2,7 +2,7 @@
  * The modules of `src/`, and which other modules each may import.
  *
  * The order is the direction: a module imports only modules above it. `scripts/borders.ts` holds the code
- * against this map, and docs/architecture.md shows it. An import that is new here is a decision: write down
+ * against this map, and docs/reference/modules.md shows it. An import that is new here is a decision: write down
  * why in docs/architecture.md.
  */
 

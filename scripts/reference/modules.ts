@@ -1,5 +1,5 @@
 /**
- * The table of modules in docs/architecture.md: what each promises, in the words of its index.ts, and what it
+ * The table of modules in docs/reference/modules.md: what each promises, in the words of its index.ts, and what it
  * may import.
  */
 
@@ -7,20 +7,13 @@ import { readFileSync } from 'node:fs';
 import { modules } from '../modules.ts';
 
 const root = new URL('../../', import.meta.url);
-const begin = '<!-- modules: written by npm run generate -->';
-const end = '<!-- end of modules -->';
+/** The page with the table. */
+export function modulesPage(): string {
+  return `# Modules
 
-/** docs/architecture.md with the table as it should be; all else stays. */
-export function architecture(): string {
-  const text = readFileSync(new URL('docs/architecture.md', root), 'utf8');
-  const [before, rest] = text.split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) {
-    throw new Error(
-      `docs/architecture.md lacks "${begin}" or "${end}", between which the table of modules stands`,
-    );
-  }
-  return `${before}${begin}\n${table()}${end}${after}`;
+Written by \`npm run generate\`. [architecture.md](../architecture.md) has the flows between them.
+
+${table()}`;
 }
 
 function table(): string {
