@@ -180,7 +180,7 @@ class World {
   async #note(): Promise<void> {
     for (const { admin } of this.#servers) {
       const generation = await admin.hget(`${prefix}:policy`, 'generation');
-      for (const change of await admin.zrange(`${prefix}:changes`, 0, -1)) {
+      for (const change of await admin.zrangebyscore(`${prefix}:changes`, '-inf', '+inf')) {
         const [version, mark = ''] = change.split(' ');
         const key = `${generation} ${version}`;
         const before = this.#marks.get(key) ?? mark;
