@@ -127,7 +127,7 @@ t.test('a worker that does not see the processes of git removes nothing that is 
 });
 
 /** Pushers, and how often each pushes. */
-const crowd = { pushers: 10, pushes: isLong ? 1000 : 6 };
+const crowd = isLong ? { pushers: 20, pushes: 500 } : { pushers: 10, pushes: 6 };
 
 t.test('beside a worker that takes each push for over, pushes fail and nothing breaks', async t => {
   const server = await openForGitUser(t, { reclaim: { ALONE: 'true' }, ...limit });
@@ -150,8 +150,11 @@ t.test('beside a worker that takes each push for over, pushes fail and nothing b
           GIT_CONFIG_VALUE_0: [...asUser(uid), 'git receive-pack'].join(' '),
         },
       });
+      await clone.commit(100);
+      await clone.git('tag', 'start');
       for (let push = 0; push < crowd.pushes; push++) {
-        await clone.git('checkout', '-q', '-B', `b${who}-${push % 3}`);
+        // Each push is small, however many were before it.
+        await clone.git('checkout', '-q', '-B', `b${who}-${push % 3}`, 'start');
         for (let commit = 0; commit <= who % 3; commit++) await clone.commit(1000 * 5 ** (push % 4));
         if (push % 3 === 2) {
           // Its client waits in the middle.
