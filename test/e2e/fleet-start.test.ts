@@ -15,7 +15,7 @@ t.test(
   async t => {
     const { address, servers } = await startSingle(t);
     const [redis] = servers;
-    const trial = await Trial.begin(t, { address });
+    const trial = await Trial.begin(t, address);
     await ruled(trial.one, '/groups', { body: { name: 'small' } });
     await ruled(trial.one, '/groups/small/rules/total', { method: 'PUT' });
     await ruled(trial.one, '/groups/small/users/alice', { method: 'PUT' });
@@ -37,22 +37,5 @@ t.test(
     await trial.one.start({ ready: false });
     await redis.start();
     await trial.settled('back');
-  },
-);
-
-t.test(
-  'daemons that are killed again and again, and a repository that goes meanwhile, leave no figure behind',
-  async t => {
-    const { address } = await startSingle(t);
-    const trial = await Trial.begin(t, { address });
-    for (let round = 0; round < 4; round += 1) {
-      const server = trial.at(round % 2);
-      await trial.growAll(10 + round);
-      // In the midst of telling, or before, or after.
-      await server.stop('SIGKILL');
-      if (round % 2 === 0) await trial.shrink(server, 'bob');
-      await server.start();
-    }
-    await trial.settled('killed');
   },
 );

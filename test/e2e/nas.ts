@@ -9,7 +9,7 @@ import type { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { fleetHost } from './fleet-hosts.ts';
 import { must, run } from './run.ts';
-import type { Ini, Server } from './server.ts';
+import type { Server } from './server.ts';
 
 /** A host, and where it mounts what others mount, too. */
 export interface Mounting {
@@ -26,12 +26,6 @@ export interface Nas {
 /** A repository that is there from the beginning, as all of them have it. */
 export const app = 'git/alice/app.git';
 
-/** Sections of app.ini. */
-export const repositories = (place: string, SHARED: string | null = 'nas'): Ini => ({
-  'storage.repos': { PATH: `${place}/git/{owner}/{repo}.git`, SHARED },
-  'storage.lfs': { PATH: `${place}/git/{owner}/{repo}.git/lfs`, SHARED },
-});
-
 export async function nas(t: Test, address: string): Promise<Nas> {
   const folder = t.testdir();
   const disk = join(folder, 'disk');
@@ -45,7 +39,12 @@ export async function nas(t: Test, address: string): Promise<Nas> {
       t.teardown(async () => {
         await run('umount', ['-l', place]);
       });
-      return { server: await fleetHost(t, { address, host, ini: repositories(place) }), place };
+      const SHARED = 'nas';
+      const ini = {
+        'storage.repos': { PATH: `${place}/git/{owner}/{repo}.git`, SHARED },
+        'storage.lfs': { PATH: `${place}/git/{owner}/{repo}.git/lfs`, SHARED },
+      };
+      return { server: await fleetHost(t, { address, host, ini }), place };
     },
   };
 }
@@ -118,14 +117,6 @@ export async function walks(on: Mounting): Promise<Readonly<Record<string, reado
     .array(z.object({ id: z.string(), walks: z.array(z.string()) }))
     .parse(JSON.parse(stdout));
   return Object.fromEntries(fleetHosts.map(({ id, walks }) => [id, walks]));
-}
-
-/** Resolves once that host alone walks it. */
-export async function walksIs(on: Mounting, host: string): Promise<void> {
-  await until(async () => {
-    const all = Object.entries(await walks(on)).filter(([, names]) => names.length > 0);
-    return JSON.stringify(all) === JSON.stringify([[host, ['nas']]]) ? true : null;
-  });
 }
 
 /** Has a host that is gone forgotten. */
