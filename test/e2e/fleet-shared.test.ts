@@ -18,6 +18,7 @@ import {
   isPassedOn,
   nas,
   pushThrough,
+  repositories,
   tell,
   walks,
 } from './nas.ts';
@@ -98,4 +99,25 @@ t.test('who walked it counts until it is forgotten, and then another walks it', 
   await rm(join(disk, 'git/alice'), { recursive: true });
   await two.server.scan();
   for (const { server } of [one, two]) await server.usageIs('alice', bytes => bytes === 0);
+});
+
+t.test('a host that no longer names it leaves it to another', async t => {
+  const { address } = await startSingle(t);
+  const { disk, fleetHost } = await nas(t, address);
+  const one = await fleetHost('one');
+  const two = await fleetHost('two');
+  await isCountedOnce(disk, one, two);
+  await one.server.configure({
+    'storage.repos': { PATH: null, SHARED: null },
+    'storage.lfs': { PATH: null, SHARED: null },
+  });
+  one.server.daemon.child.kill('SIGHUP');
+  await until(async () => ((await walks(two)).two?.includes('nas') ? true : null));
+  await isCountedOnce(disk, one, two);
+
+  await one.server.configure(repositories(one.place));
+  one.server.daemon.child.kill('SIGHUP');
+  await one.server.daemon.logged(/nas is walked by another host/);
+  await one.server.scan();
+  await isCountedOnce(disk, one, two);
 });

@@ -9,7 +9,7 @@ import type { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { fleetHost } from './fleet-hosts.ts';
 import { must, run } from './run.ts';
-import type { Server } from './server.ts';
+import type { Ini, Server } from './server.ts';
 
 /** A host, and where it mounts what others mount, too. */
 export interface Mounting {
@@ -26,6 +26,12 @@ export interface Nas {
 /** A repository that is there from the beginning, as all of them have it. */
 export const app = 'git/alice/app.git';
 
+/** Sections of app.ini. */
+export const repositories = (place: string): Ini => ({
+  'storage.repos': { PATH: `${place}/git/{owner}/{repo}.git`, SHARED: 'nas' },
+  'storage.lfs': { PATH: `${place}/git/{owner}/{repo}.git/lfs`, SHARED: 'nas' },
+});
+
 export async function nas(t: Test, address: string): Promise<Nas> {
   const folder = t.testdir();
   const disk = join(folder, 'disk');
@@ -39,12 +45,7 @@ export async function nas(t: Test, address: string): Promise<Nas> {
       t.teardown(async () => {
         await run('umount', ['-l', place]);
       });
-      const SHARED = 'nas';
-      const ini = {
-        'storage.repos': { PATH: `${place}/git/{owner}/{repo}.git`, SHARED },
-        'storage.lfs': { PATH: `${place}/git/{owner}/{repo}.git/lfs`, SHARED },
-      };
-      return { server: await fleetHost(t, { address, host, ini }), place };
+      return { server: await fleetHost(t, { address, host, ini: repositories(place) }), place };
     },
   };
 }
