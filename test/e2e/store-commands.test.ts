@@ -7,7 +7,6 @@ import { oddKeys } from '../api/keys.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { fleetHost, mayPush, mayPushIs, rule, ruled } from './fleet-hosts.ts';
-import { graceBegun } from './graces.ts';
 import { Server } from './server.ts';
 import { statusWith } from './token-status.ts';
 
@@ -106,26 +105,6 @@ t.test('a quota moves to a shared store by its address, and comes home by a back
   t.equal(await server.usageIs('bob', bytes => bytes === onBoth), onBoth, 'the others’ usage counts again');
 });
 
-t.test('a grace goes on in a shared store', async t => {
-  const { address } = await startSingle(t);
-  const server = await Server.open(t, {
-    ini: {
-      server: { HOST_ID: 'one' },
-      quota: { ENABLED: 'true', GRACE: '7d' },
-      security: { SECRET_KEY: 'the same on each of the hosts of the fleet' },
-    },
-  });
-  await server.reports('carol', 1_050_000);
-  await graceBegun(server);
-  const said = async () => (await server.softquota('check carol --subject size:git:lfs')).stdout;
-  const before = await said();
-  t.match(before, /Refusals begin on \d{4}-/);
-  await server.stop();
-  await server.configure({ store: { ADAPTER: 'redis', HOST: address } });
-  await server.start();
-  t.equal(await said(), before, 'to the second at which it ends');
-});
-
 t.test('which policy is the right one is decided once, by a word of somebody', async t => {
   const { address, servers } = await startSingle(t);
   const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
@@ -173,17 +152,4 @@ t.test('hosts are listed and forgotten by programs, too', async t => {
   t.match(await one.softquota('host forget ..'), { code: 2, stderr: /cannot be a name/ });
   await servers[0].end();
   t.match(await one.softquota('host list'), { code: 69, stderr: /cannot be used at the moment/ });
-});
-
-t.test('the help of each command leads on', async t => {
-  const server = await Server.open(t, { started: false });
-  for (const [words, expected] of [
-    [['store'], /repair/],
-    [['store', 'repair'], /--known.*--stored.*Exit status/s],
-    [['host', 'forget'], /HOST_ID.*Exit status/s],
-  ] as const) {
-    const { code, stdout } = await server.softquota([...words, '--help']);
-    t.equal(code, 0);
-    t.match(stdout, expected);
-  }
 });
