@@ -10,7 +10,7 @@ import { isLoaded, reads, readsNoMore, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
-// The same port after each start.
+// A port that stays when the daemon starts again.
 const world = await World.open(t, { settings: { server: { HTTP_PORT: String(await freePort()) } } });
 const web = await Web.open(t);
 const field = 'main input[type=password]';
