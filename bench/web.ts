@@ -56,8 +56,8 @@ const rowsSocket = join(directory, 'rows.sock');
 const rowsServer = fileURLToPath(new URL('./all-rows-server.ts', import.meta.url));
 const plain = await startServer([rowsServer, rowsSocket, rowsFile], rowsSocket, '/');
 
-const ended: (() => Promise<void>)[] = [];
-const browser = await Browser.open({ teardown: end => ended.push(end) });
+const ended: (() => unknown)[] = [];
+const browser = await Browser.open({ teardown: end => ended.unshift(end) });
 const [ours, theirs] = [await tab(), await tab()];
 const link = await signInLinkOf('administrator');
 const ourUrl = new URL('owners', link).href;

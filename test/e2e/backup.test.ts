@@ -4,10 +4,9 @@ import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'nod
 import { join } from 'node:path';
 import t from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
-import { account } from './accounts.ts';
+import { account, statusWith } from './accounts.ts';
 import { graceBegun } from './graces.ts';
 import { Server } from './server.ts';
-import { statusWith } from './token-status.ts';
 
 t.setTimeout(120_000);
 

@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
-import { mayPush, ruled } from './fleet-hosts.ts';
+import { mayPush } from './fleet-hosts.ts';
 import { Trial } from './trial.ts';
 
 t.setTimeout(240_000);
@@ -16,9 +16,9 @@ t.test(
     const { address, servers } = await startSingle(t);
     const [redis] = servers;
     const trial = await Trial.begin(t, address);
-    await ruled(trial.one, '/groups', { body: { name: 'small' } });
-    await ruled(trial.one, '/groups/small/rules/total', { method: 'PUT' });
-    await ruled(trial.one, '/groups/small/users/alice', { method: 'PUT' });
+    await trial.one.admin('/admin/quota/groups', { body: { name: 'small' } });
+    await trial.one.admin('/admin/quota/groups/small/rules/total', { method: 'PUT' });
+    await trial.one.admin('/admin/quota/groups/small/users/alice', { method: 'PUT' });
     // Together they store 2000 bytes, each of them less than the limit.
     t.equal(await trial.limit(trial.one, 1500), 200);
     await trial.settled('known everywhere');

@@ -1,7 +1,5 @@
-/** A program that reports its units in whole sets, through kill -9, until it reports no more. */
+/** A program that reports its units in whole sets, until it reports no more. */
 
-import { once } from 'node:events';
-import { type ClientRequest, request } from 'node:http';
 import t from 'tap';
 import { Server } from './server.ts';
 
@@ -15,16 +13,9 @@ function lines(owner: string, count: number, bytes: number): string {
     .join('');
 }
 
-function putting(server: Server, query = ''): ClientRequest {
-  const path = `/v1/sources/registry${query}`;
-  return request({ socketPath: server.socket('trusted'), path, method: 'PUT', agent: false });
-}
-
-async function put(server: Server, body: string, query?: string): Promise<number | undefined> {
-  const asked = putting(server, query).end(body);
-  const [response] = await once(asked, 'response');
-  response.resume();
-  return response.statusCode;
+async function put(server: Server, lines: string, query = ''): Promise<number> {
+  const question = { method: 'PUT', body: Buffer.from(lines) };
+  return (await server.ask('trusted', `/v1/sources/registry${query}`, question)).status;
 }
 
 t.test(

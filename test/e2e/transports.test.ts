@@ -1,3 +1,5 @@
+/** One story over each way in which git reaches a server: git's environment differs, the answer does not. */
+
 import t from 'tap';
 import { Clone, objectsIn } from './clone.ts';
 import { counted } from './count.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { until } from './ask.ts';
 import { counted } from './count.ts';
-import { fleetHost, rule, ruled } from './fleet-hosts.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import type { Server } from './server.ts';
 
 const owners = ['alice', 'bob'] as const;
@@ -45,7 +45,9 @@ export class Trial {
       await server.start();
       trial.servers.push(server);
     }
-    await ruled(trial.one, '/rules', { body: { name: 'total', limit: -1, subjects: ['size:all'] } });
+    await trial.one.admin('/admin/quota/rules', {
+      body: { name: 'total', limit: -1, subjects: ['size:all'] },
+    });
     trial.#limits = [-1];
     await trial.settled('at first');
     return trial;
@@ -79,7 +81,10 @@ export class Trial {
 
   /** The status of an attempt to set the one limit. */
   async limit(on: Server, limit: number): Promise<number> {
-    const { status } = await rule(on, '/rules/total', { method: 'PATCH', body: { limit } });
+    const { status } = await on.ask('admin', '/api/v1/admin/quota/rules/total', {
+      method: 'PATCH',
+      body: { limit },
+    });
     if (status < 300) this.#limits = [limit];
     else this.#limits.push(limit);
     return status;
@@ -183,7 +188,7 @@ export class Trial {
 }
 
 export async function rulesOf(on: Server): Promise<ReadonlyMap<string, number>> {
-  const rules = (await ruled(on, '/rules?limit=1000')) as readonly { name: string; limit: number }[];
+  const rules: { name: string; limit: number }[] = await on.admin('/admin/quota/rules?limit=1000');
   return new Map(rules.map(({ name, limit }) => [name, limit]));
 }
 

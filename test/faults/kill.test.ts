@@ -11,7 +11,6 @@ import { scanReport } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
 import { Clone } from '../e2e/clone.ts';
 import { counted } from '../e2e/count.ts';
-import { rule, ruled } from '../e2e/fleet-hosts.ts';
 import { Server } from '../e2e/server.ts';
 import { isLong } from '../run-length.ts';
 
@@ -35,7 +34,7 @@ t.test(
     const reported = new Map<string, number>();
     /** Deltas of an owner without walked units: they count for an hour. */
     const deltas = { acknowledged: 0, unknown: 0 };
-    await ruled(server, '/rules', { body: { name: 'total', limit: 0, subjects: ['size:all'] } });
+    await server.admin('/admin/quota/rules', { body: { name: 'total', limit: 0, subjects: ['size:all'] } });
     /** Limit of the rule, as it was acknowledged last. */
     let limit = 0;
 
@@ -68,7 +67,7 @@ t.test(
       const ruling = (async () => {
         while (life.goesOn) {
           const edit = { method: 'PATCH', body: { limit: limit + 1 } };
-          const answer = await rule(server, '/rules/total', edit).catch(() => null);
+          const answer = await server.ask('admin', '/api/v1/admin/quota/rules/total', edit).catch(() => null);
           if (answer === null) return;
           t.equal(answer.status, 200, answer.text);
           limit += 1;
@@ -89,10 +88,12 @@ t.test(
       const carol = await bytesOfUnits(server, 'carol');
       for (const [unit, bytes] of reported)
         t.equal(carol[unit], bytes, `round ${round}: ${unit} as it was acknowledged`);
-      const kept = ruleSchema.parse(await ruled(server, '/rules/total')).limit;
+      const kept = ruleSchema.parse(await server.admin('/admin/quota/rules/total')).limit;
       t.ok(kept === limit || kept === limit + 1, `round ${round}: ${kept} of ${limit} acknowledged`);
       limit = kept;
-      const [event] = z.array(z.unknown()).parse(await ruled(server, '/events?kind=policy&limit=1'));
+      const [event] = z
+        .array(z.unknown())
+        .parse(await server.admin('/admin/quota/events?kind=policy&limit=1'));
       t.match(event, { name: 'total', after: { limit } }, `round ${round}: with its event`);
       const dave = await server.usage('dave');
       t.ok(
