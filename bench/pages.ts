@@ -62,7 +62,7 @@ try {
   await searching();
   await filtering();
 } finally {
-  await Promise.all(ended.map(end => end()));
+  for (const end of ended) await end();
   await daemon.stop();
   agent.destroy();
 }

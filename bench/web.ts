@@ -63,7 +63,9 @@ const link = await signInLinkOf('administrator');
 const ourUrl = new URL('owners', link).href;
 const theirUrl = (await answerOf(rowsSocket, '/')).text;
 
-const measured = await measure().finally(() => Promise.all(ended.map(end => end())));
+const measured = await measure().finally(async () => {
+  for (const end of ended) await end();
+});
 await Promise.all([daemon.stop(), plain.stop()]);
 agent.destroy();
 report(measured);
